@@ -1,0 +1,1 @@
+"""Run and report as versioned JSON, checked on the way in."""

@@ -1,0 +1,272 @@
+"""A report as JSON (report v1): the file other steps read, and what a fork's run hands to the trusted job."""
+
+from dataclasses import field
+from functools import cache
+from typing import Final, Literal
+
+from pydantic import TypeAdapter
+from pydantic.dataclasses import dataclass
+
+from bot.codec.run import KeyEntry
+from bot.codec.wire import WIRE_CONFIG, decode
+from bot.model.baseline import BaselineSource, RunChoice
+from bot.model.environment import Environment
+from bot.model.finding import Evidence, Finding, Interval, Level, Severity, Side, Verdict
+from bot.model.metric import Direction, Metric, MetricKey
+from bot.model.report import Conclusion, Report, Settings
+
+REPORT_FORMAT: Final = "perf-culprit-report"
+SCHEMA_NAME = "report-v1"
+
+
+@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
+class IntervalEntry:
+    low: float
+    high: float
+    level: float
+
+
+@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
+class SideEntry:
+    mean: float
+    median: float
+    count: int
+    runs: int = 1
+    standard_deviation: float | None = None
+    relative_half_width: float | None = None
+
+
+@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
+class FindingEntry:
+    """One metric; effects are fractions: relative_change 0.1 is 10 % more."""
+
+    benchmark: str
+    metric: str
+    unit: str
+    direction: Direction
+    verdict: Verdict
+    reason: str
+    level: Level
+    test: str
+    severity: Severity | None = None
+    baseline: SideEntry | None = None
+    target: SideEntry | None = None
+    relative_change: float | None = None
+    confidence_interval: IntervalEntry | None = None
+    p_value: float | None = None
+    q_value: float | None = None
+    minimum_effect: float = 0.0
+    more_samples: int | None = None
+    samples_needed: int | None = None
+    category: str | None = None
+    category_now: str | None = None
+    details: dict[str, float] = field(default_factory=dict)
+    evidence_reason: str | None = None
+    notes: tuple[str, ...] = ()
+    series: tuple[float, ...] = ()
+
+
+@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
+class ChoiceEntry:
+    commit: str | None
+    time: str | None
+    chosen: bool
+    reason: str
+
+
+@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
+class SettingsEntry:
+    detector: str
+    alpha: float
+    false_discovery_rate: float
+    minimum_effect: float
+    minimum_samples: int
+    fail: float
+
+
+@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
+class ReportFile:
+    """The whole file. `format` and `version` make it known by content."""
+
+    format: Literal["perf-culprit-report"]
+    version: Literal[1]
+    conclusion: Conclusion
+    failed: bool
+    findings: tuple[FindingEntry, ...]
+    settings: SettingsEntry
+    suite: str = "default"
+    target_commit: str | None = None
+    base_commit: str | None = None
+    baseline_source: BaselineSource = BaselineSource.FILES
+    baseline_runs: int = 0
+    choices: tuple[ChoiceEntry, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+    missing: tuple[KeyEntry, ...] = ()
+    new: tuple[KeyEntry, ...] = ()
+    detectable_effect: float | None = None
+    notes: tuple[str, ...] = ()
+
+
+@cache
+def report_adapter() -> TypeAdapter[ReportFile]:
+    """Built on first use, as `run_adapter`."""
+    return TypeAdapter(ReportFile)
+
+
+def encode_report(report: Report) -> bytes:
+    """The report as JSON, indented: people open it."""
+    settings = report.settings
+    file = ReportFile(
+        format=REPORT_FORMAT,
+        version=1,
+        conclusion=report.conclusion,
+        failed=report.failed,
+        findings=tuple(_finding_entry(finding) for finding in report.findings),
+        settings=SettingsEntry(
+            detector=settings.detector,
+            alpha=settings.alpha,
+            false_discovery_rate=settings.false_discovery_rate,
+            minimum_effect=settings.minimum_effect,
+            minimum_samples=settings.minimum_samples,
+            fail=settings.fail,
+        ),
+        suite=report.suite,
+        target_commit=report.target_commit,
+        base_commit=report.base_commit,
+        baseline_source=report.baseline_source,
+        baseline_runs=report.baseline_runs,
+        choices=tuple(
+            ChoiceEntry(commit=choice.commit, time=choice.time, chosen=choice.chosen, reason=choice.reason)
+            for choice in report.choices
+        ),
+        environment=dict(report.environment.components),
+        missing=tuple(KeyEntry(benchmark=key.benchmark, metric=key.metric) for key in report.missing),
+        new=tuple(KeyEntry(benchmark=key.benchmark, metric=key.metric) for key in report.new),
+        detectable_effect=report.detectable_effect,
+        notes=report.notes,
+    )
+    return report_adapter().dump_json(file, indent=1) + b"\n"
+
+
+def decode_report(data: bytes, *, place: str) -> Report:
+    """The report in `data`; a DataError with file and place where it is none."""
+    file = decode(report_adapter(), data, place=place, what=SCHEMA_NAME)
+    settings = file.settings
+    return Report(
+        conclusion=file.conclusion,
+        failed=file.failed,
+        findings=tuple(_finding(entry) for entry in file.findings),
+        settings=Settings(
+            detector=settings.detector,
+            alpha=settings.alpha,
+            false_discovery_rate=settings.false_discovery_rate,
+            minimum_effect=settings.minimum_effect,
+            minimum_samples=settings.minimum_samples,
+            fail=settings.fail,
+        ),
+        suite=file.suite,
+        target_commit=file.target_commit,
+        base_commit=file.base_commit,
+        baseline_source=file.baseline_source,
+        baseline_runs=file.baseline_runs,
+        choices=tuple(
+            RunChoice(commit=entry.commit, time=entry.time, chosen=entry.chosen, reason=entry.reason)
+            for entry in file.choices
+        ),
+        environment=Environment(components=file.environment),
+        missing=tuple(MetricKey(entry.benchmark, entry.metric) for entry in file.missing),
+        new=tuple(MetricKey(entry.benchmark, entry.metric) for entry in file.new),
+        detectable_effect=file.detectable_effect,
+        notes=file.notes,
+    )
+
+
+def _side_entry(side: Side | None) -> SideEntry | None:
+    if side is None:
+        return None
+    return SideEntry(
+        mean=side.mean,
+        median=side.median,
+        count=side.count,
+        runs=side.runs,
+        standard_deviation=side.standard_deviation,
+        relative_half_width=side.relative_half_width,
+    )
+
+
+def _side(entry: SideEntry | None) -> Side | None:
+    if entry is None:
+        return None
+    return Side(
+        mean=entry.mean,
+        median=entry.median,
+        count=entry.count,
+        runs=entry.runs,
+        standard_deviation=entry.standard_deviation,
+        relative_half_width=entry.relative_half_width,
+    )
+
+
+def _finding_entry(finding: Finding) -> FindingEntry:
+    evidence = finding.evidence
+    interval = evidence.confidence_interval
+    return FindingEntry(
+        benchmark=evidence.key.benchmark,
+        metric=evidence.metric.name,
+        unit=evidence.metric.unit,
+        direction=evidence.metric.direction,
+        verdict=finding.verdict,
+        reason=finding.reason,
+        level=finding.level,
+        test=evidence.test,
+        severity=finding.severity,
+        baseline=_side_entry(evidence.baseline),
+        target=_side_entry(evidence.target),
+        relative_change=evidence.relative_change,
+        confidence_interval=None
+        if interval is None
+        else IntervalEntry(low=interval.low, high=interval.high, level=interval.level),
+        p_value=evidence.p_value,
+        q_value=finding.q_value,
+        minimum_effect=finding.minimum_effect,
+        more_samples=finding.more_samples,
+        samples_needed=evidence.samples_needed,
+        category=finding.category,
+        category_now=finding.category_now,
+        details=dict(evidence.details),
+        evidence_reason=evidence.reason,
+        notes=evidence.notes,
+        series=finding.series,
+    )
+
+
+def _finding(entry: FindingEntry) -> Finding:
+    interval = entry.confidence_interval
+    return Finding(
+        evidence=Evidence(
+            key=MetricKey(entry.benchmark, entry.metric),
+            metric=Metric(name=entry.metric, unit=entry.unit, direction=entry.direction),
+            test=entry.test,
+            baseline=_side(entry.baseline),
+            target=_side(entry.target),
+            relative_change=entry.relative_change,
+            confidence_interval=None
+            if interval is None
+            else Interval(low=interval.low, high=interval.high, level=interval.level),
+            p_value=entry.p_value,
+            samples_needed=entry.samples_needed,
+            reason=entry.evidence_reason,
+            details=entry.details,
+            notes=entry.notes,
+        ),
+        verdict=entry.verdict,
+        reason=entry.reason,
+        q_value=entry.q_value,
+        severity=entry.severity,
+        level=entry.level,
+        more_samples=entry.more_samples,
+        minimum_effect=entry.minimum_effect,
+        category=entry.category,
+        category_now=entry.category_now,
+        series=entry.series,
+    )

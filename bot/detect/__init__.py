@@ -1,0 +1,1 @@
+"""Evidence per metric and the policy that judges it."""

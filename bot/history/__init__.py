@@ -1,0 +1,1 @@
+"""Stored runs and the choice of a baseline."""

@@ -1,0 +1,35 @@
+"""The runs that a target is judged against, and why each was chosen or left out."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from bot.model.run import Run
+
+
+class BaselineSource(StrEnum):
+    """Where the baseline came from; decides which doubts are raised about it."""
+
+    FILES = "files"  # given on the command line
+    PAIRED = "paired"  # measured in the same job as the target, interleaved
+    HISTORY = "history"  # stored runs of earlier commits
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunChoice:
+    """One stored run that was looked at: whether it is baseline, and why or why not."""
+
+    commit: str | None
+    time: str | None
+    chosen: bool
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Baseline:
+    """`runs` from oldest to newest. `base_commit` is what they stand for (the merge base)."""
+
+    runs: tuple[Run, ...]
+    source: BaselineSource
+    base_commit: str | None = None
+    choices: tuple[RunChoice, ...] = ()
+    notes: tuple[str, ...] = ()

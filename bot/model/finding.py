@@ -1,0 +1,101 @@
+"""One metric's judgement."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from bot.model.metric import Metric, MetricKey
+
+
+class Verdict(StrEnum):
+    """What the policy says about one metric."""
+
+    REGRESSION = "regression"
+    IMPROVEMENT = "improvement"
+    NO_CHANGE = "no_change"
+    INCONCLUSIVE = "inconclusive"
+
+
+class Severity(StrEnum):
+    """[H13]: `major` where the requirement of the assigned category is no longer met, else `minor`."""
+
+    MAJOR = "major"
+    MINOR = "minor"
+
+
+class Level(StrEnum):
+    """How loudly a regression is said; only `fail` gives exit code 1."""
+
+    NOTE = "note"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Interval:
+    """A two-sided confidence interval; `level` such as 0.99."""
+
+    low: float
+    high: float
+    level: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Side:
+    """The target or the baseline of one metric, described: mean and spread in the metric's unit.
+
+    `runs` counts the runs behind it; `relative_half_width` is that of the mean's 95 % confidence interval.
+    """
+
+    mean: float
+    median: float
+    standard_deviation: float | None
+    count: int
+    runs: int = 1
+    relative_half_width: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evidence:
+    """What a detector has to say about one metric, before the policy judges.
+
+    `test` names the test that really ran (a summary gets a weaker one). `p_value` is None where nothing could be
+    tested; then `reason` says why. `relative_change` = (target - baseline) / baseline, with its interval.
+    `samples_needed`: samples per side that would decide an effect of the minimum size at the detector's confidence.
+    `details` holds the detector's own numbers by name (F, degrees of freedom, Welch's p, …).
+    """
+
+    key: MetricKey
+    metric: Metric
+    test: str
+    baseline: Side | None
+    target: Side | None
+    relative_change: float | None = None
+    confidence_interval: Interval | None = None
+    p_value: float | None = None
+    samples_needed: int | None = None
+    reason: str | None = None
+    details: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """The policy's judgement of one metric, with everything a renderer needs.
+
+    `more_samples` is how many further target samples would decide an inconclusive metric.
+    `category` is the assigned one, `category_now` the target's. `series` are the values of the baseline runs from
+    oldest to newest and, last, the target's: chart data.
+    """
+
+    evidence: Evidence
+    verdict: Verdict
+    reason: str
+    q_value: float | None = None
+    severity: Severity | None = None
+    level: Level = Level.NOTE
+    more_samples: int | None = None
+    minimum_effect: float = 0.0
+    category: str | None = None
+    category_now: str | None = None
+    series: tuple[float, ...] = ()

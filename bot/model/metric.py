@@ -1,0 +1,33 @@
+"""What is measured: a name, a unit and which way is good."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Direction(StrEnum):
+    """Which way is good; a property of the metric, read from the tool's output and never guessed."""
+
+    LOWER_IS_BETTER = "lower_is_better"
+    HIGHER_IS_BETTER = "higher_is_better"
+
+    @property
+    def worse_sign(self) -> int:
+        """The sign of a relative change that is bad: +1 where lower is better, -1 where higher is."""
+        return 1 if self is Direction.LOWER_IS_BETTER else -1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Metric:
+    """A measured quantity, such as `time` in `ns`. `unit` is the tool's own spelling; "" where it has none."""
+
+    name: str
+    unit: str
+    direction: Direction
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class MetricKey:
+    """What makes two measurements comparable: the benchmark and the metric's name."""
+
+    benchmark: str
+    metric: str

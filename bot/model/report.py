@@ -1,0 +1,59 @@
+"""All that one comparison has to say: the only thing that renderers and publishers see."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from bot.model.baseline import BaselineSource, RunChoice
+from bot.model.environment import Environment
+from bot.model.finding import Finding
+from bot.model.metric import MetricKey
+
+
+class Conclusion(StrEnum):
+    """The one-line verdict over a whole run, from loudest to quietest."""
+
+    REGRESSION = "regression"
+    OTHER_HARDWARE = "other_hardware"
+    MACHINE_CHANGED = "machine_changed"
+    INCONCLUSIVE = "inconclusive"
+    IMPROVEMENT = "improvement"
+    NO_CHANGE = "no_change"
+    FIRST_RUN = "first_run"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """The decision rule that was in force, for the report's small print. Rates and effects are fractions."""
+
+    detector: str
+    alpha: float
+    false_discovery_rate: float
+    minimum_effect: float
+    minimum_samples: int
+    fail: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Report:
+    """Versioned by its JSON form (report.json v1, docs/report-v1.schema.json).
+
+    `findings` are ordered for reading: loudest verdict first, then by size. `missing` are metrics that the baseline
+    has and the target lacks; `new` those that the target has and no baseline run. `detectable_effect` is the smallest
+    slowdown that would have been found in every metric judged `no_change` (a fraction).
+    """
+
+    conclusion: Conclusion
+    findings: tuple[Finding, ...]
+    settings: Settings
+    suite: str = "default"
+    target_commit: str | None = None
+    base_commit: str | None = None
+    baseline_source: BaselineSource = BaselineSource.FILES
+    baseline_runs: int = 0
+    choices: tuple[RunChoice, ...] = ()
+    environment: Environment = field(default_factory=Environment)
+    missing: tuple[MetricKey, ...] = ()
+    new: tuple[MetricKey, ...] = ()
+    detectable_effect: float | None = None
+    notes: tuple[str, ...] = ()
+    failed: bool = False

@@ -1,0 +1,72 @@
+"""One execution of a benchmark suite on one commit and machine."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from bot.model.environment import Environment
+from bot.model.metric import Metric, MetricKey
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Summary:
+    """What a tool reports instead of its samples: an honest mark that the samples are not there.
+
+    `value` is the tool's headline number (`statistic` names it: mean, median, value, …) in the metric's unit;
+    `confidence_interval` belongs to `value` at `confidence_level`. `count` is the number of samples behind it.
+    """
+
+    value: float
+    statistic: str = "value"
+    count: int | None = None
+    standard_deviation: float | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    confidence_interval: tuple[float, float] | None = None
+    confidence_level: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Benchmark:
+    """A named measurement: raw `samples` where the tool keeps them, else a `summary`; exactly one of the two.
+
+    `group_sizes` splits `samples` in order into processes or forks where the tool has such levels (pyperf, JMH);
+    empty means one group. `category` is the response-time category that the first measurement assigned.
+    """
+
+    name: str
+    metric: Metric
+    samples: tuple[float, ...] = ()
+    summary: Summary | None = None
+    group_sizes: tuple[int, ...] = ()
+    category: str | None = None
+
+    @property
+    def key(self) -> MetricKey:
+        return MetricKey(self.name, self.metric.name)
+
+    @property
+    def value(self) -> float:
+        """One number for charts: the samples' mean, or the summary's headline value."""
+        if self.summary is not None:
+            return self.summary.value
+        return sum(self.samples) / len(self.samples)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Run:
+    """Everything measured for one commit in one environment at one time.
+
+    `commit` is a full hash, or None outside version control. `time` is aware (UTC) or None where unknown.
+    `job` names the job that measured; runs with the same job were interleaved on one machine (paired).
+    `regressions` are the metrics for which this run was judged a regression: no baseline for these.
+    `notes` are data-quality remarks of the readers, for the report.
+    """
+
+    benchmarks: tuple[Benchmark, ...]
+    environment: Environment = field(default_factory=Environment)
+    commit: str | None = None
+    time: datetime | None = None
+    suite: str = "default"
+    job: str | None = None
+    regressions: tuple[MetricKey, ...] = ()
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,1 @@
+"""Comments, check runs and artifacts; the only importer of PyGithub."""

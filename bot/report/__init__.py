@@ -1,0 +1,1 @@
+"""A report and its renderings; nothing here decides."""

@@ -1,0 +1,1 @@
+"""Array in, array out: numpy and scipy.special only, vectorised over benchmarks."""
