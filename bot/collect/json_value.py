@@ -1,0 +1,102 @@
+"""Checked access into parsed JSON of a stranger: every refusal names the file and the path inside it."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from bot.errors import DataError
+
+MAX_SHOWN_KEY_CHARACTERS = 60
+_TYPE_NAMES = {
+    dict: "an object",
+    list: "a list",
+    str: "text",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class JsonValue:
+    """A JSON value with the file and the path that lead to it, such as `benchmarks[3].stats.data`."""
+
+    value: Any
+    file: str
+    path: str = ""
+
+    @property
+    def place(self) -> str:
+        return f"{self.file}: {self.path}" if self.path else self.file
+
+    def at(self, name: str) -> "JsonValue":
+        """The member `name`, which has to be there and not null."""
+        found = self.find(name)
+        if found is None:
+            raise self.error(f"has no `{name}`")
+        return found
+
+    def find(self, name: str) -> "JsonValue | None":
+        """The member `name`, or None where it is absent or null."""
+        if not isinstance(self.value, dict):
+            raise self.error(f"is {self.kind}, not an object")
+        value = self.value.get(name)
+        return None if value is None else JsonValue(value, self.file, self._below(name))
+
+    def members(self) -> Iterator[tuple[str, "JsonValue"]]:
+        if not isinstance(self.value, dict):
+            raise self.error(f"is {self.kind}, not an object")
+        for name, value in self.value.items():
+            yield name, JsonValue(value, self.file, self._below(name))
+
+    def elements(self) -> Iterator["JsonValue"]:
+        if not isinstance(self.value, list):
+            raise self.error(f"is {self.kind}, not a list")
+        for i, value in enumerate(self.value):
+            yield JsonValue(value, self.file, f"{self.path}[{i}]")
+
+    def number(self) -> float:
+        """A finite number as float; true, false, text, NaN and Infinity are none."""
+        value = self.value
+        if type(value) is not float and type(value) is not int:
+            raise self.error(f"is {self.kind}, not a number")
+        try:
+            number = float(value)
+        except OverflowError:
+            raise self.error("is too large a number") from None
+        if not math.isfinite(number):
+            raise self.error("is not a finite number")
+        return number
+
+    def numbers(self) -> tuple[float, ...]:
+        """A list of finite numbers."""
+        if not isinstance(self.value, list):
+            raise self.error(f"is {self.kind}, not a list")
+        # Most lists are all floats: one pass without a place for each.
+        if all(type(value) is float and math.isfinite(value) for value in self.value):
+            return tuple(self.value)
+        return tuple(element.number() for element in self.elements())
+
+    def whole(self) -> int:
+        """A whole number of at least 0."""
+        if type(self.value) is not int or self.value < 0:
+            raise self.error("is not a whole number of at least 0")
+        return self.value
+
+    def text(self) -> str:
+        if not isinstance(self.value, str):
+            raise self.error(f"is {self.kind}, not text")
+        return self.value
+
+    @property
+    def kind(self) -> str:
+        return _TYPE_NAMES.get(type(self.value), "null")
+
+    def error(self, message: str) -> DataError:
+        return DataError(message, place=self.place, next_step="check the file, or name another tool for it")
+
+    def _below(self, name: str) -> str:
+        key = name if len(name) <= MAX_SHOWN_KEY_CHARACTERS else name[: MAX_SHOWN_KEY_CHARACTERS - 1] + "…"
+        key = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in key)
+        return f"{self.path}.{key}" if self.path else key

@@ -1,0 +1,217 @@
+"""What a format module provides, what it gives back, and the only ways to build a benchmark from foreign numbers."""
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Protocol
+
+from bot.collect.source import Source, shown
+from bot.errors import DataError
+from bot.model.environment import Environment
+from bot.model.metric import Direction, Metric, MetricKey
+from bot.model.run import Benchmark, Summary
+
+MAX_NAME_CHARACTERS = 10_000
+MAX_UNIT_CHARACTERS = 100
+TIME = "time"
+_FULL_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_RATE_UNIT = re.compile(
+    r"(ops|op|iter|iterations|items|bytes|[kmgt]i?b|b|req|requests|calls)/(s|sec|second)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Parsed:
+    """What one file says about one run. `commit` is a full hash, `time` aware UTC; None where the file is silent.
+
+    `suite`, `job` and `regressions` come only from our own run files. `notes` are data-quality remarks for the report.
+    """
+
+    benchmarks: tuple[Benchmark, ...]
+    environment: Environment = field(default_factory=Environment)
+    commit: str | None = None
+    time: datetime | None = None
+    suite: str | None = None
+    job: str | None = None
+    regressions: tuple[MetricKey, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Parser(Protocol):
+    """One format. A module that has these names is one (PEP 544: no `self` in a module).
+
+    `matches` looks at the content only, is cheap and never raises (`text_or_empty`, `json_or_none`); where it says yes
+    for broken numbers, `parse` says what is wrong. `parse` raises DataError with a place such as
+    `bench.json: benchmarks[3].stats.data` or `bench.txt:12`, and nothing else. `DOCS` is an anchor in docs/formats.md.
+    """
+
+    @property
+    def ID(self) -> str: ...  # noqa: N802 - a module's constant
+    @property
+    def DESCRIPTION(self) -> str: ...  # noqa: N802 - a module's constant
+    @property
+    def DOCS(self) -> str: ...  # noqa: N802 - a module's constant
+    def matches(self, source: Source, /) -> bool: ...
+    def parse(self, source: Source, /) -> Parsed: ...
+
+
+class HistoryParser(Parser, Protocol):
+    """A format whose one file holds runs of many commits (data.js, Otava CSV, Nyrkiö): `parse` gives the newest."""
+
+    def parse_history(self, source: Source, /) -> tuple[Parsed, ...]:
+        """All runs, oldest first."""
+        ...
+
+
+def from_samples(
+    name: str, *, metric: Metric, samples: Sequence[float], place: str, group_sizes: Sequence[int] = ()
+) -> Benchmark:
+    """A benchmark of repeated numbers: at least one, all finite, none negative in a metric named `time`."""
+    if not samples:
+        raise DataError("holds no samples", place=place, next_step="let the tool write its repeated numbers")
+    for i, sample in enumerate(samples):
+        check_number(sample, metric=metric, place=place if len(samples) == 1 else f"{place}[{i}]")
+    if group_sizes and (sum(group_sizes) != len(samples) or min(group_sizes) < 1):
+        raise DataError("groups of samples do not add up", place=place, next_step="run the benchmark again")
+    return Benchmark(
+        name=checked_name(name, place=place),
+        metric=checked_metric(metric, place=place),
+        samples=tuple(float(sample) for sample in samples),
+        group_sizes=tuple(group_sizes) if len(group_sizes) > 1 else (),
+    )
+
+
+def from_summary(name: str, *, metric: Metric, summary: Summary, place: str) -> Benchmark:
+    """A benchmark that the tool reports without its samples; the same refusals as for samples."""
+    check_number(summary.value, metric=metric, place=place)
+    interval = summary.confidence_interval or ()
+    for number in (summary.standard_deviation, summary.minimum, summary.maximum, *interval):
+        if number is not None and not math.isfinite(number):
+            raise DataError("a number of the summary is not finite", place=place, next_step="run the benchmark again")
+    return Benchmark(name=checked_name(name, place=place), metric=checked_metric(metric, place=place), summary=summary)
+
+
+def check_number(number: float, *, metric: Metric, place: str) -> None:
+    """Refuses what cannot have been measured."""
+    if not math.isfinite(number):
+        raise DataError("is not a finite number", place=place, next_step="run the benchmark again")
+    if number < 0 and metric.name == TIME:
+        raise DataError(
+            f"{number:g} {shown(metric.unit)}: a time cannot be negative",
+            place=place,
+            next_step="run the benchmark again",
+        )
+
+
+def checked_name(name: str, *, place: str) -> str:
+    """A benchmark's name as the tool spells it; only what cannot be written as UTF-8 is replaced."""
+    if not name.strip():
+        raise DataError("the benchmark has no name", place=place, next_step="give each benchmark a name")
+    if len(name) > MAX_NAME_CHARACTERS:
+        raise DataError(
+            f"the name is longer than {MAX_NAME_CHARACTERS:,} characters",
+            place=place,
+            next_step="give the benchmark a shorter name",
+        )
+    return writable(name)
+
+
+def checked_metric(metric: Metric, *, place: str) -> Metric:
+    if len(metric.unit) > MAX_UNIT_CHARACTERS:
+        raise DataError(
+            f"the unit is longer than {MAX_UNIT_CHARACTERS} characters", place=place, next_step="shorten the unit"
+        )
+    return Metric(
+        name=checked_name(metric.name, place=place), unit=writable(metric.unit).strip(), direction=metric.direction
+    )
+
+
+def writable(text: str) -> str:
+    """JSON can spell half characters (lone surrogates) that no file can hold."""
+    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def components(**values: object) -> Environment:
+    """An environment of what is known: numbers as text, empty or odd values left out."""
+    texts = {
+        name: writable(" ".join(str(value).split()))[:200]
+        for name, value in values.items()
+        if isinstance(value, str | int | float) and not isinstance(value, bool)
+    }
+    return Environment(components={name: text for name, text in texts.items() if text})
+
+
+def full_hash(text: object) -> str | None:
+    """A commit's full hash, or None for anything else: short hashes and branch names do not name a commit for ever."""
+    if isinstance(text, str) and _FULL_HASH.fullmatch(text.strip().lower()):
+        return text.strip().lower()
+    return None
+
+
+def utc_time(text: object) -> datetime | None:
+    """An ISO 8601 time in UTC; None for anything else. A time without a zone is taken as UTC."""
+    if not isinstance(text, str) or len(text) > 64:
+        return None
+    try:
+        time = datetime.fromisoformat(text.strip())
+        return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def epoch_time(seconds: object) -> datetime | None:
+    """Seconds since 1970 in UTC; None for anything that is no such time."""
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        return None
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def rate_direction(unit: str) -> Direction | None:
+    """HIGHER_IS_BETTER where the unit is surely a rate such as ops/s; None where the unit alone does not say."""
+    return Direction.HIGHER_IS_BETTER if _RATE_UNIT.fullmatch(unit.strip()) else None
+
+
+def unique(benchmarks: Iterable[tuple[Benchmark, str]]) -> tuple[Benchmark, ...]:
+    """The benchmarks, each given with its place, of a format where a name may stand only once in a file."""
+    places: dict[MetricKey, str] = {}
+    kept: list[Benchmark] = []
+    for benchmark, place in benchmarks:
+        if benchmark.key in places:
+            raise DataError(
+                f"`{shown(benchmark.name)}` is also at {places[benchmark.key].rpartition(': ')[2]}",
+                place=place,
+                next_step="give each benchmark a name of its own",
+            )
+        places[benchmark.key] = place
+        kept.append(benchmark)
+    return tuple(kept)
+
+
+def gathered(benchmarks: Iterable[tuple[Benchmark, str]]) -> tuple[Benchmark, ...]:
+    """The benchmarks of a format where the same name again means more samples (Go -count, repetitions).
+
+    Several summaries of one metric are repeated measurements too: their headline values become samples.
+    """
+    first: dict[MetricKey, tuple[Benchmark, str]] = {}
+    samples: dict[MetricKey, list[float]] = {}
+    for benchmark, place in benchmarks:
+        known, known_place = first.setdefault(benchmark.key, (benchmark, place))
+        if known.metric != benchmark.metric:
+            raise DataError(
+                f"`{shown(benchmark.name)}` has another unit or direction than at {known_place.rpartition(': ')[2]}",
+                place=place,
+                next_step="let one suite measure a benchmark in one unit",
+            )
+        samples.setdefault(benchmark.key, []).extend(benchmark.samples or (benchmark.value,))
+    return tuple(
+        benchmark
+        if benchmark.summary is not None and len(samples[key]) == 1
+        else Benchmark(name=benchmark.name, metric=benchmark.metric, samples=tuple(samples[key]))
+        for key, (benchmark, _) in first.items()
+    )
