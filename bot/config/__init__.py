@@ -1,0 +1,27 @@
+"""`.github/perf-culprit.yml` and action inputs -> one frozen `Config`."""
+
+from bot.config.model import (
+    BenchmarkConfig,
+    CategoryConfig,
+    CommentConfig,
+    Config,
+    HistoryConfig,
+    LevelsConfig,
+    config_schema,
+)
+from bot.config.reader import load_config, parse_config
+from bot.config.units import parse_percent, parse_ratio
+
+__all__ = [
+    "BenchmarkConfig",
+    "CategoryConfig",
+    "CommentConfig",
+    "Config",
+    "HistoryConfig",
+    "LevelsConfig",
+    "config_schema",
+    "load_config",
+    "parse_config",
+    "parse_percent",
+    "parse_ratio",
+]

@@ -1,0 +1,119 @@
+"""What can be set: one frozen `Config`, its sections and its JSON schema."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from bot.config.units import DurationMs, Percent, SizeBytes
+from bot.model.metric import Direction
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        populate_by_name=True,
+        alias_generator=lambda name: name.replace("_", "-"),
+    )
+
+
+class CategoryConfig(_Section):
+    """A named interval of response times: up to `below`, without it everything slower."""
+
+    name: Annotated[str, Field(min_length=1, max_length=40)]
+    below: DurationMs | None = None
+
+
+class LevelsConfig(_Section):
+    """How much worse a regression must be to be a warning, and to fail the check. Default: the minimum effect."""
+
+    warn: Percent | None = None
+    fail: Percent | None = None
+
+    @model_validator(mode="after")
+    def _ordered(self) -> "LevelsConfig":
+        if self.warn is not None and self.fail is not None and self.fail < self.warn:
+            raise ValueError("fail is lower than warn: nothing would ever only warn")
+        return self
+
+
+class BenchmarkConfig(_Section):
+    """Settings of the benchmarks whose name matches; the first entry that matches a benchmark is its entry."""
+
+    match: Annotated[str, Field(min_length=1, max_length=500, description="shell pattern on the benchmark's name")]
+    metric: Annotated[str, Field(max_length=200, description="shell pattern on the metric's name")] = "*"
+    minimum_effect: Percent | None = None
+    levels: LevelsConfig = LevelsConfig()
+    categories: tuple[CategoryConfig, ...] | None = None
+    category: str | None = None
+    direction: Direction | None = None
+    ignore: bool = False
+
+
+class HistoryConfig(_Section):
+    """Where runs are stored and how many are looked at."""
+
+    branch: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$")] = "perf-history"
+    window: Annotated[int, Field(ge=1, le=1000, description="baseline runs at most")] = 30
+    raw_runs: Annotated[int, Field(ge=1, le=100_000, description="newest runs that keep their raw samples")] = 100
+    size_limit: SizeBytes = 200 << 20
+
+
+class CommentConfig(_Section):
+    """When the pull request hears of it, and who is named on a regression."""
+
+    when: Literal["always", "change", "regression", "never"] = "always"
+    mention: Annotated[
+        tuple[Annotated[str, Field(pattern=r"^@[A-Za-z0-9-]{1,39}(/[A-Za-z0-9._-]{1,100})?$")], ...],
+        Field(max_length=10),
+    ] = ()
+
+
+class Config(_Section):
+    """Everything that can be set. Rates and effects are fractions, times are milliseconds."""
+
+    suite: Annotated[str, Field(min_length=1, max_length=100)] = "default"
+    detector: str = "anova"
+    alpha: Percent = 0.01
+    false_discovery_rate: Percent = 0.01
+    minimum_effect: Percent = 0.05
+    minimum_samples: Annotated[int, Field(ge=2, le=10_000, description="per side; below it nothing is judged")] = 4
+    levels: LevelsConfig = LevelsConfig()
+    categories: tuple[CategoryConfig, ...] = (
+        CategoryConfig(name="fast", below="10 ms"),
+        CategoryConfig(name="medium", below="100 ms"),
+        CategoryConfig(name="slow"),
+    )
+    benchmarks: tuple[BenchmarkConfig, ...] = ()
+    history: HistoryConfig = HistoryConfig()
+    comment: CommentConfig = CommentConfig()
+    ignore_environment: Annotated[bool, Field(description="compare runs of different hardware all the same")] = False
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Config":
+        for categories in (self.categories, *(entry.categories or () for entry in self.benchmarks)):
+            _check_categories(categories)
+        for entry in self.benchmarks:
+            names = [category.name for category in (entry.categories or self.categories)]
+            if entry.category is not None and entry.category not in names:
+                raise ValueError(f"category {entry.category!r} is none of {', '.join(names)}")
+        return self
+
+
+def _check_categories(categories: Sequence[CategoryConfig]) -> None:
+    bounds = [category.below for category in categories]
+    inner = bounds[:-1]
+    if any(bound is None for bound in inner):
+        raise ValueError("only the last category may leave out below")
+    known = [bound for bound in bounds if bound is not None]
+    if known != sorted(set(known)):
+        raise ValueError("categories go from the fastest to the slowest, each below higher than the one before")
+
+
+@cache
+def config_schema() -> dict[str, Any]:
+    """The JSON schema for editors; docs/config.schema.json is this, kept current by a test."""
+    schema = Config.model_json_schema(mode="validation")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "perf-culprit configuration"}

@@ -1,0 +1,134 @@
+"""A YAML file -> `Config`; every mistake is told with its line.
+
+The file comes from the checkout, which may be a stranger's: it is size-limited, aliases are refused (they make small
+files explode), and nothing in it names a file, a command or an address.
+"""
+
+import difflib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from bot.config.model import Config
+from bot.errors import ConfigError
+
+DEFAULT_PATH = Path(".github/perf-culprit.yml")
+MAX_CONFIG_BYTES = 256 * 1024
+DOCS = "docs/configuration.md"
+
+
+def load_config(path: Path | None) -> Config:
+    """The file's configuration; without `path` that of the default place, or the defaults where there is no file."""
+    if path is None:
+        if not DEFAULT_PATH.is_file():
+            return Config()
+        path = DEFAULT_PATH
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_CONFIG_BYTES + 1)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot be read: {error.strerror}", place=str(path), next_step="check the path given as config"
+        ) from None
+    if len(data) > MAX_CONFIG_BYTES:
+        raise ConfigError(f"larger than {MAX_CONFIG_BYTES // 1024} KiB", place=str(path), next_step=f"see {DOCS}")
+    return parse_config(data, place=str(path))
+
+
+def parse_config(data: bytes, *, place: str) -> Config:
+    """The configuration in `data`; a ConfigError with `place:line` where it is wrong."""
+    try:
+        loader = _Loader(data.decode("utf-8"))
+        root = loader.get_single_node()
+        if root is None:
+            return Config()
+        for key, line in _repeated_keys(root):
+            raise ConfigError(f"{key!r} is set twice", place=f"{place}:{line}", next_step="keep one of them")
+        values = loader.construct_document(root)
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"not UTF-8 at byte {error.start}", place=place, next_step="save it as UTF-8") from None
+    except RecursionError:
+        raise ConfigError("nested too deeply", place=place, next_step=f"see {DOCS}") from None
+    except yaml.MarkedYAMLError as error:
+        where = f"{place}:{error.problem_mark.line + 1}" if error.problem_mark else place
+        raise ConfigError(f"not YAML: {error.problem}", place=where, next_step=f"see {DOCS}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise ConfigError(f"not YAML: {error}", place=place, next_step=f"see {DOCS}") from None
+    try:
+        return Config.model_validate(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        line = _line_of(root, first["loc"])
+        raise ConfigError(_message(first), place=f"{place}:{line}", next_step=f"see {DOCS}") from None
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML without aliases."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()  # type: ignore[no-untyped-call]  # the stubs leave it out
+            raise yaml.MarkedYAMLError(problem="aliases are not supported", problem_mark=event.start_mark)
+        return super().compose_node(parent, index)
+
+
+def _repeated_keys(node: yaml.Node) -> Iterator[tuple[str, int]]:
+    if isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, value in node.value:
+            name = str(key.value)
+            if name in seen:
+                yield name, key.start_mark.line + 1
+            seen.add(name)
+            yield from _repeated_keys(value)
+    elif isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            yield from _repeated_keys(item)
+
+
+def _line_of(root: yaml.Node, loc: Sequence[int | str]) -> int:
+    """The line of the deepest part of `loc` that is in the file."""
+    node, line = root, root.start_mark.line + 1
+    for part in loc:
+        if isinstance(node, yaml.MappingNode):
+            found = next(((key, value) for key, value in node.value if key.value == part), None)
+            if found is None:
+                break
+            line, node = found[0].start_mark.line + 1, found[1]
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+            node = node.value[part]
+            line = node.start_mark.line + 1
+        else:
+            break
+    return int(line)
+
+
+def _message(error: Any) -> str:
+    path = ".".join(str(part)[:60] for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        known = _known_keys(error["loc"][:-1])
+        close = difflib.get_close_matches(str(error["loc"][-1]), known, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"known keys: {', '.join(known)}"
+        return f"unknown key {path}; {hint}"
+    text = str(error["msg"]).removeprefix("Value error, ")
+    return f"{path}: {text}" if path else text
+
+
+def _known_keys(loc: Sequence[int | str]) -> list[str]:
+    section: type[BaseModel] = Config
+    for part in loc:
+        if isinstance(part, int):
+            continue
+        field = next((info for info in section.model_fields.values() if info.alias == part), None)
+        section = next((found for found in _sections(field.annotation if field else None)), section)
+    return sorted(str(info.alias) for info in section.model_fields.values())
+
+
+def _sections(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in getattr(annotation, "__args__", ()):
+        yield from _sections(part)

@@ -1,0 +1,123 @@
+"""The configuration file: what it accepts, and that every mistake is told with its line."""
+
+import contextlib
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.config import Config, config_schema, load_config, parse_config, parse_ratio
+from bot.errors import ConfigError
+
+SCHEMA = Path(__file__).parents[2] / "docs" / "config.schema.json"
+
+FULL = """\
+suite: parser
+detector: anova
+alpha: 1%
+false-discovery-rate: 0.5%
+minimum-effect: 3%
+minimum-samples: 6
+levels: {warn: 3%, fail: 10%}
+categories:
+  - {name: fast, below: 5 ms}
+  - {name: slow}
+benchmarks:
+  - match: "parse_*"
+    minimum-effect: 1%
+    category: fast
+    levels: {fail: 2%}
+  - match: "*"
+    metric: "allocs*"
+    ignore: true
+history: {branch: perf/data, window: 12, raw-runs: 40, size-limit: 64 MiB}
+comment: {when: change, mention: ["@octo-org/perf"]}
+ignore-environment: true
+"""
+
+
+def test_every_key_is_read() -> None:
+    config = parse_config(FULL.encode(), place="f.yml")
+    assert config.suite == "parser"
+    assert config.false_discovery_rate == pytest.approx(0.005)
+    assert config.levels.fail == pytest.approx(0.10)
+    assert [category.below for category in config.categories] == [5.0, None]
+    assert config.benchmarks[0].minimum_effect == pytest.approx(0.01)
+    assert config.benchmarks[1].ignore
+    assert config.history.size_limit == 64 << 20
+    assert config.comment.mention == ("@octo-org/perf",)
+    assert config.ignore_environment
+
+
+def test_empty_file_is_the_defaults() -> None:
+    assert parse_config(b"# nothing\n", place="f.yml") == Config()
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        pytest.param("detektor: anova", 1, "did you mean detector?", id="misspelt key"),
+        pytest.param("suite: a\nminimum-effect: 0.05", 2, "such as 5%", id="fraction instead of percentage"),
+        pytest.param("levels:\n  warn: 150%", 2, "50%, not 150%", id="ratio instead of change"),
+        pytest.param("levels:\n  warn: 10%\n  fail: 5%", 1, "fail is lower than warn", id="fail below warn"),
+        pytest.param("a: &x 1\nb: *x", 2, "aliases are not supported", id="alias"),
+        pytest.param("suite: a\nsuite: b", 2, "set twice", id="repeated key"),
+        pytest.param("history:\n  window: 0", 2, "greater than or equal to 1", id="window of none"),
+        pytest.param("benchmarks:\n  - match: x\n  - metric: y", 3, "benchmarks.1.match", id="entry without match"),
+        pytest.param("x: !!python/object/apply:os.system [ls]", 1, "not YAML", id="code in a tag"),
+        pytest.param("suite: [1,", 1, "not YAML", id="broken YAML"),
+        pytest.param("? [a]\n: b", 1, "", id="list as key"),
+        pytest.param("comment: {mention: ['@a b']}", 1, "mention", id="mention with a blank"),
+        pytest.param("categories:\n  - {name: a, below: 9 ms}\n  - {name: b, below: 5 ms}", 1, "fastest", id="order"),
+        pytest.param(
+            "benchmarks:\n  - {match: x, category: medium-rare}", 1, "none of fast, medium, slow", id="category"
+        ),
+        pytest.param("history: {branch: '../x'}", 1, "branch", id="branch outside"),
+    ],
+)
+def test_mistakes_name_line_and_remedy(text: str, line: int, said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_config(text.encode(), place="f.yml")
+    assert caught.value.exit_code == 2
+    assert (caught.value.place or "").startswith(f"f.yml:{line}")
+    assert said in caught.value.message
+    assert caught.value.next_step
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe\xfa", b"\x00", b"[" * 20_000, b"suite: 2020-99-01"])
+def test_hostile_bytes_are_a_config_error(data: bytes) -> None:
+    with pytest.raises(ConfigError):
+        parse_config(data, place="f.yml")
+
+
+@settings(derandomize=True, deadline=None)
+@given(st.text(max_size=200))
+def test_any_text_is_a_config_or_a_config_error(text: str) -> None:
+    with contextlib.suppress(ConfigError):
+        assert isinstance(parse_config(text.encode("utf-8", "surrogatepass"), place="f.yml"), Config)
+
+
+def test_missing_file_is_told_only_when_it_was_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert load_config(None) == Config()
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_config(Path("absent.yml"))
+
+
+def test_too_large_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "large.yml"
+    path.write_text("#" * (256 * 1024 + 1))
+    with pytest.raises(ConfigError, match="larger than 256 KiB"):
+        load_config(path)
+
+
+def test_ratio_is_the_form_of_github_action_benchmark() -> None:
+    assert parse_ratio("150%", name="alert-threshold") == pytest.approx(0.5)
+    with pytest.raises(ConfigError, match="no ratio above 100%"):
+        parse_ratio("5%", name="alert-threshold")
+
+
+def test_published_schema_is_current() -> None:
+    assert json.loads(SCHEMA.read_text()) == config_schema(), "write it again: perf-culprit schema config"
