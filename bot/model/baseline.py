@@ -26,10 +26,19 @@ class RunChoice:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Baseline:
-    """`runs` from oldest to newest. `base_commit` is what they stand for (the merge base)."""
+    """`runs` from oldest to newest. `base_commit` is what they stand for (the merge base).
+
+    `left_out_for_hardware` counts runs that would have been baseline, had they been measured on the target's hardware.
+    """
 
     runs: tuple[Run, ...]
     source: BaselineSource
     base_commit: str | None = None
     choices: tuple[RunChoice, ...] = ()
     notes: tuple[str, ...] = ()
+    left_out_for_hardware: int = 0
+
+    @property
+    def only_other_hardware(self) -> bool:
+        """There is something to compare with, but all of it was measured on other hardware."""
+        return not self.runs and self.left_out_for_hardware > 0
