@@ -1,0 +1,1 @@
+"""A stateful GitHub on localhost whose every request and answer is checked against GitHub's own description."""

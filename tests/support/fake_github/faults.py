@@ -1,0 +1,28 @@
+"""Planned failures: what a real GitHub does now and then, on demand."""
+
+import re
+from dataclasses import dataclass, field
+
+SECONDARY_LIMIT = "You have exceeded a secondary rate limit"
+PRIMARY_LIMIT = "API rate limit exceeded for installation"
+
+
+@dataclass(kw_only=True, slots=True)
+class Fault:
+    """Fails the next `times` requests whose "METHOD path" fully matches `request` (a regular expression).
+
+    `applied`: the change is made, only the answer is lost. `drop`: the connection closes without an answer.
+    `delay_seconds`: the answer comes that late (and is the usual one if there is no `status`).
+    """
+
+    request: str
+    status: int | None = None
+    message: str = "Server Error"
+    times: int = 1
+    headers: dict[str, str] = field(default_factory=dict)
+    applied: bool = False
+    drop: bool = False
+    delay_seconds: float = 0.0
+
+    def matches(self, method: str, path: str) -> bool:
+        return self.times > 0 and re.fullmatch(self.request, f"{method} {path}") is not None

@@ -1,0 +1,20 @@
+"""`fake`: a running fake GitHub. The test fails where anything was sent or answered that GitHub does not describe."""
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.support.fake_github.server import FakeGitHub
+
+
+@pytest.fixture
+def fake() -> "Iterator[FakeGitHub]":
+    # Imported here: tests without GitHub do not pay for jsonschema.
+    from tests.support.fake_github.server import FakeGitHub
+
+    with FakeGitHub() as server:
+        yield server
+    assert not server.bad
