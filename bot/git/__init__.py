@@ -1,0 +1,67 @@
+"""Every git call of the project: functions over `subprocess`, no git library and no shell.
+
+`command` runs git and knows about secrets and errors, `revisions` asks a repository about its commits, `objects` moves
+and makes them. Callers write `from bot import git` and `git.merge_bases(...)`.
+"""
+
+from bot.git.command import GitError, Remote, run_git
+from bot.git.objects import (
+    Identity,
+    PushRejectedError,
+    TreeChange,
+    TreeEntry,
+    commit_tree,
+    fetch,
+    init_private,
+    list_tree,
+    push,
+    read_blobs,
+    write_blob,
+    write_tree,
+)
+from bot.git.revisions import (
+    FULL_HASH,
+    ancestors,
+    changed_files,
+    commit_time,
+    default_remote_url,
+    find_commit,
+    head_commit,
+    is_ancestor,
+    is_shallow,
+    merge_bases,
+    parents,
+    resolve_commit,
+    shallow_commits,
+)
+
+__all__ = [
+    "FULL_HASH",
+    "GitError",
+    "Identity",
+    "PushRejectedError",
+    "Remote",
+    "TreeChange",
+    "TreeEntry",
+    "ancestors",
+    "changed_files",
+    "commit_time",
+    "commit_tree",
+    "default_remote_url",
+    "fetch",
+    "find_commit",
+    "head_commit",
+    "init_private",
+    "is_ancestor",
+    "is_shallow",
+    "list_tree",
+    "merge_bases",
+    "parents",
+    "push",
+    "read_blobs",
+    "resolve_commit",
+    "run_git",
+    "shallow_commits",
+    "write_blob",
+    "write_tree",
+]

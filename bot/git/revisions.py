@@ -1,0 +1,110 @@
+"""Questions about commits. `revision` is a user's text; `commit` is a full hash that this module gave out."""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bot.errors import UsageError
+from bot.git.command import GitError, run_git
+
+FULL_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
+# What git says when the repository, not the revision, is the trouble.
+REPOSITORY_TEXTS = ("not a git repository", "dubious ownership", "cannot change to", "no answer within")
+
+
+def find_commit(repository: Path, revision: str) -> str | None:
+    """The full hash of the commit that `revision` names here, or None. A hash counts only if the commit is here."""
+    try:
+        name = run_git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    except GitError as error:
+        if any(text in error.output for text in REPOSITORY_TEXTS):
+            raise
+        return None  # whatever else git says here, it says of the revision
+    return name.decode().strip()
+
+
+def resolve_commit(repository: Path, revision: str) -> str:
+    """As `find_commit`, with a UsageError that names an unknown revision."""
+    commit = find_commit(repository, revision)
+    if commit is None:
+        raise UsageError(
+            f"git knows no commit {revision!r} here",
+            place=str(repository),
+            next_step="check the spelling; in a shallow checkout set `fetch-depth: 0`",
+        )
+    return commit
+
+
+def head_commit(repository: Path) -> str:
+    return resolve_commit(repository, "HEAD")
+
+
+def is_shallow(repository: Path) -> bool:
+    return run_git(repository, "rev-parse", "--is-shallow-repository").strip() == b"true"
+
+
+def shallow_commits(repository: Path) -> tuple[str, ...]:
+    """Commits whose parents were cut off by a depth."""
+    path = Path(run_git(repository, "rev-parse", "--path-format=absolute", "--git-path", "shallow").decode().strip())
+    return tuple(path.read_text(encoding="ascii").split()) if path.exists() else ()
+
+
+def merge_bases(repository: Path, first: str, second: str) -> tuple[str, ...]:
+    """All best common ancestors, sorted; several after criss-cross merges, none for unrelated histories."""
+    try:
+        output = run_git(repository, "merge-base", "--all", "--end-of-options", first, second)
+    except GitError as error:
+        if error.output.strip():
+            raise
+        return ()
+    return tuple(sorted(output.decode().split()))
+
+
+def is_ancestor(repository: Path, ancestor: str, descendant: str) -> bool:
+    """Whether `descendant` contains `ancestor`; a commit contains itself."""
+    try:
+        run_git(repository, "merge-base", "--is-ancestor", "--end-of-options", ancestor, descendant)
+    except GitError as error:
+        if error.output.strip():
+            raise
+        return False
+    return True
+
+
+def ancestors(repository: Path, commits: Sequence[str], *, first_parent: bool = False) -> tuple[str, ...]:
+    """These commits and all that they contain, children always before parents (git's topological order)."""
+    if not commits:
+        return ()
+    options = ("--first-parent",) if first_parent else ()
+    names = "".join(f"{commit}\n" for commit in commits).encode()
+    output = run_git(repository, "rev-list", "--topo-order", *options, "--stdin", stdin=names)
+    return tuple(output.decode().split())
+
+
+def parents(repository: Path, commit: str) -> tuple[str, ...]:
+    output = run_git(repository, "rev-list", "--parents", "--max-count=1", "--end-of-options", commit)
+    return tuple(output.decode().split()[1:])
+
+
+def commit_time(repository: Path, commit: str) -> datetime:
+    """The committer's date. It is what the committer's machine said: for display, never for decisions."""
+    output = run_git(repository, "show", "--no-patch", "--format=%ct", "--end-of-options", commit)
+    return datetime.fromtimestamp(int(output), tz=UTC)
+
+
+def changed_files(repository: Path, base: str, head: str) -> tuple[str, ...]:
+    """Paths that differ between two commits; a renamed file counts under both names."""
+    options = ("--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "-z")
+    output = run_git(repository, "diff", *options, "--end-of-options", base, head, "--")
+    return tuple(name.decode(errors="replace") for name in output.split(b"\0") if name)
+
+
+def default_remote_url(repository: Path) -> str | None:
+    """The URL of `origin`, else of the only remote, else None."""
+    names = run_git(repository, "remote").decode().split()
+    name = "origin" if "origin" in names else names[0] if len(names) == 1 else None
+    if name is None:
+        return None
+    return run_git(repository, "remote", "get-url", "--end-of-options", name).decode().strip()

@@ -1,0 +1,60 @@
+"""Real git repositories for tests, made quickly: commits by name, merges, copies of limited depth."""
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+# Nobody's own configuration, names or clock reach a test.
+ENVIRONMENT = {
+    "PATH": os.environ["PATH"],
+    "HOME": "/nonexistent",
+    "LC_ALL": "C",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_AUTHOR_NAME": "Ada",
+    "GIT_AUTHOR_EMAIL": "ada@example.org",
+    "GIT_COMMITTER_NAME": "Ada",
+    "GIT_COMMITTER_EMAIL": "ada@example.org",
+}
+
+
+def run_git(folder: Path, *arguments: str, stdin: str = "") -> str:
+    result = subprocess.run(
+        ["git", "-C", str(folder), *arguments],
+        input=stdin,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, f"git {arguments}: {result.stderr}"
+    return result.stdout.strip()
+
+
+def init_repository(folder: Path, *, bare: bool = False) -> Path:
+    folder.mkdir(parents=True)
+    run_git(folder, "init", "--quiet", "--initial-branch=main", *(["--bare"] if bare else []))
+    return folder
+
+
+def import_commits(repository: Path, parents: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """One commit and one branch per name, parents first, by one fast-import; gives name -> hash."""
+    names = list(parents)
+    marks = {name: mark for mark, name in enumerate(names, start=1)}
+    lines = []
+    for name in names:
+        time = 1_700_000_000 + marks[name] * 60
+        lines += [f"commit refs/heads/{name}", f"mark :{marks[name]}", f"committer Ada <ada@example.org> {time} +0000"]
+        lines += [f"data {len(name)}", name]
+        lines += [f"{'merge' if i else 'from'} :{marks[parent]}" for i, parent in enumerate(parents[name])]
+        lines += [f"M 100644 inline {name}.txt", f"data {len(name)}", name, ""]
+    run_git(repository, "fast-import", "--quiet", "--force", stdin="\n".join(lines) + "\n")
+    hashes = run_git(repository, "for-each-ref", "--format=%(refname:short) %(objectname)", "refs/heads")
+    known = dict(line.split(" ") for line in hashes.splitlines())
+    return {name: known[name] for name in names}
+
+
+def chain(prefix: str, count: int, *, start: Sequence[str] = ()) -> dict[str, Sequence[str]]:
+    """A line of commits prefix1 <- prefix2 <- …"""
+    return {f"{prefix}{i}": [f"{prefix}{i - 1}"] if i > 1 else start for i in range(1, count + 1)}
