@@ -1,1 +1,19 @@
 """Artifacts in any known format become a run."""
+
+from bot.collect.archive import read_archive
+from bot.collect.collect import collect, collect_history, collect_sources
+from bot.collect.machine import machine_environment
+from bot.collect.registry import ALIASES, AUTO, PARSERS
+from bot.collect.source import Source
+
+__all__ = [
+    "ALIASES",
+    "AUTO",
+    "PARSERS",
+    "Source",
+    "collect",
+    "collect_history",
+    "collect_sources",
+    "machine_environment",
+    "read_archive",
+]

@@ -44,6 +44,10 @@ class JsonValue:
         value = self.value.get(name)
         return None if value is None else JsonValue(value, self.file, self._below(name))
 
+    def peek(self, name: str) -> Any:
+        """The bare member `name`, or None where there is none: for facts that no result depends on."""
+        return self.value.get(name) if isinstance(self.value, dict) else None
+
     def members(self) -> Iterator[tuple[str, "JsonValue"]]:
         if not isinstance(self.value, dict):
             raise self.error(f"is {self.kind}, not an object")
@@ -83,6 +87,22 @@ class JsonValue:
         if type(self.value) is not int or self.value < 0:
             raise self.error("is not a whole number of at least 0")
         return self.value
+
+    def find_number(self, name: str) -> float | None:
+        found = self.find(name)
+        return None if found is None else found.number()
+
+    def find_whole(self, name: str) -> int | None:
+        found = self.find(name)
+        return None if found is None else found.whole()
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether `number` would give one."""
+        try:
+            return type(self.value) in (int, float) and math.isfinite(self.value)
+        except OverflowError:
+            return False
 
     def text(self) -> str:
         if not isinstance(self.value, str):

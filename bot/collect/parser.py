@@ -16,6 +16,10 @@ from bot.model.run import Benchmark, Summary
 MAX_NAME_CHARACTERS = 10_000
 MAX_UNIT_CHARACTERS = 100
 TIME = "time"
+TIME_UNITS = {
+    *("ns", "nsec", "nanoseconds", "us", "\N{MICRO SIGN}s", "\N{GREEK SMALL LETTER MU}s", "usec", "microseconds"),
+    *("ms", "msec", "milliseconds", "s", "sec", "second", "seconds", "min", "minutes"),
+}
 _FULL_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _RATE_UNIT = re.compile(
@@ -69,8 +73,8 @@ class HistoryParser(Parser, Protocol):
 class TreeParser(Parser, Protocol):
     """A format that spreads one run over files of a directory (Criterion). Files are told by name and content.
 
-    `belongs` says whether a file is part of such a tree (cheap, never raises); `parse_tree` gets all that belong, of one
-    input, in path order. `parse` of a single file is the tree of that file alone.
+    `belongs` says whether a file is part of such a tree (cheap, never raises); `parse_tree` gets all that belong, of
+    one input, in path order. `parse` of a single file is the tree of that file alone.
     """
 
     def belongs(self, source: Source, /) -> bool: ...
@@ -80,7 +84,7 @@ class TreeParser(Parser, Protocol):
 def from_samples(
     name: str, *, metric: Metric, samples: Sequence[float], place: str, group_sizes: Sequence[int] = ()
 ) -> Benchmark:
-    """A benchmark of repeated numbers: at least one, all finite, none negative in a metric named `time`."""
+    """A benchmark of repeated numbers: at least one, all finite, none negative in a time."""
     if not samples:
         raise DataError("holds no samples", place=place, next_step="let the tool write its repeated numbers")
     for i, sample in enumerate(samples):
@@ -109,7 +113,7 @@ def check_number(number: float, *, metric: Metric, place: str) -> None:
     """Refuses what cannot have been measured."""
     if not math.isfinite(number):
         raise DataError("is not a finite number", place=place, next_step="run the benchmark again")
-    if number < 0 and metric.name == TIME:
+    if number < 0 and (metric.name == TIME or metric.name.endswith(f"_{TIME}")):
         raise DataError(
             f"{number:g} {shown(metric.unit)}: a time cannot be negative",
             place=place,
@@ -162,13 +166,18 @@ def full_hash(text: object) -> str | None:
     return None
 
 
-def utc_time(text: object) -> datetime | None:
-    """An ISO 8601 time in UTC; None for anything else. A time without a zone is taken as UTC."""
+def utc_time(text: object, *, local_is_unknown: bool = False) -> datetime | None:
+    """An ISO 8601 time in UTC; None for anything else.
+
+    A time without a zone is taken as UTC, or as unknown where the tool writes local times.
+    """
     if not isinstance(text, str) or len(text) > 64:
         return None
     try:
         time = datetime.fromisoformat(text.strip())
-        return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+        if time.tzinfo is None:
+            return None if local_is_unknown else time.replace(tzinfo=UTC)
+        return time.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
 
@@ -183,9 +192,12 @@ def epoch_time(seconds: object) -> datetime | None:
         return None
 
 
-def rate_direction(unit: str) -> Direction | None:
-    """HIGHER_IS_BETTER where the unit is surely a rate such as ops/s; None where the unit alone does not say."""
-    return Direction.HIGHER_IS_BETTER if _RATE_UNIT.fullmatch(unit.strip()) else None
+def direction_of(unit: str) -> Direction | None:
+    """The direction that the unit alone says: a time per something, or a rate such as ops/s. None where it does not."""
+    unit = unit.strip()
+    if unit.partition("/")[0] in TIME_UNITS:
+        return Direction.LOWER_IS_BETTER
+    return Direction.HIGHER_IS_BETTER if _RATE_UNIT.fullmatch(unit) else None
 
 
 def unique(benchmarks: Iterable[tuple[Benchmark, str]]) -> tuple[Benchmark, ...]:

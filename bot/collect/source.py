@@ -183,7 +183,7 @@ def _decode(data: bytes, place: str) -> str | DataError:
 def _load_json(text: str, place: str) -> Any:
     next_step = "check that the benchmark step finished and wrote only JSON to this file"
     try:
-        return json.loads(text, object_pairs_hook=_unique_members)
+        return json.loads(text, object_pairs_hook=unique_members)
     except json.JSONDecodeError as error:
         located = f"{place}:{error.lineno}:{error.colno}"
         return DataError(f"is not valid JSON: {error.msg}", place=located, next_step=next_step)
@@ -206,7 +206,7 @@ class _DuplicateMemberError(Exception):
         self.name = name
 
 
-def _unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
         seen: set[str] = set()

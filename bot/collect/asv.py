@@ -1,0 +1,141 @@
+"""asv result files, version 2 (rows with `result_columns`) and version 1 (plain `results`)."""
+
+import itertools
+import math
+from collections.abc import Iterator
+
+from bot.collect.json_value import JsonValue
+from bot.collect.parser import TIME, Parsed, components, epoch_time, from_samples, from_summary, full_hash, unique
+from bot.collect.source import Source
+from bot.model.environment import Environment
+from bot.model.metric import Direction, Metric
+from bot.model.run import Benchmark, Summary
+
+ID = "asv"
+DESCRIPTION = "asv result file (.asv/results/MACHINE/COMMIT-ENV.json)"
+DOCS = "asv"
+
+# The file has no units: asv's kind of benchmark, the start of its method's name, says them. asv compares every kind
+# as "less is better".
+KINDS = {
+    "time": (TIME, "s"),
+    "timeraw": (TIME, "s"),
+    "mem": ("memory", "B"),
+    "peakmem": ("peak_memory", "B"),
+}
+CONFIDENCE_LEVEL = 0.99
+MAX_PARAMETER_COMBINATIONS = 100_000
+
+
+def matches(source: Source, /) -> bool:
+    root = source.json_or_none()
+    return isinstance(root, dict) and "commit_hash" in root and isinstance(root.get("results"), dict)
+
+
+def parse(source: Source, /) -> Parsed:
+    root = source.root()
+    rows = [(name, row) for name, value in root.at("results").members() if (row := _row(root, value)) is not None]
+    found = [outcome for name, row in rows for outcome in _outcomes(name, row)]
+    failed = sum(benchmark is None for benchmark, _ in found) + len(root.at("results").value) - len(rows)
+    starts = [start for _, row in rows if (start := _started(row)) is not None]
+    return Parsed(
+        benchmarks=unique((benchmark, place) for benchmark, place in found if benchmark is not None),
+        environment=_environment(root),
+        commit=full_hash(root.at("commit_hash").value),
+        time=epoch_time(min(starts) / 1000) if starts else None,
+        notes=(f"left out because they failed or were skipped: {failed}",) * bool(failed),
+    )
+
+
+def _row(root: JsonValue, value: JsonValue) -> dict[str, JsonValue] | None:
+    """The columns of one benchmark by name, or None where it failed as a whole."""
+    if isinstance(value.value, dict):
+        return dict(value.members())
+    columns = root.find("result_columns")
+    if columns is None or not isinstance(value.value, list):
+        # Version 1 writes an unparametrised result as a bare number.
+        return None if value.value is None else {"result": value}
+    names = [column.text() for column in columns.elements()]
+    # Trailing columns without a value are not written.
+    return dict(zip(names, value.elements(), strict=False))
+
+
+def _outcomes(name: str, row: dict[str, JsonValue]) -> Iterator[tuple[Benchmark | None, str]]:
+    result = row.get("result")
+    if result is None or result.value is None:
+        yield None, name
+        return
+    values = list(result.elements()) if isinstance(result.value, list) else [result]
+    names = _names(name, row.get("params"), result, count=len(values))
+    for i, (full_name, value) in enumerate(zip(names, values, strict=True)):
+        yield _benchmark(full_name, value, row, index=i, metric=_metric(name)), value.place
+
+
+def _benchmark(
+    name: str, value: JsonValue, row: dict[str, JsonValue], *, index: int, metric: Metric
+) -> Benchmark | None:
+    """None where the combination failed (null) or was skipped (NaN)."""
+    if value.value is None or (isinstance(value.value, float) and math.isnan(value.value)):
+        return None
+    samples = _cell(row, "samples", index)
+    if samples is not None and samples.value != []:
+        return from_samples(name, metric=metric, samples=samples.numbers(), place=samples.place)
+    low, high = _cell(row, "stats_ci_99_a", index), _cell(row, "stats_ci_99_b", index)
+    # Too few samples leave the interval open: -Infinity to Infinity, or null.
+    closed = low is not None and high is not None and low.is_finite and high.is_finite
+    interval = (low.number(), high.number()) if closed and low is not None and high is not None else None
+    count = _cell(row, "stats_repeat", index)
+    summary = Summary(
+        value=value.number(),
+        statistic="median" if metric.name == TIME else "value",
+        count=count.whole() if count is not None and type(count.value) is int else None,
+        confidence_interval=interval,
+        confidence_level=CONFIDENCE_LEVEL if interval else None,
+    )
+    return from_summary(name, metric=metric, summary=summary, place=value.place)
+
+
+def _cell(row: dict[str, JsonValue], column: str, index: int) -> JsonValue | None:
+    cells = row.get(column)
+    if cells is None or not isinstance(cells.value, list) or index >= len(cells.value) or cells.value[index] is None:
+        return None
+    return JsonValue(cells.value[index], cells.file, f"{cells.path}[{index}]")
+
+
+def _names(name: str, params: JsonValue | None, result: JsonValue, *, count: int) -> list[str]:
+    """One name per combination of parameters, in the order of itertools.product, as asv shows them."""
+    axes = [] if params is None or params.value is None else [list(axis.elements()) for axis in params.elements()]
+    if count > MAX_PARAMETER_COMBINATIONS or math.prod(len(axis) for axis in axes) != count:
+        raise result.error("has another number of results than its parameters have combinations")
+    if not axes:
+        return [name]
+    return [f"{name}({', '.join(str(value.value) for value in values)})" for values in itertools.product(*axes)]
+
+
+def _metric(name: str) -> Metric:
+    kind = name.rpartition(".")[2].partition("_")[0].lower()
+    metric_name, unit = KINDS.get(kind, ("value", ""))
+    return Metric(name=metric_name, unit=unit, direction=Direction.LOWER_IS_BETTER)
+
+
+def _started(row: dict[str, JsonValue]) -> float | None:
+    started = row.get("started_at")
+    return started.number() if started is not None and started.is_finite else None
+
+
+def _environment(root: JsonValue) -> Environment:
+    params = root.peek("params")
+    facts = params if isinstance(params, dict) else {}
+    # `existing:` environments name the interpreter's path instead of its version.
+    python = str(root.peek("python") or facts.get("python"))
+    system, _, release = str(facts.get("os") or "").partition(" ")
+    return components(
+        cpu=facts.get("cpu"),
+        cpu_count=facts.get("num_cpu"),
+        architecture=facts.get("arch"),
+        memory=facts.get("ram"),
+        os=system,
+        os_release=release,
+        host=facts.get("machine"),
+        python=python if python[:1].isdigit() else None,
+    )

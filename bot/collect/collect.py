@@ -1,0 +1,148 @@
+"""The stage's front door: names or bytes in, one run out."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import BinaryIO
+
+from bot.collect.inputs import Input, read_inputs
+from bot.collect.merge import Read, merge
+from bot.collect.parser import Parser
+from bot.collect.registry import (
+    AUTO,
+    HISTORY_PARSERS,
+    TREE_PARSERS,
+    find_parser,
+    parsers_for,
+    unknown_format,
+)
+from bot.collect.source import Source
+from bot.errors import DataError
+from bot.model.environment import Environment
+from bot.model.run import Run
+
+MAX_SHOWN_SKIPPED = 5
+
+
+def collect(
+    paths: Sequence[str],
+    *,
+    tool: str = AUTO,
+    stdin: BinaryIO | None = None,
+    suite: str | None = None,
+    commit: str | None = None,
+    time: datetime | None = None,
+    job: str | None = None,
+    environment: Environment | None = None,
+) -> Run:
+    """The run that files, patterns (`**` too), directories, zip archives and `-` (standard input) hold together.
+
+    `environment` fills in what the files do not say: give `machine_environment()` only on the machine that measured.
+    """
+    inputs = read_inputs(paths, stdin=stdin)
+    return _run(inputs, tool=tool, suite=suite, commit=commit, time=time, job=job, environment=environment)
+
+
+def collect_sources(
+    sources: Sequence[Source],
+    *,
+    tool: str = AUTO,
+    suite: str | None = None,
+    commit: str | None = None,
+    time: datetime | None = None,
+    job: str | None = None,
+    environment: Environment | None = None,
+) -> Run:
+    """The same for bytes that came from elsewhere (artifacts); files of no known format are passed over and noted."""
+    inputs = (Input(sources=tuple(sources), is_search=True),)
+    return _run(inputs, tool=tool, suite=suite, commit=commit, time=time, job=job, environment=environment)
+
+
+def collect_history(paths: Sequence[str], *, tool: str = AUTO, suite: str | None = None) -> tuple[Run, ...]:
+    """Every run of files that hold many (data.js, Otava's CSV, Nyrkiö), oldest first within each file."""
+    parsers = tuple(parser for parser in parsers_for(tool) if parser.ID in HISTORY_PARSERS)
+    runs: list[Run] = []
+    for source in (source for entry in read_inputs(paths) for source in entry.sources):
+        parser = find_parser(source, parsers)
+        if parser is None:
+            raise DataError(
+                "holds no history of a known format",
+                place=source.place,
+                next_step=f"give a file of one of: {', '.join(HISTORY_PARSERS)}",
+            )
+        runs.extend(
+            merge((Read(place=source.place, parsed=parsed),), suite=suite)
+            for parsed in HISTORY_PARSERS[parser.ID].parse_history(source)
+            if parsed.benchmarks
+        )
+    return tuple(runs)
+
+
+def _run(
+    inputs: Sequence[Input],
+    *,
+    tool: str,
+    suite: str | None,
+    commit: str | None,
+    time: datetime | None,
+    job: str | None,
+    environment: Environment | None,
+) -> Run:
+    parsers = parsers_for(tool)
+    reads: list[Read] = []
+    skipped: list[DataError] = []
+    for entry in inputs:
+        found, unknown = _read(entry, parsers, is_named=tool != AUTO)
+        reads.extend(found)
+        skipped.extend(unknown)
+    if not any(read.parsed.benchmarks for read in reads):
+        raise _nothing(inputs, reads, skipped)
+    return merge(
+        reads,
+        suite=suite,
+        commit=commit,
+        time=time,
+        job=job,
+        environment=environment,
+        notes=_skipped_notes(skipped),
+    )
+
+
+def _read(entry: Input, parsers: tuple[Parser, ...], *, is_named: bool) -> tuple[list[Read], list[DataError]]:
+    """What the files of one input say, and why some of a search were passed over."""
+    trees = [parser for name, parser in TREE_PARSERS.items() if parser in parsers]
+    reads: list[Read] = []
+    skipped: list[DataError] = []
+    rest = entry.sources
+    for tree in trees if entry.is_search else ():
+        belonging = tuple(source for source in rest if tree.belongs(source))
+        if belonging:
+            rest = tuple(source for source in rest if not tree.belongs(source))
+            reads.append(Read(place=belonging[0].place, parsed=tree.parse_tree(belonging)))
+    for source in rest:
+        parser = find_parser(source, parsers)
+        if parser is None and is_named and not entry.is_search:
+            # The user knows better than the content; the parser says what it misses.
+            parser = parsers[-1]
+        if parser is not None:
+            reads.append(Read(place=source.place, parsed=parser.parse(source)))
+        elif entry.is_search:
+            skipped.append(unknown_format(source))
+        else:
+            raise unknown_format(source)
+    return reads, skipped
+
+
+def _skipped_notes(skipped: Sequence[DataError]) -> list[str]:
+    notes = [f"{error.place} was passed over: {error.message}" for error in skipped[:MAX_SHOWN_SKIPPED]]
+    more = len(skipped) - len(notes)
+    return [*notes, f"further files passed over: {more}"] if more else notes
+
+
+def _nothing(inputs: Sequence[Input], reads: Sequence[Read], skipped: Sequence[DataError]) -> DataError:
+    places = [source.place for entry in inputs for source in entry.sources]
+    reasons = [*(note for read in reads for note in read.parsed.notes), *_skipped_notes(skipped)]
+    return DataError(
+        "; ".join(["holds no benchmark", *reasons[:MAX_SHOWN_SKIPPED]]),
+        place=places[0] if len(places) == 1 else f"{len(places)} files" if places else None,
+        next_step="check that the benchmark step ran and that these are its results",
+    )

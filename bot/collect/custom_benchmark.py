@@ -1,0 +1,86 @@
+"""github-action-benchmark's custom JSON: `[{name, unit, value}]`. Only the tool's name says which way is good."""
+
+from dataclasses import dataclass
+
+from bot.collect.json_value import JsonValue
+from bot.collect.parser import Parsed, direction_of, from_summary, unique
+from bot.collect.source import Source, shown
+from bot.errors import DataError
+from bot.model.metric import Direction, Metric
+from bot.model.run import Benchmark, Summary
+
+MAX_NUMBER_CHARACTERS = 100
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CustomBenchmark:
+    """A parser for each direction, and one (None) that takes it from units which surely are times or rates."""
+
+    ID: str
+    DESCRIPTION: str
+    DOCS: str
+    direction: Direction | None
+
+    def matches(self, source: Source, /) -> bool:
+        return _is_custom(source.json_or_none())
+
+    def parse(self, source: Source, /) -> Parsed:
+        entries = list(source.root().elements())
+        ranges = any(entry.find("range") is not None for entry in entries)
+        return Parsed(
+            benchmarks=unique((self._benchmark(entry), entry.place) for entry in entries),
+            notes=("`range` is free text and left out",) * ranges,
+        )
+
+    def _benchmark(self, entry: JsonValue) -> Benchmark:
+        name, unit = entry.at("name").text(), entry.at("unit").text()
+        direction = self.direction or direction_of(unit)
+        if direction is None:
+            raise DataError(
+                f"the unit `{shown(unit)}` does not say which way is good",
+                place=entry.place,
+                next_step="name the tool: customSmallerIsBetter or customBiggerIsBetter",
+            )
+        metric = Metric(name="value", unit=unit, direction=direction)
+        return from_summary(name, metric=metric, summary=Summary(value=_number(entry.at("value"))), place=entry.place)
+
+
+def _number(value: JsonValue) -> float:
+    """github-action-benchmark takes numbers that are written as text too."""
+    if not isinstance(value.value, str):
+        return value.number()
+    try:
+        number = float(value.value) if len(value.value) <= MAX_NUMBER_CHARACTERS else None
+    except ValueError:
+        number = None
+    if number is None:
+        raise value.error("is text that is no number")
+    return JsonValue(number, value.file, value.path).number()
+
+
+def _is_custom(root: object) -> bool:
+    return (
+        isinstance(root, list)
+        and bool(root)
+        and all(isinstance(entry, dict) and {"name", "unit", "value"} <= entry.keys() for entry in root)
+    )
+
+
+EITHER = CustomBenchmark(
+    ID="custom_benchmark",
+    DESCRIPTION="custom JSON of github-action-benchmark, direction by its units",
+    DOCS="custom_benchmark",
+    direction=None,
+)
+SMALLER = CustomBenchmark(
+    ID="custom_smaller_is_better",
+    DESCRIPTION="custom JSON of github-action-benchmark, smaller is better",
+    DOCS="custom_benchmark",
+    direction=Direction.LOWER_IS_BETTER,
+)
+BIGGER = CustomBenchmark(
+    ID="custom_bigger_is_better",
+    DESCRIPTION="custom JSON of github-action-benchmark, bigger is better",
+    DOCS="custom_benchmark",
+    direction=Direction.HIGHER_IS_BETTER,
+)

@@ -1,0 +1,67 @@
+"""hyperfine `--export-json`: wall-clock seconds per command."""
+
+from collections import Counter
+
+from bot.collect.json_value import JsonValue
+from bot.collect.parser import TIME, Parsed, from_samples, from_summary, unique
+from bot.collect.source import Source
+from bot.model.metric import Direction, Metric
+from bot.model.run import Benchmark, Summary
+
+ID = "hyperfine"
+DESCRIPTION = "hyperfine JSON (--export-json)"
+DOCS = "hyperfine"
+
+SECONDS = Metric(name=TIME, unit="s", direction=Direction.LOWER_IS_BETTER)
+
+
+def matches(source: Source, /) -> bool:
+    root = source.json_or_none()
+    results = root.get("results") if isinstance(root, dict) else None
+    return isinstance(results, list) and bool(results) and all(_is_result(result) for result in results)
+
+
+def parse(source: Source, /) -> Parsed:
+    results = list(source.root().at("results").elements())
+    commands = [result.at("command").text() for result in results]
+    counts = Counter(commands)
+    benchmarks = unique(
+        # A parameter need not be part of the command (-L with a script's environment).
+        (_benchmark(_with_parameters(result, name) if counts[name] > 1 else name, result), result.place)
+        for name, result in zip(commands, results, strict=True)
+    )
+    failed = [result for result in results if _failed(result)]
+    return Parsed(
+        benchmarks=benchmarks,
+        notes=(f"commands that ended with a non-zero exit code in some of their runs: {len(failed)}",) * bool(failed),
+    )
+
+
+def _is_result(result: object) -> bool:
+    return isinstance(result, dict) and "command" in result and ("times" in result or "mean" in result)
+
+
+def _with_parameters(result: JsonValue, name: str) -> str:
+    parameters = result.find("parameters")
+    if parameters is None or not parameters.value:
+        return name
+    return f"{name} ({', '.join(f'{key}={value.text()}' for key, value in parameters.members())})"
+
+
+def _benchmark(name: str, result: JsonValue) -> Benchmark:
+    times = result.find("times")
+    if times is not None and times.value != []:
+        return from_samples(name, metric=SECONDS, samples=times.numbers(), place=times.place)
+    summary = Summary(
+        value=result.at("mean").number(),
+        statistic="mean",
+        standard_deviation=result.find_number("stddev"),
+        minimum=result.find_number("min"),
+        maximum=result.find_number("max"),
+    )
+    return from_summary(name, metric=SECONDS, summary=summary, place=result.place)
+
+
+def _failed(result: JsonValue) -> bool:
+    codes = result.find("exit_codes")
+    return codes is not None and any(code.value != 0 for code in codes.elements())

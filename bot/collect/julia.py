@@ -1,0 +1,78 @@
+"""BenchmarkTools.jl JSON (`BenchmarkTools.save`): nested groups of trials, nanoseconds."""
+
+from collections.abc import Iterator
+
+from bot.collect.json_value import JsonValue
+from bot.collect.parser import TIME, Parsed, components, from_samples, from_summary, unique
+from bot.collect.source import Source
+from bot.model.environment import Environment
+from bot.model.metric import Direction, Metric
+from bot.model.run import Benchmark, Summary
+
+ID = "julia"
+DESCRIPTION = "BenchmarkTools.jl JSON (BenchmarkTools.save)"
+DOCS = "julia"
+
+NANOSECONDS = Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
+MEMORY = Metric(name="memory", unit="B", direction=Direction.LOWER_IS_BETTER)
+
+
+def matches(source: Source, /) -> bool:
+    root = source.json_or_none()
+    return (
+        isinstance(root, list)
+        and len(root) == 2
+        and isinstance(root[0], dict)
+        and "BenchmarkTools" in root[0]
+        and isinstance(root[1], list)
+    )
+
+
+def parse(source: Source, /) -> Parsed:
+    versions, values = _pair(source.root())
+    return Parsed(
+        benchmarks=unique(pair for value in values.elements() for pair in _tree(value)),
+        environment=_environment(versions),
+    )
+
+
+def _pair(value: JsonValue) -> tuple[JsonValue, JsonValue]:
+    """BenchmarkTools writes each value as a list of its type's name and its fields."""
+    elements = list(value.elements())
+    if len(elements) != 2:
+        raise value.error("is not a list of two")
+    return elements[0], elements[1]
+
+
+def _tree(value: JsonValue) -> Iterator[tuple[Benchmark, str]]:
+    pending: list[tuple[tuple[str, ...], JsonValue]] = [((), value)]
+    while pending:
+        path, node = pending.pop()
+        kind, fields = _pair(node)
+        name = kind.text().removeprefix("BenchmarkTools.")
+        if name == "BenchmarkGroup":
+            below = [((*path, key), member) for key, member in fields.at("data").members()]
+            pending.extend(reversed(below))
+        elif name == "Trial":
+            times = fields.at("times")
+            full_name = "/".join(path) or "trial"
+            yield from_samples(full_name, metric=NANOSECONDS, samples=times.numbers(), place=times.place), times.place
+            yield _memory(full_name, fields), fields.place
+        elif name == "TrialEstimate":
+            time = fields.at("time")
+            full_name = "/".join(path) or "trial"
+            # Which estimate it is (minimum, median, mean) is not in the file.
+            summary = Summary(value=time.number(), statistic="estimate")
+            yield from_summary(full_name, metric=NANOSECONDS, summary=summary, place=time.place), time.place
+            yield _memory(full_name, fields), fields.place
+        else:
+            raise kind.error("is no trial, estimate or group")
+
+
+def _memory(name: str, fields: JsonValue) -> Benchmark:
+    memory = fields.at("memory")
+    return from_summary(name, metric=MEMORY, summary=Summary(value=memory.number()), place=memory.place)
+
+
+def _environment(versions: JsonValue) -> Environment:
+    return components(julia=versions.peek("Julia"))

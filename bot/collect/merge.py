@@ -1,0 +1,132 @@
+"""What several files say, as one run: the same metric in two files is one more group of samples."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import reduce
+
+from bot.collect.parser import Parsed
+from bot.collect.source import shown
+from bot.errors import DataError
+from bot.model.environment import HARDWARE_COMPONENTS, Environment
+from bot.model.metric import MetricKey
+from bot.model.run import Benchmark, Run
+
+DEFAULT_SUITE = "default"
+RUNTIMES = ("python", "java", "go", "rust", "node", "dotnet", "julia")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Read:
+    """What one file (or tree of files) said, and which it was."""
+
+    place: str
+    parsed: Parsed
+
+
+def merge(
+    reads: Sequence[Read],
+    *,
+    suite: str | None = None,
+    commit: str | None = None,
+    time: datetime | None = None,
+    job: str | None = None,
+    environment: Environment | None = None,
+    notes: Iterable[str] = (),
+) -> Run:
+    """One run of all that was read. What the caller says about commit, time, suite and job stands over the files.
+
+    `environment` is the caller's machine: it fills in what no file says.
+    """
+    benchmarks, turned = _benchmarks(reads)
+    all_notes = [*notes, *(note for read in reads for note in read.parsed.notes), *_environment_notes(reads)]
+    if turned:
+        all_notes.append(f"summaries of several files, where each file's value counts as one sample: {turned}")
+    known = [read.parsed.time for read in reads if read.parsed.time is not None]
+    from_files = reduce(Environment.merged, (read.parsed.environment for read in reads), Environment())
+    return Run(
+        benchmarks=benchmarks,
+        environment=from_files if environment is None else from_files.merged(environment),
+        commit=commit or _agreed(reads, {read.place: read.parsed.commit for read in reads}, "commit"),
+        time=time or (min(known) if known else None),
+        suite=suite or _agreed(reads, {read.place: read.parsed.suite for read in reads}, "suite") or DEFAULT_SUITE,
+        job=job or _only({read.parsed.job for read in reads}),
+        regressions=tuple(dict.fromkeys(key for read in reads for key in read.parsed.regressions)),
+        notes=tuple(dict.fromkeys(all_notes)),
+    )
+
+
+def _benchmarks(reads: Sequence[Read]) -> tuple[tuple[Benchmark, ...], int]:
+    """The merged benchmarks in order of their first appearance, and how many summaries became samples."""
+    merged: dict[MetricKey, Benchmark] = {}
+    places: dict[MetricKey, str] = {}
+    turned = set[MetricKey]()
+    for read in reads:
+        for benchmark in read.parsed.benchmarks:
+            key = benchmark.key
+            if key not in merged:
+                merged[key], places[key] = benchmark, read.place
+                continue
+            merged[key] = _joined(merged[key], benchmark, first=places[key], second=read.place, turned=key in turned)
+            if benchmark.summary is not None:
+                turned.add(key)
+    return tuple(merged.values()), len(turned)
+
+
+def _joined(known: Benchmark, more: Benchmark, *, first: str, second: str, turned: bool) -> Benchmark:
+    if known.metric != more.metric:
+        raise _conflict(
+            f"`{shown(more.name)}` ({shown(more.metric.name)}) is {shown(more.metric.unit) or 'without unit'}, "
+            f"{more.metric.direction.value}, but {shown(known.metric.unit) or 'without unit'}, "
+            f"{known.metric.direction.value} in {first}",
+            second,
+        )
+    if (more.summary is not None) != (known.summary is not None or turned):
+        raise _conflict(f"`{shown(more.name)}` has samples here or in {first}, and only a summary in the other", second)
+    return Benchmark(
+        name=known.name,
+        metric=known.metric,
+        samples=_samples(known) + _samples(more),
+        group_sizes=_group_sizes(known) + _group_sizes(more),
+        category=known.category or more.category,
+    )
+
+
+def _samples(benchmark: Benchmark) -> tuple[float, ...]:
+    return (benchmark.value,) if benchmark.summary is not None else benchmark.samples
+
+
+def _group_sizes(benchmark: Benchmark) -> tuple[int, ...]:
+    return benchmark.group_sizes or (len(_samples(benchmark)),)
+
+
+def _agreed(reads: Sequence[Read], values: Mapping[str, str | None], what: str) -> str | None:
+    """What all files that say something say; two answers mean that these are not one run."""
+    first: tuple[str, str] | None = None
+    for read in reads:
+        value = values[read.place]
+        if value is None:
+            continue
+        if first is None:
+            first = (read.place, value)
+        elif value != first[1]:
+            raise _conflict(f"{what} is `{shown(value)}`, but `{shown(first[1])}` in {first[0]}", read.place)
+    return None if first is None else first[1]
+
+
+def _only(values: set[str | None]) -> str | None:
+    # Files of different jobs were not measured on one machine: such a run is paired with nothing.
+    return next(iter(values)) if len(values) == 1 else None
+
+
+def _environment_notes(reads: Sequence[Read]) -> list[str]:
+    first = reads[0]
+    return [
+        f"{read.place} and {first.place} were measured in different environments ({', '.join(names)})"
+        for read in reads[1:]
+        if (names := first.parsed.environment.differences(read.parsed.environment, (*HARDWARE_COMPONENTS, *RUNTIMES)))
+    ]
+
+
+def _conflict(message: str, place: str) -> DataError:
+    return DataError(message, place=place, next_step="collect files of one run only, or let one tool write them all")

@@ -1,0 +1,71 @@
+"""Nyrkiö JSON: `[{timestamp, metrics, attributes}]`, one entry per measured commit."""
+
+from bot.collect.json_value import JsonValue
+from bot.collect.parser import Parsed, direction_of, epoch_time, from_summary, full_hash, unique
+from bot.collect.source import Source
+from bot.model.metric import Direction, Metric
+from bot.model.run import Benchmark, Summary
+
+ID = "nyrkio"
+DESCRIPTION = "Nyrkiö JSON (nyrkioJson)"
+DOCS = "nyrkio"
+
+DIRECTIONS = {direction.value: direction for direction in Direction}
+
+
+def matches(source: Source, /) -> bool:
+    root = source.json_or_none()
+    return (
+        isinstance(root, list)
+        and bool(root)
+        and all(isinstance(entry, dict) and {"timestamp", "metrics", "attributes"} <= entry.keys() for entry in root)
+    )
+
+
+def parse(source: Source, /) -> Parsed:
+    runs = parse_history(source)
+    if not runs:
+        raise source.root().error("holds no entry")
+    return runs[-1]
+
+
+def parse_history(source: Source, /) -> tuple[Parsed, ...]:
+    commits: dict[object, list[JsonValue]] = {}
+    entries = sorted(source.root().elements(), key=lambda entry: entry.at("timestamp").number())
+    for entry in entries:
+        identity = entry.at("attributes").find("git_commit")
+        commits.setdefault(entry.value["timestamp"] if identity is None else identity.text(), []).append(entry)
+    return tuple(_run(group) for group in commits.values())
+
+
+def _run(entries: list[JsonValue]) -> Parsed:
+    metrics = [(entry, metric) for entry in entries for metric in entry.at("metrics").elements()]
+    known = [(entry, metric, direction) for entry, metric in metrics if (direction := _direction(metric)) is not None]
+    unknown = len(metrics) - len(known)
+    first = entries[0]
+    return Parsed(
+        benchmarks=unique((_benchmark(entry, metric, direction), metric.place) for entry, metric, direction in known),
+        commit=full_hash(first.at("attributes").peek("git_commit")),
+        time=epoch_time(first.at("timestamp").number()),
+        notes=(f"left out because neither direction nor unit says which way is good: {unknown}",) * bool(unknown),
+    )
+
+
+def _direction(metric: JsonValue) -> Direction | None:
+    named, unit = metric.find("direction"), metric.find("unit")
+    if named is not None and named.text() in DIRECTIONS:
+        return DIRECTIONS[named.text()]
+    return None if unit is None else direction_of(unit.text())
+
+
+def _benchmark(entry: JsonValue, metric: JsonValue, direction: Direction) -> Benchmark:
+    name, unit = metric.at("name").text(), metric.find("unit")
+    test = entry.at("attributes").find("test_name")
+    return from_summary(
+        name if test is None else test.text(),
+        metric=Metric(
+            name="value" if test is None else name, unit="" if unit is None else unit.text(), direction=direction
+        ),
+        summary=Summary(value=metric.at("value").number()),
+        place=metric.place,
+    )

@@ -1,0 +1,91 @@
+"""pyperf JSON: each worker process is a group of samples; calibrations and warm-ups are left out."""
+
+from collections.abc import Iterator
+
+from bot.collect.json_value import JsonValue
+from bot.collect.parser import TIME, Parsed, components, from_samples, unique
+from bot.collect.source import Source
+from bot.model.environment import Environment
+from bot.model.metric import Direction, Metric
+from bot.model.run import Benchmark
+
+ID = "pyperf"
+DESCRIPTION = "pyperf JSON (-o)"
+DOCS = "pyperf"
+
+# pyperf compares every unit as "less is faster".
+UNITS = {"second": (TIME, "s"), "byte": ("memory", "B"), "integer": ("value", "")}
+
+
+def matches(source: Source, /) -> bool:
+    root = source.json_or_none()
+    benchmarks = root.get("benchmarks") if isinstance(root, dict) else None
+    return (
+        isinstance(benchmarks, list)
+        and bool(benchmarks)
+        and all(isinstance(entry, dict) and isinstance(entry.get("runs"), list) for entry in benchmarks)
+    )
+
+
+def parse(source: Source, /) -> Parsed:
+    root = source.root()
+    shared = _metadata(root)
+    entries = list(root.at("benchmarks").elements())
+    groups = [(entry, list(_groups(entry))) for entry in entries]
+    measured = [(_benchmark(entry, runs, shared), entry.place) for entry, runs in groups if runs]
+    empty = len(groups) - len(measured)
+    return Parsed(
+        benchmarks=unique(measured),
+        environment=_environment({**_first_run(entries), **shared}),
+        notes=(f"left out because they hold only calibration runs: {empty}",) * bool(empty),
+    )
+
+
+def _metadata(value: JsonValue) -> dict[str, object]:
+    metadata = value.find("metadata")
+    return {} if metadata is None else {name: member.value for name, member in metadata.members()}
+
+
+def _groups(entry: JsonValue) -> Iterator[tuple[float, ...]]:
+    for run in entry.at("runs").elements():
+        values = run.find("values")
+        if values is not None and values.value != []:
+            yield values.numbers()
+
+
+def _benchmark(entry: JsonValue, groups: list[tuple[float, ...]], shared: dict[str, object]) -> Benchmark:
+    # What all benchmarks of a file have in common stands only at the top.
+    metadata = {**shared, **_metadata(entry)}
+    name, unit = metadata.get("name"), metadata.get("unit", "second")
+    if not isinstance(name, str):
+        raise entry.error("has no name in its metadata")
+    if not isinstance(unit, str) or unit not in UNITS:
+        raise entry.error("has a unit that pyperf does not know")
+    metric_name, symbol = UNITS[unit]
+    return from_samples(
+        name,
+        metric=Metric(name=metric_name, unit=symbol, direction=Direction.LOWER_IS_BETTER),
+        samples=tuple(value for group in groups for value in group),
+        place=entry.place,
+        group_sizes=tuple(len(group) for group in groups),
+    )
+
+
+def _first_run(entries: list[JsonValue]) -> dict[str, object]:
+    """Facts about the machine may stand at any level; the first run speaks for all."""
+    for entry in entries:
+        for run in entry.at("runs").elements():
+            return {**_metadata(run), **_metadata(entry)}
+    return {}
+
+
+def _environment(metadata: dict[str, object]) -> Environment:
+    platform = str(metadata.get("platform") or "")
+    return components(
+        cpu=metadata.get("cpu_model_name"),
+        cpu_count=metadata.get("cpu_count"),
+        host=metadata.get("hostname"),
+        python=metadata.get("python_version"),
+        os=platform.partition("-")[0],
+        os_release=platform,
+    )

@@ -1,0 +1,84 @@
+"""pytest-benchmark JSON: `--benchmark-json`, and saved runs with or without `--benchmark-save-data`."""
+
+from bot.collect.json_value import JsonValue
+from bot.collect.parser import (
+    TIME,
+    Parsed,
+    components,
+    from_samples,
+    from_summary,
+    full_hash,
+    unique,
+    utc_time,
+)
+from bot.collect.source import Source
+from bot.model.environment import Environment
+from bot.model.metric import Direction, Metric
+from bot.model.run import Benchmark, Summary
+
+ID = "pytest_benchmark"
+DESCRIPTION = "pytest-benchmark JSON (--benchmark-json)"
+DOCS = "pytest_benchmark"
+
+SECONDS = Metric(name=TIME, unit="s", direction=Direction.LOWER_IS_BETTER)
+
+
+def matches(source: Source, /) -> bool:
+    root = source.json_or_none()
+    return isinstance(root, dict) and "machine_info" in root and isinstance(root.get("benchmarks"), list)
+
+
+def parse(source: Source, /) -> Parsed:
+    root = source.root()
+    benchmarks = unique((_benchmark(entry), entry.place) for entry in root.at("benchmarks").elements())
+    without = sum(benchmark.summary is not None for benchmark in benchmarks)
+    commit = root.find("commit_info")
+    return Parsed(
+        benchmarks=benchmarks,
+        environment=_environment(root),
+        commit=None if commit is None else _clean_commit(commit),
+        time=utc_time(root.peek("datetime")),
+        notes=(f"stored without samples (--benchmark-save-data keeps them): {without}",) * bool(without),
+    )
+
+
+def _benchmark(entry: JsonValue) -> Benchmark:
+    fullname = entry.find("fullname") or entry.at("name")
+    stats = entry.at("stats")
+    data = stats.find("data")
+    if data is not None and data.value != []:
+        return from_samples(fullname.text(), metric=SECONDS, samples=data.numbers(), place=data.place)
+    rounds = stats.find_whole("rounds")
+    summary = Summary(
+        value=stats.at("mean").number(),
+        statistic="mean",
+        count=rounds,
+        # The tool writes 0 where one round leaves nothing to estimate it from.
+        standard_deviation=None if rounds == 1 else stats.find_number("stddev"),
+        minimum=stats.find_number("min"),
+        maximum=stats.find_number("max"),
+    )
+    return from_summary(fullname.text(), metric=SECONDS, summary=summary, place=stats.place)
+
+
+def _clean_commit(commit: JsonValue) -> str | None:
+    # Results of a changed working tree belong to no commit.
+    identity, dirty = commit.find("id"), commit.find("dirty")
+    return None if identity is None or (dirty is not None and dirty.value is True) else full_hash(identity.value)
+
+
+def _environment(root: JsonValue) -> Environment:
+    machine = root.at("machine_info").value
+    if not isinstance(machine, dict):
+        return Environment()
+    cpu = machine.get("cpu")
+    cpu = cpu if isinstance(cpu, dict) else {}
+    return components(
+        cpu=cpu.get("brand_raw") or cpu.get("brand"),
+        cpu_count=cpu.get("count"),
+        architecture=machine.get("machine"),
+        os=machine.get("system"),
+        os_release=machine.get("release"),
+        host=machine.get("node"),
+        python=machine.get("python_version"),
+    )

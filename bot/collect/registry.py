@@ -1,0 +1,99 @@
+"""Every format by its id, from the most specific content to the least, and the names that other tools use for them."""
+
+from types import MappingProxyType
+from typing import Final
+
+from bot.collect import (
+    asv,
+    bencher_metric_format,
+    benchmarkdotnet,
+    custom_benchmark,
+    google_benchmark,
+    hyperfine,
+    jmh,
+    julia,
+    numbers,
+    nyrkio,
+    perf_culprit,
+    perfherder,
+    pyperf,
+    pytest_benchmark,
+    skia_perf,
+)
+from bot.collect.parser import HistoryParser, Parser, TreeParser
+from bot.collect.source import Source, shown
+from bot.errors import DataError, UsageError
+
+AUTO: Final = "auto"
+
+# Where two match, the earlier one reads the file.
+PARSERS: Final[dict[str, Parser]] = {
+    "perf_culprit": perf_culprit,
+    "pytest_benchmark": pytest_benchmark,
+    "google_benchmark": google_benchmark,
+    "jmh": jmh,
+    "benchmarkdotnet": benchmarkdotnet,
+    "julia": julia,
+    "asv": asv,
+    "perfherder": perfherder,
+    "skia_perf": skia_perf,
+    "nyrkio": nyrkio,
+    "hyperfine": hyperfine,
+    "pyperf": pyperf,
+    "custom_benchmark": custom_benchmark.EITHER,
+    "custom_smaller_is_better": custom_benchmark.SMALLER,
+    "custom_bigger_is_better": custom_benchmark.BIGGER,
+    "bencher_metric_format": bencher_metric_format,
+    "numbers": numbers,
+}
+HISTORY_PARSERS: Final[dict[str, HistoryParser]] = {"nyrkio": nyrkio}
+TREE_PARSERS: Final[dict[str, TreeParser]] = {}
+
+# Their content is the same as custom_benchmark's: only a name tells which way is good.
+NAMED_ONLY: Final = frozenset({"custom_smaller_is_better", "custom_bigger_is_better"})
+
+# The `tool` names of github-action-benchmark, so that its users change nothing.
+ALIASES: Final = MappingProxyType(
+    {
+        "pytest": ("pytest_benchmark",),
+        "googlecpp": ("google_benchmark",),
+        "customSmallerIsBetter": ("custom_smaller_is_better",),
+        "customBiggerIsBetter": ("custom_bigger_is_better",),
+        "nyrkioJson": ("nyrkio",),
+    }
+)
+
+
+def parsers_for(tool: str) -> tuple[Parser, ...]:
+    """The parsers that `tool` may mean, in order; a UsageError for a name that nobody knows."""
+    if tool == AUTO:
+        return tuple(parser for name, parser in PARSERS.items() if name not in NAMED_ONLY)
+    names = ALIASES.get(tool, (tool,))
+    if any(name not in PARSERS for name in names):
+        raise UsageError(
+            f"`{shown(tool)}` is no known tool",
+            place="tool",
+            next_step=f"use {AUTO} or one of: {', '.join([*PARSERS, *ALIASES])}",
+        )
+    return tuple(PARSERS[name] for name in names)
+
+
+def find_parser(source: Source, parsers: tuple[Parser, ...]) -> Parser | None:
+    """The first parser that knows the content."""
+    return next((parser for parser in parsers if parser.matches(source)), None)
+
+
+def unknown_format(source: Source) -> DataError:
+    """Why no parser knows the content: not text at all, broken JSON, or simply another format."""
+    text = source.text_or_empty().lstrip()
+    try:
+        source.text()
+        if text.startswith(("{", "[")):
+            source.json()
+    except DataError as error:
+        return error
+    return DataError(
+        "holds results of no known format",
+        place=source.place,
+        next_step="name the tool that wrote it, or see docs/formats.md for what can be read",
+    )

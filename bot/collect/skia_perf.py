@@ -1,0 +1,73 @@
+"""Skia Perf JSON, version 1: keyed results with one or several measurements."""
+
+from collections.abc import Iterator
+
+from bot.collect.json_value import JsonValue
+from bot.collect.parser import TIME_UNITS, Parsed, components, direction_of, from_summary, full_hash, unique
+from bot.collect.source import Source
+from bot.model.environment import Environment
+from bot.model.metric import Direction, Metric
+from bot.model.run import Benchmark, Summary
+
+ID = "skia_perf"
+DESCRIPTION = "Skia Perf JSON, version 1"
+DOCS = "skia_perf"
+
+TEST = "test"
+UNITS = ("units", "unit")
+IMPROVEMENT = "improvement_direction"
+DIRECTIONS = {"up": Direction.HIGHER_IS_BETTER, "down": Direction.LOWER_IS_BETTER}
+
+
+def matches(source: Source, /) -> bool:
+    root = source.json_or_none()
+    return isinstance(root, dict) and "git_hash" in root and isinstance(root.get("results"), list) and "version" in root
+
+
+def parse(source: Source, /) -> Parsed:
+    root = source.root()
+    shared = _keys(root)
+    values = [value for result in root.at("results").elements() for value in _values(result, shared)]
+    found = [(_benchmark(*value), value[-1].place) for value in values]
+    unknown = sum(benchmark is None for benchmark, _ in found)
+    return Parsed(
+        benchmarks=unique((benchmark, place) for benchmark, place in found if benchmark is not None),
+        environment=_environment(shared),
+        commit=full_hash(root.at("git_hash").value),
+        notes=(f"left out because neither key nor unit says which way is good: {unknown}",) * bool(unknown),
+    )
+
+
+def _keys(value: JsonValue) -> dict[str, str]:
+    keys = value.find("key")
+    return {} if keys is None else {name: member.text() for name, member in keys.members()}
+
+
+def _values(result: JsonValue, shared: dict[str, str]) -> Iterator[tuple[dict[str, str], str, JsonValue]]:
+    """Keys, the metric's name and the number: each is a trace of Skia Perf."""
+    keys = {**shared, **_keys(result)}
+    groups = result.find("measurements")
+    if groups is None:
+        yield keys, "value", result.at("measurement")
+        return
+    for group, entries in groups.members():
+        # Some files name the group by its unit, others name it `stat`.
+        unit = {UNITS[0]: group} if group in TIME_UNITS else {}
+        for entry in entries.elements():
+            yield {**unit, **keys}, entry.at("value").text(), entry.at("measurement")
+
+
+def _benchmark(keys: dict[str, str], metric_name: str, number: JsonValue) -> Benchmark | None:
+    unit = next((keys[name] for name in UNITS if name in keys), "")
+    direction = DIRECTIONS.get(keys.get(IMPROVEMENT, "")) or direction_of(unit)
+    if direction is None:
+        return None
+    rest = {name: text for name, text in keys.items() if name not in (TEST, IMPROVEMENT, *UNITS)}
+    words = [keys[TEST]] if TEST in keys else []
+    name = " ".join([*words, *(f"{key}={rest[key]}" for key in sorted(rest))])
+    metric = Metric(name=metric_name, unit=unit, direction=direction)
+    return from_summary(name, metric=metric, summary=Summary(value=number.number()), place=number.place)
+
+
+def _environment(keys: dict[str, str]) -> Environment:
+    return components(cpu=keys.get("cpu"), architecture=keys.get("arch"), os=keys.get("os"))
