@@ -1,0 +1,108 @@
+"""The sticky comment: one per suite and pull request, edited in place."""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from github import UnknownObjectException
+from github.IssueComment import IssueComment
+
+from bot.errors import InfrastructureError
+from bot.publish.client import Client
+from bot.publish.failure import explained
+from bot.publish.posting import post_once
+
+MAXIMUM_BODY_CHARACTERS = 65_536
+MAXIMUM_ID_CHARACTERS = 40
+ID_HASH_CHARACTERS = 8
+
+
+class CommentChange(StrEnum):
+    CREATED = "created"
+    UPDATED = "updated"
+    UNCHANGED = "unchanged"
+    SKIPPED = "skipped"  # nothing to say and nothing said before
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CommentOutcome:
+    change: CommentChange
+    url: str | None = None
+
+
+def marker(suite: str) -> str:
+    """The invisible first line by which the bot knows its own comment again."""
+    return f"<!-- perf-culprit:v1:{suite_id(suite)} -->"
+
+
+def suite_id(suite: str) -> str:
+    """The suite's name where it is plain; else what is plain of it and a hash, so that no two suites share one."""
+    plain = re.sub(r"[^a-z0-9]+", "-", suite.lower())[:MAXIMUM_ID_CHARACTERS].strip("-")
+    if plain == suite:
+        return plain
+    digest = hashlib.sha256(suite.encode("utf-8", "surrogatepass")).hexdigest()[:ID_HASH_CHARACTERS]
+    return f"{plain}-{digest}".strip("-")
+
+
+def upsert_comment(client: Client, *, number: int, suite: str, body: str, create: bool = True) -> CommentOutcome:
+    """Edits this suite's comment on pull request `number`, or posts it if there is none (and `create`).
+
+    With `create=False` (nothing changed, and the user asked for silence) an earlier comment still gets the new text:
+    a red verdict must not outlive its cause.
+    """
+    mark = marker(suite)
+    body = body if body.startswith(mark) else f"{mark}\n{body}"
+    if len(body) > MAXIMUM_BODY_CHARACTERS:
+        raise InfrastructureError(
+            f"the comment has {len(body):,} characters; GitHub takes {MAXIMUM_BODY_CHARACTERS:,}",
+            next_step="read the report in the job summary, and report this bug of perf-culprit",
+        )
+    issue = client.repository.get_issue(number)
+    with explained(f"read the comments of pull request #{number}"):
+        existing = own_comments(client, number=number, mark=mark)
+    if not existing and not create:
+        return CommentOutcome(change=CommentChange.SKIPPED)
+    if not existing:
+        with explained(f"post the comment on pull request #{number}"):
+            posted = post_once(
+                client,
+                post=lambda: issue.create_comment(body),
+                find=lambda: next(iter(own_comments(client, number=number, mark=mark)), None),
+            )
+        return CommentOutcome(change=CommentChange.CREATED, url=posted.html_url)
+    kept, *duplicates = existing
+    with explained(f"edit the comment on pull request #{number}"):
+        # Two jobs that raced may both have posted.
+        for duplicate in duplicates:
+            delete(duplicate)
+        if same_text(kept.body, body):
+            return CommentOutcome(change=CommentChange.UNCHANGED, url=kept.html_url)
+        kept.edit(body)
+    return CommentOutcome(change=CommentChange.UPDATED, url=kept.html_url)
+
+
+def own_comments(client: Client, *, number: int, mark: str) -> list[IssueComment]:
+    """Oldest first. Anybody can paste the marker, so the author counts too."""
+    comments = client.repository.get_issue(number).get_comments()
+    own = [
+        comment
+        for comment in comments
+        # The author of a comment is null where the account is gone.
+        if getattr(comment.user, "login", "").lower() == client.bot_login.lower()
+        and (comment.body or "").startswith(mark)
+    ]
+    return sorted(own, key=lambda comment: comment.id)
+
+
+def delete(comment: IssueComment) -> None:
+    try:
+        comment.delete()
+    except UnknownObjectException:
+        # Another job was faster, or the answer to the first attempt got lost.
+        return
+
+
+def same_text(stored: str, new: str) -> bool:
+    # GitHub may store other line ends and trim the text's end.
+    return stored.replace("\r\n", "\n").strip() == new.replace("\r\n", "\n").strip()

@@ -1,0 +1,35 @@
+"""The action's outputs: a file of assignments that the runner reads."""
+
+import re
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+from bot.errors import InfrastructureError
+
+NAME = re.compile(r"[a-z][a-z0-9-]{0,99}")
+
+
+def write_outputs(values: Mapping[str, str], *, path: Path) -> None:
+    """Appends to the file at GITHUB_OUTPUT.
+
+    A plain `name=value` would let a value with a line end set further outputs. The random delimiter cannot be guessed
+    by whoever wrote the value.
+    """
+    lines = "".join(assignment(name, value) for name, value in values.items())
+    try:
+        with path.open("a", encoding="utf-8", errors="replace", newline="\n") as file:
+            file.write(lines)
+    except OSError as error:
+        raise InfrastructureError(
+            f"cannot write the action's outputs: {error.strerror}",
+            place=str(path),
+            next_step="check that GITHUB_OUTPUT names a writable file",
+        ) from None
+
+
+def assignment(name: str, value: str) -> str:
+    if NAME.fullmatch(name) is None:
+        raise ValueError(f"not an output's name: {name!r}")
+    delimiter = f"end-{secrets.token_hex(16)}"
+    return f"{name}<<{delimiter}\n{value}\n{delimiter}\n"

@@ -1,0 +1,156 @@
+"""Which pull request a run speaks about: from GitHub's event and API, never from an artifact."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from github.PullRequest import PullRequest as RemotePullRequest
+
+from bot.errors import UsageError
+from bot.publish.client import Client
+from bot.publish.failure import explained
+
+SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+# GitHub ignores a `head` that it does not understand and lists every open pull request.
+MAXIMUM_LISTED = 300
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PullRequest:
+    number: int
+    head_sha: str
+    base_branch: str
+    base_sha: str
+    from_fork: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PullRequestSearch:
+    """The pull request, or None and why there is none to comment on."""
+
+    pull_request: PullRequest | None = None
+    reason: str = ""
+
+
+def find_pull_request(
+    client: Client, *, event_name: str, event: Mapping[str, Any], workflow: str | None = None
+) -> PullRequestSearch:
+    """`event` is the file at GITHUB_EVENT_PATH.
+
+    `workflow` is the name or file of the workflow whose runs are trusted to be the benchmarks; None accepts any.
+    """
+    if event_name in ("pull_request", "pull_request_target"):
+        return PullRequestSearch(pull_request=from_pull_request_event(event))
+    if event_name == "workflow_run":
+        return from_workflow_run_event(client, event=event, workflow=workflow)
+    return PullRequestSearch(reason=f"the event {event_name!r} belongs to no pull request")
+
+
+def from_pull_request_event(event: Mapping[str, Any]) -> PullRequest:
+    repository_id = number_at(event, "repository", "id")
+    head_repository = value_at(event, "pull_request", "head", "repo")
+    head_repository_id = head_repository.get("id") if isinstance(head_repository, Mapping) else None
+    return PullRequest(
+        number=number_at(event, "pull_request", "number"),
+        head_sha=sha_at(event, "pull_request", "head", "sha"),
+        base_branch=text_at(event, "pull_request", "base", "ref"),
+        base_sha=sha_at(event, "pull_request", "base", "sha"),
+        from_fork=head_repository_id != repository_id,
+    )
+
+
+def from_workflow_run_event(client: Client, *, event: Mapping[str, Any], workflow: str | None) -> PullRequestSearch:
+    """By head branch and commit: `workflow_run.pull_requests` is empty for forks."""
+    if workflow is not None and workflow not in workflow_names(event):
+        return PullRequestSearch(reason=f"the run is not of the workflow {workflow!r}")
+    cause = text_at(event, "workflow_run", "event")
+    if cause != "pull_request":
+        return PullRequestSearch(reason=f"the benchmarks ran on {cause!r}, not on a pull request")
+    repository_id = number_at(event, "repository", "id")
+    head_sha = sha_at(event, "workflow_run", "head_sha")
+    head_branch = text_at(event, "workflow_run", "head_branch")
+    head_repository = value_at(event, "workflow_run", "head_repository")
+    if not isinstance(head_repository, Mapping):
+        return PullRequestSearch(reason="the repository that the run came from is gone")
+    head_repository_id = number_at(event, "workflow_run", "head_repository", "id")
+    head = f"{text_at(event, 'workflow_run', 'head_repository', 'owner', 'login')}:{head_branch}"
+    with explained("find the pull request of the run"):
+        listed = list(islice(client.repository.get_pulls(state="open", head=head), MAXIMUM_LISTED))
+    of_branch = [
+        pull
+        for pull in listed
+        if pull.base.repo.id == repository_id
+        and pull.head.ref == head_branch
+        # A fork may be gone: then its `repo` is null.
+        and getattr(pull.head.repo, "id", None) == head_repository_id
+    ]
+    return only([pull for pull in of_branch if pull.head.sha == head_sha], of_branch=of_branch, head_sha=head_sha)
+
+
+def only(matching: list[RemotePullRequest], *, of_branch: list[RemotePullRequest], head_sha: str) -> PullRequestSearch:
+    if len(matching) > 1:
+        return PullRequestSearch(reason=f"{len(matching)} open pull requests have the head {head_sha[:10]}")
+    if matching:
+        (pull,) = matching
+        found = PullRequest(
+            number=pull.number,
+            head_sha=pull.head.sha,
+            base_branch=pull.base.ref,
+            base_sha=pull.base.sha,
+            from_fork=pull.head.repo.id != pull.base.repo.id,
+        )
+        return PullRequestSearch(pull_request=found)
+    if of_branch:
+        return PullRequestSearch(reason=f"stale: the pull request has moved on since {head_sha[:10]}")
+    return PullRequestSearch(reason=f"no open pull request has the head {head_sha[:10]}")
+
+
+def is_current(client: Client, pull_request: PullRequest) -> bool:
+    """Whether the pull request still has the judged head; asked right before posting, as runs may overtake."""
+    # PyGithub is lazy here: reading `head` sends the request.
+    with explained(f"read pull request #{pull_request.number}"):
+        return client.repository.get_pull(pull_request.number).head.sha == pull_request.head_sha
+
+
+def workflow_names(event: Mapping[str, Any]) -> set[str]:
+    """The workflow's name, path and file name. GitHub may write a path as `.github/workflows/x.yml@main`."""
+    path = text_at(event, "workflow_run", "path").partition("@")[0]
+    return {text_at(event, "workflow_run", "name"), path, path.rsplit("/", 1)[-1]}
+
+
+def value_at(event: Mapping[str, Any], *keys: str) -> Any:
+    value: Any = event
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def text_at(event: Mapping[str, Any], *keys: str) -> str:
+    value = value_at(event, *keys)
+    if not isinstance(value, str):
+        raise not_an_event(keys)
+    return value
+
+
+def number_at(event: Mapping[str, Any], *keys: str) -> int:
+    value = value_at(event, *keys)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise not_an_event(keys)
+    return value
+
+
+def sha_at(event: Mapping[str, Any], *keys: str) -> str:
+    value = text_at(event, *keys)
+    if SHA.fullmatch(value) is None:
+        raise not_an_event(keys)
+    return value
+
+
+def not_an_event(keys: tuple[str, ...]) -> UsageError:
+    return UsageError(
+        f"{'.'.join(keys)} is missing or of the wrong kind",
+        place="event file (GITHUB_EVENT_PATH)",
+        next_step="run on `pull_request` or `workflow_run`; check that GITHUB_EVENT_NAME belongs to this file",
+    )
