@@ -5,7 +5,7 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -118,6 +118,7 @@ def run_git(
     *arguments: str,
     stdin: bytes = b"",
     environment: Mapping[str, str] | None = None,
+    config: Sequence[tuple[str, str]] = (),
     remote: Remote | None = None,
     timeout_seconds: float | None = None,
 ) -> bytes:
@@ -132,7 +133,7 @@ def run_git(
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**_environment(repository, remote), **(environment or {})},
+            env={**_environment(repository, remote, config), **(environment or {})},
             process_group=0,
         )
     except FileNotFoundError:
@@ -157,7 +158,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     process.communicate()
 
 
-def _environment(repository: Path, remote: Remote | None) -> dict[str, str]:
+def _environment(repository: Path, remote: Remote | None, config: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Configuration by environment is never written anywhere and never in a list of processes' arguments.
 
     `safe.directory` is the given folder only, not a repository found above it: in a container the workspace belongs to
@@ -170,12 +171,13 @@ def _environment(repository: Path, remote: Remote | None) -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.startswith("GIT_") or name in KEPT_VARIABLES or name in configured
     }
-    config = [("safe.directory", str(repository.resolve())), *QUIET_CONFIG, *(remote.config() if remote else ())]
-    for index, (key, value) in enumerate(config, start=count):
+    safe = ("safe.directory", str(repository.resolve()))
+    pairs = [safe, *QUIET_CONFIG, *config, *(remote.config() if remote else ())]
+    for index, (key, value) in enumerate(pairs, start=count):
         environment[f"GIT_CONFIG_KEY_{index}"] = key
         environment[f"GIT_CONFIG_VALUE_{index}"] = value
     return environment | {
-        "GIT_CONFIG_COUNT": str(count + len(config)),
+        "GIT_CONFIG_COUNT": str(count + len(pairs)),
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_OPTIONAL_LOCKS": "0",
         "LC_ALL": "C",

@@ -17,6 +17,8 @@ RACE_TEXTS = (
     "reference already exists",
 )
 
+FETCH_OPTIONS = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
+
 
 class PushRejectedError(GitError):
     """Another writer moved the branch first: fetch again and retry."""
@@ -66,7 +68,7 @@ def fetch(
 
     A filter is written to the repository's configuration by git: use it in private repositories only.
     """
-    options = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"]
+    options = [*FETCH_OPTIONS]
     options += [f"--depth={depth}"] if depth else []
     options += ["--unshallow"] if unshallow else []
     options += [f"--filter={object_filter}"] if object_filter else []
@@ -111,7 +113,7 @@ def read_blobs(repository: Path, blobs: Sequence[str], *, remote: Remote | None 
     if not blobs:
         return ()
     if remote is not None:
-        fetch(repository, remote, sorted(set(blobs)), object_filter="blob:none")
+        _fetch_objects(repository, remote, sorted(set(blobs)))
     names = "".join(f"{blob}\n" for blob in blobs).encode()
     output = run_git(repository, "cat-file", "--batch=%(objecttype) %(objectsize)", stdin=names, remote=remote)
     contents, position = [], 0
@@ -123,6 +125,14 @@ def read_blobs(repository: Path, blobs: Sequence[str], *, remote: Remote | None 
         contents.append(output[end + 1 : end + 1 + int(size)])
         position = end + 1 + int(size) + 1
     return tuple(contents)
+
+
+def _fetch_objects(repository: Path, remote: Remote, objects: Sequence[str]) -> None:
+    # Without this algorithm git tells the remote which commits are here, and the remote takes their files for granted.
+    config = [("fetch.negotiationAlgorithm", "noop")]
+    options = (*FETCH_OPTIONS, "--filter=blob:none")
+    names = "".join(f"{name}\n" for name in objects).encode()
+    run_git(repository, "fetch", *options, "--stdin", REMOTE_NAME, stdin=names, config=config, remote=remote)
 
 
 def write_blob(repository: Path, content: bytes) -> str:

@@ -1,0 +1,144 @@
+"""Which commits a target may be judged against: those that its base contains.
+
+A shallow checkout does not know them. Then the commits alone, without files, are fetched from the remote into a
+private repository, in growing depth, and the user's checkout stays as it is.
+"""
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot import git
+from bot.errors import InfrastructureError, UsageError
+
+# Commits per branch; None is all. Most targets are near their base, and 1,000 commits are under a megabyte.
+DEPTHS = (100, 1000, 10_000, None)
+FETCHED_HEAD, FETCHED_BASE = "refs/perf-culprit/head", "refs/perf-culprit/base"
+MERGE_BASE, TARGET_COMMIT = "merge base", "target commit"
+FULL_CHECKOUT = "check out with `fetch-depth: 0`; with `filter: blob:none` beside it that stays fast"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ancestry:
+    """`commits` are candidates for a baseline, children before parents.
+
+    `anchor` names what they are counted from: the merge base, which is one of them, or the target commit, which is
+    not. `base_commit` is what they stand for; None where there is nothing before.
+    """
+
+    commits: tuple[str, ...]
+    base_commit: str | None
+    anchor: str = MERGE_BASE
+    notes: tuple[str, ...] = ()
+
+    @property
+    def anchor_is_candidate(self) -> bool:
+        return self.anchor == MERGE_BASE
+
+
+def find_ancestry(
+    repository: Path,
+    *,
+    head: str,
+    base: str | None,
+    remote: git.Remote | None = None,
+    enough: Callable[[Sequence[str]], bool] = lambda _: False,
+) -> Ancestry:
+    """The candidates for `head`: what its merge base with `base` contains, or without `base` its own ancestors.
+
+    In a shallow checkout more is fetched from `remote` until `enough` says so of the candidates, or all is there.
+    """
+    if not git.is_shallow(repository):
+        head_commit = git.resolve_commit(repository, head)
+        base_commit = None if base is None else _resolve_base(repository, base)
+        return _ancestry(repository, head=head_commit, base=base_commit)
+    return _fetched_ancestry(repository, head=head, base=base, remote=remote, enough=enough)
+
+
+def _resolve_base(repository: Path, base: str) -> str:
+    return git.find_commit(repository, base) or git.resolve_commit(repository, f"origin/{base}")
+
+
+def _ancestry(repository: Path, *, head: str, base: str | None) -> Ancestry:
+    if base is None:
+        commits = tuple(commit for commit in git.ancestors(repository, [head]) if commit != head)
+        first = git.parents(repository, head)
+        return Ancestry(commits=commits, base_commit=first[0] if first else None, anchor=TARGET_COMMIT)
+    bases = git.merge_bases(repository, head, base)
+    if not bases:
+        note = f"{head[:12]} and {base[:12]} have no common ancestor, so there is nothing to compare with"
+        return Ancestry(commits=(), base_commit=None, notes=(note,))
+    # After criss-cross merges there are several merge bases; both sides contain all of them.
+    notes = () if len(bases) == 1 else (f"{len(bases)} merge bases (criss-cross merges): runs of all of them count",)
+    commits = git.ancestors(repository, bases)
+    return Ancestry(commits=commits, base_commit=commits[0], notes=notes)
+
+
+def _fetched_ancestry(
+    repository: Path, *, head: str, base: str | None, remote: git.Remote | None, enough: Callable[[Sequence[str]], bool]
+) -> Ancestry:
+    url = git.default_remote_url(repository)
+    source = remote or (git.Remote(url=url) if url else None)
+    if source is None:
+        raise UsageError(
+            "this checkout is shallow and has no remote, so the commits before it are unknown",
+            place=str(repository),
+            next_step=FULL_CHECKOUT,
+        )
+    head_commit = git.find_commit(repository, head) or head
+    refspecs = [f"+{head_commit}:{FETCHED_HEAD}"]
+    if base is not None:
+        refspecs.append(f"+{_remote_name(repository, base)}:{FETCHED_BASE}")
+    with tempfile.TemporaryDirectory(prefix="perf-culprit-", ignore_cleanup_errors=True) as folder:
+        private = git.init_private(Path(folder) / "commits.git")
+        ancestry = Ancestry(commits=(), base_commit=None)
+        for depth in DEPTHS:
+            _fetch_commits(private, source, refspecs, depth=depth)
+            base_commit = None if base is None else git.resolve_commit(private, FETCHED_BASE)
+            fetched_head = git.resolve_commit(private, FETCHED_HEAD)
+            ancestry = _ancestry(private, head=fetched_head, base=base_commit)
+            found = ancestry.commits and enough(ancestry.commits) and _is_certain(private, fetched_head, base_commit)
+            if found or not git.is_shallow(private):
+                break
+        return ancestry
+
+
+def _is_certain(private: Path, head: str, base: str | None) -> bool:
+    """Whether deeper fetching cannot show a better merge base: every cut-off commit is on both sides already."""
+    if base is None:
+        return True
+    one_sided = set(git.ancestors(private, [head])) ^ set(git.ancestors(private, [base]))
+    return one_sided.isdisjoint(git.shallow_commits(private))
+
+
+def _remote_name(repository: Path, base: str) -> str:
+    """What to ask the remote for: the commit if it is known here, else the branch."""
+    if known := git.find_commit(repository, base):
+        return known
+    name = base.removeprefix("refs/heads/").removeprefix("origin/")
+    return name if git.FULL_HASH.fullmatch(name) else f"refs/heads/{name}"
+
+
+def _fetch_commits(private: Path, source: git.Remote, refspecs: Sequence[str], *, depth: int | None) -> None:
+    try:
+        found = git.fetch(
+            private,
+            source,
+            refspecs,
+            depth=depth,
+            unshallow=depth is None and git.is_shallow(private),
+            object_filter="tree:0",
+        )
+    except git.GitError as error:
+        raise InfrastructureError(
+            f"this checkout is shallow, and fetching the commits before it did not work: {error.message}",
+            place=source.shown,
+            next_step=FULL_CHECKOUT,
+        ) from None
+    if not found:
+        raise UsageError(
+            "the remote does not know the base branch or the target's commit",
+            place=source.shown,
+            next_step=f"check the name of the base branch and that the commit is pushed, or {FULL_CHECKOUT}",
+        )

@@ -1,0 +1,160 @@
+"""The choice of a baseline: by ancestry, on the same hardware, without regressions, and with a reason for every run."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC
+from pathlib import Path
+
+from bot import git
+from bot.errors import UsageError
+from bot.history.ancestry import Ancestry, find_ancestry
+from bot.history.protocol import History, StoredRun, UnreadableRun
+from bot.model.baseline import Baseline, BaselineSource, RunChoice
+from bot.model.environment import HARDWARE_COMPONENTS
+from bot.model.run import Run
+
+DEFAULT_WINDOW = 30
+# Hosted runners come with a handful of processors: so many times the window is read to fill it from one of them.
+READ_PER_WINDOW = 10
+SHOWN_CHOICES = 100
+SHOWN_OLDER_RUNS = 3
+SHOWN_PROBLEMS = 5
+SHOWN_VALUE_LENGTH = 60
+
+
+@dataclass(slots=True)
+class Selection:
+    """What the walk over the stored runs has found so far; `runs` are the chosen ones, newest first."""
+
+    runs: list[Run] = field(default_factory=list)
+    choices: list[RunChoice] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    unknown_hardware: Counter[str] = field(default_factory=Counter)
+    left_out_for_hardware: int = 0
+    read: int = 0
+
+    def leave_out(self, stored: StoredRun | UnreadableRun, reason: str) -> None:
+        self.choices.append(_choice(stored, f"left out: {reason}", chosen=False))
+
+
+def choose_baseline(
+    history: History,
+    repository: Path,
+    *,
+    target: Run,
+    base: str | None,
+    head: str | None = None,
+    window: int = DEFAULT_WINDOW,
+    remote: git.Remote | None = None,
+) -> Baseline:
+    """Up to `window` stored runs that `target` may be judged against.
+
+    For a pull request `base` is its base branch, and candidates are what the merge base contains. For a push `base` is
+    None, and candidates are the ancestors of the target's commit. `head` is the commit to start from where it is not
+    the target's own. `remote` serves shallow checkouts; without it they use their own remote, without a token.
+    """
+    head = head or target.commit
+    if head is None:
+        raise UsageError(
+            "the target has no commit, so the runs before it are unknown",
+            next_step="measure inside a git checkout, or give the baseline as files",
+        )
+    stored = {commit: count for commit, count in history.commits(target.suite).items() if commit != target.commit}
+
+    def enough(commits: Sequence[str]) -> bool:
+        found = [commit for commit in commits if commit in stored]
+        return len(found) == len(stored) or sum(stored[commit] for commit in found) >= window
+
+    ancestry = find_ancestry(repository, head=head, base=base, remote=remote, enough=enough)
+    candidates = [commit for commit in ancestry.commits if commit in stored]
+    selection = select_runs(history.runs(target.suite, candidates), target=target, ancestry=ancestry, window=window)
+    return Baseline(
+        runs=tuple(reversed(selection.runs)),
+        source=BaselineSource.HISTORY,
+        base_commit=ancestry.base_commit,
+        choices=tuple(selection.choices[:SHOWN_CHOICES]),
+        notes=(*ancestry.notes, *_notes(selection, stored=stored, candidates=candidates, anchor=ancestry.anchor)),
+        left_out_for_hardware=selection.left_out_for_hardware,
+    )
+
+
+def select_runs(
+    stored_runs: Iterator[StoredRun | UnreadableRun], *, target: Run, ancestry: Ancestry, window: int
+) -> Selection:
+    """The walk from the newest stored run to the oldest that is still needed."""
+    positions = {commit: position for position, commit in enumerate(ancestry.commits)}
+    first = 0 if ancestry.anchor_is_candidate else 1
+    selection = Selection()
+    older = 0
+    for stored in stored_runs:
+        selection.read += 1
+        if len(selection.runs) >= window:
+            selection.leave_out(stored, f"{window} newer runs suffice")
+            older += 1
+        else:
+            where = _distance(positions[stored.commit] + first, ancestry.anchor)
+            _consider(stored, target=target, where=where, selection=selection)
+        if older >= SHOWN_OLDER_RUNS or selection.read >= window * READ_PER_WINDOW:
+            break
+    return selection
+
+
+def _consider(stored: StoredRun | UnreadableRun, *, target: Run, where: str, selection: Selection) -> None:
+    if isinstance(stored, UnreadableRun):
+        selection.problems.append(f"the stored run {stored.id} cannot be read: {stored.problem}")
+        selection.leave_out(stored, f"its file cannot be read: {stored.problem}")
+        return
+    ours, theirs = target.environment, stored.run.environment
+    if differences := theirs.differences(ours, HARDWARE_COMPONENTS):
+        name = differences[0]
+        there, here = theirs.components[name][:SHOWN_VALUE_LENGTH], ours.components[name][:SHOWN_VALUE_LENGTH]
+        selection.left_out_for_hardware += 1
+        selection.leave_out(stored, f"measured on {there}, the target on {here} ({name})")
+        return
+    dropped = frozenset(stored.run.regressions)
+    kept = tuple(benchmark for benchmark in stored.run.benchmarks if benchmark.key not in dropped)
+    if not kept:
+        selection.leave_out(stored, "every metric in it was judged a regression")
+        return
+    count = len(stored.run.benchmarks) - len(kept)
+    without = f", without {_count(count, 'metric')} judged a regression there" if count else ""
+    selection.unknown_hardware.update(
+        name for name in HARDWARE_COMPONENTS if name not in theirs.components or name not in ours.components
+    )
+    selection.runs.append(replace(stored.run, benchmarks=kept))
+    selection.choices.append(_choice(stored, f"chosen: {where}{without}", chosen=True))
+
+
+def _choice(stored: StoredRun | UnreadableRun, reason: str, *, chosen: bool) -> RunChoice:
+    time = stored.run.time if isinstance(stored, StoredRun) else None
+    text = time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if time else None
+    return RunChoice(commit=stored.commit, time=text, chosen=chosen, reason=reason)
+
+
+def _distance(commits: int, anchor: str) -> str:
+    return f"at the {anchor}" if commits == 0 else f"{_count(commits, 'commit')} before the {anchor}"
+
+
+def _notes(selection: Selection, *, stored: Mapping[str, int], candidates: Sequence[str], anchor: str) -> Iterator[str]:
+    yield from selection.problems[:SHOWN_PROBLEMS]
+    if (more := len(selection.problems) - SHOWN_PROBLEMS) > 0:
+        yield f"{_count(more, 'more stored run')} cannot be read"
+    for name, count in sorted(selection.unknown_hardware.items()):
+        yield f"{name} is not known on both sides for {_count(count, 'baseline run')}; taken as the same"
+    if (hidden := len(selection.choices) - SHOWN_CHOICES) > 0:
+        yield f"{_count(hidden, 'more run')} looked at and not listed"
+    in_reach = sum(stored[commit] for commit in candidates)
+    if in_reach > selection.read:
+        yield f"{_count(in_reach - selection.read, 'older stored run')} not looked at"
+    if elsewhere := sum(stored.values()) - in_reach:
+        yield f"{_count(elsewhere, 'stored run')} of commits not before the {anchor} (other branches, or newer)"
+    if not selection.runs and selection.left_out_for_hardware:
+        yield (
+            f"no baseline: {_count(selection.left_out_for_hardware, 'stored run')} "
+            "would do, but measured on other hardware than the target"
+        )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

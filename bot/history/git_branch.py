@@ -1,0 +1,234 @@
+"""The default history: an orphan branch of the user's repository, one file per run, written without a checkout.
+
+All work happens in a private temporary repository, so that the user's checkout, index and configuration stay as they
+are. The remote moves the branch in one step or not at all, so a run is recorded whole or not; nothing is ever forced.
+"""
+
+import json
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import TypeVar
+
+from bot import git
+from bot.codec.run import decode_run, encode_run
+from bot.errors import ConfigError, DataError, InfrastructureError
+from bot.history.layout import MARKER, MARKER_PATH, MARKER_VERSION, RunFile, name_run, read_names, suite_slug
+from bot.history.protocol import StoredRun, UnreadableRun
+from bot.history.retention import Retention, compact, fit_file, runs_to_compact, runs_to_drop
+from bot.model.run import Run
+
+DEFAULT_BRANCH = "perf-history"
+# GitHub's own account for what GITHUB_TOKEN does: the number is its user id.
+AUTHOR = git.Identity(name="github-actions[bot]", email="41898282+github-actions[bot]@users.noreply.github.com")
+FETCHED_REF = "refs/perf-culprit/history"
+READ_AHEAD_RUNS = 32
+MARKER_BYTES = 4096
+
+# Worth another attempt: the network, not the request, was at fault. A push whose answer was lost is found recorded.
+TRANSIENT_TEXTS = (
+    "returned error: 5",
+    "RPC failed",
+    "hung up unexpectedly",
+    "early EOF",
+    "Connection reset",
+    "Failed to connect",
+    "Operation timed out",
+)
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Patience:
+    """How long an append keeps trying while others write to the same branch."""
+
+    attempts: int = 30
+    seconds: float = 180.0
+    first_pause_seconds: float = 0.1
+    longest_pause_seconds: float = 5.0
+
+    def pause_seconds(self, attempt: int, random: Random) -> float:
+        """Full jitter: writers that met once are unlikely to meet again."""
+        return random.uniform(0, min(self.longest_pause_seconds, self.first_pause_seconds * 2 ** min(attempt, 16)))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tip:
+    """The branch at one moment. `commit` is None where there is no branch yet."""
+
+    commit: str | None = None
+    files: tuple[RunFile, ...] = ()
+
+
+class GitBranchHistory:
+    """Stored runs on `branch` of `remote`. `folder` is a private directory that the caller removes."""
+
+    def __init__(
+        self,
+        remote: git.Remote,
+        folder: Path,
+        *,
+        branch: str = DEFAULT_BRANCH,
+        retention: Retention | None = None,
+        patience: Patience | None = None,
+        random: Random | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._remote = remote
+        self._branch = branch
+        self._retention = retention or Retention()
+        self._patience = patience or Patience()
+        self._random = random or Random()  # noqa: S311  # spreads retries in time, guards nothing
+        self._sleep = sleep
+        self._index = folder / "index.tmp"
+        self._repository = git.init_private(folder / "history.git")
+        self._tip: Tip | None = None
+
+    @property
+    def _place(self) -> str:
+        return f"branch {self._branch} of {self._remote.shown}"
+
+    def commits(self, suite: str) -> Mapping[str, int]:
+        counts: dict[str, int] = {}
+        for file in self._suite_files(suite):
+            counts[file.commit] = counts.get(file.commit, 0) + 1
+        return counts
+
+    def runs(self, suite: str, commits: Sequence[str]) -> Iterator[StoredRun | UnreadableRun]:
+        by_commit: dict[str, list[RunFile]] = {}
+        for file in sorted(self._suite_files(suite), key=lambda file: file.age_order, reverse=True):
+            by_commit.setdefault(file.commit, []).append(file)
+        wanted = [file for commit in commits for file in by_commit.get(commit, ())]
+        for start in range(0, len(wanted), READ_AHEAD_RUNS):
+            part = wanted[start : start + READ_AHEAD_RUNS]
+            for file, content in zip(part, self._read(part), strict=True):
+                yield _decode(file, content)
+
+    def append(self, run: Run) -> str:
+        original = encode_run(run)
+        name = name_run(run, original)
+        content, compacted = fit_file(run, original, self._retention)
+        file = name.with_content(content, compacted=compacted)
+        return self._patiently(lambda: self._try_append(file, content), failure="the run was not recorded")
+
+    def _patiently(self, action: Callable[[], T], *, failure: str) -> T:
+        """Retry while other writers or the network are in the way, bounded in attempts and time."""
+        deadline = time.monotonic() + self._patience.seconds
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                return action()
+            except git.GitError as error:
+                transient = any(text in error.output for text in TRANSIENT_TEXTS)
+                if not (transient or isinstance(error, git.PushRejectedError)):
+                    raise
+                pause_seconds = self._patience.pause_seconds(attempt, self._random)
+                if attempt >= self._patience.attempts or time.monotonic() + pause_seconds > deadline:
+                    raise InfrastructureError(
+                        f"{failure} after {attempt} attempts; the last one: {error.message}",
+                        place=self._place,
+                        next_step="run the job again; recording the same run twice does no harm",
+                    ) from None
+            self._sleep(pause_seconds)
+
+    def _try_append(self, file: RunFile, content: bytes) -> str:
+        tip = self._tip = self._fetch()
+        known = next((other for other in tip.files if other.is_same_run(file)), None)
+        if known is not None:
+            return known.path
+        file = replace(file, blob=git.write_blob(self._repository, content))
+        files, removed = self._retained((*tip.files, file), keep=file)
+        added = set(files) - set(tip.files)
+        changes = [
+            *(git.TreeChange(other.path, None) for other in removed),
+            *(git.TreeChange(other.path, other.blob) for other in added),
+            git.TreeChange(MARKER_PATH, git.write_blob(self._repository, MARKER)),
+        ]
+        tree = git.write_tree(self._repository, base=tip.commit, changes=changes, index=self._index)
+        message = f"Record a run of {file.suite_slug} at {file.commit[:12]}\n"
+        commit = git.commit_tree(self._repository, tree, parent=tip.commit, message=message, identity=AUTHOR)
+        git.push(self._repository, self._remote, commit=commit, branch=self._branch, expected=tip.commit)
+        self._tip = Tip(commit=commit, files=files)
+        return next(other.path for other in files if other.is_same_run(file))
+
+    def _retained(self, files: tuple[RunFile, ...], *, keep: RunFile) -> tuple[tuple[RunFile, ...], set[RunFile]]:
+        """The files that stay, compacted where due, and those that go."""
+        due = runs_to_compact(files, self._retention)
+        smaller = {}
+        for file, content in zip(due, self._read(due), strict=True):
+            try:
+                small = encode_run(compact(decode_run(content, place=file.path)))
+            except (DataError, OverflowError):
+                continue  # an unreadable file is named when it is read; it must not stop the next run
+            blob = git.write_blob(self._repository, small)
+            smaller[file] = replace(file.with_content(small, compacted=True), blob=blob)
+        compacted = tuple(smaller.get(file, file) for file in files)
+        dropped = runs_to_drop(compacted, self._retention, keep=keep)
+        kept = tuple(file for file in compacted if file not in dropped)
+        return kept, set(files) - set(kept)
+
+    def _suite_files(self, suite: str) -> list[RunFile]:
+        if self._tip is None:
+            self._tip = self._patiently(self._fetch, failure="the history could not be read")
+        slug = suite_slug(suite)
+        return [file for file in self._tip.files if file.suite_slug == slug]
+
+    def _read(self, files: Sequence[RunFile]) -> tuple[bytes, ...]:
+        return git.read_blobs(self._repository, [file.blob for file in files if file.blob], remote=self._remote)
+
+    def _fetch(self) -> Tip:
+        """The newest commit of the branch with names only: contents are fetched when they are read."""
+        refspec = f"+refs/heads/{self._branch}:{FETCHED_REF}"
+        if not git.fetch(self._repository, self._remote, [refspec], depth=1, object_filter="blob:none"):
+            return Tip()
+        commit = git.resolve_commit(self._repository, FETCHED_REF)
+        entries = git.list_tree(self._repository, commit)
+        self._check_marker(next((entry.blob for entry in entries if entry.path == MARKER_PATH), None))
+        return Tip(commit=commit, files=read_names(entries))
+
+    def _check_marker(self, blob: str | None) -> None:
+        if blob == git.write_blob(self._repository, MARKER):
+            return
+        content = git.read_blobs(self._repository, [blob], remote=self._remote)[0] if blob else b""
+        try:
+            marker = json.loads(content[:MARKER_BYTES])
+        except (ValueError, RecursionError):
+            marker = None
+        if not isinstance(marker, dict) or marker.get("format") != "perf-culprit-history":
+            raise ConfigError(
+                f"this branch exists and is no history of perf-culprit: its {MARKER_PATH} is missing or says otherwise",
+                place=self._place,
+                next_step="name another branch as history, or delete this one if nobody needs it",
+            )
+        if marker.get("version") != MARKER_VERSION:
+            raise ConfigError(
+                f"this history has version {str(marker.get('version'))[:20]}; this program knows {MARKER_VERSION}",
+                place=self._place,
+                next_step="upgrade perf-culprit to the version that wrote the history",
+            )
+
+
+@contextmanager
+def open_git_branch(
+    remote: git.Remote, *, branch: str = DEFAULT_BRANCH, retention: Retention | None = None
+) -> Iterator[GitBranchHistory]:
+    """A history in a temporary repository that is removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="perf-culprit-", ignore_cleanup_errors=True) as folder:
+        yield GitBranchHistory(remote, Path(folder), branch=branch, retention=retention)
+
+
+def _decode(file: RunFile, content: bytes) -> StoredRun | UnreadableRun:
+    try:
+        run = decode_run(content, place=file.path)
+    except DataError as error:
+        return UnreadableRun(id=file.path, commit=file.commit, problem=error.message)
+    if run.commit != file.commit or suite_slug(run.suite) != file.suite_slug:
+        return UnreadableRun(id=file.path, commit=file.commit, problem="its content belongs to another commit or suite")
+    return StoredRun(id=file.path, commit=file.commit, run=run)

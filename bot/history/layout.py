@@ -1,0 +1,97 @@
+"""How a run is named in a git history: everything that needs no content can be read from the tree alone.
+
+    perf-culprit.json                                             what this branch is
+    runs/<suite>/<commit>/<UTC time>-<hash>-<bytes>.json          a run with its samples
+    runs/<suite>/<commit>/<UTC time>-<hash>-<bytes>.summary.json  an older run, compacted
+
+`hash` is of the run as it was first written, so that the same run has the same name whoever writes it, and a compacted
+run is still known. `bytes` is the file's own size: retention weighs the branch without downloading it.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC
+
+from bot.errors import UsageError
+from bot.git import FULL_HASH, TreeEntry
+from bot.model.run import Run
+
+MARKER_PATH = "perf-culprit.json"
+MARKER_VERSION = 1
+MARKER = b'{"format":"perf-culprit-history","version":1}\n'
+
+UNDATED = "undated"
+RUN_PATH = re.compile(
+    r"runs/(?P<suite>[a-z0-9._-]{1,60})/(?P<commit>[0-9a-f]{40}|[0-9a-f]{64})/"
+    r"(?P<time>[0-9]{8}T[0-9]{6}Z|undated)-(?P<digest>[0-9a-f]{16})-(?P<size>[0-9]{1,12})(?P<summary>\.summary)?\.json"
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunFile:
+    """One stored run by its name. `blob` is the name of its content, None before it is written."""
+
+    suite_slug: str
+    commit: str
+    time: str
+    digest: str
+    size: int
+    compacted: bool = False
+    blob: str | None = None
+
+    @property
+    def path(self) -> str:
+        end = ".summary.json" if self.compacted else ".json"
+        return f"runs/{self.suite_slug}/{self.commit}/{self.time}-{self.digest}-{self.size}{end}"
+
+    @property
+    def age_order(self) -> tuple[bool, str, str]:
+        """Sorts from oldest to newest; runs of unknown time count as oldest."""
+        return (self.time != UNDATED, self.time, self.digest)
+
+    def is_same_run(self, other: "RunFile") -> bool:
+        return (self.suite_slug, self.commit, self.digest) == (other.suite_slug, other.commit, other.digest)
+
+    def with_content(self, content: bytes, *, compacted: bool) -> "RunFile":
+        return replace(self, size=len(content), compacted=compacted, blob=None)
+
+
+def name_run(run: Run, content: bytes) -> RunFile:
+    """The name of a run whose JSON is `content`."""
+    if run.commit is None or not FULL_HASH.fullmatch(run.commit):
+        raise UsageError(
+            f"a run needs the full hash of its commit to be recorded, not {run.commit!r}",
+            next_step="measure inside a git checkout, or name the commit with --commit",
+        )
+    return RunFile(
+        suite_slug=suite_slug(run.suite),
+        commit=run.commit,
+        time=run.time.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ") if run.time else UNDATED,
+        digest=hashlib.sha256(content).hexdigest()[:16],
+        size=len(content),
+    )
+
+
+def read_names(entries: Iterable[TreeEntry]) -> tuple[RunFile, ...]:
+    """The runs among a tree's files; files of other names are other people's and stay as they are."""
+    return tuple(
+        RunFile(
+            suite_slug=match["suite"],
+            commit=match["commit"],
+            time=match["time"],
+            digest=match["digest"],
+            size=int(match["size"]),
+            compacted=match["summary"] is not None,
+            blob=entry.blob,
+        )
+        for entry in entries
+        if (match := RUN_PATH.fullmatch(entry.path))
+    )
+
+
+def suite_slug(suite: str) -> str:
+    """A folder name for any suite name; different suites never share one."""
+    slug = re.sub(r"[^a-z0-9._-]+", "-", suite.lower()).strip(".-")[:40]
+    return slug if slug == suite else f"{slug or 'suite'}-{hashlib.sha256(suite.encode()).hexdigest()[:12]}"
