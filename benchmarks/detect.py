@@ -1,0 +1,143 @@
+"""The detectors' limits: time and memory of `judge`, and how often it raises an alarm when nothing changed.
+
+python benchmarks/detect.py             both
+python benchmarks/detect.py time        10,000 benchmarks x 50 samples x 30 runs
+python benchmarks/detect.py alarms      the A/A and power tables, some minutes; `--runs N` for fewer
+"""
+
+import argparse
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import get_args
+
+import numpy as np
+from scipy import stats
+
+from bot.detect.policy import PolicySettings, judge
+from bot.model.baseline import Baseline, BaselineSource
+from bot.model.finding import Verdict
+from bot.model.judgement import Judgement
+from bot.model.run import Run
+from tests.support.noisy_runs import Noise, noisy_run
+
+SETTINGS = PolicySettings()
+CHANGES = {Verdict.REGRESSION, Verdict.IMPROVEMENT}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scenario:
+    """`runs` stored runs against one more; offsets as in `noisy_run`."""
+
+    runs: int
+    own_offset: float = 0.0
+    shared_offset: float = 0.0
+    samples: int = 30
+    benchmarks: int = 200
+
+    def __str__(self) -> str:
+        return f"{self.runs:2} runs, offsets {self.own_offset:.0%} own, {self.shared_offset:.0%} shared"
+
+
+SCENARIOS = (
+    Scenario(runs=1),
+    Scenario(runs=3, own_offset=0.03),
+    Scenario(runs=10, own_offset=0.03),
+    Scenario(runs=10, own_offset=0.02, shared_offset=0.02),
+    Scenario(runs=30, own_offset=0.03),
+    Scenario(runs=30, shared_offset=0.03),
+)
+
+
+def judged(
+    rng: np.random.Generator, scenario: Scenario, noise: Noise, *, effects: np.ndarray | float = 1.0
+) -> Judgement:
+    def run(change: np.ndarray | float) -> Run:
+        return noisy_run(
+            rng,
+            benchmarks=scenario.benchmarks,
+            samples=scenario.samples,
+            noise=noise,
+            own_offset=scenario.own_offset,
+            shared_offset=scenario.shared_offset,
+            effects=change,
+        )
+
+    runs = tuple(run(1.0) for _ in range(scenario.runs))
+    return judge(Baseline(runs=runs, source=BaselineSource.HISTORY), run(effects), settings=SETTINGS)
+
+
+def alarm(judgement: Judgement) -> bool:
+    return any(finding.verdict in CHANGES for finding in judgement.findings)
+
+
+def false_alarms(runs: int) -> None:
+    print(f"A/A: share of {runs} target runs of 200 benchmarks with any regression or improvement")
+    for scenario in SCENARIOS:
+        for noise in get_args(Noise)[1:]:
+            rng = np.random.default_rng([scenario.runs, len(noise)])
+            alarms = sum(alarm(judged(rng, scenario, noise)) for _ in range(runs))
+            bound = stats.binomtest(alarms, runs).proportion_ci(0.95).high
+            print(f"  {scenario}, {noise:12}  {alarms / runs:7.2%}  (95 % bound {bound:.2%})", flush=True)
+
+
+def power(runs: int) -> None:
+    print(f"power: 1 of 200 benchmarks slower, lognormal noise of 3 %, found in {runs} runs")
+    for scenario, effect in (
+        (Scenario(runs=1), 1.1),
+        (Scenario(runs=10, own_offset=0.005), 1.1),
+        (Scenario(runs=10, own_offset=0.03), 1.2),
+        (Scenario(runs=30, own_offset=0.03), 1.2),
+    ):
+        rng = np.random.default_rng(scenario.runs)
+        effects = np.ones(scenario.benchmarks)
+        effects[17] = effect
+        found = 0
+        for _ in range(runs):
+            judgement = judged(rng, scenario, "lognormal", effects=effects)
+            found += any(
+                finding.verdict is Verdict.REGRESSION and finding.evidence.key.benchmark == "bench_00017"
+                for finding in judgement.findings
+            )
+        print(f"  {scenario}, {effect - 1:+.0%}  {found / runs:7.2%}", flush=True)
+
+
+def timing() -> None:
+    benchmarks, samples, runs = 10_000, 50, 30
+    rng = np.random.default_rng(0)
+    stored = tuple(noisy_run(rng, benchmarks=benchmarks, samples=samples, own_offset=0.01) for _ in range(runs))
+    target = noisy_run(rng, benchmarks=benchmarks, samples=samples, own_offset=0.01)
+    baseline = Baseline(runs=stored, source=BaselineSource.HISTORY)
+    seconds = fastest(lambda: judge(baseline, target, settings=SETTINGS))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    target_array = np.array([benchmark.samples for benchmark in target.benchmarks])
+    baseline_array = np.hstack([[benchmark.samples for benchmark in run.benchmarks] for run in stored])
+    reference = fastest(lambda: stats.f_oneway(target_array, baseline_array, axis=1))
+    print(f"judge, {benchmarks:,} benchmarks x {samples} samples x {runs} runs: {seconds:.2f} s, peak {peak:.2f} GB")
+    print(f"  reference, scipy's f_oneway on ready arrays: {reference:.2f} s; ratio {seconds / reference:.1f}")
+
+
+def fastest(action: Callable[[], object], *, repetitions: int = 3) -> float:
+    elapsed = []
+    for _ in range(repetitions):
+        start = time.perf_counter()
+        action()
+        elapsed.append(time.perf_counter() - start)
+    return min(elapsed)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", nargs="?", choices=("time", "alarms", "all"), default="all")
+    parser.add_argument("--runs", type=int, default=1000)
+    arguments = parser.parse_args()
+    if arguments.what in {"time", "all"}:
+        timing()
+    if arguments.what in {"alarms", "all"}:
+        false_alarms(arguments.runs)
+        power(arguments.runs)
+
+
+if __name__ == "__main__":
+    main()

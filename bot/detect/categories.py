@@ -1,0 +1,43 @@
+"""Response-time categories: which requirement a benchmark was assigned, and whether it still meets it [H13]."""
+
+from dataclasses import dataclass
+
+from bot.detect.pairs import MetricPair
+from bot.detect.settings import Categories, MetricSettings
+from bot.detect.units import milliseconds_per
+from bot.model.metric import Direction
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CategoryChange:
+    """`violated`: the target no longer meets the requirement of the assigned category."""
+
+    assigned: str | None = None
+    now: str | None = None
+    violated: bool = False
+    warning: str | None = None
+
+
+def category_change(pair: MetricPair, *, target_mean: float, settings: MetricSettings) -> CategoryChange:
+    """The category assigned by hand, stored with the baseline or of its oldest run, and the target's.
+
+    Only times have categories. A stored name that is no longer configured is as good as none.
+    """
+    milliseconds = milliseconds_per(pair.metric.unit)
+    if milliseconds is None or pair.metric.direction is not Direction.LOWER_IS_BETTER or pair.obstacle is not None:
+        return CategoryChange()
+    names = [name for name, _ in settings.categories]
+    stored = (settings.category, *(run.category for run in pair.baseline))
+    known = (name for name in stored if name in names)
+    assigned = next(known, None) or category_of(pair.baseline[0].value * milliseconds, settings.categories)
+    now = category_of(target_mean * milliseconds, settings.categories)
+    fastest = names[0]
+    warning = None if assigned == fastest else f"assigned to the category {assigned}, which is not the fastest"
+    return CategoryChange(
+        assigned=assigned, now=now, violated=names.index(now) > names.index(assigned), warning=warning
+    )
+
+
+def category_of(time_ms: float, categories: Categories) -> str:
+    """The first category whose upper bound is above `time_ms`; the last one if there is none."""
+    return next((name for name, bound in categories if bound is None or time_ms < bound), categories[-1][0])

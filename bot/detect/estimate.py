@@ -1,0 +1,124 @@
+"""One run's value with whatever is known of its error, from samples or from a tool's summary."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+from scipy import special
+
+from bot.model.finding import Side
+from bot.model.run import Benchmark
+
+MEAN = "mean"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Estimate:
+    """`error` is the standard error of `value`; what is not known is None. `runs` counts the runs behind it."""
+
+    value: float
+    statistic: str
+    count: int | None = None
+    standard_deviation: float | None = None
+    error: float | None = None
+    runs: int = 1
+
+    @property
+    def moments(self) -> tuple[float, float, int] | None:
+        """Mean, standard deviation and count, where this is a mean and all are known."""
+        if self.statistic != MEAN or self.standard_deviation is None or self.count is None or self.count < 2:
+            return None
+        return self.value, self.standard_deviation, self.count
+
+    def side(self) -> Side:
+        return Side(
+            mean=self.value,
+            median=self.value,
+            standard_deviation=self.standard_deviation,
+            count=self.count or self.runs,
+            runs=self.runs,
+        )
+
+
+def common_statistic(benchmarks: Sequence[Benchmark]) -> str | None:
+    """What all summaries state ("value" may be any of them); a mean if there is none; None where they disagree."""
+    named = {entry.summary.statistic for entry in benchmarks if entry.summary is not None}
+    if len(named) > 1:
+        named.discard("value")
+    return named.pop() if len(named) == 1 else None if named else MEAN
+
+
+def estimate(benchmark: Benchmark, statistic: str) -> Estimate:
+    """The benchmark's `statistic`; samples are reduced to it."""
+    summary = benchmark.summary
+    if summary is None:
+        return _of_samples(benchmark.samples, statistic)
+    error = None
+    if summary.confidence_interval is not None and summary.confidence_level is not None:
+        low, high = summary.confidence_interval
+        error = abs(high - low) / 2 / float(special.ndtri(0.5 + summary.confidence_level / 2))
+    elif summary.statistic == MEAN and summary.standard_deviation is not None and (summary.count or 0) > 1:
+        error = summary.standard_deviation / math.sqrt(summary.count or 1)
+    return Estimate(
+        value=summary.value,
+        statistic=summary.statistic,
+        count=summary.count,
+        standard_deviation=summary.standard_deviation,
+        error=error if error is not None and math.isfinite(error) else None,
+    )
+
+
+def pooled_moments(estimates: Sequence[Estimate]) -> Estimate | None:
+    """All runs' samples as one group, by the law of total variance; None where a run's moments are not known."""
+    known = [entry.moments for entry in estimates]
+    moments = [entry for entry in known if entry is not None]
+    if len(moments) < len(known):
+        return None
+    count = sum(entry[2] for entry in moments)
+    mean = math.fsum(entry[0] * entry[2] for entry in moments) / count
+    squares = math.fsum((n - 1) * deviation**2 + n * (value - mean) ** 2 for value, deviation, n in moments)
+    deviation = math.sqrt(squares / (count - 1))
+    return Estimate(
+        value=mean,
+        statistic=MEAN,
+        count=count,
+        standard_deviation=deviation,
+        error=deviation / math.sqrt(count),
+        runs=len(estimates),
+    )
+
+
+def averaged(estimates: Sequence[Estimate]) -> Estimate:
+    """The mean of the runs' values; its error from theirs or from their scatter, whichever is larger."""
+    values = [entry.value for entry in estimates]
+    runs = len(values)
+    mean = fmean(values)
+    errors = [entry.error for entry in estimates if entry.error is not None]
+    scatter = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (runs - 1)) if runs > 1 else None
+    error = None
+    if len(errors) == runs:
+        error = max(math.hypot(*errors) / runs, (scatter or 0.0) / math.sqrt(runs))
+    counts = [entry.count for entry in estimates if entry.count is not None]
+    return Estimate(
+        value=mean,
+        statistic=estimates[0].statistic,
+        count=sum(counts) if len(counts) == runs else None,
+        standard_deviation=scatter,
+        error=error,
+        runs=runs,
+    )
+
+
+def _of_samples(samples: Sequence[float], statistic: str) -> Estimate:
+    if statistic == "median":
+        return Estimate(value=median(samples), statistic=statistic, count=len(samples))
+    if statistic in {"min", "minimum"}:
+        return Estimate(value=min(samples), statistic=statistic, count=len(samples))
+    mean, count = fmean(samples), len(samples)
+    if count < 2:
+        return Estimate(value=mean, statistic=MEAN, count=count)
+    deviation = math.sqrt(math.fsum((sample - mean) ** 2 for sample in samples) / (count - 1))
+    return Estimate(
+        value=mean, statistic=MEAN, count=count, standard_deviation=deviation, error=deviation / math.sqrt(count)
+    )

@@ -1,0 +1,134 @@
+"""The levels at which samples are independent: all samples, whole runs, whole processes; and which one decides."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy import special
+
+from bot.detect.samples import SampleStatistics
+from bot.stats.between_units import UnitTest, between_units
+from bot.stats.ragged import Floats, Integers, Ragged
+from bot.stats.relative import welch_freedom
+from bot.stats.two_groups import one_way_anova
+
+# In the order of `decide`'s levels.
+LEVELS: Final = ("anova", "anova_between_runs", "anova_between_processes")
+MINIMUM_RUNS = 2
+# Fewer processes per side say little about how much processes differ.
+MINIMUM_GROUPS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One test at one level, per metric (m,); all NaN where the level does not exist.
+
+    The errors are squared standard errors of the two means; `target_samples_error` is the part of the target's that
+    more samples would lessen.
+    """
+
+    p_value: Floats
+    target_error: Floats
+    baseline_error: Floats
+    degrees_of_freedom: Floats
+    target_samples_error: Floats
+
+    def columns(self) -> Floats:
+        return np.stack(
+            [
+                self.p_value,
+                self.target_error,
+                self.baseline_error,
+                self.degrees_of_freedom,
+                self.target_samples_error,
+            ]
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decision:
+    """`p_values` (3, m) in the order of LEVELS; `deciding` (m,) indexes the largest, which is the one that counts.
+
+    `uncertain` is the level with the widest interval, of which the errors are told.
+    """
+
+    p_values: Floats
+    deciding: Integers
+    uncertain: Level
+    statistic: Floats
+
+
+def decide(measured: SampleStatistics, *, families: Integers, confidence: float, paired: bool) -> Decision:
+    """Test at every level that exists and keep the most cautious answer."""
+    pooled = one_way_anova(measured.target, measured.baseline)
+    levels = np.stack(
+        [
+            _pooled_level(measured, pooled.p_value).columns(),
+            _run_level(measured, families, paired=paired),
+            _process_level(measured, families),
+        ]
+    )
+    half_widths = special.stdtrit(levels[:, 3], 0.5 + confidence / 2) * np.sqrt(levels[:, 1] + levels[:, 2])
+    widest = np.nanargmax(half_widths, axis=0)
+    return Decision(
+        p_values=levels[:, 0],
+        deciding=np.nanargmax(levels[:, 0], axis=0),
+        uncertain=Level(*levels[widest, :, np.arange(len(widest))].T),
+        statistic=pooled.statistic,
+    )
+
+
+def within_variance(measured: SampleStatistics) -> Floats:
+    """Of samples about their own run's mean, pooled over both sides."""
+    freedom = measured.target.count - 1 + measured.baseline.count - measured.sampled_runs
+    return (measured.target.squares + measured.within_squares) / freedom
+
+
+def _pooled_level(measured: SampleStatistics, p_value: Floats) -> Level:
+    """All samples of a side as one group. Its interval is Welch's: it holds for unequal variances too."""
+    target_error = measured.target.variance / measured.target.count
+    baseline_error = measured.baseline.variance / measured.baseline.count
+    freedom = welch_freedom(measured.target, measured.baseline)
+    return Level(p_value, target_error, baseline_error, freedom, target_error)
+
+
+def _run_level(measured: SampleStatistics, families: Integers, *, paired: bool) -> Floats:
+    """The target's run against the baseline's by their means; paired runs share a machine and are no units."""
+    rows = np.flatnonzero(measured.run_means.sizes >= MINIMUM_RUNS)
+    if paired or not len(rows):
+        return _no_level(measured)
+    within = within_variance(measured)
+    fewer = np.maximum(1 / measured.target.count - measured.inverse_counts, 0.0)
+    test = between_units(
+        Ragged(measured.target.mean[rows], np.ones(len(rows), dtype=np.intp)),
+        measured.run_means.rows(rows),
+        families=families[rows],
+        target_allowance=(fewer * within)[rows],
+    )
+    lessened = np.minimum(within[rows] / measured.target.count[rows], test.target_error)
+    return _spread_out(measured, rows, test, lessened)
+
+
+def _process_level(measured: SampleStatistics, families: Integers) -> Floats:
+    """Processes against processes by their means."""
+    sizes = np.minimum(measured.target_groups.sizes, measured.baseline_groups.sizes)
+    rows = np.flatnonzero(sizes >= MINIMUM_GROUPS)
+    if not len(rows):
+        return _no_level(measured)
+    target, baseline = measured.target_groups.rows(rows), measured.baseline_groups.rows(rows)
+    test = between_units(target, baseline, families=families[rows])
+    return _spread_out(measured, rows, test, test.target_error)
+
+
+def _spread_out(measured: SampleStatistics, rows: Integers, test: UnitTest, target_samples_error: Floats) -> Floats:
+    result = test.result
+    level = Level(
+        result.p_value, test.target_error, test.baseline_error, result.degrees_of_freedom, target_samples_error
+    )
+    columns = _no_level(measured)
+    columns[:, rows] = level.columns()
+    return columns
+
+
+def _no_level(measured: SampleStatistics) -> Floats:
+    return np.full((5, len(measured.run_means.sizes)), np.nan)

@@ -1,0 +1,122 @@
+"""What is compared with what: each metric of the target with the same metric of the baseline's runs."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bot.detect.units import conversion_factor
+from bot.model.baseline import Baseline
+from bot.model.metric import Direction, Metric, MetricKey
+from bot.model.run import Benchmark, Run, Summary
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MetricPair:
+    """One metric on both sides, in the target's unit.
+
+    `metric` is the one to judge by: its direction may be the user's, not the tool's. `baseline` has one entry per run
+    that measured the metric, oldest first, at least one. `obstacle` says why the sides cannot be compared at all.
+    """
+
+    key: MetricKey
+    metric: Metric
+    target: Benchmark
+    baseline: tuple[Benchmark, ...]
+    obstacle: str | None = None
+
+    @property
+    def series(self) -> tuple[float, ...]:
+        """One value per run from oldest to newest, the target's last."""
+        return (*(benchmark.value for benchmark in self.baseline), self.target.value)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pairing:
+    """`pairs` in the target's order; `missing` metrics are in the newest baseline run but not in the target."""
+
+    pairs: tuple[MetricPair, ...]
+    missing: tuple[MetricKey, ...] = ()
+    new: tuple[MetricKey, ...] = ()
+
+
+def pair_metrics(
+    baseline: Baseline, target: Run, *, direction: Callable[[Metric, MetricKey], Direction] | None = None
+) -> Pairing:
+    """Pair the target's metrics with the baseline's.
+
+    A run that was judged a regression in a metric is no baseline for that metric. `direction` overrides a metric's.
+    """
+    runs: dict[MetricKey, list[Benchmark]] = {}
+    for run in baseline.runs:
+        regressed = frozenset(run.regressions)
+        for benchmark in run.benchmarks:
+            key = benchmark.key
+            if key not in regressed:
+                runs.setdefault(key, []).append(benchmark)
+    pairs, new = [], []
+    measured: set[MetricKey] = set()
+    for benchmark in target.benchmarks:
+        key = benchmark.key
+        measured.add(key)
+        earlier = runs.get(key)
+        if earlier is None:
+            new.append(key)
+            continue
+        metric = benchmark.metric
+        if direction is not None and (override := direction(metric, key)) is not metric.direction:
+            metric = replace(metric, direction=override)
+            pairs.append(_pair(key, metric, benchmark, earlier, trusted_direction=True))
+        else:
+            pairs.append(_pair(key, metric, benchmark, earlier, trusted_direction=False))
+    newest = baseline.runs[-1].benchmarks if baseline.runs else ()
+    missing = tuple(dict.fromkeys(entry.key for entry in newest if entry.key not in measured))
+    return Pairing(pairs=tuple(pairs), missing=missing, new=tuple(new))
+
+
+def metric_families(pairs: Sequence[MetricPair]) -> NDArray[np.intp]:
+    """A number per metric name, shape (m,): metrics of one name share the prior of their variances."""
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(pair.metric.name, len(numbers)) for pair in pairs], dtype=np.intp)
+
+
+def _pair(
+    key: MetricKey, metric: Metric, target: Benchmark, earlier: list[Benchmark], *, trusted_direction: bool
+) -> MetricPair:
+    converted = []
+    obstacle = None
+    for benchmark in earlier:
+        unit, direction = benchmark.metric.unit, benchmark.metric.direction
+        factor = conversion_factor(unit, metric.unit)
+        if factor is None:
+            obstacle = f"the unit changed from {unit or 'none'} to {metric.unit or 'none'}"
+        elif direction is not target.metric.direction and not trusted_direction:
+            obstacle = f"the direction changed from {direction} to {target.metric.direction}"
+        converted.append(benchmark if factor is None or factor == 1.0 else _scaled(benchmark, metric, factor))
+    return MetricPair(key=key, metric=metric, target=target, baseline=tuple(converted), obstacle=obstacle)
+
+
+def _scaled(benchmark: Benchmark, metric: Metric, factor: float) -> Benchmark:
+    summary = benchmark.summary
+    return replace(
+        benchmark,
+        metric=metric,
+        samples=tuple(sample * factor for sample in benchmark.samples),
+        summary=None if summary is None else _scaled_summary(summary, factor),
+    )
+
+
+def _scaled_summary(summary: Summary, factor: float) -> Summary:
+    def scaled(value: float | None) -> float | None:
+        return None if value is None else value * factor
+
+    interval = summary.confidence_interval
+    return replace(
+        summary,
+        value=summary.value * factor,
+        standard_deviation=scaled(summary.standard_deviation),
+        minimum=scaled(summary.minimum),
+        maximum=scaled(summary.maximum),
+        confidence_interval=None if interval is None else (interval[0] * factor, interval[1] * factor),
+    )

@@ -1,0 +1,202 @@
+"""Where evidence becomes verdicts, and verdicts a conclusion. docs/decision-rule.md states the rule in words."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from scipy import special
+
+from bot.detect import DETECTORS
+from bot.detect.categories import CategoryChange, category_change
+from bot.detect.detector import DetectorOptions
+from bot.detect.machine import common_shift, hardware_differences
+from bot.detect.pairs import MetricPair, Pairing, pair_metrics
+from bot.detect.settings import MetricRule, MetricSettings, PolicySettings
+from bot.detect.verdict import Decided, decide, level_of
+from bot.errors import ConfigError, DataError
+from bot.model.baseline import Baseline, BaselineSource
+from bot.model.finding import Evidence, Finding, Level, Severity, Verdict
+from bot.model.judgement import Judgement
+from bot.model.metric import Direction, Metric, MetricKey
+from bot.model.report import Conclusion
+from bot.model.run import Run
+from bot.stats.multiplicity import benjamini_hochberg
+from bot.stats.power import detectable_effects
+
+__all__ = ["MetricRule", "PolicySettings", "judge"]
+
+DEFAULT_DETECTOR: Final = "anova"
+
+READING_ORDER = {
+    Verdict.REGRESSION: 0,
+    Verdict.IMPROVEMENT: 1,
+    Verdict.INCONCLUSIVE: 2,
+    Verdict.NO_CHANGE: 3,
+}
+CONCLUSIONS = {
+    Verdict.REGRESSION: Conclusion.REGRESSION,
+    Verdict.INCONCLUSIVE: Conclusion.INCONCLUSIVE,
+    Verdict.IMPROVEMENT: Conclusion.IMPROVEMENT,
+    Verdict.NO_CHANGE: Conclusion.NO_CHANGE,
+}
+
+
+def judge(baseline: Baseline, target: Run, *, detector: str = DEFAULT_DETECTOR, settings: PolicySettings) -> Judgement:
+    """Judge every metric of `target`, and the run as a whole. A target that measured nothing is an error."""
+    if detector not in DETECTORS:
+        raise ConfigError(
+            f"there is no detector {detector!r}", place="detector", next_step=f"use one of: {', '.join(DETECTORS)}"
+        )
+    if not target.benchmarks:
+        raise DataError("measured nothing", place="target", next_step="check that the benchmarks ran")
+    pairing = _pairing(baseline, target, settings)
+    if not baseline.runs:
+        return _nothing_to_compare(baseline, pairing)
+    options = DetectorOptions(
+        alpha=settings.alpha,
+        minimum_effect=settings.minimum_effect,
+        paired=baseline.source is BaselineSource.PAIRED,
+    )
+    evidence = DETECTORS[detector].detect(pairing.pairs, options)
+    hardware = () if settings.ignore_environment else hardware_differences(baseline, target)
+    findings = _findings(pairing.pairs, evidence, settings)
+    notes = _baseline_notes(baseline)
+    conclusion = _conclusion(findings)
+    if hardware:
+        reason = f"measured on other hardware ({'; '.join(hardware)})"
+        findings = [_withdrawn(finding, reason) for finding in findings]
+        conclusion, notes = Conclusion.OTHER_HARDWARE, [*notes, reason]
+    elif baseline.source is BaselineSource.HISTORY and conclusion in {Conclusion.REGRESSION, Conclusion.IMPROVEMENT}:
+        shift = common_shift(evidence, alpha=settings.alpha)
+        if shift is not None:
+            reason = f"nearly all benchmarks moved together, by {100 * shift:+.3g} % of time: the machine changed"
+            findings = [_withdrawn(finding, reason) if _is_change(finding) else finding for finding in findings]
+            conclusion, notes = Conclusion.MACHINE_CHANGED, [*notes, reason]
+    return Judgement(
+        conclusion=conclusion,
+        findings=tuple(sorted(findings, key=_reading_order)),
+        missing=pairing.missing,
+        new=pairing.new,
+        detectable_effect=_detectable_effect(findings, settings),
+        notes=tuple(notes),
+        failed=any(finding.level is Level.FAIL for finding in findings),
+    )
+
+
+def _pairing(baseline: Baseline, target: Run, settings: PolicySettings) -> Pairing:
+    def direction(metric: Metric, key: MetricKey) -> Direction:
+        return settings.of(key).direction or metric.direction
+
+    pairing = pair_metrics(baseline, target, direction=direction if settings.rules else None)
+    return Pairing(
+        pairs=tuple(pair for pair in pairing.pairs if not settings.of(pair.key).ignore),
+        missing=tuple(key for key in pairing.missing if not settings.of(key).ignore),
+        new=tuple(key for key in pairing.new if not settings.of(key).ignore),
+    )
+
+
+def _nothing_to_compare(baseline: Baseline, pairing: Pairing) -> Judgement:
+    """A first run, unless there are stored runs that were only left out for their hardware."""
+    hardware = [choice.reason for choice in baseline.choices if "hardware" in choice.reason]
+    return Judgement(
+        conclusion=Conclusion.OTHER_HARDWARE if hardware else Conclusion.FIRST_RUN,
+        new=pairing.new,
+        notes=tuple(dict.fromkeys(hardware)),
+    )
+
+
+def _findings(pairs: Sequence[MetricPair], evidence: Sequence[Evidence], settings: PolicySettings) -> list[Finding]:
+    q_values = _q_values(evidence)
+    discoveries = sum(q <= settings.false_discovery_rate for q in q_values.values())
+    # What the p-value of the next discovery would have to be [Benjamini & Hochberg 1995].
+    critical_p = min(settings.alpha, settings.false_discovery_rate * (discoveries + 1) / max(len(q_values), 1))
+    findings = []
+    for index, (pair, entry) in enumerate(zip(pairs, evidence, strict=True)):
+        metric = settings.of(pair.key)
+        decided = decide(entry, q_value=q_values.get(index), metric=metric, policy=settings, critical_p=critical_p)
+        findings.append(_finding(pair, entry, decided, metric, q_values.get(index)))
+    return findings
+
+
+def _q_values(evidence: Sequence[Evidence]) -> Mapping[int, float]:
+    tested = [(index, entry.p_value) for index, entry in enumerate(evidence) if entry.p_value is not None]
+    q_values = benjamini_hochberg(np.array([p_value for _, p_value in tested]))
+    return dict(zip((index for index, _ in tested), q_values.tolist(), strict=True))
+
+
+def _finding(
+    pair: MetricPair, evidence: Evidence, decided: Decided, metric: MetricSettings, q_value: float | None
+) -> Finding:
+    category = CategoryChange()
+    if evidence.target is not None:
+        category = category_change(pair, target_mean=evidence.target.mean, settings=metric)
+    if category.warning is not None:
+        evidence = replace(evidence, notes=(*evidence.notes, category.warning))
+    regressed = decided.verdict is Verdict.REGRESSION
+    return Finding(
+        evidence=evidence,
+        verdict=decided.verdict,
+        reason=decided.reason,
+        q_value=q_value,
+        severity=(Severity.MAJOR if category.violated else Severity.MINOR) if regressed else None,
+        level=level_of(decided.worsening, metric) if regressed else Level.NOTE,
+        more_samples=decided.more_samples,
+        minimum_effect=metric.minimum_effect,
+        category=category.assigned,
+        category_now=category.now,
+        series=pair.series if pair.obstacle is None else (),
+    )
+
+
+def _withdrawn(finding: Finding, reason: str) -> Finding:
+    return replace(
+        finding, verdict=Verdict.INCONCLUSIVE, reason=reason, severity=None, level=Level.NOTE, more_samples=None
+    )
+
+
+def _is_change(finding: Finding) -> bool:
+    return finding.verdict in {Verdict.REGRESSION, Verdict.IMPROVEMENT}
+
+
+def _baseline_notes(baseline: Baseline) -> list[str]:
+    if baseline.source is BaselineSource.HISTORY and len(baseline.runs) == 1:
+        return ["one stored run is the whole baseline: differences between machines look like changes"]
+    return []
+
+
+def _conclusion(findings: Sequence[Finding]) -> Conclusion:
+    """The loudest verdict, in `Conclusion`'s own order; nothing compared is nothing known."""
+    present = {CONCLUSIONS[finding.verdict] for finding in findings}
+    return next((conclusion for conclusion in Conclusion if conclusion in present), Conclusion.INCONCLUSIVE)
+
+
+def _detectable_effect(findings: Sequence[Finding], settings: PolicySettings) -> float | None:
+    """The slowdown that would have been found, with 90 % power at alpha, in every metric judged `no_change`.
+
+    Per metric: the minimum effect, or more where the noise hides it; over the metrics: the largest.
+    """
+    unchanged = [finding for finding in findings if finding.verdict is Verdict.NO_CHANGE]
+    if not unchanged:
+        return None
+    measured = [finding for finding in unchanged if finding.evidence.confidence_interval is not None]
+    largest = max(finding.minimum_effect for finding in unchanged)
+    if not measured:
+        return largest
+    intervals = [entry for finding in measured if (entry := finding.evidence.confidence_interval) is not None]
+    freedom = np.array([finding.evidence.details.get("degrees_of_freedom", 1e9) for finding in measured])
+    half_widths = np.array([(interval.high - interval.low) / 2 for interval in intervals])
+    quantiles = special.stdtrit(freedom, np.array([0.5 + interval.level / 2 for interval in intervals]))
+    effects = detectable_effects(half_widths / quantiles, freedom, alpha=settings.alpha)
+    return max(largest, float(effects.max()))
+
+
+def _reading_order(finding: Finding) -> tuple[int, int, int, float, MetricKey]:
+    change = finding.evidence.relative_change
+    return (
+        READING_ORDER[finding.verdict],
+        0 if finding.severity is Severity.MAJOR else 1,
+        -list(Level).index(finding.level),
+        -abs(float("inf") if change is None else change),
+        finding.evidence.key,
+    )

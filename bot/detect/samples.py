@@ -1,0 +1,142 @@
+"""From tuples of samples to arrays: everything the tests need, for all metrics at once and in bounded memory."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from bot.detect.pairs import MetricPair
+from bot.model.run import Benchmark
+from bot.stats.ragged import Floats, Integers, Moments, Ragged
+from bot.stats.two_groups import levene
+
+# Samples that are in arrays at one time: temporaries are a small multiple of 8 bytes each.
+CHUNK_SAMPLES = 2_000_000
+# A summary's headline number stands for a run's mean only under these names.
+MEAN_STATISTICS = frozenset({"mean", "value"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SampleStatistics:
+    """Per metric (m,). `baseline` pools the samples of all runs; `within_squares` are about each run's own mean.
+
+    `run_means` has one value per baseline run, also of runs that kept only a mean; `sampled_runs` counts those with
+    samples and `inverse_counts` is the mean of 1 / n over them. The groups are the means of processes or forks.
+    """
+
+    target: Moments
+    baseline: Moments
+    target_median: Floats
+    baseline_median: Floats
+    levene_p: Floats
+    within_squares: Floats
+    sampled_runs: Floats
+    inverse_counts: Floats
+    run_means: Ragged
+    target_groups: Ragged
+    baseline_groups: Ragged
+
+
+def has_samples(pair: MetricPair) -> bool:
+    """Whether both sides have repeated samples, on the baseline's side in at least one run."""
+    return len(pair.target.samples) > 1 and any(len(run.samples) > 1 for run in pair.baseline)
+
+
+def sample_statistics(pairs: Sequence[MetricPair]) -> SampleStatistics:
+    """The statistics of pairs that have samples; `pairs` must not be empty."""
+    parts = [_chunk_statistics(chunk) for chunk in _chunks(pairs)]
+
+    def joined(name: str) -> Floats:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    def joined_moments(name: str) -> Moments:
+        moments: list[Moments] = [getattr(part, name) for part in parts]
+        return Moments(
+            *(np.concatenate([getattr(m, field) for m in moments]) for field in ("count", "mean", "squares"))
+        )
+
+    def joined_ragged(name: str) -> Ragged:
+        rows: list[Ragged] = [getattr(part, name) for part in parts]
+        return Ragged(np.concatenate([row.values for row in rows]), np.concatenate([row.sizes for row in rows]))
+
+    return SampleStatistics(
+        target=joined_moments("target"),
+        baseline=joined_moments("baseline"),
+        target_median=joined("target_median"),
+        baseline_median=joined("baseline_median"),
+        levene_p=joined("levene_p"),
+        within_squares=joined("within_squares"),
+        sampled_runs=joined("sampled_runs"),
+        inverse_counts=joined("inverse_counts"),
+        run_means=joined_ragged("run_means"),
+        target_groups=joined_ragged("target_groups"),
+        baseline_groups=joined_ragged("baseline_groups"),
+    )
+
+
+def _chunks(pairs: Sequence[MetricPair]) -> Iterator[Sequence[MetricPair]]:
+    start, samples = 0, 0
+    for position, pair in enumerate(pairs):
+        samples += len(pair.target.samples) + sum(len(run.samples) for run in pair.baseline)
+        if samples >= CHUNK_SAMPLES:
+            yield pairs[start : position + 1]
+            start, samples = position + 1, 0
+    if start < len(pairs):
+        yield pairs[start:]
+
+
+def _chunk_statistics(pairs: Sequence[MetricPair]) -> SampleStatistics:
+    targets = [pair.target for pair in pairs]
+    runs = [[run for run in pair.baseline if run.samples] for pair in pairs]
+    flat_runs = [run for of_pair in runs for run in of_pair]
+    run_counts = _sizes(len(of_pair) for of_pair in runs)
+    target_values, baseline_values = _flat(targets), _flat(flat_runs)
+    run_samples = Ragged(baseline_values, _sizes(len(run.samples) for run in flat_runs))
+    per_run = run_samples.moments()
+    by_run = Ragged(per_run.squares, run_counts)
+    target = Ragged(target_values, _sizes(len(benchmark.samples) for benchmark in targets))
+    baseline = Ragged(baseline_values, Ragged(run_samples.sizes.astype(np.float64), run_counts).sums().astype(np.intp))
+    return SampleStatistics(
+        target=target.moments(),
+        baseline=baseline.moments(),
+        target_median=target.medians(),
+        baseline_median=baseline.medians(),
+        levene_p=levene(target, baseline).p_value,
+        within_squares=by_run.sums(),
+        sampled_runs=run_counts.astype(np.float64),
+        inverse_counts=Ragged(1.0 / per_run.count, run_counts).sums() / run_counts,
+        run_means=_run_means(pairs, per_run.mean),
+        target_groups=_group_means(target_values, [[benchmark] for benchmark in targets]),
+        baseline_groups=_group_means(baseline_values, runs),
+    )
+
+
+def _run_means(pairs: Sequence[MetricPair], means_of_sampled: Floats) -> Ragged:
+    means = iter(means_of_sampled.tolist())
+    rows = [
+        [
+            next(means) if run.samples else run.value
+            for run in pair.baseline
+            if run.samples or (run.summary is not None and run.summary.statistic in MEAN_STATISTICS)
+        ]
+        for pair in pairs
+    ]
+    return Ragged(np.array(list(chain.from_iterable(rows))), _sizes(len(row) for row in rows))
+
+
+def _group_means(values: Floats, sides: Sequence[Sequence[Benchmark]]) -> Ragged:
+    """One value per process; a benchmark without `group_sizes` is one group."""
+    sizes = [run.group_sizes or (len(run.samples),) for side in sides for run in side]
+    groups = Ragged(values, _sizes(chain.from_iterable(sizes)))
+    counts = Ragged(np.array([len(entry) for entry in sizes], dtype=np.float64), _sizes(len(side) for side in sides))
+    return Ragged(groups.moments().mean, counts.sums().astype(np.intp))
+
+
+def _flat(benchmarks: Sequence[Benchmark]) -> Floats:
+    total = sum(len(benchmark.samples) for benchmark in benchmarks)
+    return np.fromiter(chain.from_iterable(benchmark.samples for benchmark in benchmarks), np.float64, total)
+
+
+def _sizes(sizes: Iterator[int] | chain[int]) -> Integers:
+    return np.fromiter(sizes, np.intp)

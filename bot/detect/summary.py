@@ -1,0 +1,183 @@
+"""Honest tests for inputs that hold no samples: weaker, and named for what they are.
+
+Tried in this order: counts that need no test (`exact`), a new value among at least five old ones (`run_values`),
+Welch's test from moments (`welch_from_summary`), the tools' own intervals (`interval_summary`).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import numpy as np
+
+from bot.detect.detector import DetectorOptions
+from bot.detect.estimate import Estimate, averaged, common_statistic, estimate, pooled_moments
+from bot.detect.pairs import MetricPair, metric_families
+from bot.detect.units import is_deterministic, milliseconds_per
+from bot.model.finding import Evidence, Interval
+from bot.stats.between_units import between_units
+from bot.stats.ragged import Floats, Ragged
+from bot.stats.relative import MeanEstimate, change_interval, relative_change, relative_error
+from bot.stats.two_groups import satterthwaite, student_t
+
+EXACT: Final = "exact"
+RUN_VALUES: Final = "run_values"
+WELCH: Final = "welch_from_summary"
+INTERVAL: Final = "interval_summary"
+UNTESTED: Final = "none"
+
+# These do not rest on a number of samples per side that the policy could ask for.
+WITHOUT_SAMPLE_COUNT = frozenset({EXACT, RUN_VALUES, INTERVAL})
+# Fewer old values say little about where a new one may fall.
+MINIMUM_VALUES = 5
+# An interval without a count says nothing about its degrees of freedom: the normal distribution's.
+NORMAL_FREEDOM = 1e9
+
+# A pair with its two sides reduced to values, the baseline's one per run.
+Reduced = tuple[MetricPair, Estimate, list[Estimate]]
+# p-value, squared errors of target and baseline, degrees of freedom; each of shape (m,).
+Tested = tuple[Floats, Floats, Floats, Floats]
+
+
+def assess(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
+    """One evidence per pair, in order, by the strongest test that its numbers allow."""
+    evidence: dict[int, Evidence] = {}
+    waiting: dict[str, dict[int, Reduced]] = {RUN_VALUES: {}, WELCH: {}, INTERVAL: {}}
+    for index, pair in enumerate(pairs):
+        statistic = common_statistic((*pair.baseline, pair.target))
+        if pair.obstacle is not None or statistic is None:
+            reason = pair.obstacle or "the runs report different statistics, such as a mean and a median"
+            evidence[index] = _untested(pair, reason)
+            continue
+        target, runs = estimate(pair.target, statistic), [estimate(run, statistic) for run in pair.baseline]
+        test = _strongest_test(pair, target, runs)
+        if test in waiting:
+            waiting[test][index] = (pair, target, runs)
+        else:
+            described = _exact if test == EXACT else _undecided
+            evidence[index] = described(pair, target, averaged(runs), options)
+    for test, rows in waiting.items():
+        evidence.update(zip(rows, _tested(test, list(rows.values()), options), strict=True))
+    return [evidence[index] for index in range(len(pairs))]
+
+
+def _strongest_test(pair: MetricPair, target: Estimate, runs: Sequence[Estimate]) -> str:
+    constant = len({run.value for run in runs}) == 1 and not any(run.standard_deviation for run in (target, *runs))
+    timed = milliseconds_per(pair.metric.unit) is not None
+    enough = len(runs) >= MINIMUM_VALUES
+    if constant and (is_deterministic(pair.metric.unit) or (enough and (not timed or target.value == runs[0].value))):
+        return EXACT
+    if enough and not constant:
+        return RUN_VALUES
+    if all(run.moments is not None for run in (target, *runs)):
+        return WELCH
+    if all(run.error is not None for run in (target, *runs)):
+        return INTERVAL
+    return UNTESTED
+
+
+def _tested(test: str, rows: Sequence[Reduced], options: DetectorOptions) -> list[Evidence]:
+    if not rows:
+        return []
+    pool: Callable[[list[Estimate]], Estimate | None] = pooled_moments if test == WELCH else averaged
+    baselines = [pool(runs) or averaged(runs) for _, _, runs in rows]
+    target_mean = np.array([target.value for _, target, _ in rows])
+    baseline_mean = np.array([baseline.value for baseline in baselines])
+    if test == RUN_VALUES:
+        p_value, target_error, baseline_error, freedom = _run_values(rows)
+    else:
+        p_value, target_error, baseline_error, freedom = _from_errors(test, rows, baselines)
+    target_estimate = MeanEstimate(target_mean, target_error)
+    baseline_estimate = MeanEstimate(baseline_mean, baseline_error)
+    low, high = change_interval(target_estimate, baseline_estimate, degrees_of_freedom=freedom, level=1 - options.alpha)
+    columns = (
+        p_value,
+        relative_change(target_mean, baseline_mean),
+        low,
+        high,
+        relative_error(target_estimate, baseline_estimate),
+        freedom,
+    )
+    evidence = []
+    for (pair, target, _), baseline, row in zip(
+        rows, baselines, zip(*(column.tolist() for column in columns), strict=True), strict=True
+    ):
+        p, change, lower, upper, error, degrees = row
+        bounded = not np.isnan(lower)
+        evidence.append(
+            Evidence(
+                key=pair.key,
+                metric=pair.metric,
+                test=test,
+                baseline=baseline.side(),
+                target=target.side(),
+                relative_change=None if np.isnan(change) else change,
+                confidence_interval=Interval(low=lower, high=upper, level=1 - options.alpha) if bounded else None,
+                p_value=p,
+                reason=None if bounded else "the baseline is not clearly different from zero",
+                details={"degrees_of_freedom": degrees, **({"standard_error": error} if bounded else {})},
+            )
+        )
+    return evidence
+
+
+def _run_values(rows: Sequence[Reduced]) -> Tested:
+    """Prediction interval of one more run: t = (target - mean) / (s * sqrt(1 + 1 / runs)), s over the old values."""
+    target = Ragged(np.array([target.value for _, target, _ in rows]), np.ones(len(rows), dtype=np.intp))
+    baseline = Ragged(
+        np.array([run.value for _, _, runs in rows for run in runs]),
+        np.array([len(runs) for _, _, runs in rows], dtype=np.intp),
+    )
+    test = between_units(target, baseline, families=metric_families([pair for pair, _, _ in rows]))
+    return test.result.p_value, test.target_error, test.baseline_error, test.result.degrees_of_freedom
+
+
+def _from_errors(test: str, rows: Sequence[Reduced], baselines: Sequence[Estimate]) -> Tested:
+    targets = [target for _, target, _ in rows]
+    target_error = np.array([target.error or 0.0 for target in targets]) ** 2
+    baseline_error = np.array([baseline.error or 0.0 for baseline in baselines]) ** 2
+    freedom = np.full(len(rows), NORMAL_FREEDOM)
+    if test == WELCH:
+        counts = [[float(side.count or 0) for side in sides] for sides in (targets, baselines)]
+        freedom = satterthwaite(target_error, np.array(counts[0]) - 1, baseline_error, np.array(counts[1]) - 1)
+    difference = np.array([t.value - b.value for t, b in zip(targets, baselines, strict=True)])
+    return student_t(difference, target_error + baseline_error, freedom).p_value, target_error, baseline_error, freedom
+
+
+def _exact(pair: MetricPair, target: Estimate, baseline: Estimate, options: DetectorOptions) -> Evidence:
+    change = (target.value - baseline.value) / abs(baseline.value) if baseline.value else None
+    if target.value == baseline.value:
+        change = 0.0
+    return Evidence(
+        key=pair.key,
+        metric=pair.metric,
+        test=EXACT,
+        baseline=baseline.side(),
+        target=target.side(),
+        relative_change=change,
+        confidence_interval=None if change is None else Interval(low=change, high=change, level=1 - options.alpha),
+        p_value=1.0 if target.value == baseline.value else 0.0,
+    )
+
+
+def _undecided(pair: MetricPair, target: Estimate, baseline: Estimate, options: DetectorOptions) -> Evidence:
+    del options  # the same signature as `_exact`; nothing is tested here
+    more = MINIMUM_VALUES - baseline.runs
+    if more > 0:
+        runs = "run" if more == 1 else "runs"
+        reason = f"numbers without spread; {more} more {runs} in the history or repeated measurements would decide"
+    else:
+        reason = "all stored values are equal, as with a clock that is too coarse; repeated measurements would decide"
+    change = (target.value - baseline.value) / abs(baseline.value) if baseline.value else None
+    return Evidence(
+        key=pair.key,
+        metric=pair.metric,
+        test=UNTESTED,
+        baseline=baseline.side(),
+        target=target.side(),
+        relative_change=change,
+        reason=reason,
+    )
+
+
+def _untested(pair: MetricPair, reason: str) -> Evidence:
+    return Evidence(key=pair.key, metric=pair.metric, test=UNTESTED, baseline=None, target=None, reason=reason)

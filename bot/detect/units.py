@@ -1,0 +1,53 @@
+"""Units of time and size as tools spell them, and the factor between two of them."""
+
+from functools import cache
+
+# Seconds and bytes per unit; a tool that changes its scale between two runs must not look like a change.
+SECONDS = {
+    "ps": 1e-12, "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "secs": 1.0,
+    "second": 1.0, "seconds": 1.0, "min": 60.0, "h": 3600.0,
+    "nanoseconds": 1e-9, "microseconds": 1e-6, "milliseconds": 1e-3, "minutes": 60.0,
+}  # fmt: skip
+BYTES = {
+    "b": 1.0, "byte": 1.0, "bytes": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,
+    "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30, "tib": 2.0**40,
+}  # fmt: skip
+
+# Counted, not timed: the same code gives the same number, so one measurement without spread can decide.
+DETERMINISTIC_UNITS = frozenset({"allocs/op", "allocs", "allocations", "b/op", "bytes/op", "instructions", "instrs"})
+
+
+def conversion_factor(source: str, target: str) -> float | None:
+    """What a number in `source` is multiplied with to be in `target`; None where they measure different things."""
+    if source == target:
+        return 1.0
+    source_kind, source_scale = _parsed(source)
+    target_kind, target_scale = _parsed(target)
+    return source_scale / target_scale if source_kind == target_kind else None
+
+
+def milliseconds_per(unit: str) -> float | None:
+    """Milliseconds in one `unit` of time, per operation or not; None for any other unit."""
+    kind, scale = _parsed(unit)
+    return scale * 1e3 if kind[0] == "time" and "time" not in kind[1:] else None
+
+
+def is_deterministic(unit: str) -> bool:
+    return unit.strip().lower() in DETERMINISTIC_UNITS
+
+
+@cache
+def _parsed(unit: str) -> tuple[tuple[str, ...], float]:
+    """The unit's kind, such as ("time", "op") for ns/op, and its scale in seconds or bytes."""
+    kinds, scale = [], 1.0
+    for position, part in enumerate(unit.strip().split("/")):
+        name = part.strip()
+        for kind, table in (("time", SECONDS), ("size", BYTES)):
+            known = table.get(name) or table.get(name.lower())
+            if known is not None:
+                scale = scale * known if position == 0 else scale / known
+                kinds.append(kind)
+                break
+        else:
+            kinds.append(name)
+    return tuple(kinds), scale

@@ -1,0 +1,68 @@
+"""Rows of unequal length in one flat array, so that a suite is computed at once instead of metric by metric."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Per row: `count`, `mean` and `squares`, the sum of squared deviations from the mean. Shapes (m,)."""
+
+    count: Floats
+    mean: Floats
+    squares: Floats
+
+    @property
+    def variance(self) -> Floats:
+        """Of the samples, with n - 1; 0 where a row has a single one."""
+        return self.squares / np.maximum(self.count - 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """`values` (n,) holds the rows one after the other; `sizes` (m,) their lengths, each at least 1, summing to n."""
+
+    values: Floats
+    sizes: Integers
+
+    @property
+    def starts(self) -> Integers:
+        return np.cumsum(self.sizes) - self.sizes
+
+    def sums(self) -> Floats:
+        return np.add.reduceat(self.values, self.starts)
+
+    def spread(self, row_values: Floats) -> Floats:
+        """One value per row (m,), repeated for each of the row's values (n,)."""
+        return np.repeat(row_values, self.sizes)
+
+    def rows(self, chosen: Integers) -> "Ragged":
+        """Only the rows with these indices (k,), in ascending order."""
+        kept = np.zeros(len(self.sizes), dtype=np.bool_)
+        kept[chosen] = True
+        return Ragged(self.values[np.repeat(kept, self.sizes)], self.sizes[chosen])
+
+    def moments(self) -> Moments:
+        """Two passes, so that a small spread on a large mean survives; a constant row has exactly no spread."""
+        count = self.sizes.astype(np.float64)
+        first = self.values[self.starts]
+        # Centring on the first value makes the mean of a constant row exact.
+        offset = Ragged(self.values - self.spread(first), self.sizes).sums() / count
+        deviations = self.values - self.spread(first + offset)
+        residual = Ragged(deviations, self.sizes).sums()
+        squares = Ragged(deviations * deviations, self.sizes).sums() - residual * residual / count
+        return Moments(count, first + offset, np.maximum(squares, 0.0))
+
+    def medians(self) -> Floats:
+        """Rows of one length are one matrix: as many partial sorts as there are different lengths."""
+        medians = np.empty(len(self.sizes))
+        starts = self.starts
+        for size in np.unique(self.sizes):
+            rows = np.flatnonzero(self.sizes == size)
+            medians[rows] = np.median(self.values[starts[rows][:, None] + np.arange(size)], axis=1)
+        return medians
