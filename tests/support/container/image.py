@@ -1,0 +1,32 @@
+"""The action's image, built from the real Dockerfile."""
+
+import fcntl
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.support.container.base import base_tag, ensure_base
+from tests.support.container.podman import podman, require_podman
+
+ACTION_TAG = "localhost/perf-culprit-action"
+
+
+def build_action_image(project: Path) -> str:
+    """Build the Dockerfile of `project` (cached by podman) and return the image's id."""
+    require_podman()
+    dockerfile = project / "Dockerfile"
+    with _one_at_a_time():
+        ensure_base(base_tag(dockerfile.read_text()))
+        built = podman("build", "--quiet", "--tag", ACTION_TAG, "--file", str(dockerfile), str(dockerfile.parent))
+    if built.returncode != 0:
+        raise AssertionError(f"the Dockerfile does not build:\n{built.stdout[-2000:]}\n{built.stderr[-4000:]}")
+    return built.stdout.split()[-1]
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Parallel test processes would bootstrap the same base image twice."""
+    with Path(tempfile.gettempdir(), "perf-culprit-image.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
