@@ -26,7 +26,7 @@ DEFAULT_BRANCH = "perf-history"
 # GitHub's own account for what GITHUB_TOKEN does: the number is its user id.
 AUTHOR = git.Identity(name="github-actions[bot]", email="41898282+github-actions[bot]@users.noreply.github.com")
 FETCHED_REF = "refs/perf-culprit/history"
-READ_AHEAD_RUNS = 32
+READ_AHEAD_RUNS = 40  # the default window in one request
 MARKER_BYTES = 4096
 
 # Worth another attempt: the network, not the request, was at fault. A push whose answer was lost is found recorded.

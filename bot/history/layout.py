@@ -92,6 +92,8 @@ def read_names(entries: Iterable[TreeEntry]) -> tuple[RunFile, ...]:
 
 
 def suite_slug(suite: str) -> str:
-    """A folder name for any suite name; different suites never share one."""
+    """A folder name for any suite name; different suites never share one, so a name that looks hashed is hashed too."""
     slug = re.sub(r"[^a-z0-9._-]+", "-", suite.lower()).strip(".-")[:40]
-    return slug if slug == suite else f"{slug or 'suite'}-{hashlib.sha256(suite.encode()).hexdigest()[:12]}"
+    if slug and slug == suite and not re.search(r"-[0-9a-f]{12}$", slug):
+        return slug
+    return f"{slug or 'suite'}-{hashlib.sha256(suite.encode()).hexdigest()[:12]}"

@@ -7,7 +7,6 @@ import os
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,28 +18,16 @@ import bot.git.objects
 import bot.git.revisions
 from bot import git
 from bot.codec.run import encode_run
-from bot.errors import ConfigError, InfrastructureError, UsageError
+from bot.errors import ConfigError, InfrastructureError
 from bot.history import GitBranchHistory, Retention, StoredRun, UnreadableRun, open_git_branch
 from bot.history.git_branch import Patience
 from bot.history.retention import compact
-from bot.model.metric import Direction, Metric
-from bot.model.run import Benchmark, Run
+from bot.model.run import Run
 from tests.support.git_http import TOKEN, serve_git
 from tests.support.git_repository import init_repository, run_git
+from tests.support.stored_runs import make_run
 
-TIME = Metric(name="time", unit="ns", direction=Direction.LOWER_IS_BETTER)
-START = datetime(2026, 1, 1, tzinfo=UTC)
 BRANCH = "refs/heads/perf-history"
-
-
-def make_run(number: int, *, commit: str | None = None, suite: str = "default", samples: int = 3) -> Run:
-    values = tuple(float(number * 100 + i) for i in range(samples))
-    return Run(
-        benchmarks=(Benchmark(name="sort", metric=TIME, samples=values),),
-        commit=commit or f"{number:040x}",
-        time=START + timedelta(minutes=number),
-        suite=suite,
-    )
 
 
 @pytest.fixture
@@ -67,11 +54,6 @@ def stored(history: GitBranchHistory, *commits: str, suite: str = "default") -> 
     return [entry.run for entry in history.runs(suite, commits) if isinstance(entry, StoredRun)]
 
 
-def test_no_branch_is_an_empty_history(history: GitBranchHistory) -> None:
-    assert history.commits("default") == {}
-    assert list(history.runs("default", ["1" * 40])) == []
-
-
 def test_a_run_comes_back_as_it_was(history: GitBranchHistory, served: Path) -> None:
     run = make_run(1)
     name = history.append(run)
@@ -84,25 +66,6 @@ def test_a_run_comes_back_as_it_was(history: GitBranchHistory, served: Path) -> 
     assert run_git(served, "fsck", "--strict") == ""
 
 
-def test_runs_follow_the_commits_order_and_are_newest_first_within_one(history: GitBranchHistory) -> None:
-    first, second = "a" * 40, "b" * 40
-    for number, commit in [(1, first), (2, second), (3, first), (4, second)]:
-        history.append(make_run(number, commit=commit))
-    assert history.commits("default") == {first: 2, second: 2}
-    expected = [make_run(4, commit=second), make_run(2, commit=second), make_run(3, commit=first)]
-    assert stored(history, second, "c" * 40, first)[:3] == expected
-
-
-def test_suites_are_apart_whatever_their_names(history: GitBranchHistory, served: Path) -> None:
-    suites = ["default", "Default", "a/b", "a b", "..", ".git", "\u65e5\u672c", "x" * 200]
-    for number, suite in enumerate(suites, start=1):
-        history.append(make_run(number, suite=suite))
-    for number, suite in enumerate(suites, start=1):
-        assert stored(history, f"{number:040x}", suite=suite) == [make_run(number, suite=suite)]
-        assert len(history.commits(suite)) == 1
-    assert run_git(served, "fsck", "--strict") == ""
-
-
 def test_the_very_same_run_is_stored_once(history: GitBranchHistory, served: Path) -> None:
     run = make_run(1)
     name = history.append(run)
@@ -110,14 +73,6 @@ def test_the_very_same_run_is_stored_once(history: GitBranchHistory, served: Pat
     with open_git_branch(git.Remote(url=str(served))) as other:
         assert other.append(run) == name
     assert run_git(served, "rev-parse", BRANCH) == before
-
-
-@pytest.mark.parametrize("commit", [None, "abc1234", "main", "../" + "a" * 37])
-def test_a_run_without_a_full_commit_is_refused(history: GitBranchHistory, served: Path, commit: str | None) -> None:
-    run = Run(benchmarks=make_run(1).benchmarks, commit=commit)
-    with pytest.raises(UsageError, match="full hash of its commit"):
-        history.append(run)
-    assert run_git(served, "for-each-ref") == ""
 
 
 @pytest.mark.parametrize(
