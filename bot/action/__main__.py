@@ -1,0 +1,36 @@
+"""The action's entry: `python -m bot.action`. The only place where the action prints errors and exits."""
+
+import os
+import sys
+from pathlib import Path
+
+from bot.action.owner import become_owner
+from bot.errors import EXIT_INFRASTRUCTURE, BotError
+
+
+def main() -> int:
+    """One run of the action; its exit code (docs/exit-codes.md)."""
+    become_owner(Path(os.environ.get("GITHUB_WORKSPACE", ".")))
+    from bot.action.log import Log
+    from bot.publish.log import LogLevel
+
+    log = Log()
+    try:
+        from bot.action.context import read_context
+        from bot.action.inputs import read_inputs
+        from bot.action.modes import Job, run_mode
+
+        context = read_context(os.environ)
+        return run_mode(Job(context=context, inputs=read_inputs(os.environ), log=log))
+    except BotError as error:
+        log.tell(LogLevel.ERROR, str(error))
+        return error.exit_code
+    except Exception as error:
+        if os.environ.get("PERF_CULPRIT_DEBUG"):
+            raise
+        log.tell(LogLevel.ERROR, f"unexpected {type(error).__name__}: {error}; this is a bug, please report it")
+        return EXIT_INFRASTRUCTURE
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,125 @@
+"""What the runner says about this job: event, repository, commit, addresses. All from GitHub, nothing from files."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bot.errors import InfrastructureError, UsageError
+
+MAX_EVENT_BYTES = 32 << 20
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Context:
+    """`head_commit` is what was measured: a pull request's head, not the merge commit that GitHub made of it."""
+
+    event_name: str
+    event: dict[str, Any]
+    repository: str
+    workspace: Path
+    sha: str
+    ref: str
+    server_url: str
+    api_url: str
+    run_id: str
+    run_attempt: str
+    output_path: Path | None
+    summary_path: Path | None
+
+    @property
+    def run_url(self) -> str:
+        return f"{self.server_url}/{self.repository}/actions/runs/{self.run_id}"
+
+    @property
+    def repository_url(self) -> str:
+        return f"{self.server_url}/{self.repository}"
+
+    @property
+    def git_url(self) -> str:
+        return f"{self.repository_url}.git"
+
+    @property
+    def default_branch(self) -> str | None:
+        name = _within(self.event, "repository", "default_branch")
+        return name if isinstance(name, str) else None
+
+    @property
+    def is_default_branch_push(self) -> bool:
+        return self.event_name == "push" and self.ref == f"refs/heads/{self.default_branch}"
+
+    @property
+    def follows_default_branch_push(self) -> bool:
+        """A workflow_run after a push to our own default branch: what it measured is trusted code."""
+        run = _within(self.event, "workflow_run")
+        return (
+            self.event_name == "workflow_run"
+            and _within(run, "event") == "push"
+            and _within(run, "head_branch") == self.default_branch
+            and _within(run, "head_repository", "id") == _within(self.event, "repository", "id")
+        )
+
+    @property
+    def is_fork(self) -> bool:
+        """A pull request whose code comes from another repository: its token may not write."""
+        head = _within(self.event, "pull_request", "head", "repo", "id")
+        return "pull_request" in self.event and head != _within(self.event, "repository", "id")
+
+    @property
+    def head_commit(self) -> str:
+        sha = _within(self.event, "pull_request", "head", "sha")
+        return sha if isinstance(sha, str) else self.sha
+
+    @property
+    def base_ref(self) -> str | None:
+        name = _within(self.event, "pull_request", "base", "ref")
+        return name if isinstance(name, str) else None
+
+
+def read_context(environ: Mapping[str, str]) -> Context:
+    """The runner's facts in `environ`; a UsageError outside a runner."""
+    path = environ.get("GITHUB_EVENT_PATH")
+    repository = environ.get("GITHUB_REPOSITORY")
+    if not path or not repository:
+        raise UsageError(
+            "GITHUB_EVENT_PATH and GITHUB_REPOSITORY are not set: this is no GitHub Actions job",
+            next_step="use the command line instead: perf-culprit --help",
+        )
+    return Context(
+        event_name=environ.get("GITHUB_EVENT_NAME", ""),
+        event=_read_event(Path(path)),
+        repository=repository,
+        workspace=Path(environ.get("GITHUB_WORKSPACE", ".")),
+        sha=environ.get("GITHUB_SHA", ""),
+        ref=environ.get("GITHUB_REF", ""),
+        server_url=environ.get("GITHUB_SERVER_URL", "https://github.com").rstrip("/"),
+        api_url=environ.get("GITHUB_API_URL", "https://api.github.com").rstrip("/"),
+        run_id=environ.get("GITHUB_RUN_ID", ""),
+        run_attempt=environ.get("GITHUB_RUN_ATTEMPT", "1"),
+        output_path=_path(environ, "GITHUB_OUTPUT"),
+        summary_path=_path(environ, "GITHUB_STEP_SUMMARY"),
+    )
+
+
+def _read_event(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            event = json.loads(file.read(MAX_EVENT_BYTES))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InfrastructureError(
+            f"the event cannot be read: {type(error).__name__}", place=str(path), next_step="run the job again"
+        ) from None
+    if not isinstance(event, dict):
+        raise InfrastructureError("the event is no object", place=str(path), next_step="run the job again")
+    return event
+
+
+def _path(environ: Mapping[str, str], name: str) -> Path | None:
+    return Path(environ[name]) if environ.get(name) else None
+
+
+def _within(event: Any, *keys: str) -> Any:
+    for key in keys:
+        event = event.get(key) if isinstance(event, dict) else None
+    return event

@@ -1,0 +1,29 @@
+"""The job's log: folds, messages on the run's page, and untrusted text that stays text."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+from bot.publish.log import LogLevel, group, message_command, neutral
+
+
+class Log:
+    """Writes to the runner's log. Every line passes `neutral`, so that nothing foreign becomes a workflow command."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stdout
+
+    def say(self, text: str) -> None:
+        self._stream.write(f"{neutral(text)}\n")
+        self._stream.flush()
+
+    @contextmanager
+    def fold(self, title: str) -> Iterator[None]:
+        with group(self._stream, title):
+            yield
+
+    def tell(self, level: LogLevel, text: str) -> None:
+        """A message that the run's page shows, too."""
+        self._stream.write(message_command(level, text, title="perf-culprit") + "\n")
+        self._stream.flush()

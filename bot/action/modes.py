@@ -1,0 +1,244 @@
+"""What the action does on each event: judge and hand over, record, publish."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bot import git, pipeline
+from bot.action.context import Context
+from bot.action.inputs import Inputs
+from bot.action.log import Log
+from bot.codec.run import encode_run
+from bot.errors import EXIT_FINE, EXIT_REGRESSION, InfrastructureError, UsageError
+from bot.files import replace_file
+from bot.model.baseline import BaselineSource
+from bot.model.report import Conclusion, Report
+from bot.model.run import Run
+from bot.publish.log import LogLevel
+from bot.publish.outputs import write_outputs
+from bot.publish.summary import append_summary
+
+if TYPE_CHECKING:
+    from bot.publish.check import CheckRun
+    from bot.publish.client import Client
+
+DEFAULT_ARTIFACT = "perf-culprit-report"
+LOG_WIDTH = 160
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Job:
+    """One run of the action."""
+
+    context: Context
+    inputs: Inputs
+    log: Log
+
+    @property
+    def destination(self) -> pipeline.Destination:
+        context = self.context
+        return pipeline.Destination(
+            repository=context.repository,
+            api_url=context.api_url,
+            server_url=context.server_url,
+            token=self.inputs.token,
+            bot_login=self.inputs.bot_login,
+            run_url=context.run_url,
+            external_id=f"{context.run_id}-{context.run_attempt}",
+        )
+
+
+def run_mode(job: Job) -> int:
+    """The mode that was asked for, or the one that fits the event; the step's exit code."""
+    mode = job.inputs.mode
+    if mode == "auto" and job.context.event_name == "workflow_run":
+        mode = "publish"
+    return MODES[mode](job)
+
+
+def _auto(job: Job) -> int:
+    """On a push or a pull request: judge, tell, and on the default branch record."""
+    context = job.context
+    if context.is_fork:
+        job.log.tell(
+            LogLevel.NOTICE,
+            "pull request from a fork: its token may not write, so the report waits for the workflow_run job",
+        )
+        return _compare(job)
+    client = pipeline.connect(job.destination)
+    with _check(job, client, sha=context.head_commit) as check:
+        compared = _judge(job)
+        if check is not None:
+            pipeline.complete_check(check, compared.report, job.destination)
+    url = _comment_on_event(job, client, compared.report)
+    if context.is_default_branch_push and job.inputs.auto_push:
+        _record_run(job, compared)
+    return _finish(job, [compared.report], comment_url=url)
+
+
+def _compare(job: Job) -> int:
+    """Judge and leave the results as files; nothing is written to GitHub."""
+    return _finish(job, [_judge(job).report])
+
+
+def _record(job: Job) -> int:
+    """Judge and append to the history, whatever the branch."""
+    compared = _judge(job)
+    _record_run(job, compared)
+    return _finish(job, [compared.report])
+
+
+def _publish(job: Job) -> int:
+    """On workflow_run: what the measuring run left, written where GitHub says it belongs."""
+    from bot.publish.pull_request import find_pull_request, is_current, number_at, sha_at, value_at
+
+    context, inputs = job.context, job.inputs
+    if context.event_name != "workflow_run":
+        raise UsageError(
+            f"mode publish works on the event workflow_run, this is {context.event_name!r}",
+            place="input mode",
+            next_step="use mode auto, or trigger the workflow on workflow_run",
+        )
+    client = pipeline.connect(job.destination)
+    sha = sha_at(context.event, "workflow_run", "head_sha")
+    run_id = number_at(context.event, "workflow_run", "id")
+    cause = value_at(context.event, "workflow_run", "event")
+    search = find_pull_request(client, event_name=context.event_name, event=context.event)
+    results = pipeline.fetch_results(client, run_id=run_id, sha=sha, artifact=inputs.artifact_name or DEFAULT_ARTIFACT)
+    url: str | None = None
+    for result in results:
+        with _check(job, client, sha=sha, suite=result.report.suite) as check:
+            if check is not None:
+                pipeline.complete_check(check, result.report, job.destination)
+        pull_request = search.pull_request
+        if pull_request is not None and is_current(client, pull_request):
+            url = pipeline.comment(
+                client, job.destination, report=result.report, number=pull_request.number, config=inputs.config
+            )
+        elif cause == "pull_request":
+            job.log.tell(LogLevel.NOTICE, f"no comment: {search.reason or 'the pull request has moved on meanwhile'}")
+        if result.run is not None and inputs.auto_push and context.follows_default_branch_push:
+            _record_run(job, pipeline.Compared(run=result.run, report=result.report))
+        _say(job, result.report)
+    return _finish(job, [result.report for result in results], comment_url=url)
+
+
+MODES: Mapping[str, Callable[[Job], int]] = {
+    "auto": _auto,
+    "compare": _compare,
+    "record": _record,
+    "publish": _publish,
+}
+
+
+def _judge(job: Job) -> pipeline.Compared:
+    """Collect and compare, paired where this job measured the base too, else with the history; write the files."""
+    context, inputs = job.context, job.inputs
+    commit = git.resolve_commit(context.workspace, inputs.ref) if inputs.ref else context.head_commit
+    with job.log.fold("perf-culprit: collect and compare"):
+        run = _collect(job, commit)
+        job.log.say(f"{len(run.benchmarks)} measurements for {commit}")
+        if inputs.baseline_files:
+            report = pipeline.compare_run_with_files(
+                run,
+                baseline=inputs.baseline_files,
+                tool=inputs.tool,
+                config=inputs.config,
+                source=BaselineSource.PAIRED,
+            )
+            compared = pipeline.Compared(run=run, report=report)
+        else:
+            compared = pipeline.compare_run_with_history(
+                run,
+                repository=context.workspace,
+                config=inputs.config,
+                base=context.base_ref,
+                history_url=context.git_url,
+                token=inputs.token or None,
+            )
+    directory = context.workspace / inputs.report_directory
+    replace_file(directory / "run.json", encode_run(compared.run))
+    replace_file(directory / "report.json", pipeline.report_json(compared.report))
+    replace_file(directory / "comment.md", pipeline.report_markdown(compared.report).encode())
+    _say(job, compared.report)
+    return compared
+
+
+def _collect(job: Job, commit: str) -> Run:
+    inputs, context = job.inputs, job.context
+    if inputs.run_id is not None:
+        return pipeline.fetch_run(
+            pipeline.connect(job.destination),
+            run_id=inputs.run_id,
+            sha=context.head_commit,
+            artifact=inputs.artifact_name,
+            tool=inputs.tool,
+            config=inputs.config,
+            commit=commit,
+        )
+    if not inputs.output_files:
+        raise UsageError(
+            "no result files were named",
+            place="input output-file-path",
+            next_step="write the path of the file that your benchmark wrote, or run-id to read a run's artifacts",
+        )
+    return pipeline.collect_run(inputs.output_files, config=inputs.config, tool=inputs.tool, commit=commit)
+
+
+def _record_run(job: Job, compared: pipeline.Compared) -> None:
+    name = pipeline.record_run(
+        compared.run,
+        report=compared.report,
+        config=job.inputs.config,
+        history_url=job.context.git_url,
+        token=job.inputs.token or None,
+    )
+    job.log.say(f"recorded {name} on branch {job.inputs.config.history.branch}")
+
+
+@contextmanager
+def _check(job: Job, client: "Client", *, sha: str, suite: str | None = None) -> "Iterator[CheckRun | None]":
+    """A check run, or None with a warning where the token may not write one: the comment says the same."""
+    with ExitStack() as stack:
+        try:
+            check = stack.enter_context(
+                pipeline.open_check(client, job.destination, suite=suite or job.inputs.config.suite, sha=sha)
+            )
+        except InfrastructureError as error:
+            job.log.tell(LogLevel.WARNING, f"no check run: {error}")
+            check = None
+        yield check
+
+
+def _comment_on_event(job: Job, client: "Client", report: Report) -> str | None:
+    from bot.publish.pull_request import find_pull_request
+
+    found = find_pull_request(client, event_name=job.context.event_name, event=job.context.event).pull_request
+    if found is None:
+        return None
+    return pipeline.comment(client, job.destination, report=report, number=found.number, config=job.inputs.config)
+
+
+def _say(job: Job, report: Report) -> None:
+    with job.log.fold(pipeline.headline(report)):
+        job.log.say(pipeline.report_text(report, colour=False, width=LOG_WIDTH))
+
+
+def _finish(job: Job, reports: Sequence[Report], *, comment_url: str | None = None) -> int:
+    """Outputs, job summary and exit code; of several suites the loudest one speaks in the outputs."""
+    context, inputs = job.context, job.inputs
+    loudest = min(reports, key=lambda report: (not report.failed, list(Conclusion).index(report.conclusion)))
+    if context.summary_path and inputs.summary:
+        for report in reports:
+            text = pipeline.report_summary(report, run_url=context.run_url, repository_url=context.repository_url)
+            append_summary(text, path=context.summary_path)
+    if context.output_path:
+        values = {
+            **pipeline.report_outputs(loudest),
+            "report-path": str(inputs.report_directory / "report.json"),
+            "comment-url": comment_url or "",
+        }
+        write_outputs(values, path=context.output_path)
+    job.log.say(pipeline.headline(loudest))
+    return EXIT_REGRESSION if inputs.fail_on_alert and any(report.failed for report in reports) else EXIT_FINE

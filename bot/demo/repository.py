@@ -1,0 +1,74 @@
+"""The demo's git repository and its served copy, and checkouts of single commits."""
+
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.demo.story import Step, branch_steps, main_steps
+from bot.errors import UsageError
+from bot.git import resolve_commit, run_git
+
+IDENTITY = {
+    "GIT_AUTHOR_NAME": "Demo",
+    "GIT_AUTHOR_EMAIL": "demo@example.invalid",
+    "GIT_COMMITTER_NAME": "Demo",
+    "GIT_COMMITTER_EMAIL": "demo@example.invalid",
+}
+BRANCH = "fold-accents"
+MARKER = ".perf-culprit-demo"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DemoRepository:
+    """`remote` plays GitHub's part; `main` are the default branch's commits, oldest first; `head` is the branch's."""
+
+    work: Path
+    remote: Path
+    main: tuple[str, ...]
+    head: str
+
+
+def fresh_directory(directory: Path) -> None:
+    """An empty directory of ours. One that holds anything else is left alone."""
+    if directory.exists():
+        if not (directory / MARKER).is_file() and any(directory.iterdir()):
+            raise UsageError(
+                "is not empty and was not made by the demo",
+                place=str(directory),
+                next_step="give another place with --directory",
+            )
+        shutil.rmtree(directory)
+    directory.mkdir(parents=True)
+    (directory / MARKER).write_text("made by perf-culprit demo, which makes it anew each time\n", encoding="utf-8")
+
+
+def build_repository(directory: Path) -> DemoRepository:
+    """A repository with a main branch, a branch that regresses, and a bare remote that has both."""
+    work, remote = directory / "repository", directory / "remote.git"
+    for path in (work, remote):
+        path.mkdir()
+    run_git(remote, "init", "--quiet", "--bare", "--initial-branch=main")
+    run_git(work, "init", "--quiet", "--initial-branch=main")
+    run_git(work, "remote", "add", "origin", str(remote.resolve()))
+    main = tuple(_commit_all(work, main_steps()))
+    run_git(work, "checkout", "--quiet", "-b", BRANCH)
+    head = tuple(_commit_all(work, branch_steps()))[-1]
+    run_git(work, "push", "--quiet", "origin", "main", BRANCH)
+    run_git(work, "fetch", "--quiet", "origin")
+    return DemoRepository(work=work, remote=remote, main=main, head=head)
+
+
+def checkout(repository: DemoRepository, commit: str, directory: Path) -> Path:
+    """A worktree of `commit`."""
+    run_git(repository.work, "worktree", "add", "--quiet", "--detach", str(directory.resolve()), commit)
+    return directory
+
+
+def _commit_all(work: Path, steps: Iterable[Step]) -> Iterable[str]:
+    for step in steps:
+        for name, text in step.changes.items():
+            (work / name).write_text(text, encoding="utf-8")
+        run_git(work, "add", "--all")
+        run_git(work, "commit", "--quiet", "--message", step.message, environment=IDENTITY)
+        yield resolve_commit(work, "HEAD")

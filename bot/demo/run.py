@@ -1,0 +1,111 @@
+"""The demo's story: record main's history, then judge a pull request, measured beside its base."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from bot import pipeline
+from bot.config import Config
+from bot.demo.repository import DemoRepository, build_repository, checkout, fresh_directory
+from bot.errors import InfrastructureError
+from bot.files import replace_file
+
+BENCHMARK_TIMEOUT_SECONDS = 60.0
+ROUNDS = 2  # of base, head, head, base: what drifts meets both sides alike
+
+Say = Callable[[str], None]
+
+
+def run_demo(directory: Path, *, say: Say) -> None:
+    """Builds, measures, records, compares; leaves comment.md, preview.html and report.json in `directory`."""
+    started = time.monotonic()
+    fresh_directory(directory)
+    config = Config(suite="textkit")
+    say(f"[1/4] a git repository with a Python benchmark, in {directory}")
+    repository = build_repository(directory)
+    say(f"      main has {len(repository.main)} commits; the pull request adds 3, one of them slow")
+
+    say(f"[2/4] main: measure and record each commit in the history branch {config.history.branch}")
+    for number, commit in enumerate(repository.main, start=1):
+        _record(repository, commit, directory, config=config, say=say, number=number)
+
+    say("[3/4] pull request: measure base and head in turn (base head head base), so that noise meets both alike")
+    base, head = _measure_pair(repository, directory, say=say)
+
+    say("[4/4] compare, and write what the pull request would show")
+    report = pipeline.compare_files(
+        baseline=base,
+        target=head,
+        paired=True,
+        config=config,
+        base_commit=repository.main[-1],
+        target_commit=repository.head,
+    )
+    markdown = pipeline.report_markdown(report)
+    replace_file(directory / "report.json", pipeline.report_json(report))
+    replace_file(directory / "comment.md", markdown.encode())
+    try:
+        replace_file(directory / "preview.html", pipeline.preview_html(markdown).encode())
+        preview = f"{directory / 'preview.html'} shows it as GitHub would; "
+    except InfrastructureError as error:
+        preview = f"no HTML preview ({error.message}); "
+    say(f"\n{markdown}\n")
+    say(f"{preview}{directory / 'comment.md'} and {directory / 'report.json'} hold the same")
+    say(f"done in {time.monotonic() - started:.0f} s")
+
+
+def _record(repository: DemoRepository, commit: str, directory: Path, *, config: Config, say: Say, number: int) -> None:
+    results = _benchmark(checkout(repository, commit, directory / f"main-{number}"), directory / f"main-{number}.json")
+    compared = pipeline.compare_with_history(
+        target=[str(results)],
+        repository=repository.work,
+        revision=commit,
+        history_url=str(repository.remote),
+        config=config,
+    )
+    pipeline.record_run(
+        compared.run,
+        report=compared.report,
+        repository=repository.work,
+        history_url=str(repository.remote),
+        config=config,
+    )
+    say(f"      {commit[:7]} {pipeline.headline(compared.report)}")
+
+
+def _measure_pair(repository: DemoRepository, directory: Path, *, say: Say) -> tuple[list[str], list[str]]:
+    trees = {
+        "base": checkout(repository, repository.main[-1], directory / "base"),
+        "head": checkout(repository, repository.head, directory / "head"),
+    }
+    results: dict[str, list[str]] = {"base": [], "head": []}
+    order: Sequence[str] = ("base", "head", "head", "base") * ROUNDS
+    for number, side in enumerate(order, start=1):
+        path = _benchmark(trees[side], directory / f"{side}-{number}.json")
+        results[side].append(str(path))
+        say(f"      {number}/{len(order)} {side}")
+    return results["base"], results["head"]
+
+
+def _benchmark(tree: Path, output: Path) -> Path:
+    """Runs the project's own benchmark in a fresh process."""
+    command = [sys.executable, "bench.py", str(output.resolve())]
+    try:
+        done = subprocess.run(
+            command, cwd=tree, check=False, capture_output=True, text=True, timeout=BENCHMARK_TIMEOUT_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        raise InfrastructureError(
+            f"the demo's benchmark took longer than {BENCHMARK_TIMEOUT_SECONDS:.0f} s",
+            place=str(tree),
+            next_step="run the demo again when the machine is less busy",
+        ) from None
+    if done.returncode != 0:
+        raise InfrastructureError(
+            f"the demo's benchmark ended with {done.returncode}: {done.stderr.strip()[-300:]}",
+            place=str(tree),
+            next_step="report this as a bug",
+        )
+    return output

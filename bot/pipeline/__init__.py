@@ -1,0 +1,60 @@
+"""The stages in order, nothing else: the only importer of all of them. One module per part of the way."""
+
+from bot.pipeline.compare import (
+    Compared,
+    collect_as_json,
+    collect_run,
+    compare_files,
+    compare_run_with_files,
+    compare_run_with_history,
+    compare_with_history,
+)
+from bot.pipeline.publish import (
+    Destination,
+    comment,
+    complete_check,
+    connect,
+    fetch_results,
+    fetch_run,
+    open_check,
+    publish_file,
+)
+from bot.pipeline.record import record_files, record_run
+from bot.pipeline.render import (
+    headline,
+    preview_html,
+    report_json,
+    report_markdown,
+    report_outputs,
+    report_summary,
+    report_text,
+    schema,
+)
+
+__all__ = [
+    "Compared",
+    "Destination",
+    "collect_as_json",
+    "collect_run",
+    "comment",
+    "compare_files",
+    "compare_run_with_files",
+    "compare_run_with_history",
+    "compare_with_history",
+    "complete_check",
+    "connect",
+    "fetch_results",
+    "fetch_run",
+    "headline",
+    "open_check",
+    "preview_html",
+    "publish_file",
+    "record_files",
+    "record_run",
+    "report_json",
+    "report_markdown",
+    "report_outputs",
+    "report_summary",
+    "report_text",
+    "schema",
+]

@@ -1,0 +1,135 @@
+"""collect -> history -> detect -> report."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO
+
+from bot import git
+from bot.codec.run import encode_run
+from bot.config import Config
+from bot.model.baseline import Baseline, BaselineSource
+from bot.model.report import Report
+from bot.model.run import Run
+from bot.pipeline.settings import history_remote, policy_settings, report_settings
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Compared:
+    """A target and what was said about it."""
+
+    run: Run
+    report: Report
+
+
+def collect_run(
+    files: Sequence[str],
+    *,
+    config: Config,
+    tool: str = "auto",
+    stdin: BinaryIO | None = None,
+    commit: str | None = None,
+) -> Run:
+    """The run in these files. What they do not say of their environment is this machine's: here they were measured."""
+    from bot.collect import collect, machine_environment
+
+    return collect(
+        files,
+        tool=tool,
+        stdin=stdin,
+        suite=config.suite,
+        commit=commit,
+        time=datetime.now(UTC),
+        environment=machine_environment(),
+    )
+
+
+def collect_as_json(
+    files: Sequence[str],
+    *,
+    config: Config,
+    tool: str = "auto",
+    stdin: BinaryIO | None = None,
+    commit: str | None = None,
+) -> bytes:
+    return encode_run(collect_run(files, config=config, tool=tool, stdin=stdin, commit=commit))
+
+
+def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
+    """Detector, policy and report: the same for every kind of baseline."""
+    from bot.detect.policy import judge
+    from bot.report.build import build_report
+
+    judgement = judge(baseline, target, detector=config.detector, settings=policy_settings(config))
+    return build_report(judgement, baseline=baseline, target=target, settings=report_settings(config))
+
+
+def compare_files(
+    *,
+    baseline: Sequence[str],
+    target: Sequence[str],
+    config: Config,
+    paired: bool = False,
+    tool: str = "auto",
+    stdin: BinaryIO | None = None,
+    base_commit: str | None = None,
+    target_commit: str | None = None,
+) -> Report:
+    """Results against results, without git. Each baseline file is a run of its own, told from its samples."""
+    from bot.collect import collect
+
+    run = collect(target, tool=tool, stdin=stdin, suite=config.suite, commit=target_commit)
+    source = BaselineSource.PAIRED if paired else BaselineSource.FILES
+    return compare_run_with_files(
+        run, baseline=baseline, source=source, tool=tool, stdin=stdin, config=config, base_commit=base_commit
+    )
+
+
+def compare_run_with_files(
+    run: Run,
+    *,
+    baseline: Sequence[str],
+    source: BaselineSource,
+    config: Config,
+    tool: str = "auto",
+    stdin: BinaryIO | None = None,
+    base_commit: str | None = None,
+) -> Report:
+    from bot.collect import collect_each
+
+    runs = collect_each(baseline, tool=tool, stdin=stdin, suite=config.suite)
+    return judge_run(Baseline(runs=runs, source=source, base_commit=base_commit), run, config=config)
+
+
+def compare_with_history(
+    *,
+    target: Sequence[str],
+    repository: Path,
+    revision: str,
+    config: Config,
+    base: str | None = None,
+    history_url: str | None = None,
+    token: str | None = None,
+    tool: str = "auto",
+    stdin: BinaryIO | None = None,
+) -> Compared:
+    """Results of `revision` against the stored runs before it, or before where it left the branch `base`."""
+    commit = git.resolve_commit(repository, revision)
+    run = collect_run(target, config=config, tool=tool, stdin=stdin, commit=commit)
+    return compare_run_with_history(
+        run, repository=repository, config=config, base=base, history_url=history_url, token=token
+    )
+
+
+def compare_run_with_history(
+    run: Run, *, repository: Path, config: Config, base: str | None, history_url: str | None, token: str | None
+) -> Compared:
+    from bot.history import choose_baseline, open_git_branch
+
+    remote = history_remote(repository, history_url, token)
+    with open_git_branch(remote, branch=config.history.branch) as history:
+        baseline = choose_baseline(
+            history, repository, target=run, base=base, window=config.history.window, remote=remote
+        )
+    return Compared(run=run, report=judge_run(baseline, run, config=config))

@@ -1,0 +1,207 @@
+"""report -> publish: the comment and the check run, and reading what an untrusted job left as artifacts."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bot.codec.report import decode_report
+from bot.codec.run import decode_run
+from bot.config import Config
+from bot.errors import DataError, UsageError
+from bot.model.report import Conclusion, Report
+from bot.model.run import Run
+
+if TYPE_CHECKING:
+    from bot.publish.check import CheckRun
+    from bot.publish.client import Client
+
+REPORT_NAME = "report.json"
+RUN_NAME = "run.json"
+MAX_REPORTS = 20
+# What a reader of "only when something changed" wants to hear of.
+CHANGED = (Conclusion.REGRESSION, Conclusion.IMPROVEMENT, Conclusion.MACHINE_CHANGED, Conclusion.OTHER_HARDWARE)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Destination:
+    """Where to write, as whom. Never taken from an artifact. The token stays out of the representation."""
+
+    repository: str
+    api_url: str
+    server_url: str
+    token: str = field(repr=False)
+    bot_login: str
+    run_url: str | None = None
+    external_id: str = ""
+    pause_seconds: tuple[float, float] = (0.0, 0.5)
+
+    @property
+    def repository_url(self) -> str:
+        return f"{self.server_url}/{self.repository}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredResult:
+    """What one job left: its report, and the run behind it where it is there."""
+
+    report: Report
+    run: Run | None
+
+
+def connect(destination: Destination) -> "Client":
+    from bot.publish.client import connect as connect_client
+
+    read_pause, write_pause = destination.pause_seconds
+    return connect_client(
+        token=destination.token,
+        api_url=destination.api_url,
+        repository=destination.repository,
+        bot_login=destination.bot_login,
+        request_pause_seconds=read_pause,
+        write_pause_seconds=write_pause,
+    )
+
+
+@contextmanager
+def open_check(client: "Client", destination: Destination, *, suite: str, sha: str) -> Iterator["CheckRun"]:
+    """A check run in progress, completed whatever happens inside."""
+    from bot.publish.check import check_run
+
+    with check_run(
+        client,
+        name=f"perf-culprit ({suite})"[:100],
+        head_sha=sha,
+        external_id=destination.external_id,
+        details_url=destination.run_url,
+    ) as check:
+        yield check
+
+
+def complete_check(check: "CheckRun", report: Report, destination: Destination) -> None:
+    from bot.publish.check import CheckResult, check_conclusion
+    from bot.report.check import check_texts
+    from bot.report.content import MarkdownOptions
+
+    options = MarkdownOptions(run_url=destination.run_url, repository_url=destination.repository_url)
+    title, summary = check_texts(report, options=options)
+    check.complete(CheckResult(conclusion=check_conclusion(report), title=title, summary=summary))
+
+
+def comment(client: "Client", destination: Destination, *, report: Report, number: int, config: Config) -> str | None:
+    """The sticky comment on pull request `number`; its address, or None where silence was asked for."""
+    from bot.publish.comment import marker, upsert_comment
+    from bot.report.content import MarkdownOptions
+    from bot.report.markdown import render_markdown
+
+    if config.comment.when == "never":
+        return None
+    options = MarkdownOptions(
+        marker=marker(report.suite), run_url=destination.run_url, repository_url=destination.repository_url
+    )
+    body = render_markdown(report, options=options)
+    if report.conclusion is Conclusion.REGRESSION and config.comment.mention:
+        body = f"{body.rstrip()}\n\ncc {' '.join(config.comment.mention)}\n"
+    outcome = upsert_comment(client, number=number, suite=report.suite, body=body, create=_speaks(report, config))
+    return outcome.url
+
+
+def _speaks(report: Report, config: Config) -> bool:
+    return {
+        "always": True,
+        "change": report.conclusion in CHANGED,
+        "regression": report.conclusion is Conclusion.REGRESSION,
+        "never": False,
+    }[config.comment.when]
+
+
+def fetch_results(client: "Client", *, run_id: int, sha: str, artifact: str) -> tuple[StoredResult, ...]:
+    """The reports that the measuring run left, checked: they are a stranger's data and must speak of commit `sha`."""
+    from bot.collect import read_archive
+    from bot.publish.artifacts import fetch_artifacts
+
+    results: list[StoredResult] = []
+    for file in fetch_artifacts(client, run_id=run_id, head_sha=sha, name=artifact):
+        members = {member.name: member.data for member in read_archive(file.zip_bytes, name=file.name)}
+        for name, data in sorted(members.items()):
+            folder, _, base = name.rpartition("/")
+            if base == REPORT_NAME:
+                run = members.get(f"{folder}/{RUN_NAME}".lstrip("/"))
+                results.append(_checked(data, run, place=f"artifact {file.name!r}: {name}", sha=sha))
+    if not results or len(results) > MAX_REPORTS:
+        raise DataError(
+            f"holds {len(results)} files named {REPORT_NAME}, between 1 and {MAX_REPORTS} are expected",
+            place=f"artifact {artifact!r}",
+            next_step="upload the action's report-directory in the workflow that measures",
+        )
+    return tuple(results)
+
+
+def _checked(report_data: bytes, run_data: bytes | None, *, place: str, sha: str) -> StoredResult:
+    report = decode_report(report_data, place=place)
+    run = decode_run(run_data, place=f"{place}, {RUN_NAME} beside it") if run_data is not None else None
+    for commit in (report.target_commit, run.commit if run else sha):
+        if commit != sha:
+            raise DataError(
+                "speaks of another commit than the workflow run that uploaded it",
+                place=place,
+                next_step="nothing is published; run the benchmarks again if this is not an attack",
+            )
+    if run is not None and run.suite != report.suite:
+        raise DataError("run and report are of different suites", place=place, next_step="upload what the action wrote")
+    return StoredResult(report=report, run=run)
+
+
+def fetch_run(
+    client: "Client", *, run_id: int, sha: str, artifact: str | None, tool: str, config: Config, commit: str
+) -> Run:
+    """Benchmark results in the artifacts of a workflow run, any known format. The environment is what they say."""
+    from bot.collect import collect_sources, read_archive
+    from bot.publish.artifacts import fetch_artifacts
+
+    files = fetch_artifacts(client, run_id=run_id, head_sha=sha, name=artifact or None)
+    sources = [
+        replace(source, name=f"{file.name}/{source.name}")
+        for file in files
+        for source in read_archive(file.zip_bytes, name=file.name)
+    ]
+    return collect_sources(sources, tool=tool, suite=config.suite, commit=commit)
+
+
+def publish_file(
+    path: Path,
+    *,
+    config: Config,
+    repository: str | None,
+    pull_request: int | None,
+    sha: str | None,
+    environ: Mapping[str, str],
+) -> tuple[str, ...]:
+    """A report.json from disk to a pull request and a commit; what was written, in words."""
+    from bot.collect import read_file
+
+    report = decode_report(read_file(path).data, place=str(path))
+    name = repository or environ.get("GITHUB_REPOSITORY")
+    if not name or (pull_request is None and sha is None):
+        raise UsageError(
+            "nowhere to publish to",
+            next_step="give --repository OWNER/NAME and --pull-request N or --sha HASH, and GITHUB_TOKEN",
+        )
+    destination = Destination(
+        repository=name,
+        api_url=environ.get("GITHUB_API_URL", "https://api.github.com"),
+        server_url=environ.get("GITHUB_SERVER_URL", "https://github.com"),
+        token=environ.get("GITHUB_TOKEN", ""),
+        bot_login=environ.get("PERF_CULPRIT_BOT_LOGIN", "github-actions[bot]"),
+    )
+    client = connect(destination)
+    said: list[str] = []
+    if sha is not None:
+        with open_check(client, destination, suite=report.suite, sha=sha) as check:
+            complete_check(check, report, destination)
+        said.append(f"check run: {check.url}")
+    if pull_request is not None:
+        url = comment(client, destination, report=report, number=pull_request, config=config)
+        said.append(f"comment: {url or 'none, as configured'}")
+    return tuple(said)

@@ -1,0 +1,69 @@
+"""collect -> history -> detect -> history: a run is stored with what was judged about it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+
+from bot.config import Config
+from bot.model.finding import Verdict
+from bot.model.report import Report
+from bot.model.run import Run
+from bot.pipeline.compare import compare_with_history
+from bot.pipeline.settings import history_remote
+
+
+def record_files(
+    files: Sequence[str],
+    *,
+    repository: Path,
+    revision: str,
+    config: Config,
+    history_url: str | None = None,
+    tool: str = "auto",
+    stdin: BinaryIO | None = None,
+) -> str:
+    """Judge and store: what was judged a regression is stored as one, so that it never becomes the new normal."""
+    compared = compare_with_history(
+        target=files,
+        repository=repository,
+        revision=revision,
+        config=config,
+        history_url=history_url,
+        tool=tool,
+        stdin=stdin,
+    )
+    return record_run(
+        compared.run, report=compared.report, repository=repository, config=config, history_url=history_url
+    )
+
+
+def record_run(
+    run: Run,
+    *,
+    report: Report,
+    config: Config,
+    repository: Path | None = None,
+    history_url: str | None = None,
+    token: str | None = None,
+) -> str:
+    """Store the run with its regressions and categories; its name in the history."""
+    from bot.history import Retention, open_git_branch
+
+    retention = Retention(raw_runs=config.history.raw_runs, branch_bytes=config.history.size_limit)
+    remote = history_remote(repository or Path(), history_url, token)
+    with open_git_branch(remote, branch=config.history.branch, retention=retention) as history:
+        return history.append(judged_run(run, report))
+
+
+def judged_run(run: Run, report: Report) -> Run:
+    """The run as the history keeps it: with its assigned categories and the metrics judged regressions."""
+    categories = {finding.evidence.key: finding.category for finding in report.findings if finding.category}
+    return replace(
+        run,
+        benchmarks=tuple(
+            replace(benchmark, category=categories.get(benchmark.key, benchmark.category))
+            for benchmark in run.benchmarks
+        ),
+        regressions=tuple(finding.evidence.key for finding in report.findings if finding.verdict is Verdict.REGRESSION),
+    )

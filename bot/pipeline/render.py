@@ -1,0 +1,66 @@
+"""A report in every form that is shown or stored, and the schemas of our files."""
+
+import json
+
+from bot.codec.report import encode_report
+from bot.config import config_schema
+from bot.model.report import Report
+
+
+def report_json(report: Report) -> bytes:
+    return encode_report(report)
+
+
+def report_markdown(
+    report: Report, *, marker: str = "", run_url: str | None = None, repository_url: str | None = None
+) -> str:
+    """The pull request's comment."""
+    from bot.report.content import MarkdownOptions
+    from bot.report.markdown import render_markdown
+
+    return render_markdown(
+        report, options=MarkdownOptions(marker=marker, run_url=run_url, repository_url=repository_url)
+    )
+
+
+def report_text(report: Report, *, colour: bool, width: int) -> str:
+    from bot.report.text import render_text
+
+    return render_text(report, colour=colour, width=width)
+
+
+def report_summary(report: Report, *, run_url: str | None, repository_url: str | None) -> str:
+    """The job summary."""
+    from bot.report.content import MarkdownOptions
+    from bot.report.markdown import render_summary
+
+    return render_summary(report, options=MarkdownOptions(run_url=run_url, repository_url=repository_url))
+
+
+def report_outputs(report: Report) -> dict[str, str]:
+    """The action's outputs that follow from the report."""
+    from bot.report.outputs import outputs
+
+    return outputs(report)
+
+
+def headline(report: Report) -> str:
+    """The verdict in one line."""
+    from bot.report.check import check_texts
+
+    return check_texts(report)[0]
+
+
+def preview_html(markdown: str) -> str:
+    from bot.report.html import render_html
+
+    return render_html(markdown)
+
+
+def schema(name: str) -> bytes:
+    """The JSON schema of `run`, `report` or `config`."""
+    from bot.codec.schema import schema_text
+
+    if name == "config":
+        return (json.dumps(config_schema(), indent=1, ensure_ascii=False) + "\n").encode()
+    return schema_text(f"{name}-v1").encode()

@@ -1,0 +1,75 @@
+"""The configuration in each stage's own words."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bot import git
+from bot.config import CategoryConfig, Config, LevelsConfig
+from bot.errors import UsageError
+from bot.model.report import Settings
+
+if TYPE_CHECKING:
+    from bot.detect.settings import Categories, PolicySettings
+
+
+def report_settings(config: Config) -> Settings:
+    """The decision rule, for the report's small print."""
+    fail = _fail(config.levels)
+    return Settings(
+        detector=config.detector,
+        alpha=config.alpha,
+        false_discovery_rate=config.false_discovery_rate,
+        minimum_effect=config.minimum_effect,
+        minimum_samples=config.minimum_samples,
+        fail=config.minimum_effect if fail is None else fail,
+    )
+
+
+def policy_settings(config: Config) -> "PolicySettings":
+    from bot.detect.settings import MetricRule, PolicySettings
+
+    return PolicySettings(
+        alpha=config.alpha,
+        false_discovery_rate=config.false_discovery_rate,
+        minimum_effect=config.minimum_effect,
+        minimum_samples=config.minimum_samples,
+        warn=config.levels.warn,
+        fail=_fail(config.levels),
+        categories=_categories(config.categories),
+        rules=tuple(
+            MetricRule(
+                match=entry.match,
+                metric=entry.metric,
+                minimum_effect=entry.minimum_effect,
+                warn=entry.levels.warn,
+                fail=_fail(entry.levels),
+                categories=_categories(entry.categories) if entry.categories else None,
+                category=entry.category,
+                direction=entry.direction,
+                ignore=entry.ignore,
+            )
+            for entry in config.benchmarks
+        ),
+        ignore_environment=config.ignore_environment,
+    )
+
+
+def _fail(levels: LevelsConfig) -> float | None:
+    """Without a level of its own, what warns also fails."""
+    return levels.warn if levels.fail is None else levels.fail
+
+
+def _categories(categories: Sequence[CategoryConfig]) -> "Categories":
+    return tuple((category.name, category.below) for category in categories)
+
+
+def history_remote(repository: Path, url: str | None, token: str | None) -> git.Remote:
+    url = url or git.default_remote_url(repository)
+    if url is None:
+        raise UsageError(
+            "the repository has no remote to keep the history in",
+            place=str(repository),
+            next_step="name one with --history, a URL or the path of a repository",
+        )
+    return git.Remote(url=url, token=token)
