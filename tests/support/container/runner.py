@@ -30,7 +30,7 @@ _FILE_COMMANDS = {
     "STATE": "save_state",
     "STEP_SUMMARY": "step_summary",
 }
-_EXPRESSION = re.compile(r"\$\{\{ *(inputs|github)\.([\w-]+) *\}\}")
+_EXPRESSION = re.compile(r"\$\{\{ *(inputs|github)\.([\w -]+?) *\}\}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,0 +1,58 @@
+"""The image itself: complete, small in rights, deaf to the workspace."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.container.podman import podman
+
+pytestmark = pytest.mark.container
+
+# Any user, nothing writable, no network: as little as a container can have.
+BARE = ("run", "--rm", "--user=4711:4711", "--read-only", "--network=none")
+STAGES = "bot.action, bot.cli, bot.pipeline, bot.collect, bot.history, bot.detect, bot.report, bot.publish"
+
+
+def test_image_starts_as_github_demands(action_image: str) -> None:
+    inspected = podman("image", "inspect", "--format", "{{json .Config}}", action_image)
+    config = json.loads(inspected.stdout)
+    assert not config.get("User"), "the runner's files belong to somebody else: GitHub demands root at the start"
+    assert config.get("WorkingDir") in {None, "", "/"}, "the runner sets the working directory"
+    assert config["Entrypoint"] == ["/usr/local/bin/python", "-I", "-B", "-u", "-m", "bot.action"]
+    assert not config.get("Cmd")
+
+
+def test_nothing_is_compiled_at_the_start(action_image: str) -> None:
+    code = f"import {STAGES}, scipy.stats, scipy.special, github, jinja2, pydantic, yaml"
+    imported = podman(*BARE, "--entrypoint=python", action_image, "-I", "-B", "-v", "-c", code)
+    assert imported.returncode == 0, imported.stderr[-2000:]
+    loaded = re.findall(r"code object from '?([^'\n]+)'?$", imported.stderr, flags=re.MULTILINE)
+    assert any(path.endswith(".pyc") and "/bot/" in path for path in loaded)
+    assert [path for path in loaded if path.endswith(".py")] == []
+
+
+def test_workspace_cannot_replace_modules(action_image: str, workspace: Path) -> None:
+    for module in ("json", "numpy", "bot"):
+        (workspace / f"{module}.py").write_text("raise SystemExit('the workspace ran as code')")
+    ran = podman(
+        "run",
+        "--rm",
+        f"--volume={workspace}:/github/workspace:ro",
+        "--workdir=/github/workspace",
+        "--env=PYTHONPATH=/github/workspace",
+        "--entrypoint=/usr/local/bin/python",
+        action_image,
+        *("-I", "-B", "-u", "-c", "import json, numpy, bot; print(bot.__file__)"),
+    )
+    assert ran.stderr == ""
+    assert ran.stdout == "/opt/perf-culprit/bot/__init__.py\n"
+
+
+def test_image_holds_git_and_no_tests(action_image: str) -> None:
+    script = "git --version && ls /opt/perf-culprit && find / -xdev -path '*-packages*' -type d -name tests"
+    listed = podman(*BARE, "--entrypoint=sh", action_image, "-c", script)
+    version, *rest = listed.stdout.splitlines()
+    assert version.startswith("git version 2.")
+    assert rest == ["bot", "constraints.txt", "pyproject.toml", "requirements.txt"]
