@@ -6,14 +6,24 @@ from typing import Final
 from bot.collect import (
     asv,
     bencher_metric_format,
+    bencher_text,
     benchmarkdotnet,
+    benchmarkjs_text,
+    catch2_text,
+    catch2_xml,
+    critcmp,
+    criterion,
+    criterion_text,
     custom_benchmark,
+    gab_data_js,
+    go_text,
     google_benchmark,
     hyperfine,
     jmh,
     julia,
     numbers,
     nyrkio,
+    otava_csv,
     perf_culprit,
     perfherder,
     pyperf,
@@ -40,17 +50,37 @@ PARSERS: Final[dict[str, Parser]] = {
     "nyrkio": nyrkio,
     "hyperfine": hyperfine,
     "pyperf": pyperf,
+    "criterion": criterion,
+    "critcmp": critcmp,
+    "catch2_xml": catch2_xml,
+    "gab_data_js": gab_data_js,
     "custom_benchmark": custom_benchmark.EITHER,
     "custom_smaller_is_better": custom_benchmark.SMALLER,
     "custom_bigger_is_better": custom_benchmark.BIGGER,
     "bencher_metric_format": bencher_metric_format,
+    "go_text": go_text,
+    "bencher_text": bencher_text,
+    "criterion_text": criterion_text,
+    "catch2_text": catch2_text,
+    "benchmarkjs_text": benchmarkjs_text,
+    "otava_csv": otava_csv.EITHER,
+    "otava_csv_smaller": otava_csv.SMALLER,
+    "otava_csv_bigger": otava_csv.BIGGER,
     "numbers": numbers,
 }
-HISTORY_PARSERS: Final[dict[str, HistoryParser]] = {"nyrkio": nyrkio}
-TREE_PARSERS: Final[dict[str, TreeParser]] = {}
+HISTORY_PARSERS: Final[dict[str, HistoryParser]] = {
+    "nyrkio": nyrkio,
+    "gab_data_js": gab_data_js,
+    "otava_csv": otava_csv.EITHER,
+    "otava_csv_smaller": otava_csv.SMALLER,
+    "otava_csv_bigger": otava_csv.BIGGER,
+}
+TREE_PARSERS: Final[dict[str, TreeParser]] = {"criterion": criterion}
 
-# Their content is the same as custom_benchmark's: only a name tells which way is good.
-NAMED_ONLY: Final = frozenset({"custom_smaller_is_better", "custom_bigger_is_better"})
+# Their content is the same as that of custom_benchmark and otava_csv: only a name tells which way is good.
+NAMED_ONLY: Final = frozenset(
+    {"custom_smaller_is_better", "custom_bigger_is_better", "otava_csv_smaller", "otava_csv_bigger"}
+)
 
 # The `tool` names of github-action-benchmark, so that its users change nothing.
 ALIASES: Final = MappingProxyType(
@@ -60,6 +90,10 @@ ALIASES: Final = MappingProxyType(
         "customSmallerIsBetter": ("custom_smaller_is_better",),
         "customBiggerIsBetter": ("custom_bigger_is_better",),
         "nyrkioJson": ("nyrkio",),
+        "benchmarkjs": ("benchmarkjs_text",),
+        "cargo": ("criterion", "criterion_text", "bencher_text"),
+        "catch2": ("catch2_xml", "catch2_text"),
+        "go": ("go_text",),
     }
 )
 

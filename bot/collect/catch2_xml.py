@@ -1,0 +1,127 @@
+"""Catch2's XML (`-r xml`), versions 2 and 3: mean and standard deviation with intervals, in ns."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bot.collect.console import qualified
+from bot.collect.parser import TIME, Parsed, from_summary, unique
+from bot.collect.source import Source, shown
+from bot.errors import DataError
+from bot.model.metric import Direction, Metric
+from bot.model.run import Benchmark, Summary
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+ID = "catch2_xml"
+DESCRIPTION = "Catch2's XML (-r xml)"
+DOCS = "catch2_xml"
+
+NANOSECOND_TIME = Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
+SCOPES = ("TestCase", "Section")
+ROOTS = ("<Catch2TestRun", "<Catch ", "<Catch>")
+HEAD_CHARACTERS = 4096
+MAX_NUMBER_CHARACTERS = 100
+MAX_SCOPE_CHARACTERS = 10_000
+RUN_AGAIN = "run the benchmark again with -r xml"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Result:
+    """A `BenchmarkResults` element and the test case and sections around it."""
+
+    scope: str
+    name: str
+    element: "Element"
+    place: str
+
+
+def matches(source: Source, /) -> bool:
+    head = source.text_or_empty()[:HEAD_CHARACTERS]
+    return head.lstrip().startswith("<") and any(root in head for root in ROOTS)
+
+
+def parse(source: Source, /) -> Parsed:
+    results = list(_results(_root(source), source.place))
+    names = qualified(((result.scope, result.name) for result in results), separator="/")
+    good = [result for result in results if result.element.find("failed") is None]
+    return Parsed(
+        benchmarks=unique((_benchmark(names[result.scope, result.name], result), result.place) for result in good),
+        notes=tuple(_failure(result) for result in results if result.element.find("failed") is not None),
+    )
+
+
+def _root(source: Source) -> "Element":
+    from defusedxml.common import DefusedXmlException
+    from defusedxml.ElementTree import ParseError, fromstring
+
+    try:
+        # Catch2 writes no document type; with none allowed there are no entities to expand.
+        root: Element = fromstring(source.text(), forbid_dtd=True)
+    except ParseError as error:
+        line, column = error.position
+        raise DataError(
+            "is not well-formed XML (cut off?)", place=f"{source.place}:{line}:{column + 1}", next_step=RUN_AGAIN
+        ) from None
+    except DefusedXmlException:
+        raise DataError(
+            "declares a document type or entities, which Catch2 never does", place=source.place, next_step=RUN_AGAIN
+        ) from None
+    except ValueError:
+        raise DataError("is not well-formed XML", place=source.place, next_step=RUN_AGAIN) from None
+    return root
+
+
+def _results(root: "Element", file: str) -> Iterator[_Result]:
+    # A stack of our own: a stranger's file may be nested deeper than Python's.
+    stack: list[tuple[Element, str]] = [(root, "")]
+    while stack:
+        element, scope = stack.pop()
+        if element.tag in SCOPES:
+            name = (element.get("name") or "").strip()
+            scope = f"{scope}/{name}" if scope else name
+            if len(scope) > MAX_SCOPE_CHARACTERS:
+                raise DataError("nests sections with endless names", place=file, next_step=RUN_AGAIN)
+        if element.tag == "BenchmarkResults":
+            name = element.get("name") or ""
+            yield _Result(scope=scope, name=name, element=element, place=f"{file}: {shown(name)}")
+        stack.extend((child, scope) for child in reversed(element))
+
+
+def _benchmark(name: str, result: _Result) -> Benchmark:
+    mean, deviation = result.element.find("mean"), result.element.find("standardDeviation")
+    if mean is None:
+        raise DataError("has no mean", place=result.place, next_step=RUN_AGAIN)
+    low, high, level = (_number(mean, attribute, result) for attribute in ("lowerBound", "upperBound", "ci"))
+    value = _number(mean, "value", result)
+    if value is None:
+        raise DataError("has a mean without a value", place=result.place, next_step=RUN_AGAIN)
+    count = result.element.get("samples", "")
+    summary = Summary(
+        value=value,
+        statistic="mean",
+        count=int(count) if count.isdecimal() and len(count) < MAX_NUMBER_CHARACTERS else None,
+        standard_deviation=None if deviation is None else _number(deviation, "value", result),
+        confidence_interval=None if low is None or high is None else (low, high),
+        confidence_level=None if low is None or high is None else level,
+    )
+    return from_summary(name, metric=NANOSECOND_TIME, summary=summary, place=result.place)
+
+
+def _number(element: "Element", attribute: str, result: _Result) -> float | None:
+    text = element.get(attribute)
+    if text is None:
+        return None
+    try:
+        return float(text[:MAX_NUMBER_CHARACTERS])
+    except ValueError:
+        raise DataError(
+            f"`{attribute}` of `{element.tag}` is no number", place=result.place, next_step=RUN_AGAIN
+        ) from None
+
+
+def _failure(result: _Result) -> str:
+    failed = result.element.find("failed")
+    message = "" if failed is None else (failed.get("message") or "").strip()
+    return f"`{shown(result.name)}` failed" + (f": {shown(message)}" if message else "")

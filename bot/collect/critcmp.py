@@ -1,0 +1,35 @@
+"""critcmp's export of Criterion results (`critcmp --export NAME`): estimates without samples."""
+
+from bot.collect.criterion import NANOSECOND_TIME, mean_of
+from bot.collect.json_value import JsonValue
+from bot.collect.parser import Parsed, from_summary, unique
+from bot.collect.source import Source
+from bot.model.run import Benchmark
+
+ID = "critcmp"
+DESCRIPTION = "critcmp --export JSON"
+DOCS = "critcmp"
+
+ESTIMATES = "criterion_estimates_v1"
+
+
+def matches(source: Source, /) -> bool:
+    root = source.json_or_none()
+    benchmarks = root.get("benchmarks") if isinstance(root, dict) else None
+    return (
+        isinstance(benchmarks, dict)
+        and bool(benchmarks)
+        and all(isinstance(entry, dict) and ESTIMATES in entry for entry in benchmarks.values())
+    )
+
+
+def parse(source: Source, /) -> Parsed:
+    entries = source.root().at("benchmarks").members()
+    return Parsed(benchmarks=unique((_benchmark(key, entry), entry.place) for key, entry in entries))
+
+
+def _benchmark(key: str, entry: JsonValue) -> Benchmark:
+    described = entry.find("criterion_benchmark_v1")
+    full_id = None if described is None else described.find("full_id")
+    name = key if full_id is None else full_id.text()
+    return from_summary(name, metric=NANOSECOND_TIME, summary=mean_of(entry.at(ESTIMATES)), place=entry.place)

@@ -1,0 +1,140 @@
+"""Text of `go test -bench`: one line per measurement; `-count=N` repeats the name, and these are the samples."""
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bot.collect.console import is_number, lines, number_of, qualified
+from bot.collect.parser import TIME, Parsed, components, direction_of, from_samples
+from bot.collect.source import Source
+from bot.model.metric import Direction, Metric
+
+if TYPE_CHECKING:
+    from bot.model.run import Benchmark
+
+ID = "go_text"
+DESCRIPTION = "go test -bench text"
+DOCS = "go_text"
+
+LINE = re.compile(r"^Benchmark\S{0,10000}[ \t]+[0-9]+[ \t]+[0-9.]+ ns/op", re.MULTILINE | re.ASCII)
+OTHER_LINE = re.compile(r"^Benchmark\S{0,10000}[ \t]+[0-9]+[ \t]+[0-9.]+ \S", re.MULTILINE | re.ASCII)
+CONFIGURATION = ("goos", "goarch", "pkg", "cpu")
+BETTER = {"better=lower": Direction.LOWER_IS_BETTER, "better=higher": Direction.HIGHER_IS_BETTER}
+LEAST_FIELDS = 4
+PROCESSORS = re.compile(r"-[0-9]{1,9}", re.ASCII)
+
+
+@dataclass(kw_only=True, slots=True)
+class _Output:
+    """What was read so far. Samples by (package, name, unit), each with the line where it first stood."""
+
+    samples: dict[tuple[str, str, str], list[float]] = field(default_factory=dict)
+    first_lines: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    configuration: dict[str, str] = field(default_factory=dict)
+    directions: dict[str, Direction] = field(default_factory=dict)
+    failed: int = 0
+    not_finite: int = 0
+
+
+def matches(source: Source, /) -> bool:
+    text = source.text_or_empty()
+    return LINE.search(text) is not None or ("\ngoarch: " in text and OTHER_LINE.search(text) is not None)
+
+
+def parse(source: Source, /) -> Parsed:
+    output = _read(source)
+    names = _names({(package, name) for package, name, _ in output.samples})
+    benchmarks: list[Benchmark] = []
+    unknown: dict[str, None] = {}
+    for key, samples in output.samples.items():
+        package, name, unit = key
+        metric = _metric(unit, output.directions)
+        if metric is None:
+            unknown[unit] = None
+            continue
+        place = f"{source.place}:{output.first_lines[key]}"
+        benchmarks.append(from_samples(names[package, name], metric=metric, samples=samples, place=place))
+    known = output.configuration
+    return Parsed(
+        benchmarks=tuple(benchmarks),
+        environment=components(os=known.get("goos"), architecture=known.get("goarch"), cpu=known.get("cpu")),
+        notes=_notes(output, len(unknown)),
+    )
+
+
+def _read(source: Source) -> _Output:
+    output = _Output()
+    package = ""
+    for number, line in lines(source):
+        if line.startswith("Benchmark"):
+            _read_result(output, package, line.split(), number)
+            continue
+        key, colon, value = line.partition(": ")
+        if colon and key in CONFIGURATION:
+            package = value.strip() if key == "pkg" else package
+            output.configuration.setdefault(key, value)
+        elif line.lstrip().startswith("--- FAIL: Benchmark"):
+            output.failed += 1
+        elif line.startswith("Unit "):
+            _, unit, *settings = [*line.split(), ""]
+            output.directions.update((unit, BETTER[setting]) for setting in settings if setting in BETTER)
+    return output
+
+
+def _read_result(output: _Output, package: str, fields: list[str], number: int) -> None:
+    # A benchmark that logs has its name on a line of its own: no result.
+    if len(fields) < LEAST_FIELDS or len(fields) % 2 or not fields[1].isdecimal():
+        return
+    for value, unit in zip(fields[2::2], fields[3::2], strict=True):
+        if not is_number(value.removeprefix("-")):
+            output.not_finite += 1
+            continue
+        key = (package, fields[0], unit)
+        output.first_lines.setdefault(key, number)
+        output.samples.setdefault(key, []).append(number_of(value))
+
+
+def _names(measured: set[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """What to call each benchmark of each package.
+
+    Go ends each name with -GOMAXPROCS. Where all names share that end it is no part of them; where they differ
+    (`-cpu 1,2,4`, or GOMAXPROCS=1) it tells benchmarks apart and stays.
+    """
+    ends = {_processors(name) for _, name in measured}
+    common = ends.pop() if len(ends) == 1 else ""
+    stable = {(package, name): name.removesuffix(common) for package, name in measured}
+    names = qualified({(package, name) for (package, _), name in stable.items()}, separator=".")
+    return {(package, full): names[package, name] for (package, full), name in stable.items()}
+
+
+def _processors(name: str) -> str:
+    _, dash, digits = name.rpartition("-")
+    return dash + digits if PROCESSORS.fullmatch(dash + digits) else ""
+
+
+def _metric(unit: str, directions: dict[str, Direction]) -> Metric | None:
+    if unit == "ns/op":
+        return Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
+    direction = directions.get(unit)
+    if direction is None and unit.endswith("/op"):
+        direction = Direction.LOWER_IS_BETTER
+    if direction is None and unit.endswith("/s"):
+        direction = Direction.HIGHER_IS_BETTER
+    if direction is None:
+        # Go's convention for ReportMetric: `p99-ns` is in ns.
+        direction = direction_of(unit.rpartition("-")[2])
+    return None if direction is None else Metric(name=unit, unit=unit, direction=direction)
+
+
+def _notes(output: _Output, unknown: int) -> tuple[str, ...]:
+    notes = []
+    if output.failed:
+        notes.append(f"{output.failed} benchmarks failed")
+    if output.not_finite:
+        notes.append(f"{output.not_finite} values are left out: not finite numbers")
+    if unknown:
+        notes.append(
+            f"{unknown} custom metrics are left out: nothing says which way is good"
+            " (a line `Unit NAME better=lower` would)"
+        )
+    return tuple(notes)

@@ -1,0 +1,166 @@
+"""Apache Otava's CSV: a row per run with time, commit and one column per metric.
+
+The file does not say which way is good (Otava's own configuration does): a column's name may end with a unit that says
+it, or one of the two named tools does.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from bot.collect.console import is_number, number_of
+from bot.collect.parser import Parsed, direction_of, epoch_time, from_summary, full_hash, unique, utc_time
+from bot.collect.source import Source, shown
+from bot.errors import DataError
+from bot.model.metric import Direction, Metric
+from bot.model.run import Benchmark, Summary
+
+TIME_COLUMN, COMMIT_COLUMN = "time", "commit"
+ATTRIBUTES = (TIME_COLUMN, COMMIT_COLUMN, "branch")
+HEAD_CHARACTERS = 100_000
+# `latency_ms`, `latency (ms)`, `throughput [ops/s]`.
+UNIT = re.compile(r"[\[(_ ]([^\[(_ \])]{1,30})[\])]?")
+OTAVA_TIME = re.compile(r"[0-9]{4}\.[0-9]{2}\.[0-9]{2} [0-9]{1,2}:[0-9]{2}:[0-9]{2} [+-][0-9]{4}", re.ASCII)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Row:
+    time: datetime | None
+    commit: str
+    cells: dict[str, str]
+    place: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OtavaCsv:
+    """A parser that takes the directions from the columns' units (None), and one for each direction."""
+
+    ID: str
+    DESCRIPTION: str
+    DOCS: str
+    direction: Direction | None
+
+    def matches(self, source: Source, /) -> bool:
+        # With a direction it is only ever named, never detected.
+        header = source.text_or_empty()[:HEAD_CHARACTERS].lstrip().partition("\n")[0]
+        columns = [name.strip() for name in header.split(",")]
+        return self.direction is None and columns[0] == TIME_COLUMN and COMMIT_COLUMN in columns
+
+    def parse(self, source: Source, /) -> Parsed:
+        """The newest row; Otava's rows are runs, so earlier ones are history."""
+        rows = _rows(source)
+        metrics = self._metrics(rows, source.place)
+        others = len(rows) - 1
+        run = _run(rows[-1], metrics)
+        notes = (f"{others} earlier rows are history, not this run",) * bool(others)
+        unknown = sum(metric is None for metric in metrics.values())
+        notes += (f"{unknown} columns are left out: their names do not say which way is good",) * bool(unknown)
+        return Parsed(benchmarks=run.benchmarks, commit=run.commit, time=run.time, notes=notes)
+
+    def parse_history(self, source: Source, /) -> tuple[Parsed, ...]:
+        rows = _rows(source)
+        metrics = self._metrics(rows, source.place)
+        return tuple(_run(row, metrics) for row in rows)
+
+    def _metrics(self, rows: Sequence[_Row], place: str) -> dict[str, Metric | None]:
+        """A column is a metric where its first filled cell is a number, else another attribute of the run."""
+        firsts: dict[str, str] = {}
+        for row in rows:
+            for name, cell in row.cells.items():
+                if cell:
+                    firsts.setdefault(name, cell)
+        columns = [name for name, cell in firsts.items() if is_number(cell.removeprefix("-"))]
+        metrics = {name: self._metric(name) for name in columns}
+        if columns and not any(metrics.values()):
+            raise DataError(
+                f"no column says which way is good, such as `{shown(columns[0])}`",
+                place=place,
+                next_step="name the tool: otava_csv_smaller or otava_csv_bigger; or end the names with units (`_ms`)",
+            )
+        return metrics
+
+    def _metric(self, column: str) -> Metric | None:
+        end = UNIT.fullmatch(column[max(map(column.rfind, "[(_ ")) :])
+        unit = "" if end is None or direction_of(end[1]) is None else end[1]
+        direction = self.direction or direction_of(unit)
+        return None if direction is None else Metric(name="value", unit=unit, direction=direction)
+
+
+def _rows(source: Source) -> list[_Row]:
+    """All rows, oldest first; where a time cannot be read, in the order of the file."""
+    reader = csv.reader(io.StringIO(source.text().lstrip(), newline=""), strict=True)
+    rows: list[_Row] = []
+    try:
+        header = [name.strip() for name in next(reader, [])]
+        rows.extend(_row(header, cells, f"{source.place}:{reader.line_num}") for cells in reader if any(cells))
+    except csv.Error as error:
+        raise DataError(
+            f"is no CSV: {shown(str(error))}", place=f"{source.place}:{reader.line_num}", next_step="check this row"
+        ) from None
+    if not rows:
+        raise DataError("has no rows", place=source.place, next_step="give a CSV with a row for each run")
+    times = [(row.time, row) for row in rows]
+    if any(time is None for time, _ in times):
+        return rows
+    return [row for _, row in sorted(times, key=lambda item: item[0] or datetime.min.replace(tzinfo=UTC))]
+
+
+def _row(header: Sequence[str], cells: Sequence[str], place: str) -> _Row:
+    if len(cells) != len(header) or len(set(header)) != len(header):
+        raise DataError(
+            f"has {len(cells)} cells for {len(set(header))} different columns",
+            place=place,
+            next_step="check the commas and the columns' names",
+        )
+    named = {name: cell.strip() for name, cell in zip(header, cells, strict=True)}
+    time = named.get(TIME_COLUMN, "")
+    return _Row(
+        time=_time(time),
+        commit=named.get(COMMIT_COLUMN, ""),
+        cells={name: cell for name, cell in named.items() if name not in ATTRIBUTES},
+        place=place,
+    )
+
+
+def _time(text: str) -> datetime | None:
+    if OTAVA_TIME.fullmatch(text):
+        try:
+            return datetime.strptime(text, "%Y.%m.%d %H:%M:%S %z").astimezone(UTC)
+        except (ValueError, OverflowError):
+            return None
+    return epoch_time(number_of(text)) if is_number(text) else utc_time(text)
+
+
+def _run(row: _Row, metrics: dict[str, Metric | None]) -> Parsed:
+    return Parsed(benchmarks=unique(_benchmarks(row, metrics)), commit=full_hash(row.commit), time=row.time)
+
+
+def _benchmarks(row: _Row, metrics: dict[str, Metric | None]) -> Iterator[tuple[Benchmark, str]]:
+    for name, metric in metrics.items():
+        text = row.cells[name]
+        if metric is None or not text:
+            continue
+        place = f"{row.place}: {shown(name)}"
+        if not is_number(text.removeprefix("-")):
+            raise DataError(f"`{shown(text)}` is no number", place=place, next_step="check this cell")
+        yield from_summary(name, metric=metric, summary=Summary(value=number_of(text)), place=place), place
+
+
+EITHER = OtavaCsv(
+    ID="otava_csv", DESCRIPTION="Otava CSV, direction by the units of its columns", DOCS="otava_csv", direction=None
+)
+SMALLER = OtavaCsv(
+    ID="otava_csv_smaller",
+    DESCRIPTION="Otava CSV, smaller is better",
+    DOCS="otava_csv",
+    direction=Direction.LOWER_IS_BETTER,
+)
+BIGGER = OtavaCsv(
+    ID="otava_csv_bigger",
+    DESCRIPTION="Otava CSV, bigger is better",
+    DOCS="otava_csv",
+    direction=Direction.HIGHER_IS_BETTER,
+)
