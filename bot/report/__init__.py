@@ -1,1 +1,1 @@
-"""A report and its renderings; nothing here decides."""
+"""A report's renderings: Markdown, terminal text, HTML, check run texts, action outputs. Values in, text out."""

@@ -1,0 +1,26 @@
+"""A judgement with everything around it that a reader needs: the report."""
+
+from bot.model.baseline import Baseline
+from bot.model.judgement import Judgement
+from bot.model.report import Report, Settings
+from bot.model.run import Run
+
+
+def build_report(judgement: Judgement, *, baseline: Baseline, target: Run, settings: Settings) -> Report:
+    return Report(
+        conclusion=judgement.conclusion,
+        findings=judgement.findings,
+        settings=settings,
+        suite=target.suite,
+        target_commit=target.commit,
+        base_commit=baseline.base_commit,
+        baseline_source=baseline.source,
+        baseline_runs=len(baseline.runs),
+        choices=baseline.choices,
+        environment=target.environment,
+        missing=judgement.missing,
+        new=judgement.new,
+        detectable_effect=judgement.detectable_effect,
+        notes=(*judgement.notes, *baseline.notes, *target.notes),
+        failed=judgement.failed,
+    )

@@ -1,0 +1,101 @@
+"""One finding as the cells of a Markdown table."""
+
+from bot.model.finding import Evidence, Finding, Level, Severity, Verdict
+from bot.report.charts import bar, sparkline
+from bot.report.inert import Safe, code, join, own, prose
+from bot.report.numbers import Quantity, percent, percent_interval, probability, quantities
+from bot.report.sections import crossing
+from bot.report.wording import comparison
+
+NOTHING = Safe("\N{EN DASH}")
+UNIT_LIMIT = 24
+CATEGORY_LIMIT = 40
+NO_BREAK = "\N{NO-BREAK SPACE}"
+
+
+def benchmark(finding: Finding, *, with_metric: bool) -> Safe:
+    key = finding.evidence.key
+    name = code(key.benchmark)
+    return own("{} · {}", name, prose(key.metric, limit=60)) if with_metric else name
+
+
+def before_and_after(evidence: Evidence) -> tuple[Safe, Safe]:
+    sides = (evidence.baseline, evidence.target)
+    shown = iter(quantities(tuple(side.mean for side in sides if side is not None), evidence.metric.unit))
+    before, after = (NOTHING if side is None else _quantity(next(shown)) for side in sides)
+    return before, after
+
+
+def change(evidence: Evidence, *, bold: bool) -> Safe:
+    if evidence.relative_change is None:
+        return NOTHING
+    number = _unbroken(percent(evidence.relative_change, signed=True))
+    shown = own("**{}**", number) if bold else number
+    interval = evidence.confidence_interval
+    if interval is None:
+        return shown
+    return own("{} {}", shown, _unbroken(percent_interval(interval.low, interval.high)))
+
+
+def certainty_text(finding: Finding) -> str:
+    """How sure, in words where the test is not one of samples; no foreign text."""
+    evidence = finding.evidence
+    if evidence.test == "exact":
+        return "exact count"
+    parts = []
+    if finding.q_value is not None:
+        parts.append(probability("q", finding.q_value))
+    elif evidence.p_value is not None:
+        parts.append(probability("p", evidence.p_value))
+    else:
+        parts.append("not tested")
+    baseline, target = evidence.baseline, evidence.target
+    if evidence.test == "run_values" and baseline is not None:
+        parts.append(f"against {baseline.runs:,} runs")
+    elif baseline is not None and target is not None:
+        parts.append(f"n = {baseline.count:,}/{target.count:,}")
+    return ", ".join(parts)
+
+
+def certainty(finding: Finding) -> Safe:
+    words = (own("{}", _unbroken(part)) for part in certainty_text(finding).split(", "))
+    return join(", ", words)
+
+
+def state(finding: Finding) -> Safe:
+    """The emoji, the same in words, the category that was left, the course of the values."""
+    if finding.verdict is Verdict.IMPROVEMENT:
+        words = own("🔵{}{}", Safe(NO_BREAK), Safe(comparison(finding)))
+    else:
+        loud = finding.level is Level.FAIL or finding.severity is Severity.MAJOR
+        said = Safe(finding.severity.value if finding.severity else comparison(finding))
+        words = own("{}{}{}", Safe("🔴" if loud else "🟠"), Safe(NO_BREAK), said)
+    crossed = crossing(finding)
+    if crossed:
+        was, now = (prose(category, limit=CATEGORY_LIMIT) for category in crossed)
+        words = own("{}: *{} → {}*", words, was, now)
+    line = sparkline(finding.series)
+    return own("{} `{}`", words, Safe(line)) if line else words
+
+
+def samples(finding: Finding) -> Safe:
+    """What an undecided metric has, and what it needs."""
+    target = finding.evidence.target
+    have = target.count if target is not None else 0
+    if not finding.more_samples:
+        return own("{}", have)
+    needed = have + finding.more_samples
+    return own("`{}` {} of {}", Safe(bar(have / needed)), have, needed)
+
+
+def _quantity(quantity: Quantity) -> Safe:
+    number = Safe(quantity.number)
+    if not quantity.unit.strip():
+        return number
+    unit = Safe(quantity.unit.replace(" ", NO_BREAK)) if quantity.known else prose(quantity.unit, limit=UNIT_LIMIT)
+    return own("{}{}{}", number, Safe(NO_BREAK), unit)
+
+
+def _unbroken(ours: str) -> Safe:
+    """Our own number, kept on one line."""
+    return Safe(ours.replace(" ", NO_BREAK))

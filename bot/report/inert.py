@@ -1,0 +1,118 @@
+"""Foreign text made inert, and the one type that may enter a template.
+
+Names, units, reasons and notes may come from a stranger's file. GitHub turns mentions, links, references, images and
+emoji codes into structure everywhere but in code spans, so that is where foreign text goes. `Safe` marks text that went
+through here; templates refuse everything else.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+NAME_LIMIT = 120
+SENTENCE_LIMIT = 300
+SHORT_HASH = 7
+
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+# Controls, formats (bidi, zero width), surrogates, private use, unassigned.
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
+_LINE_BREAKS = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029")
+_FULL_HASH = re.compile(r"[0-9a-f]{40}")
+_HASH_LIKE = re.compile(r"[0-9a-f]{7,}")
+_URL = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d{1,5})?(?:/[A-Za-z0-9._~:/?#@!$&'*+,;=%-]*)?")
+_MARKER = re.compile(r"<!-- [A-Za-z0-9:._/ -]{1,200} -->")
+# A word of a plain sentence: nothing that GitHub links, mentions or formats.
+_WORD = re.compile(r"\(?(?:[A-Za-z]+(?:['/_-][A-Za-z]+)*|[+\u2212-]?\d+(?:\.\d+)?%?|[=%\u00b1\u2013])\)?[,;:.]?")
+
+
+class Safe(str):
+    """Markdown that is ours, or foreign text made inert."""
+
+    __slots__ = ()
+
+
+def own(template: str, *values: Safe | int) -> Safe:
+    """Our own words, with Safe values or counts in the places of `{}`."""
+    for value in values:
+        if not isinstance(value, Safe | int):
+            raise TypeError(f"foreign text must be made inert first: {value!r}")
+    return Safe(template.format(*(f"{value:,}" if isinstance(value, int) else value for value in values)))
+
+
+def ours(words: str) -> Safe:
+    """A sentence of our own, without a line break between a number and its %."""
+    return Safe(words.replace(" %", "\N{NO-BREAK SPACE}%"))
+
+
+def join(separator: str, parts: Iterable[Safe]) -> Safe:
+    return own("{}", Safe(separator.join(own("{}", part) for part in parts)))
+
+
+def clean(text: str, *, limit: int = NAME_LIMIT) -> str:
+    """One line without invisible characters, at most `limit` long; still active in Markdown."""
+    text = text.lstrip()[: limit + 1]
+    if not text.isprintable():
+        text = "".join(_visible(character) for character in text)
+    text = text.strip() or "(empty)"
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def code(text: str, *, limit: int = NAME_LIMIT) -> Safe:
+    """A code span that shows `text` and nothing else."""
+    text = clean(text, limit=limit)
+    longest_run = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * (longest_run + 1)
+    padding = " " if text.startswith("`") or text.endswith("`") else ""
+    return Safe(f"{fence}{padding}{text}{padding}{fence}")
+
+
+def prose(text: str, *, limit: int = SENTENCE_LIMIT) -> Safe:
+    """Plain words and numbers as they are; every stretch of other words as a code span."""
+    words = clean(text, limit=limit).split()
+    stretches = groupby(enumerate(words), key=lambda entry: _is_plain(entry[1], first=entry[0] == 0))
+    return join(
+        " ",
+        (
+            Safe(stretch) if plain else code(stretch, limit=limit)
+            for plain, stretch in ((plain, " ".join(word for _, word in entries)) for plain, entries in stretches)
+        ),
+    )
+
+
+def row(cells: Sequence[Safe]) -> Safe:
+    """A table row. GFM splits cells before it reads code spans, so `|` is escaped here, once, for every cell."""
+    return Safe("| " + " | ".join(own("{}", cell).replace("|", "\\|") for cell in cells) + " |")
+
+
+def link(text: Safe, url: str | None) -> Safe:
+    """A link of ours; only the text where the address is missing or none."""
+    if url is None or not _URL.fullmatch(url):
+        return text
+    return own("[{}]({})", text, Safe(url))
+
+
+def commit(name: str, *, repository_url: str | None) -> Safe:
+    """A commit, shortened; linked only where it is a full hash."""
+    if not _FULL_HASH.fullmatch(name):
+        return code(name, limit=40)
+    return link(code(name[:SHORT_HASH]), f"{repository_url}/commit/{name}" if repository_url else None)
+
+
+def marker(comment: str) -> Safe:
+    """The hidden comment that publishing finds its own comment by."""
+    if not _MARKER.fullmatch(comment) or "--" in comment[4:-3]:
+        raise ValueError(f"not a marker comment: {comment!r}")
+    return Safe(comment)
+
+
+def _is_plain(word: str, *, first: bool) -> bool:
+    if first and not word[0].isalpha():  # "1." or "+" would start a list
+        return False
+    return _WORD.fullmatch(word) is not None and _HASH_LIKE.search(word.lower()) is None
+
+
+def _visible(character: str) -> str:
+    if character in _LINE_BREAKS:
+        return " "
+    return _REPLACEMENT if unicodedata.category(character) in _INVISIBLE else character

@@ -1,0 +1,79 @@
+"""A report's findings by what is said about them, always in the same order."""
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+from bot.model.finding import Finding, Level, Severity, Verdict
+from bot.model.report import Conclusion, Report
+
+# Conclusions that say: these numbers do not judge the code.
+UNJUDGED = (Conclusion.OTHER_HARDWARE, Conclusion.MACHINE_CHANGED, Conclusion.FIRST_RUN)
+
+_LOUDEST_FIRST = {Level.FAIL: 0, Level.WARN: 1, Level.NOTE: 2}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sections:
+    """Each metric of the report exactly once. `several_metrics`: some benchmark has more than one."""
+
+    regressions: tuple[Finding, ...]
+    improvements: tuple[Finding, ...]
+    undecided: tuple[Finding, ...]
+    unchanged: tuple[Finding, ...]
+    several_metrics: bool
+
+    @property
+    def changed(self) -> tuple[Finding, ...]:
+        return self.regressions + self.improvements
+
+    @property
+    def total(self) -> int:
+        return len(self.regressions) + len(self.improvements) + len(self.undecided) + len(self.unchanged)
+
+    @property
+    def noun(self) -> str:
+        return "metric" if self.several_metrics else "benchmark"
+
+
+def split(report: Report) -> Sections:
+    ordered = sorted(report.findings, key=_reading_order)
+    by_verdict = {verdict: tuple(finding for finding in ordered if finding.verdict is verdict) for verdict in Verdict}
+    per_benchmark = Counter(finding.evidence.key.benchmark for finding in ordered)
+    return Sections(
+        regressions=by_verdict[Verdict.REGRESSION],
+        improvements=by_verdict[Verdict.IMPROVEMENT],
+        undecided=by_verdict[Verdict.INCONCLUSIVE],
+        unchanged=by_verdict[Verdict.NO_CHANGE],
+        several_metrics=any(count > 1 for count in per_benchmark.values()),
+    )
+
+
+def worsening(finding: Finding) -> float | None:
+    """The relative change, positive where it is for the worse."""
+    change = finding.evidence.relative_change
+    return None if change is None else change * finding.evidence.metric.direction.worse_sign
+
+
+def crossing(finding: Finding) -> tuple[str, str] | None:
+    """The assigned category and the one that the target is in now, where they differ."""
+    if finding.category is None or finding.category_now is None or finding.category == finding.category_now:
+        return None
+    return finding.category, finding.category_now
+
+
+def _reading_order(finding: Finding) -> tuple[int, int, float, str, str]:
+    """Loudest first, then the largest change; unchanged metrics by name, since their size says nothing."""
+    change = worsening(finding)
+    size = 0.0 if change is None or math.isnan(change) or finding.verdict is Verdict.NO_CHANGE else abs(change)
+    # No relative change in a regression or improvement: it started from zero, which is the largest of all.
+    if change is None and finding.verdict in (Verdict.REGRESSION, Verdict.IMPROVEMENT):
+        size = math.inf
+    key = finding.evidence.key
+    return (
+        _LOUDEST_FIRST[finding.level],
+        0 if finding.severity is Severity.MAJOR else 1,
+        -size,
+        key.benchmark,
+        key.metric,
+    )

@@ -1,0 +1,173 @@
+"""The report for a terminal: verdict first, then tables."""
+
+from collections.abc import Iterable, Sequence
+
+from bot.model.finding import Finding, Verdict
+from bot.model.metric import MetricKey
+from bot.model.report import Conclusion, Report
+from bot.report.cells import NOTHING, certainty_text
+from bot.report.charts import sparkline
+from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, clean
+from bot.report.numbers import percent, percent_interval, quantities
+from bot.report.sections import UNJUDGED, Sections, crossing, split
+from bot.report.wording import comparison, counted, headline, more_samples, next_step
+
+NARROWEST_NAME = 16
+LISTED_NAMES = 20
+_UNIT_WIDTH = 12
+_RESET = "\x1b[0m"
+_BOLD = "\x1b[1m"
+_COLOURS = {
+    Conclusion.REGRESSION: "\x1b[31m",
+    Conclusion.OTHER_HARDWARE: "\x1b[33m",
+    Conclusion.MACHINE_CHANGED: "\x1b[33m",
+    Conclusion.INCONCLUSIVE: "\x1b[33m",
+    Conclusion.IMPROVEMENT: "\x1b[36m",
+    Conclusion.NO_CHANGE: "\x1b[32m",
+    Conclusion.FIRST_RUN: "",
+}
+
+
+def render_text(report: Report, *, colour: bool, width: int) -> str:
+    """Lines that fit `width` where names can be cut for it. Foreign control characters never reach the terminal."""
+    sections = split(report)
+    verdict = headline(report, sections).text
+    if report.suite != "default":
+        verdict = f"{verdict} in {_plain(report.suite)}"
+    blocks = [_coloured(verdict, _BOLD + _COLOURS[report.conclusion]) if colour else verdict, _advice(report, sections)]
+    if sections.changed:
+        moved = "Moved, not judged:\n" if report.conclusion in UNJUDGED else ""
+        blocks.append(moved + _changed_table(sections, width=width))
+    if sections.undecided:
+        needed = more_samples(sections)
+        decide = f" ({counted(needed, 'more sample')} would decide)" if needed else ""
+        blocks.append(f"{len(sections.undecided):,} undecided{decide}:\n{_undecided_list(sections)}")
+    if sections.unchanged and sections.changed:
+        blocks.append(f"{len(sections.unchanged):,} unchanged")
+    blocks += [
+        f"{len(keys):,} {word}:\n{_names(keys)}"
+        for word, keys in (("missing", report.missing), ("new", report.new))
+        if keys
+    ]
+    if report.notes:
+        blocks.append(
+            "Notes:\n" + _bullets((_plain(note, limit=SENTENCE_LIMIT) for note in report.notes), len(report.notes))
+        )
+    blocks.append(_footer(report))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _plain(foreign: str, *, limit: int = 120) -> str:
+    """Foreign text for a line; `##[` anywhere in a line is a command to GitHub's runner."""
+    return clean(foreign, limit=limit).replace("##[", "## [")
+
+
+def _coloured(text: str, start: str) -> str:
+    return f"{start}{text}{_RESET}"
+
+
+def _advice(report: Report, sections: Sections) -> str:
+    step = next_step(report, sections)
+    if step.subject is None:
+        return step.advice
+    # The word first: a line that starts with a foreign "::" would be a command to GitHub's runner.
+    return (
+        f"Worst: {_name(step.subject, sections)} {step.effect}. {step.advice}"
+        if (step.subject.verdict is Verdict.REGRESSION)
+        else f"Best: {_name(step.subject, sections)} {step.effect}. {step.advice}"
+    )
+
+
+def _name(finding: Finding, sections: Sections) -> str:
+    key = finding.evidence.key
+    return (
+        f"{_plain(key.benchmark)} {_plain(key.metric, limit=60)}" if sections.several_metrics else _plain(key.benchmark)
+    )
+
+
+def _changed_table(sections: Sections, *, width: int) -> str:
+    """The state comes first in a row, and the name, which may be long, last."""
+    header = ("", "before", "after", "change", "certainty", "course", sections.noun)
+    rows = [
+        (_state(finding), *_sides(finding), _change(finding), certainty_text(finding), sparkline(finding.series))
+        for finding in sections.changed
+    ]
+    taken = sum(max(len(line[i]) for line in (header, *rows)) + 2 for i in range(len(header) - 1))
+    room = max(NARROWEST_NAME, width - taken)
+    names = [clean(_name(finding, sections), limit=room) for finding in sections.changed]
+    return _table([header, *((*cells, name) for cells, name in zip(rows, names, strict=True))])
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    from tabulate import tabulate
+
+    align = ("left", "right", "right", "left", "left", "left", "left")
+    # The header is a row like the others: tabulate would pad a real one beyond the width.
+    table = tabulate(rows, tablefmt="plain", disable_numparse=True, colalign=align)
+    return "\n".join(line.rstrip() for line in table.splitlines())
+
+
+def _state(finding: Finding) -> str:
+    word = finding.severity.value if finding.severity else comparison(finding)
+    crossed = crossing(finding)
+    if not crossed:
+        return word
+    was, now = (_plain(category, limit=20) for category in crossed)
+    return f"{word}: {was} → {now}"
+
+
+def _sides(finding: Finding) -> tuple[str, str]:
+    evidence = finding.evidence
+    sides = (evidence.baseline, evidence.target)
+    shown = iter(quantities(tuple(side.mean for side in sides if side is not None), evidence.metric.unit))
+    before, after = (
+        NOTHING
+        if quantity is None
+        else f"{quantity.number} {_plain(quantity.unit, limit=_UNIT_WIDTH) if quantity.unit else ''}".rstrip()
+        for quantity in (None if side is None else next(shown) for side in sides)
+    )
+    return before, after
+
+
+def _change(finding: Finding) -> str:
+    evidence = finding.evidence
+    if evidence.relative_change is None:
+        return NOTHING
+    interval = evidence.confidence_interval
+    shown = percent(evidence.relative_change, signed=True)
+    return f"{shown} {percent_interval(interval.low, interval.high)}" if interval else shown
+
+
+def _undecided_list(sections: Sections) -> str:
+    lines = (
+        f"{_name(finding, sections)}: {_plain(finding.evidence.reason or finding.reason, limit=SENTENCE_LIMIT)}"
+        for finding in sections.undecided
+    )
+    return _bullets(lines, len(sections.undecided))
+
+
+def _names(keys: Sequence[MetricKey]) -> str:
+    return _bullets((f"{_plain(key.benchmark)} {_plain(key.metric, limit=60)}" for key in keys), len(keys))
+
+
+def _bullets(lines: Iterable[str], total: int) -> str:
+    shown = [f"- {line}" for line, _ in zip(lines, range(LISTED_NAMES), strict=False)]
+    more = total - len(shown)
+    return "\n".join([*shown, f"and {more:,} more: see report.json"] if more else shown)
+
+
+def _footer(report: Report) -> str:
+    settings = report.settings
+    ends = [
+        f"{end} {_plain(name)[:SHORT_HASH]}"
+        for end, name in (("base", report.base_commit), ("head", report.target_commit))
+        if name
+    ]
+    return ", ".join(
+        [
+            *ends,
+            f"detector {_plain(settings.detector, limit=40)}",
+            f"false discovery rate {percent(settings.false_discovery_rate)}",
+            f"smallest effect {percent(settings.minimum_effect)}",
+        ]
+    )

@@ -1,0 +1,63 @@
+"""What a Markdown template shows: Safe text and tables of it, nothing to decide."""
+
+from dataclasses import dataclass, replace
+
+from bot.report.inert import Safe
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    """A table (with `header`) or a list, of which `total` rows exist and the first `rows` are shown."""
+
+    rows: tuple[Safe, ...]
+    total: int
+    title: Safe | None = None
+    header: tuple[Safe, Safe] | None = None
+
+    @property
+    def hidden(self) -> int:
+        return self.total - len(self.rows)
+
+    @property
+    def more(self) -> Safe | None:
+        return Safe(f"{self.hidden:,}") if self.hidden else None
+
+    def cut(self, most: int) -> "Part":
+        return replace(self, rows=self.rows[:most])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fold:
+    """A <details> block. `summary` holds no foreign text: GitHub parses it as HTML."""
+
+    summary: Safe
+    parts: tuple[Part, ...]
+
+    def cut(self, most: int) -> "Fold":
+        return replace(self, parts=tuple(part.cut(most) for part in self.parts))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class View:
+    """The whole comment, from top to bottom."""
+
+    marker: Safe | None
+    headline: Safe
+    next_step: Safe
+    warning: Safe | None
+    changed: Part | None
+    folds: tuple[Fold, ...]
+    footer: Safe
+    more_at: Safe
+
+    @property
+    def longest(self) -> int:
+        """Rows of the longest folded part."""
+        return max((len(part.rows) for fold in self.folds for part in fold.parts), default=0)
+
+    def cut(self, *, changed: int, folded: int) -> "View":
+        return replace(
+            self,
+            changed=self.changed.cut(changed) if self.changed else None,
+            folds=tuple(fold.cut(folded) for fold in self.folds),
+        )

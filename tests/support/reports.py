@@ -1,0 +1,226 @@
+"""Reports to render: one of each conclusion, with the numbers of a believable day."""
+
+from dataclasses import replace
+
+from bot.model.baseline import BaselineSource, RunChoice
+from bot.model.environment import Environment
+from bot.model.finding import Evidence, Finding, Interval, Level, Severity, Side, Verdict
+from bot.model.metric import Direction, Metric, MetricKey
+from bot.model.report import Conclusion, Report, Settings
+
+BASE_COMMIT = "9f8e7d6c5b4a39281706f5e4d3c2b1a098765432"
+HEAD_COMMIT = "a1b2c3d4e5f60718293a4b5c6d7e8f9012345678"
+
+TIME_MS = Metric(name="time", unit="ms", direction=Direction.LOWER_IS_BETTER)
+TIME_NS = Metric(name="time", unit="ns", direction=Direction.LOWER_IS_BETTER)
+MEMORY = Metric(name="peak memory", unit="B", direction=Direction.LOWER_IS_BETTER)
+THROUGHPUT = Metric(name="throughput", unit="ops/s", direction=Direction.HIGHER_IS_BETTER)
+ALLOCATIONS = Metric(name="allocations", unit="allocs/op", direction=Direction.LOWER_IS_BETTER)
+
+SETTINGS = Settings(
+    detector="anova", alpha=0.01, false_discovery_rate=0.01, minimum_effect=0.05, minimum_samples=5, fail=0.2
+)
+
+
+def side(mean: float, *, count: int = 30, spread: float = 0.02, runs: int = 1) -> Side:
+    return Side(mean=mean, median=mean, standard_deviation=abs(mean) * spread, count=count, runs=runs)
+
+
+def finding(
+    benchmark: str,
+    before: float,
+    after: float,
+    *,
+    verdict: Verdict = Verdict.NO_CHANGE,
+    metric: Metric = TIME_MS,
+    half_width: float | None = 0.0175,
+    q_value: float | None = 0.4,
+    test: str = "anova",
+    count: int = 30,
+    spread: float = 0.02,
+    runs: int = 1,
+    reason: str = "",
+    notes: tuple[str, ...] = (),
+    severity: Severity | None = None,
+    level: Level = Level.NOTE,
+    more_samples: int | None = None,
+    category: str | None = None,
+    category_now: str | None = None,
+    series: tuple[float, ...] = (),
+) -> Finding:
+    change = (after - before) / before if before else None
+    return Finding(
+        evidence=Evidence(
+            key=MetricKey(benchmark, metric.name),
+            metric=metric,
+            test=test,
+            baseline=side(before, count=count, spread=spread, runs=runs),
+            target=side(after, count=count, spread=spread),
+            relative_change=change,
+            confidence_interval=None
+            if change is None or half_width is None
+            else Interval(low=change - half_width, high=change + half_width, level=0.99),
+            p_value=q_value,
+            reason=reason or None,
+            notes=notes,
+        ),
+        verdict=verdict,
+        reason=reason or "within the noise",
+        q_value=q_value,
+        severity=severity,
+        level=level,
+        more_samples=more_samples,
+        minimum_effect=0.05,
+        category=category,
+        category_now=category_now,
+        series=series,
+    )
+
+
+SLOWER = (
+    finding(
+        "parse_large",
+        12.1,
+        16.77,
+        verdict=Verdict.REGRESSION,
+        q_value=1e-9,
+        severity=Severity.MAJOR,
+        level=Level.FAIL,
+        category="fast",
+        category_now="medium",
+        series=(12.0, 12.1, 12.2, 12.1, 12.0, 12.3, 12.1, 16.77),
+    ),
+    finding(
+        "parse_small",
+        0.31,
+        0.3413,
+        verdict=Verdict.REGRESSION,
+        q_value=0.0004,
+        severity=Severity.MINOR,
+        level=Level.WARN,
+        series=(0.309, 0.315, 0.31, 0.308, 0.312, 0.31, 0.311, 0.3413),
+    ),
+)
+FASTER = (
+    finding(
+        "render_page",
+        48.2,
+        41.5,
+        verdict=Verdict.IMPROVEMENT,
+        q_value=0.00002,
+        series=(48.0, 48.4, 48.1, 48.2, 48.3, 41.5),
+    ),
+)
+NOISY = (
+    finding(
+        "fetch_remote",
+        210.0,
+        236.0,
+        verdict=Verdict.INCONCLUSIVE,
+        half_width=0.19,
+        q_value=0.08,
+        spread=0.18,
+        more_samples=40,
+        reason="the interval holds both no change and the smallest effect",
+    ),
+    finding(
+        "startup",
+        95.0,
+        91.0,
+        verdict=Verdict.INCONCLUSIVE,
+        half_width=0.12,
+        q_value=0.2,
+        spread=0.11,
+        more_samples=25,
+        reason="the interval holds both no change and the smallest effect",
+    ),
+)
+UNCHANGED = tuple(
+    finding(f"encode[{size}]", size * 0.0125, size * 0.01252, q_value=0.7) for size in (8, 64, 512, 4096, 32768)
+)
+CHOICES = (
+    RunChoice(commit=BASE_COMMIT, time="2026-03-02T10:11:12Z", chosen=True, reason="the merge base"),
+    RunChoice(
+        commit="0123456789abcdef0123456789abcdef01234567",
+        time="2026-03-01T08:00:00Z",
+        chosen=False,
+        reason="other hardware: cpu Intel(R) Xeon(R) Platinum 8370C",
+    ),
+)
+
+
+def report(conclusion: Conclusion, *findings: Finding) -> Report:
+    return Report(
+        conclusion=conclusion,
+        findings=findings,
+        settings=SETTINGS,
+        target_commit=HEAD_COMMIT,
+        base_commit=BASE_COMMIT,
+        baseline_source=BaselineSource.HISTORY,
+        baseline_runs=12,
+        choices=CHOICES,
+        environment=Environment(
+            components={"cpu": "AMD EPYC 7763", "runner_image": "ubuntu-24.04", "os": "Linux", "python": "3.13.5"}
+        ),
+        detectable_effect=0.0389,
+    )
+
+
+def every_conclusion() -> dict[str, Report]:
+    """By golden file's name."""
+    regression = report(Conclusion.REGRESSION, *SLOWER, *FASTER, *NOISY, *UNCHANGED)
+    mixed = (
+        finding(
+            "decode",
+            3.2e7,
+            4.1e7,
+            metric=MEMORY,
+            verdict=Verdict.REGRESSION,
+            q_value=0.003,
+            severity=Severity.MINOR,
+            level=Level.WARN,
+        ),
+        finding("decode", 182_000.0, 151_000.0, metric=THROUGHPUT, verdict=Verdict.REGRESSION, level=Level.WARN),
+        finding(
+            "decode",
+            12.0,
+            14.0,
+            metric=ALLOCATIONS,
+            verdict=Verdict.REGRESSION,
+            level=Level.WARN,
+            test="exact",
+            half_width=None,
+        ),
+        finding(
+            "decode", 5400.0, 5420.0, metric=TIME_NS, test="run_values", runs=12, notes=("tested on 12 run values",)
+        ),
+    )
+    return {
+        "regression-fails": replace(
+            regression,
+            failed=True,
+            missing=(MetricKey("legacy_export", "time"),),
+            new=(MetricKey("encode_v2", "time"), MetricKey("decode_v2", "time")),
+            notes=("parse_large: half width of the mean is 11 %, 80 repetitions would reach 10 %",),
+        ),
+        "regression-warns": report(Conclusion.REGRESSION, SLOWER[1], *UNCHANGED),
+        "regression-several-metrics": replace(
+            report(Conclusion.REGRESSION, *mixed), suite="codec", baseline_source=BaselineSource.PAIRED, baseline_runs=1
+        ),
+        "improvement": report(Conclusion.IMPROVEMENT, *FASTER, *UNCHANGED),
+        "no-change": report(Conclusion.NO_CHANGE, *UNCHANGED),
+        "inconclusive": report(Conclusion.INCONCLUSIVE, *NOISY, *UNCHANGED),
+        "first-run": replace(
+            report(Conclusion.FIRST_RUN),
+            new=tuple(item.evidence.key for item in UNCHANGED),
+            base_commit=None,
+            baseline_runs=0,
+            choices=(),
+            detectable_effect=None,
+        ),
+        "other-hardware": replace(
+            report(Conclusion.OTHER_HARDWARE, *SLOWER, *UNCHANGED),
+            notes=("cpu of the baseline: Intel(R) Xeon(R) Platinum 8370C",),
+        ),
+        "machine-changed": report(Conclusion.MACHINE_CHANGED, *SLOWER, *FASTER),
+    }

@@ -1,0 +1,52 @@
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from bot.codec.report import encode_report
+from bot.codec.run import encode_run
+from bot.codec.schema import SCHEMAS, schema_text, write_schemas
+from bot.model.environment import Environment
+from bot.model.run import Benchmark, Run, Summary
+from tests.support.reports import TIME_MS, every_conclusion
+
+DOCS = Path(__file__).parents[3] / "docs"
+REPORTS = every_conclusion()
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_the_published_schema_is_current(name: str) -> None:
+    published = (DOCS / f"{name}.schema.json").read_text(encoding="utf-8")
+    assert published == schema_text(name), "run `python -m bot.codec.schema`"
+
+
+def test_schemas_are_written_under_their_names(tmp_path: Path) -> None:
+    write_schemas(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"run-v1.schema.json", "report-v1.schema.json"}
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_reports_are_valid(name: str) -> None:
+    schema = json.loads(schema_text("report-v1"))
+    jsonschema.Draft202012Validator(schema).validate(json.loads(encode_report(REPORTS[name])))
+
+
+def test_runs_are_valid() -> None:
+    run = Run(
+        benchmarks=(
+            Benchmark(name="a", metric=TIME_MS, samples=(1.0, 2.0), group_sizes=(1, 1)),
+            Benchmark(name="b", metric=TIME_MS, summary=Summary(value=1.0, confidence_interval=(0.9, 1.1))),
+        ),
+        environment=Environment(components={"cpu": "c"}),
+        commit="abc",
+    )
+    schema = json.loads(schema_text("run-v1"))
+    jsonschema.Draft202012Validator(schema).validate(json.loads(encode_run(run)))
+
+
+def test_a_broken_report_is_not_valid() -> None:
+    schema = json.loads(schema_text("report-v1"))
+    broken = json.loads(encode_report(REPORTS["no-change"])) | {"conclusion": "fine"}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft202012Validator(schema).validate(broken)

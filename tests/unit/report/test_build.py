@@ -1,0 +1,33 @@
+from bot.model.baseline import Baseline, BaselineSource, RunChoice
+from bot.model.environment import Environment
+from bot.model.judgement import Judgement
+from bot.model.report import Conclusion
+from bot.model.run import Benchmark, Run
+from bot.report.build import build_report
+from tests.support.reports import SETTINGS, SLOWER, TIME_MS
+
+
+def test_a_report_holds_the_judgement_and_where_it_comes_from() -> None:
+    run = Run(
+        benchmarks=(Benchmark(name="x", metric=TIME_MS, samples=(1.0,)),),
+        environment=Environment(components={"cpu": "c"}),
+        commit="h",
+        suite="s",
+        notes=("from the reader",),
+    )
+    choice = RunChoice(commit="b", time=None, chosen=True, reason="the merge base")
+    baseline = Baseline(
+        runs=(run, run), source=BaselineSource.HISTORY, base_commit="b", choices=(choice,), notes=("from the history",)
+    )
+    judgement = Judgement(
+        conclusion=Conclusion.REGRESSION,
+        findings=SLOWER,
+        notes=("from the policy",),
+        failed=True,
+        detectable_effect=0.1,
+    )
+    report = build_report(judgement, baseline=baseline, target=run, settings=SETTINGS)
+    assert (report.suite, report.target_commit, report.base_commit, report.baseline_runs) == ("s", "h", "b", 2)
+    assert report.notes == ("from the policy", "from the history", "from the reader")
+    assert (report.findings, report.failed, report.detectable_effect) == (SLOWER, True, 0.1)
+    assert (report.environment, report.choices, report.settings) == (run.environment, (choice,), SETTINGS)

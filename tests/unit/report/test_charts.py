@@ -1,0 +1,42 @@
+import math
+import sys
+
+import pytest
+
+from bot.report.charts import MOST_POINTS, bar, sparkline
+
+
+@pytest.mark.parametrize(
+    ("series", "line"),
+    [
+        pytest.param((1.0, 1.0, 1.0, 2.0), "▁▁▁█", id="step"),
+        pytest.param((0, 1, 2, 3, 4, 5, 6, 7), "▁▂▃▄▅▆▇█", id="eight levels"),
+        pytest.param((3.0, 3.0, 3.0), "▁▁▁", id="constant"),
+        pytest.param((1.0, 2.0), "", id="no course"),
+        pytest.param((1.0, math.nan, 2.0, 3.0), "▁▅█", id="gap"),
+        pytest.param((-sys.float_info.max, 0.0, sys.float_info.max), "▁▅█", id="huge"),
+        pytest.param((0.0, 0.0, 1e-300), "▁▁█", id="tiny"),
+    ],
+)
+def test_sparkline(series: tuple[float, ...], line: str) -> None:
+    assert sparkline(series) == line
+
+
+def test_sparkline_keeps_the_newest_points() -> None:
+    line = sparkline((*([9.0] * 50), *([0.0] * (MOST_POINTS - 1)), 1.0))
+    assert line == "▁" * (MOST_POINTS - 1) + "█"
+
+
+@pytest.mark.parametrize(
+    ("fraction", "shown"),
+    [
+        (0.0, "        "),
+        (0.5, "████    "),
+        (1.0, "████████"),
+        (0.83, "██████▋ "),
+        (7.0, "████████"),
+        (-1.0, "        "),
+    ],
+)
+def test_bar(fraction: float, shown: str) -> None:
+    assert bar(fraction) == shown

@@ -1,0 +1,127 @@
+import re
+from dataclasses import replace
+
+import pytest
+
+from bot.model.baseline import RunChoice
+from bot.model.environment import Environment
+from bot.model.finding import Level, Severity, Verdict
+from bot.model.metric import Metric, MetricKey
+from bot.model.report import Conclusion, Report
+from bot.report.content import MarkdownOptions
+from bot.report.markdown import (
+    COMMENT_LIMIT_CHARACTERS,
+    SUMMARY_LIMIT_BYTES,
+    render_markdown,
+    render_summary,
+)
+from tests.support.reports import FASTER, SLOWER, TIME_MS, UNCHANGED, every_conclusion, finding, report
+
+
+def enormous(count: int, name: str) -> Report:
+    """`count` regressions, and as much of everything else, each text 10,000 characters long."""
+    long = (name * 10_000)[:10_000]
+    unit = Metric(name=long, unit=long, direction=TIME_MS.direction)
+    findings = [
+        finding(
+            f"{i}{long}",
+            1.0,
+            2.0,
+            verdict=list(Verdict)[i % 4] if i % 10 == 0 else Verdict.REGRESSION,
+            metric=unit,
+            level=Level.FAIL,
+            severity=Severity.MAJOR,
+            category=long,
+            category_now=f"2{long}",
+            reason=long,
+            notes=(long, long),
+        )
+        for i in range(count)
+    ]
+    return replace(
+        report(Conclusion.REGRESSION, *findings),
+        suite=long,
+        target_commit=long,
+        base_commit=long,
+        environment=Environment(components={f"{long}{i}": long for i in range(count)} | {"cpu": long, "os": long}),
+        missing=tuple(MetricKey(f"{long}{i}", long) for i in range(count)),
+        new=tuple(MetricKey(f"{long}{i}", long) for i in range(count)),
+        choices=tuple(RunChoice(commit=long, time=long, chosen=True, reason=long) for _ in range(count)),
+        notes=(long,) * count,
+    )
+
+
+@pytest.mark.parametrize("name", ["x", "|", "`", "` ", "😀", "a @b ", "\n"])
+def test_any_report_fits_a_comment(name: str) -> None:
+    text = render_markdown(enormous(400, name))
+    assert len(text.encode("utf-16-le")) // 2 <= COMMENT_LIMIT_CHARACTERS
+    assert text.count("<details>") == text.count("</details>") == 2
+    assert text.endswith("</sub>\n")
+
+
+def test_cut_rows_are_counted() -> None:
+    long = "x" * 10_000
+    many = [finding(f"{i}{long}", 1.0, 2.0, verdict=Verdict.REGRESSION) for i in range(10_000)]
+    text = render_markdown(report(Conclusion.REGRESSION, *many))
+    assert len(text) <= COMMENT_LIMIT_CHARACTERS
+    assert text.startswith("### 🟠 All 10,000 benchmarks got slower")
+    assert len(re.findall(r"^\| `", text, re.MULTILINE)) - 2 == 50  # two rows are baseline choices
+    assert "\n\nand 9,950 more: see the job summary or `report.json`\n" in text
+
+
+def test_the_summary_shows_more_rows_than_the_comment() -> None:
+    many = [finding(f"parse[{i}]", 1.0, 2.0, verdict=Verdict.REGRESSION) for i in range(120)]
+    large = report(Conclusion.REGRESSION, *many)
+    assert "and 70 more" in render_markdown(large)
+    assert "`parse[119]`" in render_summary(large)
+    assert " more: see" not in render_summary(large)
+
+
+def test_the_summary_fits_a_step() -> None:
+    assert len(render_summary(enormous(400, "😀")).encode()) <= SUMMARY_LIMIT_BYTES
+
+
+def test_verdict_and_next_step_are_the_first_two_lines_after_the_marker() -> None:
+    marked = render_markdown(every_conclusion()["regression-fails"], options=MarkdownOptions(marker="<!-- m:v1:x -->"))
+    lines = [line for line in marked.splitlines() if line]
+    assert lines[0] == "<!-- m:v1:x -->"
+    assert lines[1].startswith("### 🔴 2 of 10 benchmarks got slower")
+    assert lines[2].startswith("**`parse_large` takes 38.6")
+
+
+def test_regressions_stand_before_improvements_in_one_table() -> None:
+    text = render_markdown(report(Conclusion.REGRESSION, *FASTER, *UNCHANGED, *SLOWER))
+    visible = text[: text.index("<details>")]
+    assert re.findall(r"^\| `(\w+)`", visible, re.MULTILINE) == ["parse_large", "parse_small", "render_page"]
+
+
+@pytest.mark.parametrize("conclusion", [Conclusion.OTHER_HARDWARE, Conclusion.MACHINE_CHANGED])
+def test_unjudged_changes_are_folded(conclusion: Conclusion) -> None:
+    text = render_markdown(report(conclusion, *SLOWER))
+    assert "parse_large" not in text[: text.index("<details>")]
+    assert "2 moved, not judged" in text
+
+
+def test_missing_benchmarks_are_visible() -> None:
+    keys = tuple(MetricKey(f"gone{i}", "time") for i in range(5))
+    text = render_markdown(replace(report(Conclusion.NO_CHANGE, *UNCHANGED), missing=keys))
+    assert (
+        "**5 benchmarks of the baseline are missing here:** `gone0`, `gone1`, `gone2` and 2 more\n"
+        in text[: text.index("<details>")]
+    )
+
+
+def test_no_address_means_no_link() -> None:
+    assert "](" not in render_markdown(every_conclusion()["regression-fails"])
+
+
+def test_certainty_of_other_tests_is_in_words() -> None:
+    rows = [
+        finding("exact", 1.0, 2.0, verdict=Verdict.REGRESSION, test="exact"),
+        finding("runs", 1.0, 2.0, verdict=Verdict.REGRESSION, test="run_values", runs=12, q_value=0.001),
+        finding("none", 1.0, 2.0, verdict=Verdict.REGRESSION, q_value=None),
+    ]
+    text = render_markdown(report(Conclusion.REGRESSION, *rows)).replace("\N{NO-BREAK SPACE}", " ")
+    assert "| exact count |" in text
+    assert "| q = 0.001, against 12 runs |" in text
+    assert "| not tested, n = 30/30 |" in text

@@ -1,0 +1,46 @@
+import random
+from dataclasses import replace
+
+from bot.model.finding import Level, Severity, Verdict
+from bot.model.report import Conclusion
+from bot.report.sections import crossing, split, worsening
+from tests.support.reports import FASTER, MEMORY, NOISY, SLOWER, THROUGHPUT, UNCHANGED, finding, report
+
+
+def test_order_does_not_depend_on_the_input() -> None:
+    findings = [*SLOWER, *FASTER, *NOISY, *UNCHANGED]
+    expected = split(report(Conclusion.REGRESSION, *findings))
+    for seed in range(5):
+        random.Random(seed).shuffle(findings)
+        assert split(report(Conclusion.REGRESSION, *findings)) == expected
+
+
+def test_loudest_then_major_then_largest() -> None:
+    found = [
+        finding("small", 10.0, 11.0, verdict=Verdict.REGRESSION, level=Level.WARN),
+        finding("large", 10.0, 19.0, verdict=Verdict.REGRESSION, level=Level.WARN),
+        finding("from_zero", 0.0, 1.0, verdict=Verdict.REGRESSION, level=Level.WARN),
+        finding("major", 10.0, 11.0, verdict=Verdict.REGRESSION, level=Level.WARN, severity=Severity.MAJOR),
+        finding("fails", 10.0, 11.0, verdict=Verdict.REGRESSION, level=Level.FAIL),
+    ]
+    ordered = split(report(Conclusion.REGRESSION, *found)).regressions
+    assert [item.evidence.key.benchmark for item in ordered] == ["fails", "major", "from_zero", "large", "small"]
+
+
+def test_metrics_are_counted_where_a_benchmark_has_several() -> None:
+    one = report(Conclusion.NO_CHANGE, *UNCHANGED)
+    two = report(Conclusion.NO_CHANGE, *UNCHANGED, finding("encode[8]", 1.0, 1.0, metric=MEMORY))
+    assert (split(one).noun, split(two).noun) == ("benchmark", "metric")
+
+
+def test_worsening_follows_the_direction() -> None:
+    assert worsening(finding("x", 10.0, 12.0)) == 0.2
+    assert worsening(finding("x", 10.0, 12.0, metric=THROUGHPUT)) == -0.2
+    assert worsening(finding("x", 0.0, 12.0)) is None
+
+
+def test_crossing_needs_two_different_categories() -> None:
+    crossed = SLOWER[0]
+    assert crossing(crossed) == ("fast", "medium")
+    assert crossing(replace(crossed, category_now="fast")) is None
+    assert crossing(replace(crossed, category_now=None)) is None
