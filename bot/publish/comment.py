@@ -39,7 +39,7 @@ def marker(suite: str) -> str:
 def suite_id(suite: str) -> str:
     """The suite's name where it is plain; else what is plain of it and a hash, so that no two suites share one."""
     plain = re.sub(r"[^a-z0-9]+", "-", suite.lower())[:MAXIMUM_ID_CHARACTERS].strip("-")
-    if plain == suite:
+    if plain and plain == suite:
         return plain
     digest = hashlib.sha256(suite.encode("utf-8", "surrogatepass")).hexdigest()[:ID_HASH_CHARACTERS]
     return f"{plain}-{digest}".strip("-")

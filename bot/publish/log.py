@@ -3,6 +3,7 @@
 The runner takes `::command::` at a line's start and `##[command]` anywhere in a line, on stdout and on stderr.
 """
 
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +21,8 @@ class LogLevel(StrEnum):
 
 def neutral(text: str) -> str:
     """`text` with every command broken by an invisible space."""
-    broken = text.replace("::", f":{ZERO_WIDTH_SPACE}:").replace("##[", f"#{ZERO_WIDTH_SPACE}#[")
+    # Each pair of neighbours, also in `:::`.
+    broken = re.sub(r":(?=:)", f":{ZERO_WIDTH_SPACE}", text).replace("##[", f"#{ZERO_WIDTH_SPACE}#[")
     # The runner ends a line at a lone carriage return too; terminals would overwrite the line.
     return broken.replace("\r\n", "\n").replace("\r", "\n")
 

@@ -97,7 +97,7 @@ def push(payload: dict[str, Any], facts: Facts) -> None:
         "url": f"https://github.com/{facts.repository}/commit/{facts.head_sha}",
         "author": person,
         "committer": person,
-        **dict.fromkeys(("added", "removed", "modified"), []),
+        **{kind: [] for kind in ("added", "removed", "modified")},
     }
     payload |= {"ref": f"refs/heads/{facts.base_branch}", "before": facts.base_sha, "after": facts.head_sha}
     payload |= {"deleted": False, "head_commit": commit, "commits": [commit], "pusher": person}

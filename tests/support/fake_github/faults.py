@@ -12,7 +12,8 @@ class Fault:
     """Fails the next `times` requests whose "METHOD path" fully matches `request` (a regular expression).
 
     `applied`: the change is made, only the answer is lost. `drop`: the connection closes without an answer.
-    `delay_seconds`: the answer comes that late (and is the usual one if there is no `status`).
+    `delay_seconds`: the answer (the usual one if there is no `status`) comes that late; where `applied`, the change is
+    made at once.
     """
 
     request: str

@@ -12,8 +12,6 @@ from tests.support.fake_github.shapes import Shapes
 from tests.support.fake_github.state import Artifact, CheckRun, Comment, Issue, PullRequest, State
 
 MAXIMUM_BODY_CHARACTERS = 65_536
-MAXIMUM_CHECK_TEXT_CHARACTERS = 65_535
-MAXIMUM_ANNOTATIONS = 50
 MAXIMUM_DISPATCH_INPUTS = 25
 
 Item = TypeVar("Item")
@@ -280,11 +278,6 @@ def update_check_run(call: Call) -> Answer:
 def write_check_run(check: CheckRun, body: dict[str, Any]) -> None:
     output = dict(body.get("output") or {})
     annotations = output.pop("annotations", [])
-    if len(annotations) > MAXIMUM_ANNOTATIONS:
-        raise ApiError(422, f"Invalid request. No more than {MAXIMUM_ANNOTATIONS} items are allowed.")
-    for name in ("summary", "text"):
-        if len(output.get(name) or "") > MAXIMUM_CHECK_TEXT_CHARACTERS:
-            raise ApiError(422, f"Only {MAXIMUM_CHECK_TEXT_CHARACTERS} characters are allowed in {name}.")
     for name in ("status", "conclusion", "external_id", "details_url"):
         if name in body:
             setattr(check, name, body[name])

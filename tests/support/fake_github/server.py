@@ -18,6 +18,7 @@ from tests.support.fake_github.shapes import Shapes
 from tests.support.fake_github.state import BOT, State
 
 STORE_PATH = "/artifact-store"
+BOT_TOKEN = "bot-token"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,7 +53,7 @@ class FakeGitHub:
         self.repository = repository
         self.prefix = prefix
         self.state = State()
-        self.tokens: dict[str, tuple[str, dict[str, str]]] = {"bot-token": (BOT, permissions.ALL_PERMISSIONS)}
+        self.tokens: dict[str, tuple[str, dict[str, str]]] = {BOT_TOKEN: (BOT, permissions.ALL_PERMISSIONS)}
         self.faults: list[Fault] = []
         self.log: list[Exchange] = []
         self.bad: list[str] = []
@@ -88,8 +89,14 @@ class FakeGitHub:
         if request.path.startswith(STORE_PATH):
             return self.store_answer(request)
         fault = self.next_fault(request)
-        if fault and fault.delay_seconds:
+        if fault and not fault.applied:
             time.sleep(fault.delay_seconds)
+        answer = self.logged_answer(request, fault)
+        if fault and fault.applied:
+            time.sleep(fault.delay_seconds)
+        return answer
+
+    def logged_answer(self, request: Request, fault: Fault | None) -> Answer | None:
         with self.lock:
             answer = self.api_answer(request) if fault is None or fault.applied or not breaks(fault) else None
             if fault and breaks(fault):
@@ -218,11 +225,13 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class chose the name
         """Keep pytest's output quiet."""
 
-    def handle_any(self) -> None:
-        answer = self.server.fake.answer(self.read_request())
+    def handle(self) -> None:
         # A client that gave up (its timeout passed) is part of the tests.
         with contextlib.suppress(ConnectionError):
-            self.write(answer)
+            super().handle()
+
+    def handle_any(self) -> None:
+        self.write(self.server.fake.answer(self.read_request()))
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = handle_any  # noqa: N815 - http.server's naming
 

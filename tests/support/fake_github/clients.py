@@ -1,0 +1,32 @@
+"""The bot's client, connected to the fake, with waits that are noted instead of slept."""
+
+from dataclasses import dataclass, field
+
+from bot.publish.client import Client, connect
+from tests.support.fake_github.server import BOT_TOKEN, FakeGitHub
+
+
+@dataclass(kw_only=True, slots=True)
+class Waits:
+    seconds: list[float] = field(default_factory=list)
+
+    def __call__(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+
+    @property
+    def long(self) -> list[float]:
+        return [seconds for seconds in self.seconds if seconds > 0]
+
+
+def connected(fake: FakeGitHub, *, token: str = BOT_TOKEN, timeout_seconds: int = 5) -> tuple[Client, Waits]:
+    waits = Waits()
+    client = connect(
+        token=token,
+        api_url=fake.api_url,
+        repository=fake.repository,
+        timeout_seconds=timeout_seconds,
+        request_pause_seconds=0,
+        write_pause_seconds=0,
+        sleep=waits,
+    )
+    return client, waits
