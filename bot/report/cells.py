@@ -3,9 +3,9 @@
 from bot.model.finding import Evidence, Finding, Level, Severity, Verdict
 from bot.report.charts import bar, sparkline
 from bot.report.inert import Safe, code, join, own, prose
-from bot.report.numbers import Quantity, percent, percent_interval, probability, quantities
+from bot.report.numbers import Quantity, is_time, percent, percent_interval, probability, quantities
 from bot.report.sections import crossing
-from bot.report.wording import comparison
+from bot.report.wording import comparison, counted
 
 NOTHING = Safe("\N{EN DASH}")
 UNIT_LIMIT = 24
@@ -32,29 +32,29 @@ def change(evidence: Evidence, *, bold: bool) -> Safe:
     number = _unbroken(percent(evidence.relative_change, signed=True))
     shown = own("**{}**", number) if bold else number
     interval = evidence.confidence_interval
-    if interval is None:
+    if interval is None or interval.low == interval.high:
         return shown
     return own("{} {}", shown, _unbroken(percent_interval(interval.low, interval.high)))
 
 
 def certainty_text(finding: Finding) -> str:
-    """How sure, in words where the test is not one of samples; no foreign text."""
+    """How sure and by what, in words where it is not a test of samples; no foreign text."""
     evidence = finding.evidence
     if evidence.test == "exact":
-        return "exact count"
-    parts = []
-    if finding.q_value is not None:
-        parts.append(probability("q", finding.q_value))
-    elif evidence.p_value is not None:
-        parts.append(probability("p", evidence.p_value))
-    else:
-        parts.append("not tested")
+        return "all samples equal" if is_time(evidence.metric.unit) else "exact count"
+    if finding.q_value is None:
+        return "not tested"
+    return f"{probability('q', finding.q_value)}, {_backing(evidence)}"
+
+
+def _backing(evidence: Evidence) -> str:
     baseline, target = evidence.baseline, evidence.target
-    if evidence.test == "run_values" and baseline is not None:
-        parts.append(f"against {baseline.runs:,} runs")
-    elif baseline is not None and target is not None:
-        parts.append(f"n = {baseline.count:,}/{target.count:,}")
-    return ", ".join(parts)
+    if baseline is not None and evidence.test in ("run_values", "anova_between_runs"):
+        return f"against {counted(baseline.runs, 'run')}"
+    if baseline is None or target is None or evidence.test == "interval_summary":
+        return "from the tool's intervals"
+    summaries = ", from summaries" if evidence.test == "welch_from_summary" else ""
+    return f"n = {baseline.count:,}/{target.count:,}{summaries}"
 
 
 def certainty(finding: Finding) -> Safe:

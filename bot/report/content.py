@@ -1,6 +1,6 @@
 """A report laid out for Markdown: what is visible, what is folded, in which order."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
@@ -23,7 +23,7 @@ WARNED_NAMES = 3
 
 _CHANGED = ("benchmark", "before", "after", "change", "certainty", " "), "lrrlll"
 _UNDECIDED = ("benchmark", "before", "after", "change", "samples", "why"), "lrrlll"
-_UNCHANGED = ("benchmark", "before", "after", "change"), "lrrl"
+_PLAIN = ("benchmark", "before", "after", "change"), "lrrl"
 _CHOICES = ("commit", "time", "baseline", "why"), "llll"
 _RULES = {"l": ":--", "r": "--:"}
 
@@ -41,18 +41,17 @@ class MarkdownOptions:
 def build_view(report: Report, *, options: MarkdownOptions, most_rows: int) -> View:
     """At most `most_rows` rows of each table; the counts are always those of the whole report."""
     sections = split(report)
-    judged = report.conclusion not in UNJUDGED
     changed = _changed_part(sections, most_rows=most_rows) if sections.changed else None
     folds = [
-        _results_fold(report, sections, moved=None if judged else changed, most_rows=most_rows),
+        _results_fold(report, sections, most_rows=most_rows),
         _judgement_fold(report, options, most_rows=most_rows),
     ]
     return View(
         marker=marker(options.marker) if options.marker else None,
         headline=_headline(report, sections),
         next_step=_next_step(report, sections),
-        warning=_warning(report, sections),
-        changed=changed if judged else None,
+        remarks=tuple(_remarks(report, sections)),
+        changed=changed,
         folds=tuple(fold for fold in folds if fold.parts),
         footer=_footer(report, options),
         more_at=own(
@@ -75,15 +74,17 @@ def _next_step(report: Report, sections: Sections) -> Safe:
     return own("**{} {}.** {}", subject, ours(step.effect), ours(step.advice))
 
 
-def _warning(report: Report, sections: Sections) -> Safe | None:
-    """A benchmark that is gone can hide a regression, so it is never folded away."""
+def _remarks(report: Report, sections: Sections) -> Iterator[Safe]:
+    """What must not be folded away: why there is no verdict, and benchmarks that are gone, which can hide one."""
+    if report.conclusion in UNJUDGED and report.notes:
+        yield own("Reason: {}", prose(report.notes[0]))
     count = len(report.missing)
     if not count:
-        return None
+        return
     names = join(", ", (_key(key, with_metric=sections.several_metrics) for key in report.missing[:WARNED_NAMES]))
     shown = own("{} and {} more", names, count - WARNED_NAMES) if count > WARNED_NAMES else names
     said = f"{counted(count, sections.noun)} of the baseline {'is' if count == 1 else 'are'} missing here"
-    return own("**{}:** {}", Safe(said), shown)
+    yield own("**{}:** {}", Safe(said), shown)
 
 
 def _changed_part(sections: Sections, *, most_rows: int) -> Part:
@@ -101,7 +102,7 @@ def _changed_part(sections: Sections, *, most_rows: int) -> Part:
     return _table(sections.changed, cells_of, head=_CHANGED, most_rows=most_rows)
 
 
-def _results_fold(report: Report, sections: Sections, *, moved: Part | None, most_rows: int) -> Fold:
+def _results_fold(report: Report, sections: Sections, *, most_rows: int) -> Fold:
     """Everything that did not change, or that nobody may judge."""
 
     def undecided_cells(finding: Finding) -> Iterable[Safe]:
@@ -112,10 +113,10 @@ def _results_fold(report: Report, sections: Sections, *, moved: Part | None, mos
             after,
             cells.change(finding.evidence, bold=False),
             cells.samples(finding),
-            prose(finding.evidence.reason or finding.reason),
+            prose(finding.reason),
         )
 
-    def unchanged_cells(finding: Finding) -> Iterable[Safe]:
+    def plain_cells(finding: Finding) -> Iterable[Safe]:
         before, after = cells.before_and_after(finding.evidence)
         name = cells.benchmark(finding, with_metric=sections.several_metrics)
         return name, before, after, cells.change(finding.evidence, bold=False)
@@ -123,13 +124,14 @@ def _results_fold(report: Report, sections: Sections, *, moved: Part | None, mos
     needed = more_samples(sections)
     decide = f" ({counted(needed, 'more sample')} would decide)" if needed else ""
     parts: list[tuple[str, Part]] = []
-    if moved is not None:
-        parts.append((f"{moved.total:,} moved, not judged", moved))
+    if sections.unjudged:
+        part = _table(sections.unjudged, plain_cells, head=_PLAIN, most_rows=most_rows)
+        parts.append((f"{part.total:,} not judged", part))
     if sections.undecided:
         part = _table(sections.undecided, undecided_cells, head=_UNDECIDED, most_rows=most_rows)
         parts.append((f"{part.total:,} undecided{decide}", part))
     if sections.unchanged:
-        part = _table(sections.unchanged, unchanged_cells, head=_UNCHANGED, most_rows=most_rows)
+        part = _table(sections.unchanged, plain_cells, head=_PLAIN, most_rows=most_rows)
         parts.append((f"{part.total:,} unchanged", part))
     if report.missing:
         parts.append((f"{len(report.missing):,} missing", _keys(report.missing, most_rows=most_rows)))
@@ -181,7 +183,7 @@ def _settings(report: Report) -> list[Safe]:
         ours(f"alpha, per metric: {percent(settings.alpha)}"),
         ours(f"smallest effect that counts: {percent(settings.minimum_effect)}"),
         Safe(f"fewest samples: {settings.minimum_samples:,}"),
-        ours(f"fail level: {percent(settings.fail)}"),
+        ours(f"fail level: {percent(settings.fail)}, where no rule says otherwise"),
     ]
 
 

@@ -15,12 +15,16 @@ _LOUDEST_FIRST = {Level.FAIL: 0, Level.WARN: 1, Level.NOTE: 2}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sections:
-    """Each metric of the report exactly once. `several_metrics`: some benchmark has more than one."""
+    """Each metric of the report exactly once. `several_metrics`: some benchmark has more than one.
+
+    `unjudged` are all metrics that differ or may differ, where the conclusion is that nobody may judge them.
+    """
 
     regressions: tuple[Finding, ...]
     improvements: tuple[Finding, ...]
     undecided: tuple[Finding, ...]
     unchanged: tuple[Finding, ...]
+    unjudged: tuple[Finding, ...]
     several_metrics: bool
 
     @property
@@ -29,7 +33,7 @@ class Sections:
 
     @property
     def total(self) -> int:
-        return len(self.regressions) + len(self.improvements) + len(self.undecided) + len(self.unchanged)
+        return len(self.changed) + len(self.undecided) + len(self.unchanged) + len(self.unjudged)
 
     @property
     def noun(self) -> str:
@@ -38,13 +42,18 @@ class Sections:
 
 def split(report: Report) -> Sections:
     ordered = sorted(report.findings, key=_reading_order)
-    by_verdict = {verdict: tuple(finding for finding in ordered if finding.verdict is verdict) for verdict in Verdict}
+    judged = report.conclusion not in UNJUDGED
     per_benchmark = Counter(finding.evidence.key.benchmark for finding in ordered)
+
+    def of(verdict: Verdict) -> tuple[Finding, ...]:
+        return tuple(finding for finding in ordered if finding.verdict is verdict)
+
     return Sections(
-        regressions=by_verdict[Verdict.REGRESSION],
-        improvements=by_verdict[Verdict.IMPROVEMENT],
-        undecided=by_verdict[Verdict.INCONCLUSIVE],
-        unchanged=by_verdict[Verdict.NO_CHANGE],
+        regressions=of(Verdict.REGRESSION) if judged else (),
+        improvements=of(Verdict.IMPROVEMENT) if judged else (),
+        undecided=of(Verdict.INCONCLUSIVE) if judged else (),
+        unchanged=of(Verdict.NO_CHANGE),
+        unjudged=() if judged else tuple(entry for entry in ordered if entry.verdict is not Verdict.NO_CHANGE),
         several_metrics=any(count > 1 for count in per_benchmark.values()),
     )
 

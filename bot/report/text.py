@@ -9,7 +9,7 @@ from bot.report.cells import NOTHING, certainty_text
 from bot.report.charts import sparkline
 from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, clean
 from bot.report.numbers import percent, percent_interval, quantities
-from bot.report.sections import UNJUDGED, Sections, crossing, split
+from bot.report.sections import Sections, crossing, split
 from bot.report.wording import comparison, counted, headline, more_samples, next_step
 
 NARROWEST_NAME = 16
@@ -36,13 +36,14 @@ def render_text(report: Report, *, colour: bool, width: int) -> str:
         verdict = f"{verdict} in {_plain(report.suite)}"
     blocks = [_coloured(verdict, _BOLD + _COLOURS[report.conclusion]) if colour else verdict, _advice(report, sections)]
     if sections.changed:
-        moved = "Moved, not judged:\n" if report.conclusion in UNJUDGED else ""
-        blocks.append(moved + _changed_table(sections, width=width))
+        blocks.append(_table_of(sections.changed, sections, width=width))
+    if sections.unjudged:
+        blocks.append(f"Not judged:\n{_table_of(sections.unjudged, sections, width=width)}")
     if sections.undecided:
         needed = more_samples(sections)
         decide = f" ({counted(needed, 'more sample')} would decide)" if needed else ""
         blocks.append(f"{len(sections.undecided):,} undecided{decide}:\n{_undecided_list(sections)}")
-    if sections.unchanged and sections.changed:
+    if sections.unchanged and (sections.changed or sections.unjudged):
         blocks.append(f"{len(sections.unchanged):,} unchanged")
     blocks += [
         f"{len(keys):,} {word}:\n{_names(keys)}"
@@ -71,11 +72,8 @@ def _advice(report: Report, sections: Sections) -> str:
     if step.subject is None:
         return step.advice
     # The word first: a line that starts with a foreign "::" would be a command to GitHub's runner.
-    return (
-        f"Worst: {_name(step.subject, sections)} {step.effect}. {step.advice}"
-        if (step.subject.verdict is Verdict.REGRESSION)
-        else f"Best: {_name(step.subject, sections)} {step.effect}. {step.advice}"
-    )
+    word = "Worst" if step.subject.verdict is Verdict.REGRESSION else "Best"
+    return f"{word}: {_name(step.subject, sections)} {step.effect}. {step.advice}"
 
 
 def _name(finding: Finding, sections: Sections) -> str:
@@ -85,16 +83,16 @@ def _name(finding: Finding, sections: Sections) -> str:
     )
 
 
-def _changed_table(sections: Sections, *, width: int) -> str:
+def _table_of(findings: Sequence[Finding], sections: Sections, *, width: int) -> str:
     """The state comes first in a row, and the name, which may be long, last."""
     header = ("", "before", "after", "change", "certainty", "course", sections.noun)
     rows = [
         (_state(finding), *_sides(finding), _change(finding), certainty_text(finding), sparkline(finding.series))
-        for finding in sections.changed
+        for finding in findings
     ]
     taken = sum(max(len(line[i]) for line in (header, *rows)) + 2 for i in range(len(header) - 1))
     room = max(NARROWEST_NAME, width - taken)
-    names = [clean(_name(finding, sections), limit=room) for finding in sections.changed]
+    names = [clean(_name(finding, sections), limit=room) for finding in findings]
     return _table([header, *((*cells, name) for cells, name in zip(rows, names, strict=True))])
 
 
@@ -108,6 +106,8 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _state(finding: Finding) -> str:
+    if finding.verdict is Verdict.INCONCLUSIVE:
+        return "no verdict"
     word = finding.severity.value if finding.severity else comparison(finding)
     crossed = crossing(finding)
     if not crossed:
@@ -135,13 +135,14 @@ def _change(finding: Finding) -> str:
         return NOTHING
     interval = evidence.confidence_interval
     shown = percent(evidence.relative_change, signed=True)
-    return f"{shown} {percent_interval(interval.low, interval.high)}" if interval else shown
+    if interval is None or interval.low == interval.high:
+        return shown
+    return f"{shown} {percent_interval(interval.low, interval.high)}"
 
 
 def _undecided_list(sections: Sections) -> str:
     lines = (
-        f"{_name(finding, sections)}: {_plain(finding.evidence.reason or finding.reason, limit=SENTENCE_LIMIT)}"
-        for finding in sections.undecided
+        f"{_name(finding, sections)}: {_plain(finding.reason, limit=SENTENCE_LIMIT)}" for finding in sections.undecided
     )
     return _bullets(lines, len(sections.undecided))
 

@@ -44,7 +44,7 @@ class View:
     marker: Safe | None
     headline: Safe
     next_step: Safe
-    warning: Safe | None
+    remarks: tuple[Safe, ...]
     changed: Part | None
     folds: tuple[Fold, ...]
     footer: Safe

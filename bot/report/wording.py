@@ -51,7 +51,8 @@ def headline(report: Report, sections: Sections) -> Headline:
 
 def next_step(report: Report, sections: Sections) -> NextStep:
     if report.conclusion in (Conclusion.REGRESSION, Conclusion.IMPROVEMENT):
-        advice = _regression_advice(report) if report.conclusion is Conclusion.REGRESSION else "Nothing to do."
+        fails = "This fails the check." if report.failed else "This warns and does not fail the check."
+        advice = f"Look there first. {fails}" if report.conclusion is Conclusion.REGRESSION else "Nothing to do."
         subject = next(iter(sections.changed), None)
         return NextStep(subject=subject, effect=effect(subject) if subject else "", advice=advice)
     return NextStep(advice=_advice(report, sections))
@@ -109,7 +110,7 @@ def _advice(report: Report, sections: Sections) -> str:
         case Conclusion.OTHER_HARDWARE:
             return f"Neither a pass nor a regression. {_MEASURE_AGAIN}"
         case Conclusion.MACHINE_CHANGED:
-            return f"All benchmarks moved together, which code seldom does. {_MEASURE_AGAIN}"
+            return f"Code seldom moves all benchmarks together. {_MEASURE_AGAIN}"
         case _:
             return detectable(report, sections)
 
@@ -157,14 +158,6 @@ def _undecided_advice(report: Report, sections: Sections) -> str:
     if few:
         return f"At least {counted(report.settings.minimum_samples, 'sample')} of each are needed: measure more often."
     return "The reason for each is below."
-
-
-def _regression_advice(report: Report) -> str:
-    limit = report.settings.fail
-    level = f" of {percent(limit)}" if math.isfinite(limit) and limit > 0 else ""
-    if report.failed:
-        return f"Look there first. This fails the check: it is over the fail level{level}."
-    return f"Look there first. This does not fail the check: it is under the fail level{level}."
 
 
 def _share(count: int, sections: Sections) -> str:

@@ -5,7 +5,7 @@ import pytest
 
 from bot.model.baseline import RunChoice
 from bot.model.environment import Environment
-from bot.model.finding import Level, Severity, Verdict
+from bot.model.finding import Finding, Level, Severity, Verdict
 from bot.model.metric import Metric, MetricKey
 from bot.model.report import Conclusion, Report
 from bot.report.content import MarkdownOptions
@@ -15,7 +15,17 @@ from bot.report.markdown import (
     render_markdown,
     render_summary,
 )
-from tests.support.reports import FASTER, SLOWER, TIME_MS, UNCHANGED, every_conclusion, finding, report
+from tests.support.reports import (
+    ALLOCATIONS,
+    FASTER,
+    SLOWER,
+    TIME_MS,
+    UNCHANGED,
+    every_conclusion,
+    finding,
+    report,
+    withdrawn,
+)
 
 
 def enormous(count: int, name: str) -> Report:
@@ -96,10 +106,14 @@ def test_regressions_stand_before_improvements_in_one_table() -> None:
 
 
 @pytest.mark.parametrize("conclusion", [Conclusion.OTHER_HARDWARE, Conclusion.MACHINE_CHANGED])
-def test_unjudged_changes_are_folded(conclusion: Conclusion) -> None:
-    text = render_markdown(report(conclusion, *SLOWER))
-    assert "parse_large" not in text[: text.index("<details>")]
-    assert "2 moved, not judged" in text
+@pytest.mark.parametrize("findings", [SLOWER, tuple(map(withdrawn, SLOWER))], ids=["changed", "withdrawn"])
+def test_unjudged_changes_are_folded_without_a_verdict(conclusion: Conclusion, findings: tuple[Finding, ...]) -> None:
+    text = render_markdown(replace(report(conclusion, *findings), notes=("the reason",)))
+    visible = text[: text.index("<details>")]
+    assert "parse_large" not in visible
+    assert "\n\nReason: the reason\n" in visible
+    assert "2 not judged" in text
+    assert not set("🔴🟠🔵") & set(text)
 
 
 def test_missing_benchmarks_are_visible() -> None:
@@ -115,13 +129,27 @@ def test_no_address_means_no_link() -> None:
     assert "](" not in render_markdown(every_conclusion()["regression-fails"])
 
 
-def test_certainty_of_other_tests_is_in_words() -> None:
-    rows = [
-        finding("exact", 1.0, 2.0, verdict=Verdict.REGRESSION, test="exact"),
-        finding("runs", 1.0, 2.0, verdict=Verdict.REGRESSION, test="run_values", runs=12, q_value=0.001),
-        finding("none", 1.0, 2.0, verdict=Verdict.REGRESSION, q_value=None),
-    ]
-    text = render_markdown(report(Conclusion.REGRESSION, *rows)).replace("\N{NO-BREAK SPACE}", " ")
-    assert "| exact count |" in text
-    assert "| q = 0.001, against 12 runs |" in text
-    assert "| not tested, n = 30/30 |" in text
+@pytest.mark.parametrize(
+    ("test", "metric", "q_value", "shown"),
+    [
+        ("anova", TIME_MS, 0.001, "q = 0.001, n = 30/30"),
+        ("anova_between_processes", TIME_MS, 0.001, "q = 0.001, n = 30/30"),
+        ("anova_between_runs", TIME_MS, 0.001, "q = 0.001, against 12 runs"),
+        ("run_values", TIME_MS, 0.001, "q = 0.001, against 12 runs"),
+        ("welch_from_summary", TIME_MS, 0.001, "q = 0.001, n = 30/30, from summaries"),
+        ("interval_summary", TIME_MS, 0.001, "q = 0.001, from the tool's intervals"),
+        ("exact", ALLOCATIONS, 0.0, "exact count"),
+        ("exact", TIME_MS, 0.0, "all samples equal"),
+        ("none", TIME_MS, None, "not tested"),
+    ],
+)
+def test_certainty_names_what_it_rests_on(test: str, metric: Metric, q_value: float | None, shown: str) -> None:
+    changed = finding("x", 1.0, 2.0, verdict=Verdict.REGRESSION, test=test, metric=metric, runs=12, q_value=q_value)
+    text = render_markdown(report(Conclusion.REGRESSION, changed)).replace("\N{NO-BREAK SPACE}", " ")
+    assert f"| {shown} |" in text
+
+
+def test_an_interval_of_no_width_is_not_shown() -> None:
+    exact = finding("x", 4.0, 5.0, verdict=Verdict.REGRESSION, metric=ALLOCATIONS, half_width=0.0, test="exact")
+    text = render_markdown(report(Conclusion.REGRESSION, exact)).replace("\N{NO-BREAK SPACE}", " ")
+    assert "| **+25.0 %** | exact count |" in text

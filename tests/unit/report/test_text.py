@@ -4,7 +4,7 @@ from bot.model.finding import Verdict
 from bot.model.metric import MetricKey
 from bot.model.report import Conclusion
 from bot.report.text import LISTED_NAMES, render_text
-from tests.support.reports import SLOWER, UNCHANGED, every_conclusion, finding, report
+from tests.support.reports import SLOWER, UNCHANGED, every_conclusion, finding, report, withdrawn
 
 REPORT = every_conclusion()["regression-fails"]
 
@@ -45,8 +45,9 @@ def test_foreign_text_controls_neither_terminal_nor_runner() -> None:
 
 
 def test_numbers_of_other_hardware_are_not_judged() -> None:
-    text = render_text(report(Conclusion.OTHER_HARDWARE, *SLOWER), colour=False, width=120)
-    assert "Moved, not judged:" in text
+    text = render_text(report(Conclusion.OTHER_HARDWARE, *map(withdrawn, SLOWER)), colour=False, width=120)
+    assert "Not judged:\n" in text
+    assert "slower" not in text
 
 
 def test_long_lists_are_cut_with_a_count() -> None:
