@@ -1,10 +1,10 @@
 """Artifacts in any known format become a run."""
 
 from bot.collect.archive import read_archive
-from bot.collect.collect import collect, collect_history, collect_sources
+from bot.collect.collect import collect, collect_each, collect_history, collect_sources
 from bot.collect.machine import machine_environment
 from bot.collect.registry import ALIASES, AUTO, PARSERS
-from bot.collect.source import Source
+from bot.collect.source import Source, read_file
 
 __all__ = [
     "ALIASES",
@@ -12,8 +12,10 @@ __all__ = [
     "PARSERS",
     "Source",
     "collect",
+    "collect_each",
     "collect_history",
     "collect_sources",
     "machine_environment",
     "read_archive",
+    "read_file",
 ]

@@ -45,7 +45,7 @@ def read_archive(data: bytes, *, name: str) -> tuple[Source, ...]:
         raise _refusal(name, f"holds more than {MAX_MEMBERS:,} files")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = [member for member in archive.infolist() if not member.is_dir()]
+            members = [member for member in archive.infolist() if not member.filename.endswith("/")]
             _check(members, name)
             return tuple(_read(archive, members, name))
     except _BROKEN as error:
@@ -71,6 +71,7 @@ def _member_refusal(member: zipfile.ZipInfo) -> str | None:
     path = member.orig_filename
     ratio = member.file_size / max(member.compress_size, 1)
     refusals = (
+        (not member.filename, "has no name"),
         (path.startswith("/"), "is an absolute path"),
         ("\\" in path, "holds a backslash"),
         (":" in path.partition("/")[0], "names a drive"),

@@ -42,6 +42,28 @@ def collect(
     return _run(inputs, tool=tool, suite=suite, commit=commit, time=time, job=job, environment=environment)
 
 
+def collect_each(
+    paths: Sequence[str],
+    *,
+    tool: str = AUTO,
+    stdin: BinaryIO | None = None,
+    suite: str | None = None,
+    environment: Environment | None = None,
+) -> tuple[Run, ...]:
+    """One run per file, directory or archive: for baselines, where a run must be told from its samples."""
+    inputs = (
+        part
+        for entry in read_inputs(paths, stdin=stdin)
+        for part in (
+            [entry] if entry.is_search else (Input(sources=(source,), is_search=False) for source in entry.sources)
+        )
+    )
+    return tuple(
+        _run((part,), tool=tool, suite=suite, commit=None, time=None, job=None, environment=environment)
+        for part in inputs
+    )
+
+
 def collect_sources(
     sources: Sequence[Source],
     *,

@@ -1,6 +1,6 @@
 """What several files say, as one run: the same metric in two files is one more group of samples."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
@@ -47,9 +47,9 @@ def merge(
     return Run(
         benchmarks=benchmarks,
         environment=from_files if environment is None else from_files.merged(environment),
-        commit=commit or _agreed(reads, {read.place: read.parsed.commit for read in reads}, "commit"),
+        commit=commit or _agreed(((read.place, read.parsed.commit) for read in reads), "commit"),
         time=time or (min(known) if known else None),
-        suite=suite or _agreed(reads, {read.place: read.parsed.suite for read in reads}, "suite") or DEFAULT_SUITE,
+        suite=suite or _agreed(((read.place, read.parsed.suite) for read in reads), "suite") or DEFAULT_SUITE,
         job=job or _only({read.parsed.job for read in reads}),
         regressions=tuple(dict.fromkeys(key for read in reads for key in read.parsed.regressions)),
         notes=tuple(dict.fromkeys(all_notes)),
@@ -100,18 +100,13 @@ def _group_sizes(benchmark: Benchmark) -> tuple[int, ...]:
     return benchmark.group_sizes or (len(_samples(benchmark)),)
 
 
-def _agreed(reads: Sequence[Read], values: Mapping[str, str | None], what: str) -> str | None:
+def _agreed(values: Iterable[tuple[str, str | None]], what: str) -> str | None:
     """What all files that say something say; two answers mean that these are not one run."""
-    first: tuple[str, str] | None = None
-    for read in reads:
-        value = values[read.place]
-        if value is None:
-            continue
-        if first is None:
-            first = (read.place, value)
-        elif value != first[1]:
-            raise _conflict(f"{what} is `{shown(value)}`, but `{shown(first[1])}` in {first[0]}", read.place)
-    return None if first is None else first[1]
+    said = [(place, value) for place, value in values if value is not None]
+    for place, value in said:
+        if value != said[0][1]:
+            raise _conflict(f"{what} is `{shown(value)}`, but `{shown(said[0][1])}` in {said[0][0]}", place)
+    return said[0][1] if said else None
 
 
 def _only(values: set[str | None]) -> str | None:

@@ -1,5 +1,7 @@
 """Nyrkiö JSON: `[{timestamp, metrics, attributes}]`, one entry per measured commit."""
 
+from dataclasses import replace
+
 from bot.collect.json_value import JsonValue
 from bot.collect.parser import Parsed, direction_of, epoch_time, from_summary, full_hash, unique
 from bot.collect.source import Source
@@ -26,7 +28,9 @@ def parse(source: Source, /) -> Parsed:
     runs = parse_history(source)
     if not runs:
         raise source.root().error("holds no entry")
-    return runs[-1]
+    older = len(runs) - 1
+    notes = (*runs[-1].notes, f"only the newest run of the file is used; older ones: {older}")
+    return replace(runs[-1], notes=notes) if older else runs[-1]
 
 
 def parse_history(source: Source, /) -> tuple[Parsed, ...]:

@@ -1,0 +1,109 @@
+"""Whatever bytes come in: a run that can be stored, or a DataError."""
+
+import json
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.codec.run import decode_run, encode_run
+from bot.collect import ALIASES, AUTO, PARSERS, collect_sources, read_archive
+from bot.collect.source import Source
+from bot.errors import DataError
+from bot.model.environment import Environment
+from bot.model.metric import Direction, Metric
+from bot.model.run import Benchmark, Run
+from tests.support.goldens import JSON_GOLDENS, golden
+
+TOOLS = [AUTO, *PARSERS, *ALIASES]
+
+
+def words_of(path: str) -> set[str]:
+    """All member names of a golden file, so that random JSON gets past the first look."""
+    found: set[str] = set()
+
+    def visit(value: object) -> None:
+        if isinstance(value, dict):
+            found.update(value)
+            for member in value.values():
+                visit(member)
+        elif isinstance(value, list):
+            for member in value:
+                visit(member)
+
+    visit(json.loads(golden(path)))
+    return found
+
+
+WORDS = sorted(set().union(*(words_of(path) for _, path in JSON_GOLDENS if path.endswith(".json"))))
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from(["thrpt", "iteration", "perf-culprit-run", "ns", "BenchmarkGroup", "Trial", "NaN", "ops/s"])
+)
+JSON = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(WORDS) | st.text(max_size=4), inner, max_size=6)
+    ),
+    max_leaves=30,
+)
+
+
+def harmless(data: bytes, tool: str) -> None:
+    try:
+        run = collect_sources([Source("foreign", data)], tool=tool)
+    except DataError as error:
+        refused = error
+    else:
+        assert decode_run(encode_run(run), place="again") == run
+        return
+    str(refused).encode()
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(st.binary(max_size=300), st.sampled_from(TOOLS))
+def test_any_bytes(data: bytes, tool: str) -> None:
+    harmless(data, tool)
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(st.text(alphabet='{}[]",:0123456789.-e \nBenchmarktsiop<>/()±%\tx', max_size=300), st.sampled_from(TOOLS))
+def test_any_text_of_telling_characters(text: str, tool: str) -> None:
+    harmless(text.encode(), tool)
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(JSON, st.sampled_from(TOOLS))
+def test_any_json(value: object, tool: str) -> None:
+    harmless(json.dumps(value).encode(), tool)
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(st.binary(max_size=300))
+def test_any_archive(data: bytes) -> None:
+    try:
+        sources = read_archive(b"PK\x03\x04" + data, name="a.zip")
+    except DataError:
+        return
+    assert sources
+
+
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20).filter(str.strip)
+NUMBERS = st.floats(min_value=0, max_value=1e300)
+
+
+@settings(derandomize=True, deadline=None, max_examples=100)
+@given(
+    st.dictionaries(NAMES, st.lists(NUMBERS, min_size=1, max_size=6), min_size=1, max_size=5),
+    st.sampled_from(list(Direction)),
+)
+def test_our_own_format_comes_back_as_it_was_written(values: dict[str, list[float]], direction: Direction) -> None:
+    metric = Metric(name="time", unit="ns", direction=direction)
+    run = Run(
+        benchmarks=tuple(Benchmark(name=name, metric=metric, samples=tuple(v)) for name, v in values.items()),
+        environment=Environment(components={"cpu": "A"}),
+    )
+    assert collect_sources([Source("run.json", encode_run(run))]) == run

@@ -1,0 +1,35 @@
+"""The golden files of the readers, and which format each is of."""
+
+from pathlib import Path
+
+FOLDER = Path(__file__).parents[1] / "golden" / "collect"
+EXPECTED = ".expected.json"
+
+# The formats whose files are JSON or plain numbers.
+JSON_GOLDENS = (
+    ("asv", "asv/226be61e.json"),
+    ("asv", "asv/version_1.json"),
+    ("bencher_metric_format", "bencher_metric_format/measures.json"),
+    ("bencher_metric_format", "bencher_metric_format/within_text.txt"),
+    ("benchmarkdotnet", "benchmarkdotnet/brief.json"),
+    ("benchmarkdotnet", "benchmarkdotnet/full.json"),
+    ("custom_benchmark", "custom_benchmark/units.json"),
+    ("google_benchmark", "google_benchmark/repetitions.json"),
+    ("google_benchmark", "google_benchmark/single.json"),
+    ("hyperfine", "hyperfine/failing.json"),
+    ("hyperfine", "hyperfine/two_parameters.json"),
+    ("jmh", "jmh/modes.json"),
+    ("julia", "julia/groups.json"),
+    ("numbers", "numbers/loop.txt"),
+    ("nyrkio", "nyrkio/two_commits.json"),
+    ("perf_culprit", "perf_culprit/run.json"),
+    ("perfherder", "perfherder/suites.json"),
+    ("pyperf", "pyperf/two.json"),
+    ("pytest_benchmark", "pytest_benchmark/saved_without_data.json"),
+    ("pytest_benchmark", "pytest_benchmark/with_data.json"),
+    ("skia_perf", "skia_perf/keys.json"),
+)
+
+
+def golden(path: str) -> bytes:
+    return (FOLDER / path).read_bytes()

@@ -1,0 +1,128 @@
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from bot.collect import Source, collect, collect_history, collect_sources
+from bot.errors import DataError, UsageError
+from bot.model.environment import Environment
+from bot.model.metric import Direction
+from tests.support.goldens import FOLDER, golden
+
+
+def test_a_file_is_detected_and_named() -> None:
+    path = str(FOLDER / "hyperfine/two_parameters.json")
+    assert collect([path]) == collect([path], tool="hyperfine")
+
+
+def test_github_action_benchmarks_names_work_and_give_the_direction() -> None:
+    points = str(FOLDER / "custom_benchmark/points.json")
+    for tool, direction in (
+        ("customBiggerIsBetter", Direction.HIGHER_IS_BETTER),
+        ("customSmallerIsBetter", Direction.LOWER_IS_BETTER),
+    ):
+        (benchmark,) = collect([points], tool=tool).benchmarks
+        assert benchmark.metric.direction is direction
+        assert benchmark.value == 96.0
+    with pytest.raises(DataError, match="does not say which way is good"):
+        collect([points])
+
+
+def test_an_unknown_tool_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="`fortran` is no known tool"):
+        collect(["-"], tool="fortran", stdin=io.BytesIO(b"1"))
+
+
+def test_standard_input_and_files_merge() -> None:
+    text = io.BytesIO(b"1\n2\n")
+    run = collect(["-", str(FOLDER / "numbers/loop.txt")], stdin=text)
+    assert [(benchmark.name, len(benchmark.samples)) for benchmark in run.benchmarks] == [("value", 2), ("loop", 4)]
+
+
+def test_a_repetition_in_another_process_is_another_group(tmp_path: Path) -> None:
+    data = golden("hyperfine/failing.json")
+    for name in ("1.json", "2.json"):
+        (tmp_path / name).write_bytes(data)
+    (benchmark,) = collect([f"{tmp_path}/*.json"]).benchmarks
+    assert benchmark.group_sizes == (3, 3)
+
+
+def test_files_of_no_known_format_are_passed_over_in_a_search_and_noted(tmp_path: Path) -> None:
+    (tmp_path / "loop.txt").write_text("1\n2\n")
+    (tmp_path / "broken.json").write_text('{"benchmarks": [')
+    for i in range(9):
+        (tmp_path / f"zero{i}").write_bytes(bytes(10))
+    run = collect([str(tmp_path)])
+    assert len(run.benchmarks) == 1
+    assert any("broken.json" in note and "is not valid JSON" in note for note in run.notes)
+    assert run.notes[-1] == "further files passed over: 5"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (b"hello", "holds results of no known format"),
+        (b'{"a": 1}', "holds results of no known format"),
+        (b'{"a": ', "is not valid JSON"),
+        (b"\x80\x04.", "is a Python pickle"),
+    ],
+)
+def test_a_named_file_of_no_known_format_is_an_error(tmp_path: Path, text: bytes, reason: str) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(text)
+    with pytest.raises(DataError, match=reason):
+        collect([str(path)])
+
+
+def test_a_named_tool_says_what_it_misses(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text('{"a": 1}')
+    with pytest.raises(DataError, match="has no `benchmarks`"):
+        collect([str(path)], tool="pytest")
+
+
+def test_nothing_measured_is_an_error_that_says_why() -> None:
+    empty = Source("b.json", b'{"machine_info": {}, "benchmarks": []}')
+    with pytest.raises(DataError, match=r"b\.json: holds no benchmark"):
+        collect_sources([empty])
+    with pytest.raises(DataError, match=r"2 files: holds no benchmark; x was passed over: is empty"):
+        collect_sources([empty, Source("x", b"")])
+    with pytest.raises(DataError, match="holds no benchmark"):
+        collect_sources([])
+
+
+def test_the_machine_fills_in_what_the_file_does_not_say() -> None:
+    here = Environment(components={"cpu": "here", "runner_image": "ubuntu24"})
+    run = collect([str(FOLDER / "pytest_benchmark/with_data.json")], environment=here)
+    assert run.environment.components["cpu"] != "here"
+    assert run.environment.components["runner_image"] == "ubuntu24"
+
+
+def test_archives_may_hold_several_formats(tmp_path: Path) -> None:
+    path = tmp_path / "artifact.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a/pyperf.json", golden("pyperf/two.json"))
+        archive.writestr("b/hyperfine.json", golden("hyperfine/failing.json"))
+        archive.writestr("README.md", "# results")
+    run = collect([str(path)])
+    assert [benchmark.name for benchmark in run.benchmarks] == ["sort", "join", "false"]
+    assert run.notes[0].endswith("README.md was passed over: holds results of no known format")
+
+
+def test_histories_give_a_run_per_commit_oldest_first() -> None:
+    runs = collect_history([str(FOLDER / "nyrkio/two_commits.json")])
+    assert [run.commit for run in runs] == ["1" * 40, "2" * 40]
+    newest = collect([str(FOLDER / "nyrkio/two_commits.json")])
+    assert newest.commit == "2" * 40
+    assert newest.notes == ("only the newest run of the file is used; older ones: 1",)
+    with pytest.raises(DataError, match="holds no history"):
+        collect_history([str(FOLDER / "numbers/loop.txt")])
+
+
+def test_our_own_run_files_merge() -> None:
+    source = Source("a.json", golden("perf_culprit/run.json"))
+    run = collect_sources([source, Source("b.json", source.data)], suite="core")
+    assert run.suite == "core"
+    assert run.benchmarks[0].group_sizes == (2, 2, 2, 2)
+    assert run.benchmarks[1].samples == (10.0, 10.0)

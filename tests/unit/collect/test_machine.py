@@ -1,0 +1,39 @@
+from pathlib import Path
+
+import pytest
+
+from bot.collect import machine
+from bot.collect.machine import machine_environment
+
+CPU = "processor\t: 0\nmodel name\t: AMD EPYC 7763\n\nprocessor\t: 1\nmodel name\t: other\n"
+
+
+@pytest.fixture
+def facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(machine, "CPU_FACTS", tmp_path / "cpuinfo")
+    monkeypatch.setattr(machine, "MEMORY_FACTS", tmp_path / "meminfo")
+    return tmp_path
+
+
+def test_facts_are_read_from_the_kernel(facts: Path) -> None:
+    (facts / "cpuinfo").write_text(CPU)
+    (facts / "meminfo").write_text("MemTotal:       16374560 kB\nMemFree: 1 kB\n")
+    components = machine_environment({"ImageOS": "ubuntu24", "ImageVersion": "20260101.1.0"}).components
+    assert components["cpu"] == "AMD EPYC 7763"
+    assert components["memory"] == "16 GiB"
+    assert components["runner_image"] == "ubuntu24 20260101.1.0"
+    assert components["os"] == "Linux"
+
+
+def test_what_is_not_known_is_left_out(facts: Path) -> None:
+    (facts / "meminfo").write_text("MemTotal: many\n")
+    components = machine_environment({}).components
+    assert not {"cpu", "memory", "runner_image"} & components.keys()
+    assert all(components.values())
+
+
+def test_runners_of_ones_own_say_so(facts: Path) -> None:
+    (facts / "cpuinfo").write_text("Model : Raspberry Pi 5\n")
+    components = machine_environment({"RUNNER_ENVIRONMENT": "self-hosted"}).components
+    assert components["runner_image"] == "self-hosted"
+    assert components["cpu"] == "Raspberry Pi 5"
