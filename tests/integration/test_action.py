@@ -1,0 +1,248 @@
+"""The action on every event, in this process: real git, real history branch, the fake GitHub behind PyGithub."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot import pipeline
+from bot.config import Config
+from tests.support.fake_github.server import FakeGitHub
+from tests.support.fake_github.state import BOT, FORK_ID, REPOSITORY_ID, PullRequest
+from tests.support.git_repository import chain, import_commits, init_repository, run_git
+from tests.support.job import JobResult, Runner, zipped
+from tests.support.measurements import measured, measured_json
+from tests.support.webhooks import event
+
+BASE_LEVELS = {"parse": 0.004, "render": 0.02, "load": 0.001}
+SLOW_LEVELS = {**BASE_LEVELS, "parse": 0.006}
+MAIN = 6
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Served:
+    """What GitHub serves: main1 <- … <- main6 on main, a branch of two commits from main6, and maybe a history."""
+
+    folder: Path
+    commits: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Served:
+    """Made once and copied: recording six runs takes seconds."""
+    folder = init_repository(tmp_path_factory.mktemp("recorded") / "served.git", bare=True)
+    commits = import_commits(folder, {**chain("main", MAIN), **chain("branch", 2, start=[f"main{MAIN}"])})
+    run_git(folder, "update-ref", "refs/heads/main", commits[f"main{MAIN}"])
+    config = Config()
+    for seed, commit in enumerate((commits[f"main{number}"] for number in range(1, MAIN + 1)), start=1):
+        run = measured(BASE_LEVELS, seed=seed, commit=commit)
+        judged = pipeline.compare_run_with_history(
+            run, repository=folder, config=config, base=None, history_url=str(folder), token=None
+        )
+        pipeline.record_run(run, report=judged.report, config=config, history_url=str(folder))
+    return Served(folder=folder, commits=commits)
+
+
+@pytest.fixture
+def served(tmp_path: Path, recorded: Served) -> Served:
+    folder = Path(shutil.copytree(recorded.folder, tmp_path / "served.git"))
+    return Served(folder=folder, commits=recorded.commits)
+
+
+@pytest.fixture
+def commits(served: Served) -> dict[str, str]:
+    return served.commits
+
+
+@pytest.fixture
+def fake_with_git(served: Served) -> Iterator[FakeGitHub]:
+    with FakeGitHub(git_dir=served.folder) as server:
+        yield server
+    assert not server.bad
+
+
+@pytest.fixture
+def runner(
+    tmp_path: Path,
+    fake_with_git: FakeGitHub,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Runner:
+    workspace = tmp_path / "workspace"
+    run_git(tmp_path, "clone", "--quiet", str(tmp_path / "served.git"), str(workspace))
+    return Runner(
+        fake=fake_with_git, workspace=workspace, temp=tmp_path / "temp", monkeypatch=monkeypatch, capture=capsys
+    )
+
+
+def push_event(sha: str) -> dict[str, Any]:
+    return with_main(event("push", head_sha=sha, base_branch="main"))
+
+
+def with_main(payload: dict[str, Any]) -> dict[str, Any]:
+    payload["repository"]["default_branch"] = "main"
+    return payload
+
+
+def forget_history(runner: Runner) -> None:
+    run_git(runner.workspace, "push", "--quiet", "origin", ":refs/heads/perf-history")
+
+
+def push(runner: Runner, commit: str, *, seed: int, **inputs: str) -> JobResult:
+    (runner.workspace / "bench.json").write_bytes(measured_json(BASE_LEVELS, seed=seed))
+    return runner.run(
+        "push", push_event(commit), sha=commit, ref="refs/heads/main", output_file_path="bench.json", **inputs
+    )
+
+
+def pull_request(runner: Runner, commits: dict[str, str], levels: dict[str, float], **facts: Any) -> Any:
+    (runner.workspace / "bench.json").write_bytes(measured_json(levels, seed=99))
+    head = commits["branch2"]
+    payload = event("pull_request", number=7, head_sha=head, base_sha=commits[f"main{MAIN}"], **facts)
+    return runner.run("pull_request", payload, sha="e" * 40, ref="refs/pull/7/merge", output_file_path="bench.json")
+
+
+def test_pushes_are_judged_recorded_and_checked(runner: Runner, commits: dict[str, str]) -> None:
+    forget_history(runner)
+    first = push(runner, commits["main1"], seed=1)
+    second = push(runner, commits["main2"], seed=2)
+    assert (first.exit_code, second.exit_code) == (0, 0), first.log + second.log
+    assert first.outputs["conclusion"] == "first_run"
+    assert second.outputs["compared"] == "3"
+    for result in (first, second):
+        assert "recorded runs/default/" in result.log
+    checks = list(runner.fake.state.check_runs.values())
+    assert [check.status for check in checks] == ["completed", "completed"]
+    assert [check.head_sha for check in checks] == [commits["main1"], commits["main2"]]
+
+
+def test_regression_in_a_pull_request_is_told_in_one_comment(runner: Runner, commits: dict[str, str]) -> None:
+    result = pull_request(runner, commits, SLOW_LEVELS)
+    assert result.exit_code == 0, result.log
+    (comment,) = runner.fake.state.comments.values()
+    assert comment.issue == 7
+    first, second, third = [line for line in comment.body.splitlines() if line][:3]
+    assert first == "<!-- perf-culprit:v1:default -->"
+    assert "1 of 3 benchmarks got slower" in second
+    assert "`parse`" in third
+    assert result.outputs["conclusion"] == "regression"
+    assert result.outputs["failed"] == "true"
+    assert result.outputs["regressions"] == "1"
+    assert result.outputs["worst-benchmark"] == "parse"
+    assert result.outputs["comment-url"].endswith(f"issuecomment-{comment.id}")
+    report = json.loads((runner.workspace / result.outputs["report-path"]).read_text())
+    assert report["target_commit"] == commits["branch2"]
+    assert report["base_commit"] == commits[f"main{MAIN}"]
+    last = list(runner.fake.state.check_runs.values())[-1]
+    assert (last.head_sha, last.conclusion) == (commits["branch2"], "failure")
+    assert "1 of 3 benchmarks got slower" in result.summary
+
+    again = pull_request(runner, commits, BASE_LEVELS)
+    assert again.outputs["conclusion"] == "no_change"
+    (comment,) = runner.fake.state.comments.values()
+    assert "🟢" in comment.body
+
+
+def test_fail_on_alert_is_exit_code_1(runner: Runner, commits: dict[str, str]) -> None:
+    (runner.workspace / "bench.json").write_bytes(measured_json(SLOW_LEVELS, seed=99))
+    payload = event("pull_request", number=7, head_sha=commits["branch2"], base_sha=commits["main6"])
+    result = runner.run("pull_request", payload, output_file_path="bench.json", fail_on_alert="true")
+    assert result.exit_code == 1
+
+
+def test_paired_measurements_need_no_history(runner: Runner, commits: dict[str, str]) -> None:
+    for seed, (name, levels) in enumerate({"base": BASE_LEVELS, "head": SLOW_LEVELS}.items()):
+        for part in ("a", "b", "c"):
+            data = measured_json(levels, seed=seed * 10 + ord(part))
+            (runner.workspace / f"{name}-{part}.json").write_bytes(data)
+    payload = event("pull_request", number=7, head_sha=commits["branch2"], base_sha=commits["main6"])
+    result = runner.run(
+        "pull_request", payload, output_file_path="head-*.json", baseline_file_path="base-*.json", mode="compare"
+    )
+    assert result.exit_code == 0, result.log
+    assert result.outputs["regressions"] == "1"
+    assert not runner.fake.state.comments
+    assert not runner.fake.log
+
+
+def fork_result(runner: Runner, commits: dict[str, str]) -> dict[str, bytes]:
+    """What the measuring job of a fork's pull request leaves."""
+    result = pull_request(runner, commits, SLOW_LEVELS, head_owner="mallory")
+    assert result.exit_code == 0, result.log
+    folder = runner.workspace / "perf-culprit"
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_fork_run_writes_nothing_and_the_trusted_job_publishes(runner: Runner, commits: dict[str, str]) -> None:
+    files = fork_result(runner, commits)
+    assert [str(exchange) for exchange in runner.fake.log] == []
+
+    head = commits["branch2"]
+    add_pull(runner, head, head_owner="mallory")
+    runner.fake.state.add_artifact(name="perf-culprit-report", run_id=55, head_sha=head, zip_bytes=zipped(files))
+    payload = event("workflow_run", head_sha=head, head_owner="mallory", run_id=55, head_branch="faster")
+    result = runner.run("workflow_run", payload)
+    assert result.exit_code == 0, result.log
+    (comment,) = runner.fake.state.comments.values()
+    assert comment.author == BOT
+    assert "1 of 3 benchmarks got slower" in comment.body
+    assert list(runner.fake.state.check_runs.values())[-1].head_sha == head
+    assert result.outputs["regressions"] == "1"
+
+
+def test_artifact_that_speaks_of_another_commit_is_refused(runner: Runner, commits: dict[str, str]) -> None:
+    files = fork_result(runner, commits)
+    other = commits["branch1"]
+    add_pull(runner, other, head_owner="mallory")
+    runner.fake.state.add_artifact(name="perf-culprit-report", run_id=55, head_sha=other, zip_bytes=zipped(files))
+    payload = event("workflow_run", head_sha=other, head_owner="mallory", run_id=55, head_branch="faster")
+    result = runner.run("workflow_run", payload)
+    assert result.exit_code == 3
+    assert "another commit" in result.log
+    assert not runner.fake.state.comments
+
+
+def test_trusted_job_records_what_a_push_measured(runner: Runner, commits: dict[str, str]) -> None:
+    commit = commits["main1"]
+    forget_history(runner)
+    measured_run = push(runner, commit, seed=1, mode="compare")
+    assert measured_run.exit_code == 0, measured_run.log
+    files = {path.name: path.read_bytes() for path in (runner.workspace / "perf-culprit").iterdir()}
+    runner.fake.state.add_artifact(name="perf-culprit-report", run_id=55, head_sha=commit, zip_bytes=zipped(files))
+    payload = with_main(event("workflow_run", head_sha=commit, run_id=55, run_event="push", head_branch="main"))
+    result = runner.run("workflow_run", payload)
+    assert result.exit_code == 0, result.log
+    assert "recorded runs/default/" in result.log
+    assert run_git(runner.workspace, "ls-remote", "origin", "refs/heads/perf-history")
+
+
+def test_token_without_checks_still_comments_and_says_what_is_missing(runner: Runner, commits: dict[str, str]) -> None:
+    runner.token = runner.fake.add_token("no-checks", {"contents": "read", "pull-requests": "write"})
+    result = pull_request(runner, commits, SLOW_LEVELS)
+    assert result.exit_code == 0, result.log
+    assert "checks: write" in result.log
+    assert runner.fake.state.comments
+    assert "no-checks" not in result.log
+
+
+def test_measured_nothing_is_no_pass(runner: Runner, commits: dict[str, str]) -> None:
+    (runner.workspace / "bench.json").write_text('{"benchmarks": []}')
+    commit = commits["main1"]
+    result = runner.run("push", push_event(commit), sha=commit, ref="refs/heads/main", output_file_path="bench.json")
+    assert result.exit_code == 3
+    assert "::error title=perf-culprit::" in result.log
+    assert list(runner.fake.state.check_runs.values())[-1].conclusion == "failure"
+
+
+def add_pull(runner: Runner, head: str, *, head_owner: str) -> None:
+    runner.fake.state.pulls[7] = PullRequest(
+        number=7,
+        head_sha=head,
+        head_branch="faster",
+        head_owner=head_owner,
+        head_repository_id=REPOSITORY_ID if head_owner == "octocat" else FORK_ID,
+    )

@@ -1,0 +1,90 @@
+"""One run of the action in this process, with the runner's files and variables, against the fake GitHub."""
+
+import io
+import json
+import sys
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.action.__main__ import main
+from tests.support.container.file_commands import parse_file_commands
+from tests.support.fake_github.server import BOT_TOKEN, FakeGitHub
+from tests.support.git_repository import run_git
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JobResult:
+    exit_code: int
+    log: str
+    outputs: Mapping[str, str]
+    summary: str
+
+
+@dataclass(kw_only=True, slots=True)
+class Runner:
+    """A workspace and what the runner lays around it."""
+
+    fake: FakeGitHub
+    workspace: Path
+    temp: Path
+    monkeypatch: pytest.MonkeyPatch
+    capture: pytest.CaptureFixture[str]
+    token: str = BOT_TOKEN
+    runs: int = field(default=0)
+
+    def run(
+        self, event_name: str, event: Mapping[str, Any], *, sha: str = "", ref: str = "", **inputs: str
+    ) -> JobResult:
+        """Inputs are spelled with underscores; the action's defaults hold for the others."""
+        self.runs += 1
+        folder = self.temp / f"run-{self.runs}"
+        folder.mkdir(parents=True)
+        (folder / "event.json").write_text(json.dumps(event))
+        files = {name: folder / name for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+        for file in files.values():
+            file.touch()
+        environ = {
+            **{name: str(path) for name, path in files.items()},
+            "GITHUB_EVENT_PATH": str(folder / "event.json"),
+            "GITHUB_EVENT_NAME": event_name,
+            "GITHUB_REPOSITORY": self.fake.repository,
+            "GITHUB_WORKSPACE": str(self.workspace),
+            "GITHUB_SERVER_URL": self.fake.url,
+            "GITHUB_API_URL": self.fake.api_url,
+            "GITHUB_SHA": sha,
+            "GITHUB_REF": ref,
+            "GITHUB_RUN_ID": "55",
+            "GITHUB_RUN_ATTEMPT": "1",
+            "INPUT_GITHUB-TOKEN": self.token,
+            **{f"INPUT_{name.replace('_', '-').upper()}": value for name, value in inputs.items()},
+        }
+        with self.monkeypatch.context() as patch:
+            patch.chdir(self.workspace)
+            for name, value in environ.items():
+                patch.setenv(name, value)
+            patch.setattr(sys, "argv", ["action"])
+            self.capture.readouterr()
+            exit_code = main()
+        written = self.capture.readouterr()
+        return JobResult(
+            exit_code=exit_code,
+            log=written.out + written.err,
+            outputs=parse_file_commands(files["GITHUB_OUTPUT"].read_text()),
+            summary=files["GITHUB_STEP_SUMMARY"].read_text(),
+        )
+
+    def checkout(self, commit: str) -> None:
+        run_git(self.workspace, "checkout", "--quiet", "--detach", commit)
+
+
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()

@@ -1,0 +1,45 @@
+"""Benchmark results with known truth: seeded noise around given levels, in our own run format."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from bot.codec.run import encode_run
+from bot.model.environment import Environment
+from bot.model.metric import Direction, Metric
+from bot.model.run import Benchmark, Run
+
+SECONDS = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
+MACHINE = Environment(components={"cpu": "Imaginary 3000", "architecture": "x86_64", "os": "Linux"})
+
+
+def measured(
+    levels: Mapping[str, float],
+    *,
+    seed: int,
+    count: int = 20,
+    noise: float = 0.02,
+    run_noise: float = 0.005,
+    environment: Environment = MACHINE,
+    commit: str | None = None,
+) -> Run:
+    """`count` samples per benchmark around its level; `noise` inside a run and `run_noise` between runs: relative."""
+    rng = np.random.default_rng(seed)
+    return Run(
+        benchmarks=tuple(
+            Benchmark(
+                name=name,
+                metric=SECONDS,
+                samples=tuple(
+                    (level * np.exp(rng.normal(0, run_noise)) * np.exp(rng.normal(0, noise, count))).tolist()
+                ),
+            )
+            for name, level in levels.items()
+        ),
+        environment=environment,
+        commit=commit,
+    )
+
+
+def measured_json(levels: Mapping[str, float], *, seed: int, commit: str | None = None) -> bytes:
+    return encode_run(measured(levels, seed=seed, commit=commit))
