@@ -42,6 +42,7 @@ class _Row:
 class _Reader:
     """Where in the output we are: in a title, in a table's header, in a table, or outside of all."""
 
+    file: str
     rows: list[_Row] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     part: str = "outside"
@@ -51,7 +52,7 @@ class _Reader:
     analysed: bool = True
     wrapped: list[str] = field(default_factory=list)
 
-    def read(self, line: str, place: str) -> None:
+    def read(self, line: str, number: int) -> None:
         if line.startswith((PROGRAM_RULE, END_RULE)):
             self.part = "outside"
             self.program += line.startswith(PROGRAM_RULE)
@@ -62,7 +63,7 @@ class _Reader:
         elif self.part == "title":
             self.title.append(line.strip())
         elif self.part == "table":
-            self._read_row(line, place)
+            self._read_row(line, number)
 
     def _read_rule(self) -> None:
         if self.part == "header":
@@ -72,11 +73,11 @@ class _Reader:
         else:
             self.part, self.title = "title", []
 
-    def _read_row(self, line: str, place: str) -> None:
+    def _read_row(self, line: str, number: int) -> None:
         fields = line.split()
         counts = COUNTS.fullmatch(" ".join(fields[-4:]))
         if counts is not None:
-            name = " ".join((*self.wrapped, *fields[:-4]))
+            name, place = " ".join((*self.wrapped, *fields[:-4])), f"{self.file}:{number}"
             row = _Row(program=self.program, scope=self.scope, name=name, place=place, count=int(counts[1]))
             if not self.analysed:
                 row.mean = nanoseconds(counts[3], counts[4])
@@ -100,9 +101,9 @@ def matches(source: Source, /) -> bool:
 
 
 def parse(source: Source, /) -> Parsed:
-    reader = _Reader()
+    reader = _Reader(file=source.place)
     for number, line in lines(source):
-        reader.read(line, f"{source.place}:{number}")
+        reader.read(line, number)
     names = qualified(((row.scope, row.name) for row in reader.rows), separator="/")
     programs: dict[int, list[tuple[Benchmark, str]]] = {}
     for row in reader.rows:

@@ -24,6 +24,8 @@ ROOTS = ("<Catch2TestRun", "<Catch ", "<Catch>")
 HEAD_CHARACTERS = 4096
 MAX_NUMBER_CHARACTERS = 100
 MAX_SCOPE_CHARACTERS = 10_000
+# Of `<` and `&`: what takes a parser's time and memory. A megabyte of real results has some twenty thousand.
+MAX_MARKS = 1_000_000
 RUN_AGAIN = "run the benchmark again with -r xml"
 
 
@@ -56,9 +58,14 @@ def _root(source: Source) -> "Element":
     from defusedxml.common import DefusedXmlException
     from defusedxml.ElementTree import ParseError, fromstring
 
+    text = source.text()
+    if text.count("<") + text.count("&") > MAX_MARKS:
+        raise DataError(
+            f"holds more than {MAX_MARKS:,} tags", place=source.place, next_step="write the benchmarks alone to a file"
+        )
     try:
         # Catch2 writes no document type; with none allowed there are no entities to expand.
-        root: Element = fromstring(source.text(), forbid_dtd=True)
+        root: Element = fromstring(text, forbid_dtd=True)
     except ParseError as error:
         line, column = error.position
         raise DataError(

@@ -26,7 +26,7 @@ def lines(source: Source) -> Iterator[tuple[int, str]]:
     """Each line with its number from 1: without colours, and as a terminal shows it after carriage returns."""
     for number, line in enumerate(source.text().split("\n"), start=1):
         text = _COLOUR.sub("", line) if "\x1b" in line else line
-        yield number, text.rstrip("\r").rpartition("\r")[2]
+        yield number, text.rstrip("\r").rpartition("\r")[2] if "\r" in text else text
 
 
 def is_number(text: str) -> bool:

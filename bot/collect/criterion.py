@@ -52,8 +52,9 @@ def parse(source: Source, /) -> Parsed:
 def parse_tree(sources: Sequence[Source], /) -> Parsed:
     directories: dict[tuple[str, ...], dict[str, Source]] = {}
     for source in sources:
-        files = directories.setdefault(tuple(source.parts[:-1]), {})
-        files[_role(source)] = source
+        role = _role(source)
+        if role is not None:
+            directories.setdefault(tuple(source.parts[:-1]), {})[role] = source
     benchmarks: dict[tuple[str, ...], dict[str, dict[str, Source]]] = {}
     for directory, files in directories.items():
         measurement = directory[-1] if directory else NEWEST
@@ -88,12 +89,14 @@ def _is_estimates(root: dict[str, object]) -> bool:
     return "median_abs_dev" in root and isinstance(mean, dict) and "point_estimate" in mean
 
 
-def _role(source: Source) -> str:
-    """Which file this is. A file given alone may have any name."""
-    if source.parts[-1] in (SAMPLE, ESTIMATES, BENCHMARK, *UNUSED):
+def _role(source: Source) -> str | None:
+    """Which file this is, None for one that is not needed. A file given alone may have any name."""
+    if source.parts[-1] in (SAMPLE, ESTIMATES, BENCHMARK):
         return source.parts[-1]
     root = source.json_or_none()
-    return SAMPLE if isinstance(root, dict) and _is_sample(root) else ESTIMATES
+    if not isinstance(root, dict):
+        return None
+    return SAMPLE if _is_sample(root) else ESTIMATES if _is_estimates(root) else None
 
 
 def _newest(measurements: dict[str, dict[str, Source]]) -> dict[str, Source]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 
 from bot.collect.console import is_number, number_of
 from bot.collect.parser import Parsed, direction_of, epoch_time, from_summary, full_hash, unique, utc_time
@@ -21,6 +22,7 @@ from bot.model.run import Benchmark, Summary
 TIME_COLUMN, COMMIT_COLUMN = "time", "commit"
 ATTRIBUTES = (TIME_COLUMN, COMMIT_COLUMN, "branch")
 HEAD_CHARACTERS = 100_000
+MAX_ROWS = 20_000
 # `latency_ms`, `latency (ms)`, `throughput [ops/s]`.
 UNIT = re.compile(r"[\[(_ ]([^\[(_ \])]{1,30})[\])]?")
 OTAVA_TIME = re.compile(r"[0-9]{4}\.[0-9]{2}\.[0-9]{2} [0-9]{1,2}:[0-9]{2}:[0-9]{2} [+-][0-9]{4}", re.ASCII)
@@ -44,10 +46,9 @@ class OtavaCsv:
     direction: Direction | None
 
     def matches(self, source: Source, /) -> bool:
-        # With a direction it is only ever named, never detected.
         header = source.text_or_empty()[:HEAD_CHARACTERS].lstrip().partition("\n")[0]
         columns = [name.strip() for name in header.split(",")]
-        return self.direction is None and columns[0] == TIME_COLUMN and COMMIT_COLUMN in columns
+        return columns[0] == TIME_COLUMN and COMMIT_COLUMN in columns
 
     def parse(self, source: Source, /) -> Parsed:
         """The newest row; Otava's rows are runs, so earlier ones are history."""
@@ -95,11 +96,14 @@ def _rows(source: Source) -> list[_Row]:
     rows: list[_Row] = []
     try:
         header = [name.strip() for name in next(reader, [])]
-        rows.extend(_row(header, cells, f"{source.place}:{reader.line_num}") for cells in reader if any(cells))
+        filled = (cells for cells in reader if any(cells))
+        rows.extend(_row(header, cells, f"{source.place}:{reader.line_num}") for cells in islice(filled, MAX_ROWS + 1))
     except csv.Error as error:
         raise DataError(
             f"is no CSV: {shown(str(error))}", place=f"{source.place}:{reader.line_num}", next_step="check this row"
         ) from None
+    if len(rows) > MAX_ROWS:
+        raise DataError(f"has more than {MAX_ROWS:,} rows", place=source.place, next_step="leave out the oldest runs")
     if not rows:
         raise DataError("has no rows", place=source.place, next_step="give a CSV with a row for each run")
     times = [(row.time, row) for row in rows]
