@@ -16,6 +16,8 @@ from bot.publish.failure import explained
 
 MEBIBYTE = 1 << 20
 PER_PAGE = 100
+# Runs with more artifacts than this are asked for one by name.
+MAXIMUM_PAGES = 10
 CHUNK_BYTES = 1 << 16
 # The address of an artifact's bytes is valid for a minute, so each attempt asks for a new one.
 DOWNLOAD_ATTEMPTS = 3
@@ -64,7 +66,7 @@ def fetch_artifacts(
     """
     limits = limits or ArtifactLimits()
     with explained("list the artifacts"):
-        listed = newest_by_name(list_artifacts(client, run_id=run_id, head_sha=head_sha, name=name, limits=limits))
+        listed = newest_by_name(list_artifacts(client, run_id=run_id, head_sha=head_sha, name=name))
     if not listed:
         wanted = f"no artifact {name!r}" if name else "no artifacts"
         raise DataError(
@@ -86,13 +88,11 @@ def fetch_artifacts(
     )
 
 
-def list_artifacts(
-    client: Client, *, run_id: int, head_sha: str, name: str | None, limits: ArtifactLimits
-) -> list[ListedArtifact]:
+def list_artifacts(client: Client, *, run_id: int, head_sha: str, name: str | None) -> list[ListedArtifact]:
     # PyGithub's own listing cannot filter by name.
     url = f"{client.repository.url}/actions/runs/{run_id}/artifacts"
     found: list[ListedArtifact] = []
-    for page in range(1, limits.artifacts + 2):
+    for page in range(1, MAXIMUM_PAGES + 1):
         parameters: dict[str, Any] = {"per_page": PER_PAGE, "page": page} | ({"name": name} if name else {})
         _, answer = client.repository.requester.requestJsonAndCheck("GET", url, parameters=parameters)
         found += [listed(entry) for entry in answer["artifacts"] if belongs(entry, run_id=run_id, head_sha=head_sha)]

@@ -183,3 +183,11 @@ def test_an_artifact_that_vanished(fake: FakeGitHub) -> None:
     fake.faults.append(Fault(request=r"GET .*/zip", status=404, message="Not Found"))
     with pytest.raises(InfrastructureError, match="not found, or not visible"):
         fetch(fake)
+
+
+def test_lists_ten_pages_at_most(fake: FakeGitHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.publish.artifacts.MAXIMUM_PAGES", 2)
+    for _ in range(250):
+        add(fake)
+    assert len(fetch(fake)) == 1
+    assert [request.query["page"] for request in fake.requests("GET") if "page" in request.query] == ["1", "2"]
