@@ -248,7 +248,7 @@ def _schema(arguments: argparse.Namespace) -> int:
 
 
 def _config(arguments: argparse.Namespace) -> "Config":
-    from bot.config import load_config, parse_percent
+    from bot.config import load_config, parse_change
 
     config = load_config(arguments.config)
     changes: dict[str, object] = {}
@@ -256,7 +256,7 @@ def _config(arguments: argparse.Namespace) -> "Config":
         if getattr(arguments, option, None):
             changes[option] = getattr(arguments, option)
     if getattr(arguments, "minimum_effect", None):
-        changes["minimum_effect"] = parse_percent(arguments.minimum_effect)
+        changes["minimum_effect"] = parse_change(arguments.minimum_effect, name="--minimum-effect")
     if getattr(arguments, "ignore_environment", False):
         changes["ignore_environment"] = True
     return config.model_copy(update=changes)

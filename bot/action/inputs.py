@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
-from bot.config import Config, LevelsConfig, load_config, parse_percent, parse_ratio
+from bot.config import Config, LevelsConfig, load_config, parse_change, parse_ratio
 from bot.errors import UsageError
 
 Mode = Literal["auto", "compare", "record", "publish"]
@@ -87,10 +87,7 @@ def _overrides(text: Any, flag: Any, config: Config) -> dict[str, object]:
         if text(name):
             changes[key] = text(name)
     if text("minimum-effect"):
-        try:
-            changes["minimum_effect"] = parse_percent(text("minimum-effect"))
-        except ValueError as error:
-            raise UsageError(str(error), place="input minimum-effect", next_step="write 5%") from None
+        changes["minimum_effect"] = parse_change(text("minimum-effect"), name="input minimum-effect")
     if text("history-branch"):
         changes["history"] = config.history.model_copy(update={"branch": text("history-branch")})
     warn = parse_ratio(text("alert-threshold"), name="alert-threshold") if text("alert-threshold") else None

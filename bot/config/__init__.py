@@ -10,7 +10,7 @@ from bot.config.model import (
     config_schema,
 )
 from bot.config.reader import load_config, parse_config
-from bot.config.units import parse_percent, parse_ratio
+from bot.config.units import parse_change, parse_ratio
 
 __all__ = [
     "BenchmarkConfig",
@@ -21,7 +21,7 @@ __all__ = [
     "LevelsConfig",
     "config_schema",
     "load_config",
+    "parse_change",
     "parse_config",
-    "parse_percent",
     "parse_ratio",
 ]

@@ -25,6 +25,14 @@ def parse_percent(value: object) -> float:
     return fraction
 
 
+def parse_change(text: str, *, name: str) -> float:
+    """As `parse_percent` for an option or input called `name`; a ConfigError where the text is no change."""
+    try:
+        return parse_percent(text)
+    except ValueError as error:
+        raise ConfigError(str(error), place=name, next_step="write 5% for a twentieth more") from None
+
+
 def parse_ratio(text: str, *, name: str) -> float:
     """github-action-benchmark's threshold, a ratio such as "150%", as the change that it allows (0.5)."""
     match = _PERCENT.fullmatch(text)

@@ -1,0 +1,154 @@
+"""The command line as a user calls it: exit codes, messages, files, cold start."""
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from bot.cli import main
+from tests.support.measurements import measured_json
+
+LEVELS = {"parse": 0.004, "render": 0.02}
+DOCS = Path(__file__).parents[2] / "docs"
+HEAVY = ("numpy", "scipy", "github", "jinja2", "pydantic", "yaml", "requests", "bot.pipeline")
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for seed in range(4):
+        (tmp_path / f"base-{seed}.json").write_bytes(measured_json(LEVELS, seed=seed))
+    (tmp_path / "same.json").write_bytes(measured_json(LEVELS, seed=50))
+    (tmp_path / "slow.json").write_bytes(measured_json({**LEVELS, "parse": 0.006}, seed=51))
+    return tmp_path
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = f"import sys, bot.cli; print([name for name in {HEAVY} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_verb_has_help(capsys: pytest.CaptureFixture[str]) -> None:
+    for verb in ("collect", "compare", "record", "publish", "demo", "schema"):
+        with pytest.raises(SystemExit) as ended:
+            main([verb, "--help"])
+        assert ended.value.code == 0
+        assert "exit codes:" in capsys.readouterr().out
+
+
+def test_no_change_is_0_and_a_regression_is_1(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "--baseline", "base-0.json", "base-1.json", "base-2.json", "--target", "same.json"]) == 0
+    assert "no change" in capsys.readouterr().out
+    assert main(["compare", "--baseline", "base-*.json", "--target", "slow.json", "--json", "out.json"]) == 1
+    assert "1 of 2 benchmarks got slower" in capsys.readouterr().out
+    report = json.loads((results / "out.json").read_text())
+    jsonschema.validate(report, json.loads((DOCS / "report-v1.schema.json").read_text()))
+    verdicts = {finding["benchmark"]: finding["verdict"] for finding in report["findings"]}
+    assert verdicts == {"parse": "regression", "render": "no_change"}
+
+
+def test_repeated_options_add_up(results: Path) -> None:
+    out = results / "out.json"
+    main(
+        [
+            "compare",
+            "--baseline",
+            "base-0.json",
+            "--baseline",
+            "base-1.json",
+            "--target",
+            "same.json",
+            "--json",
+            str(out),
+        ]
+    )
+    assert json.loads(out.read_text())["baseline_runs"] == 2
+
+
+def test_json_on_standard_output_is_only_json(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert results.is_dir()
+    main(["compare", "--baseline", "base-0.json", "--target", "same.json", "--json", "-"])
+    written = capsys.readouterr()
+    assert json.loads(written.out)["format"] == "perf-culprit-report"
+    assert "no change" in written.err
+
+
+def test_markdown_and_preview(results: Path) -> None:
+    main(["compare", "--baseline", "base-*.json", "--target", "slow.json", "--markdown", "c.md", "--html", "c.html"])
+    assert "1 of 2 benchmarks got slower" in (results / "c.md").read_text()
+    assert "<table" in (results / "c.html").read_text()
+
+
+def test_standard_input(results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    stdin = io.TextIOWrapper(io.BytesIO((results / "same.json").read_bytes()))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert main(["compare", "--baseline", "base-*.json", "--target", "-"]) == 0
+    assert "no change" in capsys.readouterr().out
+
+
+def test_collect_writes_a_run(results: Path) -> None:
+    assert main(["collect", "base-*.json", "--json", "run.json"]) == 0
+    run = json.loads((results / "run.json").read_text())
+    jsonschema.validate(run, json.loads((DOCS / "run-v1.schema.json").read_text()))
+    first = run["benchmarks"][0]
+    assert (first["name"], first["metric"], first["unit"], first["direction"]) == (
+        "parse",
+        "time",
+        "s",
+        "lower_is_better",
+    )
+    assert len(first["samples"]) == 80
+    assert first["group_sizes"] == [20, 20, 20, 20]
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "said"),
+    [
+        pytest.param(["collect", "absent.json"], 3, "absent.json", id="no such file"),
+        pytest.param(["collect", "absent-*.json"], 3, "absent-*.json", id="pattern without a file"),
+        pytest.param(["compare", "--target", "slow.json", "--baseline", "broken.json"], 3, "broken.json", id="broken"),
+        pytest.param(["compare", "--target", "slow.json"], 4, "git", id="history outside a repository"),
+        pytest.param(["collect", "same.json", "--config", "no.yml"], 2, "no.yml", id="no such configuration"),
+        pytest.param(["collect", "same.json", "--tool", "stopwatch"], 2, "stopwatch", id="unknown format"),
+        pytest.param(
+            ["compare", "--baseline", "same.json", "--target", "slow.json", "--detector", "oracle"],
+            2,
+            "oracle",
+            id="unknown detector",
+        ),
+        pytest.param(
+            ["compare", "--baseline", "same.json", "--target", "slow.json", "--minimum-effect", "0.05"],
+            2,
+            "5%",
+            id="fraction instead of percentage",
+        ),
+    ],
+)
+def test_mistakes_end_with_place_next_step_and_code(
+    results: Path, capsys: pytest.CaptureFixture[str], argv: list[str], code: int, said: str
+) -> None:
+    (results / "broken.json").write_text('{"benchmarks": [')
+    assert main(argv) == code
+    written = capsys.readouterr().err
+    assert written.startswith("error: ")
+    assert said in written
+    assert "\nNext: " in written
+    assert "Traceback" not in written
+
+
+def test_output_that_cannot_be_written_leaves_nothing(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (results / "blocked").write_text("a file, not a folder")
+    assert main(["collect", "same.json", "--json", "blocked/run.json"]) == 2
+    assert "cannot be written" in capsys.readouterr().err
+    assert sorted(path.name for path in results.iterdir() if path.name.startswith(".")) == []
+
+
+def test_schema_is_what_is_published(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    for name, file in (("run", "run-v1"), ("report", "report-v1"), ("config", "config")):
+        assert main(["schema", name]) == 0
+        assert json.loads(capsysbinary.readouterr().out) == json.loads((DOCS / f"{file}.schema.json").read_text())
