@@ -100,7 +100,7 @@ def _benchmarks(found: list[tuple[JsonValue, Metric | None]]) -> Iterator[tuple[
     for bench, metric in found:
         if metric is not None:
             # `range` is free text that means something else with each tool.
-            summary = Summary(value=bench.at("value").number())
+            summary = Summary(value=bench.at("value").number() * _scale(bench.peek("unit"), metric))
             yield from_summary(bench.at("name").text(), metric=metric, summary=summary, place=bench.place), bench.place
 
 
@@ -111,6 +111,12 @@ def _metric(tool: str, unit_value: JsonValue | None) -> Metric | None:
         return None
     # The spelling of our readers of the same tools, so that an imported history goes on.
     cost, _, per = unit.partition("/")
-    if tool not in CUSTOM and cost in NANOSECONDS and per in ("iter", "op"):
-        return Metric(name=TIME, unit=unit if tool == "jmh" else cost, direction=direction)
-    return Metric(name="value", unit=unit, direction=direction)
+    if tool in CUSTOM or cost not in NANOSECONDS or per not in ("", "iter", "op"):
+        return Metric(name="value", unit=unit, direction=direction)
+    spelling = {"jmh": unit, "catch2": "ns"}.get(tool, cost)
+    return Metric(name=TIME, unit=spelling, direction=direction)
+
+
+def _scale(unit: object, metric: Metric) -> float:
+    """Catch2's text changes its unit with the size of the number; our reader of it always gives ns."""
+    return NANOSECONDS[unit] if isinstance(unit, str) and unit in NANOSECONDS and metric.unit == "ns" else 1.0

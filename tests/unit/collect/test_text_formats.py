@@ -1,0 +1,138 @@
+"""All text, XML and tree formats at once: told apart by content, harmless when broken, fast on hostile text."""
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TypeVar
+
+import pytest
+
+from bot.codec.run import decode_run, encode_run
+from bot.collect import PARSERS, collect_sources
+from bot.collect.registry import NAMED_ONLY
+from bot.collect.source import Source
+from bot.errors import DataError
+from tests.support.goldens import golden
+
+OTAVA = b"time,commit,latency_ms\n2024-01-01,aaaa,1.5\n2024-01-02,bbbb,1.25\n"
+DATA_JS = (
+    b'window.BENCHMARK_DATA = {"entries": {"S": [{"commit": {"id": "x"}, "date": 1, "tool": "go",'
+    b' "benches": [{"name": "f", "value": 1, "unit": "ns/op"}]}]}}'
+)
+FILES = (
+    ("bencher_text", golden("criterion/bencher_0.5.txt")),
+    ("bencher_text", golden("criterion/bencher_0.8.txt")),
+    ("benchmarkjs_text", golden("benchmarkjs/suite.txt")),
+    ("catch2_text", golden("catch2/v2.txt")),
+    ("catch2_xml", golden("catch2/v2.xml")),
+    ("critcmp", golden("critcmp/export.json")),
+    ("criterion", golden("criterion/tree/sums/xor/100/new/sample.json")),
+    ("criterion", golden("criterion/tree/sums/xor/100/new/estimates.json")),
+    ("criterion_text", golden("criterion/native_0.5.txt")),
+    ("criterion_text", golden("criterion/native_0.8_with_progress.txt")),
+    ("gab_data_js", DATA_JS),
+    ("go_text", golden("go/duplicate_names.txt")),
+    ("go_text", golden("go/single.txt")),
+    ("otava_csv", OTAVA),
+)
+TOOLS = tuple(dict.fromkeys(name for name, _ in FILES))
+MEBIBYTE = 1 << 20
+SIZE = 5 * MEBIBYTE
+LIMIT_SECONDS = 2.0
+T = TypeVar("T")
+
+HEADER = "benchmark name          samples       iterations    estimated\n------------------------------------\n"
+# Each is repeated to 5 MiB: prefixes that patterns begin with and never end.
+HOSTILE = {
+    "bencher_text": ("test ", "test a ... bench: ", "test a ... bench: " + "1," * 200, "test a ... bench:     "),
+    "benchmarkjs_text": (" x ", " x 1 ops/sec ", " x 1 ops/sec ±", " sampled) ops/sec ", "1,"),
+    "catch2_text": (
+        "benchmark name  ",
+        HEADER + "a ",
+        HEADER + "1 ns 1 ns ",
+        "-" * 80 + "\nx\n",
+        "benchmark name" + " " * 300,
+    ),
+    "catch2_xml": ("<Catch ", "<Catch ><", "<Catch><a>", "<Catch a='", "<Catch><!--", "<Catch>&amp;"),
+    "criterion_text": (" time:   [", " time: [1 ns 1 ns ", "time:", "\r", " "),
+    "go_text": (
+        "Benchmark",
+        "Benchmark 1 ",
+        "BenchmarkA-1 1 1 ns/op ",
+        "BenchmarkA-1 1 1 ns/op\n",
+        "\ngoarch: ",
+        "Unit ",
+    ),
+    "gab_data_js": ("window.BENCHMARK_DATA = ", " \n", "window.BENCHMARK_DATA = {", "window.BENCHMARK_DATA = ["),
+    "otava_csv": ("time,commit,", "time,commit,a_ms\n", 'time,commit,"', "1,"),
+}
+
+
+def outcome(read: Callable[[], T]) -> T | None:
+    """What was read, or None for a DataError that can be shown; anything else escapes and fails the test."""
+    try:
+        return read()
+    except DataError as error:
+        str(error).encode()
+        return None
+
+
+def harmless(source: Source) -> None:
+    for tool in ("auto", *TOOLS):
+        run = outcome(partial(collect_sources, [source], tool=tool))
+        if run is not None:
+            assert decode_run(encode_run(run), place="again") == run
+
+
+@pytest.mark.parametrize(("name", "data"), FILES)
+def test_is_known_by_exactly_its_own_parser(name: str, data: bytes) -> None:
+    source = Source("criterion/f/new/results", data)
+    assert [known for known, parser in PARSERS.items() if known not in NAMED_ONLY and parser.matches(source)] == [name]
+
+
+@pytest.mark.parametrize(("name", "data"), FILES)
+def test_only_data_errors_escape_from_truncated_files(name: str, data: bytes) -> None:
+    step = max(1, len(data) // 25)
+    for end in [*range(1, len(data), step), *range(max(1, len(data) - 5), len(data))]:
+        harmless(Source(f"criterion/{name}/new/results", data[:end]))
+
+
+def mutations(data: bytes) -> Iterator[bytes]:
+    text = data.decode()
+    for old, new in (
+        *((digit, "9" * 400) for digit in "123"),
+        *((digit, "-") for digit in "123"),
+        *(
+            ("\n", "\n\n"),
+            ("\n", "\r\n"),
+            ("\n", " "),
+            (" ", ""),
+            (" ", "\t"),
+            (" ", "\u00a0"),
+            (".", ".."),
+            ("ns", "ys"),
+        ),
+        *(("e", "\x00"), ("a", "\x1b[31m"), ("a", "\u202e"), ("a", "\U0010ffff"), ('"', ""), (",", ";"), (":", "")),
+    ):
+        yield text.replace(old, new).encode()
+    yield text.encode("utf-16")
+    yield data + data
+    yield data[::-1]
+
+
+@pytest.mark.parametrize(("name", "data"), FILES)
+def test_only_data_errors_escape_from_changed_files(name: str, data: bytes) -> None:
+    for changed in mutations(data):
+        harmless(Source(f"criterion/{name}/new/results", changed))
+
+
+@pytest.mark.slow  # 5 MiB through each reader, some forty times
+@pytest.mark.parametrize(("name", "piece"), [(name, piece) for name, pieces in HOSTILE.items() for piece in pieces])
+def test_hostile_text_takes_linear_time(name: str, piece: str) -> None:
+    data = piece.encode()
+    source = Source("hostile", data * (SIZE // len(data)))
+    parser = PARSERS[name]
+    start = time.process_time()
+    parser.matches(source)
+    outcome(partial(parser.parse, source))
+    assert time.process_time() - start < LIMIT_SECONDS
