@@ -85,7 +85,7 @@ def samples(finding: Finding) -> Safe:
     if not finding.more_samples:
         return own("{}", have)
     needed = have + finding.more_samples
-    return own("`{}` {} of {}", Safe(bar(have / needed)), have, needed)
+    return own("`{}` {}", Safe(bar(have / needed)), _unbroken(f"{have:,} of {needed:,}"))
 
 
 def _quantity(quantity: Quantity) -> Safe:

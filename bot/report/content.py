@@ -208,6 +208,8 @@ def _footer(report: Report, options: MarkdownOptions) -> Safe:
 
 
 def _source(report: Report) -> str:
+    if not report.baseline_runs:
+        return "no baseline"
     match report.baseline_source:
         case BaselineSource.PAIRED:
             return "interleaved on one machine"

@@ -27,7 +27,7 @@ class NextStep:
 
 # Conclusions that say the same whatever was measured.
 _NO_VERDICT = {
-    Conclusion.FIRST_RUN: Headline(emoji="⚪", text="First run: nothing to compare with yet"),
+    Conclusion.FIRST_RUN: Headline(emoji="⚪\N{VARIATION SELECTOR-16}", text="First run: nothing to compare with yet"),
     Conclusion.OTHER_HARDWARE: Headline(emoji="⚠️", text="The baseline comes from other hardware: no verdict"),
     Conclusion.MACHINE_CHANGED: Headline(emoji="⚠️", text="The machine changed: no verdict"),
 }
@@ -51,7 +51,7 @@ def headline(report: Report, sections: Sections) -> Headline:
 
 def next_step(report: Report, sections: Sections) -> NextStep:
     if report.conclusion in (Conclusion.REGRESSION, Conclusion.IMPROVEMENT):
-        fails = "This fails the check." if report.failed else "This warns and does not fail the check."
+        fails = "This fails the check." if report.failed else "This does not fail the check."
         advice = f"Look there first. {fails}" if report.conclusion is Conclusion.REGRESSION else "Nothing to do."
         subject = next(iter(sections.changed), None)
         return NextStep(subject=subject, effect=effect(subject) if subject else "", advice=advice)

@@ -4,7 +4,7 @@ import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options
 
-from bot.report.inert import NAME_LIMIT, Safe, clean, code, commit, link, marker, own, prose, row
+from bot.report.inert import NAME_LIMIT, SENTENCE_LIMIT, Safe, clean, code, commit, link, marker, own, prose, row
 
 FULL_HASH = "9f8e7d6c5b4a39281706f5e4d3c2b1a098765432"
 HOSTILE = [
@@ -61,7 +61,7 @@ def test_plain_sentences_stay_readable() -> None:
 @pytest.mark.parametrize(
     ("sentence", "shown"),
     [
-        pytest.param("cpu Xeon(R) 8370C differs", "cpu `Xeon(R) 8370C` differs", id="odd words"),
+        pytest.param("cpu Intel(R) Xeon(R) 8370C differs", "cpu `Intel(R) Xeon(R)` 8370C differs", id="odd words"),
         pytest.param("see www.evil.example now", "see `www.evil.example` now", id="address"),
         pytest.param("commit defaced0 broke it", "commit `defaced0` broke it", id="hash"),
         pytest.param("thanks @octocat", "thanks `@octocat`", id="mention"),
@@ -141,3 +141,7 @@ def test_marker_is_kept() -> None:
 def test_marker_must_be_one_comment(comment: str) -> None:
     with pytest.raises(ValueError, match="not a marker comment"):
         marker(comment)
+
+
+def test_long_sentences_cost_no_more_than_their_length() -> None:
+    assert prose("a" * 5_000 + "!") == code("a" * 5_000, limit=SENTENCE_LIMIT)

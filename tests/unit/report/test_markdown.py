@@ -153,3 +153,9 @@ def test_an_interval_of_no_width_is_not_shown() -> None:
     exact = finding("x", 4.0, 5.0, verdict=Verdict.REGRESSION, metric=ALLOCATIONS, half_width=0.0, test="exact")
     text = render_markdown(report(Conclusion.REGRESSION, exact)).replace("\N{NO-BREAK SPACE}", " ")
     assert "| **+25.0 %** | exact count |" in text
+
+
+def test_an_undecided_metric_says_what_it_has_and_why() -> None:
+    few = finding("x", 1.0, 1.1, verdict=Verdict.INCONCLUSIVE, count=3, reason="too few samples: the target has 3")
+    text = render_markdown(report(Conclusion.INCONCLUSIVE, few))
+    assert "| 3 | too few samples: the target has 3 |" in text

@@ -64,7 +64,7 @@ def test_regression_headline(findings: tuple[Finding, ...], text: str) -> None:
 
 def test_a_regression_says_whether_it_fails() -> None:
     found = report(Conclusion.REGRESSION, *SLOWER)
-    assert said(found)[1] == "Look there first. This warns and does not fail the check."
+    assert said(found)[1] == "Look there first. This does not fail the check."
     assert said(replace(found, failed=True))[1] == "Look there first. This fails the check."
 
 
