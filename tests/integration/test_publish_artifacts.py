@@ -90,7 +90,9 @@ def test_follows_web_addresses_only(fake: FakeGitHub, location: str) -> None:
 
 @pytest.mark.parametrize("status", [301, 302, 307])
 def test_follows_one_redirect_only(fake: FakeGitHub, status: int) -> None:
-    add(fake, store_status=status)
+    elsewhere = add(fake, name="elsewhere")
+    location = f"{fake.store_url}/{elsewhere.id}/archive.zip"
+    add(fake, store_status=status, store_headers={"location": location})
     with pytest.raises(InfrastructureError, match="cannot download artifact 'perf-culprit'"):
         fetch(fake)
 
@@ -136,6 +138,7 @@ def test_says_that_the_artifact_has_expired(fake: FakeGitHub) -> None:
     add(fake, expired=True)
     with pytest.raises(DataError, match=r"has expired[\s\S]*run the benchmarks again"):
         fetch(fake)
+    assert len(fake.log) == 1
 
 
 def test_says_that_the_artifact_expired_meanwhile(fake: FakeGitHub) -> None:

@@ -88,6 +88,15 @@ def test_chooses_none_of_several(fake: FakeGitHub) -> None:
     assert search(fake) == PullRequestSearch(reason="2 open pull requests have the head aaaaaaaaaa")
 
 
+def test_checks_the_branch_itself_where_github_lists_everything(fake: FakeGitHub) -> None:
+    fake.state.ignores_head = True
+    add_pull(fake, 7)
+    add_pull(fake, 8, head_branch="same-commit")
+    found = search(fake).pull_request
+    assert found is not None
+    assert found.number == 7
+
+
 def test_ignores_pull_requests_into_another_repository(fake: FakeGitHub) -> None:
     add_pull(fake, base_repository_id=FORK_ID)
     assert search(fake).pull_request is None

@@ -1,6 +1,6 @@
 """Cut Octokit's example payloads and their JSON schema to the events that start the bot.
 
-How `tests/golden/webhooks/` was made (both npm packages are MIT-licensed, © Gregor Martynus and others):
+How `tests/golden/webhooks/` was made (both npm packages are MIT, see LICENSE there):
 
     npm pack @octokit/webhooks-examples@7.6.1 @octokit/webhooks-schemas@7.6.1   # and unpack both
     python -m tests.support.webhooks_subset examples/package/api.github.com/index.json schemas/package/schema.json

@@ -240,7 +240,7 @@ def update_issue(call: Call) -> Answer:
 
 
 def list_pulls(call: Call) -> Answer:
-    state, head = call.query.get("state", "open"), call.query.get("head")
+    state, head = call.query.get("state", "open"), None if call.state.ignores_head else call.query.get("head")
     pulls = [
         pull
         for pull in call.state.pulls.values()

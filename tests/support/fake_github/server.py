@@ -179,7 +179,8 @@ class FakeGitHub:
             self.report(request, ["credentials were sent to the artifact store"])
             return Answer(403, {"message": "AuthenticationFailed"})
         artifact = self.state.artifacts[int(request.path.removeprefix(STORE_PATH).split("/")[1])]
-        return Answer(artifact.store_status, artifact.zip_bytes, {"content-type": "application/zip"})
+        headers = {"content-type": "application/zip"} | artifact.store_headers
+        return Answer(artifact.store_status, artifact.zip_bytes, headers)
 
     def git_answer(self, request: Request) -> Answer:
         git_request = git_http.GitRequest(

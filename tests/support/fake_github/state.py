@@ -50,6 +50,7 @@ class Artifact:
     with_digest: bool = True
     redirect: str | None = None  # instead of the fake's own store
     store_status: int = 200
+    store_headers: dict[str, str] = field(default_factory=dict)
 
     @property
     def shown_digest(self) -> str | None:
@@ -104,6 +105,7 @@ class State:
     statuses: list[dict[str, Any]] = field(default_factory=list)
     roles: dict[str, str] = field(default_factory=lambda: {"octocat": "admin"})
     locked_issues: set[int] = field(default_factory=set)
+    ignores_head: bool = False  # GitHub lists every pull request where it does not understand `head`
     listing_lag: int = 0  # how many listings a new comment stays hidden from
     ids: Iterator[int] = field(default_factory=lambda: itertools.count(1000))
 

@@ -1,6 +1,6 @@
 """Cut GitHub's OpenAPI description to the operations that the fake knows.
 
-How `description.json` was made (GitHub's description is MIT-licensed, © GitHub; the npm package is Octokit's, MIT too):
+How `description.json` was made (MIT, see LICENSE.description):
 
     npm pack @octokit/openapi@23.0.2 && tar xzf octokit-openapi-23.0.2.tgz
     python -m tests.support.fake_github.subset package/generated/api.github.com.json
