@@ -57,9 +57,15 @@ def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[E
         _samples_needed(measured, decision, runs.mean, options),
         (measured.target.squares == 0) & (measured.baseline.squares == 0),
     )
-    baseline_sides = describe_sides(measured.baseline, measured.baseline_median, means=runs.mean, runs=runs.count)
+    baseline_sides = describe_sides(
+        measured.baseline, measured.baseline_median, means=runs.mean, runs=runs.count, exponent=measured.exponent
+    )
     target_sides = describe_sides(
-        measured.target, measured.target_median, means=measured.target.mean, runs=np.ones_like(runs.count)
+        measured.target,
+        measured.target_median,
+        means=measured.target.mean,
+        runs=np.ones_like(runs.count),
+        exponent=measured.exponent,
     )
     details = _details(measured, decision, target, baseline)
     evidence = []

@@ -49,6 +49,15 @@ def common_statistic(benchmarks: Sequence[Benchmark]) -> str | None:
     return named.pop() if len(named) == 1 else None if named else MEAN
 
 
+def largest_number(benchmark: Benchmark) -> float:
+    """The largest absolute value among the samples, or among what the summary is tested by."""
+    summary = benchmark.summary
+    if summary is None:
+        return max(abs(sample) for sample in benchmark.samples)
+    interval: tuple[float, ...] = summary.confidence_interval or ()
+    return max(abs(summary.value), summary.standard_deviation or 0.0, *(abs(end) for end in interval))
+
+
 def estimate(benchmark: Benchmark, statistic: str) -> Estimate:
     """The benchmark's `statistic`; samples are reduced to it."""
     summary = benchmark.summary

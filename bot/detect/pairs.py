@@ -48,28 +48,29 @@ def pair_metrics(
 
     A run that was judged a regression in a metric is no baseline for that metric. `direction` overrides a metric's.
     """
-    runs: dict[MetricKey, list[Benchmark]] = {}
+    # Plain tuples as keys: a suite's history has hundreds of thousands of entries, and a dataclass hashes slowly.
+    runs: dict[tuple[str, str], list[Benchmark]] = {}
     for run in baseline.runs:
-        regressed = frozenset(run.regressions)
+        regressed = {(key.benchmark, key.metric) for key in run.regressions}
         for benchmark in run.benchmarks:
-            key = benchmark.key
-            if key not in regressed:
-                runs.setdefault(key, []).append(benchmark)
+            name = (benchmark.name, benchmark.metric.name)
+            if name in runs and name not in regressed:
+                runs[name].append(benchmark)
+            elif name not in regressed:
+                runs[name] = [benchmark]
     pairs, new = [], []
-    measured: set[MetricKey] = set()
     for benchmark in target.benchmarks:
-        key = benchmark.key
-        measured.add(key)
-        earlier = runs.get(key)
+        key, metric = benchmark.key, benchmark.metric
+        earlier = runs.get((benchmark.name, metric.name))
         if earlier is None:
             new.append(key)
             continue
-        metric = benchmark.metric
-        if direction is not None and (override := direction(metric, key)) is not metric.direction:
+        override = metric.direction if direction is None else direction(metric, key)
+        overridden = override is not metric.direction
+        if overridden:
             metric = replace(metric, direction=override)
-            pairs.append(_pair(key, metric, benchmark, earlier, trusted_direction=True))
-        else:
-            pairs.append(_pair(key, metric, benchmark, earlier, trusted_direction=False))
+        pairs.append(_pair(key, metric, benchmark, earlier, trusted_direction=overridden))
+    measured = {benchmark.key for benchmark in target.benchmarks}
     newest = baseline.runs[-1].benchmarks if baseline.runs else ()
     missing = tuple(dict.fromkeys(entry.key for entry in newest if entry.key not in measured))
     return Pairing(pairs=tuple(pairs), missing=missing, new=tuple(new))

@@ -1,5 +1,6 @@
 """From tuples of samples to arrays: everything the tests need, for all metrics at once and in bounded memory."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -19,12 +20,14 @@ MEAN_STATISTICS = frozenset({"mean", "value"})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SampleStatistics:
-    """Per metric (m,). `baseline` pools the samples of all runs; `within_squares` are about each run's own mean.
+    """Per metric (m,), in units of 2 ** `exponent`, so that no square of a number overflows.
 
-    `run_means` has one value per baseline run, also of runs that kept only a mean; `sampled_runs` counts those with
-    samples and `inverse_counts` is the mean of 1 / n over them. The groups are the means of processes or forks.
+    `baseline` pools the samples of all runs; `within_squares` are about each run's own mean. `run_means` has one value
+    per baseline run, also of runs that kept only a mean; `sampled_runs` counts those with samples and `inverse_counts`
+    is the mean of 1 / n over them. The groups are the means of processes or forks.
     """
 
+    exponent: Integers
     target: Moments
     baseline: Moments
     target_median: Floats
@@ -61,6 +64,7 @@ def sample_statistics(pairs: Sequence[MetricPair]) -> SampleStatistics:
         return Ragged(np.concatenate([row.values for row in rows]), np.concatenate([row.sizes for row in rows]))
 
     return SampleStatistics(
+        exponent=np.concatenate([part.exponent for part in parts]),
         target=joined_moments("target"),
         baseline=joined_moments("baseline"),
         target_median=joined("target_median"),
@@ -91,13 +95,18 @@ def _chunk_statistics(pairs: Sequence[MetricPair]) -> SampleStatistics:
     runs = [[run for run in pair.baseline if run.samples] for pair in pairs]
     flat_runs = [run for of_pair in runs for run in of_pair]
     run_counts = _sizes(len(of_pair) for of_pair in runs)
-    target_values, baseline_values = _flat(targets), _flat(flat_runs)
-    run_samples = Ragged(baseline_values, _sizes(len(run.samples) for run in flat_runs))
-    per_run = run_samples.moments()
+    target = Ragged(_flat(targets), _sizes(len(benchmark.samples) for benchmark in targets))
+    run_sizes = _sizes(len(run.samples) for run in flat_runs)
+    baseline = Ragged(_flat(flat_runs), Ragged(run_sizes.astype(np.float64), run_counts).sums().astype(np.intp))
+    means_only = np.array(
+        [max((abs(run.value) for run in pair.baseline if not run.samples), default=0.0) for pair in pairs]
+    )
+    exponent = np.frexp(np.maximum(np.maximum(target.peaks(), baseline.peaks()), means_only))[1].astype(np.intp)
+    target, baseline = _scaled(target, exponent), _scaled(baseline, exponent)
+    per_run = Ragged(baseline.values, run_sizes).moments()
     by_run = Ragged(per_run.squares, run_counts)
-    target = Ragged(target_values, _sizes(len(benchmark.samples) for benchmark in targets))
-    baseline = Ragged(baseline_values, Ragged(run_samples.sizes.astype(np.float64), run_counts).sums().astype(np.intp))
     return SampleStatistics(
+        exponent=exponent,
         target=target.moments(),
         baseline=baseline.moments(),
         target_median=target.medians(),
@@ -106,21 +115,21 @@ def _chunk_statistics(pairs: Sequence[MetricPair]) -> SampleStatistics:
         within_squares=by_run.sums(),
         sampled_runs=run_counts.astype(np.float64),
         inverse_counts=Ragged(1.0 / per_run.count, run_counts).sums() / run_counts,
-        run_means=_run_means(pairs, per_run.mean),
-        target_groups=_group_means(target_values, [[benchmark] for benchmark in targets]),
-        baseline_groups=_group_means(baseline_values, runs),
+        run_means=_run_means(pairs, per_run.mean, exponent),
+        target_groups=_group_means(target.values, [[benchmark] for benchmark in targets]),
+        baseline_groups=_group_means(baseline.values, runs),
     )
 
 
-def _run_means(pairs: Sequence[MetricPair], means_of_sampled: Floats) -> Ragged:
+def _run_means(pairs: Sequence[MetricPair], means_of_sampled: Floats, exponent: Integers) -> Ragged:
     means = iter(means_of_sampled.tolist())
     rows = [
         [
-            next(means) if run.samples else run.value
+            next(means) if run.samples else math.ldexp(run.value, -power)
             for run in pair.baseline
             if run.samples or (run.summary is not None and run.summary.statistic in MEAN_STATISTICS)
         ]
-        for pair in pairs
+        for pair, power in zip(pairs, exponent.tolist(), strict=True)
     ]
     return Ragged(np.array(list(chain.from_iterable(rows))), _sizes(len(row) for row in rows))
 
@@ -131,6 +140,11 @@ def _group_means(values: Floats, sides: Sequence[Sequence[Benchmark]]) -> Ragged
     groups = Ragged(values, _sizes(chain.from_iterable(sizes)))
     counts = Ragged(np.array([len(entry) for entry in sizes], dtype=np.float64), _sizes(len(side) for side in sides))
     return Ragged(groups.moments().mean, counts.sums().astype(np.intp))
+
+
+def _scaled(samples: Ragged, exponent: Integers) -> Ragged:
+    """Exactly: a power of two changes no digit."""
+    return Ragged(np.ldexp(samples.values, -np.repeat(exponent, samples.sizes)), samples.sizes)
 
 
 def _flat(benchmarks: Sequence[Benchmark]) -> Floats:

@@ -5,21 +5,25 @@ from scipy import special
 
 from bot.model.finding import Side
 from bot.stats.power import repetitions_for_half_width
-from bot.stats.ragged import Floats, Moments
+from bot.stats.ragged import Floats, Integers, Moments
 
 # METHODS 1: the 95 % confidence interval of a mean should be within 10 % of it [H13, section 3].
 HALF_WIDTH_LEVEL = 0.95
 WIDE_HALF_WIDTH = 0.10
 
 
-def describe_sides(moments: Moments, medians: Floats, *, means: Floats, runs: Floats) -> list[Side]:
-    """One side per metric. `means` are the ones to show: of the runs' means where there are several runs."""
+def describe_sides(moments: Moments, medians: Floats, *, means: Floats, runs: Floats, exponent: Integers) -> list[Side]:
+    """One side per metric. `means` are the ones to show: of the runs' means where there are several runs.
+
+    All are in units of 2 ** `exponent`.
+    """
     deviations = np.sqrt(moments.variance)
     critical = special.stdtrit(np.maximum(moments.count - 1, 1), 0.5 + HALF_WIDTH_LEVEL / 2)
     half_widths = np.full_like(deviations, np.nan)
     known = (means != 0) & (moments.count > 1)
     np.divide(critical * deviations / np.sqrt(moments.count), np.abs(means), out=half_widths, where=known)
-    columns = (means, medians, deviations, moments.count, runs, half_widths)
+    shown = (np.ldexp(column, exponent) for column in (means, medians, deviations))
+    columns = (*shown, moments.count, runs, half_widths)
     return [
         Side(
             mean=mean,

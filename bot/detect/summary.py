@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from bot.detect.detector import DetectorOptions
-from bot.detect.estimate import Estimate, averaged, common_statistic, estimate, pooled_moments
+from bot.detect.estimate import MEAN, Estimate, averaged, common_statistic, estimate, largest_number, pooled_moments
 from bot.detect.pairs import MetricPair, metric_families
 from bot.detect.units import is_deterministic, milliseconds_per
 from bot.model.finding import Evidence, Interval
@@ -32,6 +32,9 @@ MINIMUM_VALUES = 5
 # An interval without a count says nothing about its degrees of freedom: the normal distribution's.
 NORMAL_FREEDOM = 1e9
 
+# Squares of larger numbers overflow; no benchmark measures them.
+LARGEST_NUMBER = 1e100
+
 # A pair with its two sides reduced to values, the baseline's one per run.
 Reduced = tuple[MetricPair, Estimate, list[Estimate]]
 # p-value, squared errors of target and baseline, degrees of freedom; each of shape (m,).
@@ -43,10 +46,9 @@ def assess(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Eviden
     evidence: dict[int, Evidence] = {}
     waiting: dict[str, dict[int, Reduced]] = {RUN_VALUES: {}, WELCH: {}, INTERVAL: {}}
     for index, pair in enumerate(pairs):
-        statistic = common_statistic((*pair.baseline, pair.target))
-        if pair.obstacle is not None or statistic is None:
-            reason = pair.obstacle or "the runs report different statistics, such as a mean and a median"
-            evidence[index] = _untested(pair, reason)
+        statistic, obstacle = _statistic(pair)
+        if obstacle is not None:
+            evidence[index] = _untested(pair, obstacle)
             continue
         target, runs = estimate(pair.target, statistic), [estimate(run, statistic) for run in pair.baseline]
         test = _strongest_test(pair, target, runs)
@@ -58,6 +60,19 @@ def assess(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Eviden
     for test, rows in waiting.items():
         evidence.update(zip(rows, _tested(test, list(rows.values()), options), strict=True))
     return [evidence[index] for index in range(len(pairs))]
+
+
+def _statistic(pair: MetricPair) -> tuple[str, str | None]:
+    """What both sides state, and why they cannot be compared if they cannot."""
+    benchmarks = (*pair.baseline, pair.target)
+    statistic = common_statistic(benchmarks)
+    if pair.obstacle is not None:
+        return MEAN, pair.obstacle
+    if statistic is None:
+        return MEAN, "the runs report different statistics, such as a mean and a median"
+    if any(largest_number(benchmark) > LARGEST_NUMBER for benchmark in benchmarks):
+        return statistic, "the numbers are too large to calculate with"
+    return statistic, None
 
 
 def _strongest_test(pair: MetricPair, target: Estimate, runs: Sequence[Estimate]) -> str:
@@ -80,8 +95,8 @@ def _tested(test: str, rows: Sequence[Reduced], options: DetectorOptions) -> lis
         return []
     pool: Callable[[list[Estimate]], Estimate | None] = pooled_moments if test == WELCH else averaged
     baselines = [pool(runs) or averaged(runs) for _, _, runs in rows]
-    target_mean = np.array([target.value for _, target, _ in rows])
-    baseline_mean = np.array([baseline.value for baseline in baselines])
+    target_mean = np.array([target.value for _, target, _ in rows], dtype=np.float64)
+    baseline_mean = np.array([baseline.value for baseline in baselines], dtype=np.float64)
     if test == RUN_VALUES:
         p_value, target_error, baseline_error, freedom = _run_values(rows)
     else:
@@ -122,9 +137,11 @@ def _tested(test: str, rows: Sequence[Reduced], options: DetectorOptions) -> lis
 
 def _run_values(rows: Sequence[Reduced]) -> Tested:
     """Prediction interval of one more run: t = (target - mean) / (s * sqrt(1 + 1 / runs)), s over the old values."""
-    target = Ragged(np.array([target.value for _, target, _ in rows]), np.ones(len(rows), dtype=np.intp))
+    target = Ragged(
+        np.array([target.value for _, target, _ in rows], dtype=np.float64), np.ones(len(rows), dtype=np.intp)
+    )
     baseline = Ragged(
-        np.array([run.value for _, _, runs in rows for run in runs]),
+        np.array([run.value for _, _, runs in rows for run in runs], dtype=np.float64),
         np.array([len(runs) for _, _, runs in rows], dtype=np.intp),
     )
     test = between_units(target, baseline, families=metric_families([pair for pair, _, _ in rows]))

@@ -37,6 +37,13 @@ class Ragged:
     def sums(self) -> Floats:
         return np.add.reduceat(self.values, self.starts)
 
+    def minima(self) -> Floats:
+        return np.minimum.reduceat(self.values, self.starts)
+
+    def peaks(self) -> Floats:
+        """The largest absolute value of each row."""
+        return np.maximum.reduceat(np.abs(self.values), self.starts)
+
     def spread(self, row_values: Floats) -> Floats:
         """One value per row (m,), repeated for each of the row's values (n,)."""
         return np.repeat(row_values, self.sizes)

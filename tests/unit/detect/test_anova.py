@@ -1,0 +1,179 @@
+"""METHODS 1: ANOVA, Welch beside it where variances differ, precision warnings; and the levels above samples."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bot.detect import anova
+from bot.detect.detector import DetectorOptions
+from bot.detect.pairs import pair_metrics
+from bot.model.baseline import Baseline, BaselineSource
+from bot.model.finding import Evidence
+from bot.model.run import Benchmark, Run, Summary
+from tests.support.noisy_runs import TIME, Floats, noisy_run, run_of
+
+RNG_SEED = 11
+
+
+def evidence(target: Run, *runs: Run, paired: bool = False) -> list[Evidence]:
+    pairs = pair_metrics(Baseline(runs=runs, source=BaselineSource.FILES), target).pairs
+    return anova.detect(pairs, DetectorOptions(paired=paired))
+
+
+def one(target: Sequence[float], *runs: Sequence[float]) -> Evidence:
+    return evidence(run_of([target]), *(run_of([run]) for run in runs))[0]
+
+
+def grouped(values: Floats) -> Run:
+    groups, size = values.shape
+    benchmark = Benchmark(
+        name="bench_00000", metric=TIME, samples=tuple(values.ravel().tolist()), group_sizes=(size,) * groups
+    )
+    return Run(benchmarks=(benchmark,))
+
+
+def test_anova_silent() -> None:
+    rng = np.random.default_rng(RNG_SEED)
+    target, run = (noisy_run(rng, benchmarks=1, samples=30, spread=0.03) for _ in range(2))
+    (entry,) = evidence(target, run)
+    assert entry.p_value is not None
+    assert entry.p_value > 0.01
+    assert entry.confidence_interval is not None
+    assert entry.confidence_interval.low < 0 < entry.confidence_interval.high
+
+
+def test_anova_fires() -> None:
+    rng = np.random.default_rng(RNG_SEED)
+    run = noisy_run(rng, benchmarks=1, samples=30, spread=0.03)
+    (entry,) = evidence(noisy_run(rng, benchmarks=1, samples=30, spread=0.03, effects=1.1), run)
+    assert entry.test == "anova"
+    assert entry.p_value is not None
+    assert entry.p_value < 1e-6
+    assert entry.relative_change == pytest.approx(0.1, abs=0.03)
+    assert entry.samples_needed == pytest.approx(12, abs=5)
+
+
+def test_methods_1_p_value_is_that_of_one_way_anova() -> None:
+    target, run = [11.0, 12.5, 11.7, 12.1], [10.1, 10.4, 9.9, 10.6, 10.2]
+    entry = one(target, run)
+    assert entry.p_value == pytest.approx(stats.f_oneway(target, run).pvalue, rel=1e-9)
+    assert entry.details["f"] == pytest.approx(stats.f_oneway(target, run).statistic, rel=1e-9)
+
+
+def test_methods_1_welch_is_reported_where_variances_differ() -> None:
+    rng = np.random.default_rng(RNG_SEED)
+    calm, wild = rng.normal(100, 1, 30).tolist(), rng.normal(103, 9, 30).tolist()
+    entry = one(wild, calm)
+    assert entry.details["p_welch"] == pytest.approx(stats.ttest_ind(wild, calm, equal_var=False).pvalue, rel=1e-9)
+    assert "p_welch" not in one(rng.normal(100, 1, 30).tolist(), calm).details
+
+
+def test_methods_1_a_mean_known_worse_than_10_percent_is_said_with_the_repetitions() -> None:
+    rng = np.random.default_rng(RNG_SEED)
+    wild = (100 * rng.lognormal(0, 0.6, 12)).tolist()
+    entry = one(wild, wild)
+    assert entry.target is not None
+    assert entry.target.relative_half_width is not None
+    assert entry.target.relative_half_width > 0.1
+    deviation = np.std(wild, ddof=1) / np.mean(wild)
+    needed = int(entry.notes[0].split("; ")[1].split()[0])
+    assert stats.t.ppf(0.975, needed - 1) * deviation / np.sqrt(needed) <= 0.1
+
+
+def test_an_offset_of_a_run_is_no_change_when_runs_have_offsets() -> None:
+    rng = np.random.default_rng(RNG_SEED)
+    runs = [noisy_run(rng, benchmarks=50, samples=30, spread=0.01, own_offset=0.03) for _ in range(6)]
+    entries = evidence(noisy_run(rng, benchmarks=50, samples=30, spread=0.01, own_offset=0.03), *runs)
+    assert sum(entry.details["p_anova"] < 0.01 for entry in entries) > 15
+    assert sum((entry.p_value or 0.0) < 0.01 for entry in entries) <= 2
+    assert {entry.test for entry in entries} == {"anova_between_runs"}
+    assert {entry.samples_needed for entry in entries} == {None}
+
+
+def test_a_change_beyond_the_runs_offsets_is_found() -> None:
+    rng = np.random.default_rng(RNG_SEED)
+    effects = np.ones(50)
+    effects[3] = 1.25
+    runs = [noisy_run(rng, benchmarks=50, samples=30, spread=0.01, own_offset=0.03) for _ in range(6)]
+    entries = evidence(noisy_run(rng, benchmarks=50, samples=30, spread=0.01, own_offset=0.03, effects=effects), *runs)
+    assert (entries[3].p_value or 1.0) < 1e-5
+
+
+def test_paired_runs_are_no_units_of_their_own() -> None:
+    rng = np.random.default_rng(RNG_SEED)
+    runs = [noisy_run(rng, benchmarks=1, samples=30) for _ in range(2)]
+    (entry,) = evidence(noisy_run(rng, benchmarks=1, samples=30), *runs, paired=True)
+    assert "p_between_runs" not in entry.details
+
+
+def test_processes_that_differ_decide_over_their_samples() -> None:
+    rng = np.random.default_rng(RNG_SEED)
+    levels = rng.normal(100, 5, (2, 4, 1))
+    target, run = (grouped(side + rng.normal(0, 0.1, (4, 20))) for side in levels)
+    (entry,) = evidence(target, run)
+    assert entry.test == "anova_between_processes"
+    assert entry.details["p_anova"] < 1e-3 < (entry.p_value or 0.0)
+    means = [np.reshape(side.benchmarks[0].samples, (4, 20)).mean(axis=1) for side in (target, run)]
+    assert entry.p_value == pytest.approx(stats.ttest_ind(*np.log(means)).pvalue)
+
+
+def test_older_runs_that_kept_only_their_mean_count_as_runs() -> None:
+    rng = np.random.default_rng(RNG_SEED)
+    target, run = (noisy_run(rng, benchmarks=1, samples=30) for _ in range(2))
+    means = [
+        Run(benchmarks=(Benchmark(name="bench_00000", metric=TIME, summary=Summary(value=value, statistic="mean")),))
+        for value in (99.0, 101.0, 100.5)
+    ]
+    (entry,) = evidence(target, *means, run)
+    assert entry.baseline is not None
+    assert entry.baseline.runs == 4
+    assert entry.details["p_between_runs"] > 0.01
+
+
+@pytest.mark.parametrize(
+    ("target", "run", "p_value", "change"),
+    [
+        pytest.param([3.0] * 4, [3.0] * 4, 1.0, 0.0, id="all equal"),
+        pytest.param([3.0] * 4, [2.0] * 4, 0.0, 0.5, id="two constants"),
+        pytest.param([0.0] * 4, [0.0] * 4, 1.0, None, id="all zero"),
+        pytest.param([2.0] * 4, [0.0] * 4, 0.0, None, id="from zero"),
+        pytest.param([0.0] * 4, [2.0] * 4, 0.0, -1.0, id="to zero"),
+        pytest.param([-3.0] * 4, [-2.0] * 4, 0.0, -0.5, id="negative constants"),
+    ],
+)
+def test_constants_are_exact(target: list[float], run: list[float], p_value: float, change: float | None) -> None:
+    entry = one(target, run)
+    assert (entry.test, entry.p_value, entry.relative_change) == ("exact", p_value, change)
+
+
+@pytest.mark.parametrize(
+    ("target", "run"),
+    [
+        pytest.param([3.0] * 4, [3.0, 3.1, 2.9], id="constant target"),
+        pytest.param([1e-9, -1e-9, 2e-9], [1e-9, -2e-9, 0.0], id="around zero"),
+        pytest.param([-5.0, -5.1, -5.2], [-5.0, -5.3, -5.1], id="negative"),
+        pytest.param([1e300, 1.1e300], [1e300, 1.05e300], id="huge"),
+        pytest.param([5e-324, 1e-310], [1e-310, 2e-310], id="tiny"),
+        pytest.param([1.0, 2.0], [1.0], id="one baseline sample"),
+    ],
+)
+def test_strange_numbers_have_a_defined_answer(target: list[float], run: list[float]) -> None:
+    entry = one(target, run)
+    assert entry.p_value is None or 0 <= entry.p_value <= 1
+    numbers = [entry.relative_change, *entry.details.values()]
+    if entry.confidence_interval is not None:
+        numbers += [entry.confidence_interval.low, entry.confidence_interval.high]
+    assert np.isfinite([number for number in numbers if number is not None]).all()
+
+
+def test_many_metrics_give_the_answers_of_single_ones() -> None:
+    rng = np.random.default_rng(RNG_SEED)
+    rows = [
+        (rng.normal(100, 5, rng.integers(3, 9)).tolist(), rng.normal(100, 5, rng.integers(3, 9)).tolist())
+        for _ in range(20)
+    ]
+    together = evidence(run_of([target for target, _ in rows]), run_of([run for _, run in rows]))
+    for entry, (target, run) in zip(together, rows, strict=True):
+        assert entry.p_value == pytest.approx(stats.f_oneway(target, run).pvalue, rel=1e-9)

@@ -1,0 +1,289 @@
+"""The decision rule of docs/decision-rule.md, METHODS 1 and the doubts about machines."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bot.detect import DETECTORS
+from bot.detect.policy import MetricRule, PolicySettings, judge
+from bot.errors import ConfigError, DataError
+from bot.model.baseline import Baseline, BaselineSource, RunChoice
+from bot.model.environment import Environment
+from bot.model.finding import Finding, Level, Severity, Verdict
+from bot.model.judgement import Judgement
+from bot.model.metric import Direction, MetricKey
+from bot.model.report import Conclusion
+from bot.model.run import Run, Summary
+from tests.support.noisy_runs import THROUGHPUT, TIME, noisy_run, run_of
+
+DEFAULTS = PolicySettings()
+MILLISECONDS = replace(TIME, unit="ms")
+# A spread of about 2 % with an exact mean of 1.
+SHAPE = (0.97, 0.98, 0.99, 1.0, 1.0, 1.0, 1.01, 1.02, 1.03)
+
+
+def around(*means: float) -> Run:
+    return run_of([[mean * factor for factor in SHAPE] for mean in means], metric=MILLISECONDS)
+
+
+def compare(
+    run: Run, target: Run, settings: PolicySettings = DEFAULTS, source: BaselineSource = BaselineSource.FILES
+) -> Judgement:
+    return judge(Baseline(runs=(run,), source=source), target, settings=settings)
+
+
+def only(judgement: Judgement) -> Finding:
+    (finding,) = judgement.findings
+    return finding
+
+
+def test_policy_silent() -> None:
+    judgement = compare(around(5, 6), around(5, 6))
+    assert {finding.verdict for finding in judgement.findings} == {Verdict.NO_CHANGE}
+    assert judgement.conclusion is Conclusion.NO_CHANGE
+    assert not judgement.failed
+
+
+def test_policy_fires() -> None:
+    judgement = compare(around(5, 6), around(5, 7))
+    first = judgement.findings[0]
+    assert first.evidence.key == MetricKey("bench_00001", "time")
+    assert (first.verdict, first.level, first.severity) == (Verdict.REGRESSION, Level.FAIL, Severity.MINOR)
+    assert judgement.conclusion is Conclusion.REGRESSION
+    assert judgement.failed
+
+
+def test_an_improvement_is_no_failure() -> None:
+    judgement = compare(around(5), around(4))
+    assert only(judgement).verdict is Verdict.IMPROVEMENT
+    assert (judgement.conclusion, judgement.failed) == (Conclusion.IMPROVEMENT, False)
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(1.2, Verdict.IMPROVEMENT), (0.8, Verdict.REGRESSION)])
+def test_where_higher_is_better_everything_is_mirrored(factor: float, verdict: Verdict) -> None:
+    run, target = (run_of([[level * part for part in SHAPE]], metric=THROUGHPUT) for level in (100.0, 100.0 * factor))
+    assert only(compare(run, target)).verdict is verdict
+
+
+def test_a_certain_change_below_the_minimum_effect_is_no_change() -> None:
+    finding = only(compare(around(5), around(5.2)))
+    assert finding.verdict is Verdict.NO_CHANGE
+    assert finding.reason == "differs, but by less than 5 %"
+
+
+def test_noise_is_inconclusive_with_the_number_of_samples_that_would_decide() -> None:
+    rng = np.random.default_rng(5)
+    run, target = (run_of(rng.normal(100, 20, (1, count))) for count in (2000, 12))
+    finding = only(compare(run, target))
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert finding.more_samples == pytest.approx((0.2 / 0.05 * 3.858) ** 2, rel=0.5)
+    assert f"about {finding.more_samples} more samples" in finding.reason
+
+
+def test_too_few_samples_are_inconclusive() -> None:
+    finding = only(compare(around(5), run_of([[9.0, 9.1, 9.2]], metric=MILLISECONDS)))
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert finding.reason == "too few samples: the target has 3, 4 are needed"
+    assert finding.more_samples == 1
+
+
+def test_a_first_allocation_is_a_regression() -> None:
+    counted = replace(TIME, name="allocations", unit="allocs/op")
+    finding = only(compare(run_of([[0.0] * 4], metric=counted), run_of([[2.0] * 4], metric=counted)))
+    assert (finding.verdict, finding.level) == (Verdict.REGRESSION, Level.FAIL)
+    assert finding.evidence.relative_change is None
+    back = only(compare(run_of([[0.0] * 4], metric=counted), run_of([[0.0] * 4], metric=counted)))
+    assert (back.verdict, back.reason) == (Verdict.NO_CHANGE, "exactly the same")
+
+
+def test_many_metrics_need_more_certainty_than_one() -> None:
+    # One p-value of about 0.002: enough alone, not among 200.
+    run, target = np.linspace(0.9, 1.1, 9).tolist(), np.linspace(1.03, 1.23, 9).tolist()
+    alone = compare(run_of([run]), run_of([target]))
+    assert only(alone).verdict is Verdict.REGRESSION
+    among = compare(run_of([run] * 200), run_of([target, *[run] * 199]))
+    assert {finding.verdict for finding in among.findings} == {Verdict.INCONCLUSIVE}
+
+
+def test_warn_and_fail_have_their_own_bounds() -> None:
+    settings = PolicySettings(warn=0.1, fail=0.3)
+    judgement = compare(around(5, 5, 5), around(5.4, 6, 7), settings)
+    assert [finding.level for finding in judgement.findings] == [Level.FAIL, Level.WARN, Level.NOTE]
+    assert compare(around(5), around(6), settings).failed is False
+
+
+def test_the_first_matching_rule_decides() -> None:
+    rules = (
+        MetricRule(match="bench_00000", minimum_effect=0.5),
+        MetricRule(match="bench_0000[12]", ignore=True),
+        MetricRule(match="bench_*", metric="time", direction=Direction.HIGHER_IS_BETTER),
+    )
+    judgement = compare(around(5, 5, 5, 5), around(6, 6, 6, 6), PolicySettings(rules=rules))
+    verdicts = {finding.evidence.key.benchmark: finding.verdict for finding in judgement.findings}
+    assert verdicts == {"bench_00000": Verdict.NO_CHANGE, "bench_00003": Verdict.IMPROVEMENT}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "severity", "names"),
+    [
+        pytest.param(9, 11, Severity.MAJOR, ("fast", "medium"), id="leaves fast"),
+        pytest.param(7, 9, Severity.MINOR, ("fast", "fast"), id="stays fast"),
+        pytest.param(90, 120, Severity.MAJOR, ("medium", "slow"), id="leaves medium"),
+        pytest.param(200, 300, Severity.MINOR, ("slow", "slow"), id="stays slow"),
+    ],
+)
+def test_methods_1_severity_is_by_category(
+    before: float, after: float, severity: Severity, names: tuple[str, str]
+) -> None:
+    finding = only(compare(around(before), around(after)))
+    assert finding.severity is severity
+    assert (finding.category, finding.category_now) == names
+
+
+def test_methods_1_a_crossing_that_is_not_significant_is_no_regression() -> None:
+    finding = only(compare(around(9.98), around(10.02)))
+    assert (finding.category, finding.category_now) == ("fast", "medium")
+    assert (finding.verdict, finding.severity) == (Verdict.NO_CHANGE, None)
+
+
+def test_methods_1_the_first_measurement_assigns_and_the_user_overrides() -> None:
+    stored = around(50)
+    stored = replace(stored, benchmarks=tuple(replace(entry, category="fast") for entry in stored.benchmarks))
+    assert only(compare(stored, around(60))).category == "fast"
+    assert only(compare(around(50), around(60))).category == "medium"
+    overridden = PolicySettings(rules=(MetricRule(category="slow"),))
+    assert only(compare(around(50), around(160), overridden)).severity is Severity.MINOR
+
+
+def test_methods_1_a_category_that_is_not_the_fastest_is_a_warning() -> None:
+    assert any("not the fastest" in note for note in only(compare(around(50), around(50))).evidence.notes)
+    assert not only(compare(around(5), around(5))).evidence.notes
+
+
+def test_only_times_have_categories() -> None:
+    run = run_of([[100.0 * part for part in SHAPE]], metric=THROUGHPUT)
+    assert only(compare(run, run)).category is None
+
+
+def history(*, shared: Sequence[float], count: int = 20) -> Judgement:
+    rng = np.random.default_rng(2)
+    run = noisy_run(rng, benchmarks=count, samples=20, spread=0.01)
+    target = noisy_run(rng, benchmarks=count, samples=20, spread=0.01, effects=np.array(shared))
+    return compare(run, target, source=BaselineSource.HISTORY)
+
+
+def test_when_all_benchmarks_move_together_the_machine_changed() -> None:
+    judgement = history(shared=[1.2] * 20)
+    assert judgement.conclusion is Conclusion.MACHINE_CHANGED
+    assert {finding.verdict for finding in judgement.findings} == {Verdict.INCONCLUSIVE}
+    assert not judgement.failed
+    assert any("the machine changed" in note for note in judgement.notes)
+
+
+@pytest.mark.parametrize(
+    ("shared", "count"),
+    [
+        pytest.param([1.2] * 15 + [1.0] * 5, 20, id="a quarter stayed"),
+        pytest.param([1.06] * 10 + [2.5] * 10, 20, id="by different factors"),
+        pytest.param([1.2] * 8, 8, id="too few to tell"),
+    ],
+)
+def test_the_machine_is_not_blamed_for(shared: list[float], count: int) -> None:
+    assert history(shared=shared, count=count).conclusion is Conclusion.REGRESSION
+
+
+def test_paired_runs_shared_their_machine() -> None:
+    rng = np.random.default_rng(2)
+    run = noisy_run(rng, benchmarks=20, samples=20, spread=0.01)
+    target = noisy_run(rng, benchmarks=20, samples=20, spread=0.01, effects=1.2)
+    assert compare(run, target, source=BaselineSource.PAIRED).conclusion is Conclusion.REGRESSION
+
+
+def on(cpu: str, run: Run) -> Run:
+    return replace(run, environment=Environment(components={"cpu": cpu}))
+
+
+def test_other_hardware_is_a_conclusion_of_its_own() -> None:
+    judgement = compare(on("A", around(5)), on("B", around(9)))
+    assert judgement.conclusion is Conclusion.OTHER_HARDWARE
+    assert only(judgement).verdict is Verdict.INCONCLUSIVE
+    assert "cpu: B instead of A" in judgement.notes[0]
+    ignored = compare(on("A", around(5)), on("B", around(9)), PolicySettings(ignore_environment=True))
+    assert ignored.conclusion is Conclusion.REGRESSION
+
+
+def test_nothing_stored_is_a_first_run_unless_hardware_kept_it_out() -> None:
+    target = around(5)
+    empty = Baseline(runs=(), source=BaselineSource.HISTORY)
+    first = judge(empty, target, settings=DEFAULTS)
+    assert (first.conclusion, first.new) == (Conclusion.FIRST_RUN, (MetricKey("bench_00000", "time"),))
+    choice = RunChoice(commit="c", time=None, chosen=False, reason="other hardware: cpu")
+    elsewhere = judge(replace(empty, choices=(choice,)), target, settings=DEFAULTS)
+    assert elsewhere.conclusion is Conclusion.OTHER_HARDWARE
+
+
+def test_nothing_in_common_is_inconclusive() -> None:
+    other = replace(around(5), benchmarks=tuple(replace(entry, name="x") for entry in around(5).benchmarks))
+    judgement = compare(around(5), other)
+    assert judgement.conclusion is Conclusion.INCONCLUSIVE
+    assert judgement.missing == (MetricKey("bench_00000", "time"),)
+
+
+def test_one_stored_run_is_a_doubt_that_is_told() -> None:
+    assert compare(around(5), around(5), source=BaselineSource.HISTORY).notes
+    assert not compare(around(5), around(5)).notes
+
+
+def test_detectable_effect_is_the_slowdown_that_the_noisiest_unchanged_metric_would_show() -> None:
+    rng = np.random.default_rng(4)
+    calm = compare(around(5), around(5))
+    assert calm.detectable_effect == pytest.approx(0.05)
+    run, target = (run_of(rng.normal(100, 7, (1, 60))) for _ in range(2))
+    noisy = compare(run, target, PolicySettings(minimum_effect=0.06))
+    assert only(noisy).verdict is Verdict.NO_CHANGE
+    assert noisy.detectable_effect is not None
+    assert noisy.detectable_effect == max(0.06, noisy.detectable_effect)
+    assert compare(around(5), around(9)).detectable_effect is None
+
+
+def test_findings_are_ordered_for_reading() -> None:
+    judgement = compare(around(5, 9, 5, 5, 5), around(7, 11, 4, 5, 9))
+    assert [(finding.verdict, finding.evidence.key.benchmark[-1]) for finding in judgement.findings] == [
+        (Verdict.REGRESSION, "1"),
+        (Verdict.REGRESSION, "4"),
+        (Verdict.REGRESSION, "0"),
+        (Verdict.IMPROVEMENT, "2"),
+        (Verdict.NO_CHANGE, "3"),
+    ]
+
+
+def test_series_are_the_runs_values_from_oldest_to_newest() -> None:
+    judgement = judge(Baseline(runs=(around(5), around(6)), source=BaselineSource.FILES), around(7), settings=DEFAULTS)
+    assert only(judgement).series == pytest.approx((5, 6, 7))
+
+
+def test_numbers_without_spread_are_inconclusive() -> None:
+    run = around(5)
+    summary = replace(run.benchmarks[0], samples=(), summary=Summary(value=5.0))
+    finding = only(compare(replace(run, benchmarks=(summary,)), replace(run, benchmarks=(summary,))))
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert "would decide" in finding.reason
+
+
+def test_measuring_nothing_is_an_error() -> None:
+    with pytest.raises(DataError, match="measured nothing"):
+        compare(around(5), Run(benchmarks=()))
+
+
+def test_an_unknown_detector_is_named_with_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match="use one of: anova"):
+        judge(Baseline(runs=(), source=BaselineSource.FILES), around(5), detector="magic", settings=DEFAULTS)
+
+
+def test_every_detector_states_its_own_id() -> None:
+    for name, detector in DETECTORS.items():
+        assert name == detector.ID
+        assert detector.DESCRIPTION
+        assert detector.DOCS.startswith("detectors/")

@@ -1,0 +1,138 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bot.detect import summary
+from bot.detect.detector import DetectorOptions
+from bot.detect.pairs import pair_metrics
+from bot.model.baseline import Baseline, BaselineSource
+from bot.model.finding import Evidence
+from bot.model.metric import Metric
+from bot.model.run import Benchmark, Run, Summary
+from tests.support.noisy_runs import TIME
+
+ALLOCATIONS = replace(TIME, name="allocations", unit="allocs/op")
+
+
+def value(number: float, metric: Metric = TIME, **known: object) -> Benchmark:
+    return Benchmark(name="a", metric=metric, summary=replace(Summary(value=number), **known))  # type: ignore[arg-type]  # named in each test
+
+
+def moments(mean: float, deviation: float, count: int) -> Benchmark:
+    return value(mean, statistic="mean", standard_deviation=deviation, count=count)
+
+
+def samples(*numbers: float) -> Benchmark:
+    return Benchmark(name="a", metric=TIME, samples=numbers)
+
+
+def assess(target: Benchmark, *runs: Benchmark) -> Evidence:
+    baseline = Baseline(runs=tuple(Run(benchmarks=(run,)) for run in runs), source=BaselineSource.FILES)
+    pairs = pair_metrics(baseline, Run(benchmarks=(target,))).pairs
+    (entry,) = summary.assess(pairs, DetectorOptions())
+    return entry
+
+
+def test_welch_from_summary_agrees_with_scipy() -> None:
+    entry = assess(moments(11, 1.5, 9), moments(10, 1, 20))
+    assert entry.test == "welch_from_summary"
+    reference = stats.ttest_ind_from_stats(11, 1.5, 9, 10, 1, 20, equal_var=False)
+    assert entry.p_value == pytest.approx(reference.pvalue, rel=1e-9)
+    assert entry.relative_change == pytest.approx(0.1)
+
+
+def test_welch_from_summary_pools_runs_as_their_samples_would() -> None:
+    rng = np.random.default_rng(1)
+    first, second, target = rng.normal(10, 1, 8), rng.normal(10.4, 1, 12), rng.normal(11, 1, 9)
+    entry = assess(
+        moments(target.mean(), target.std(ddof=1), 9),
+        *(moments(run.mean(), run.std(ddof=1), len(run)) for run in (first, second)),
+    )
+    reference = stats.ttest_ind(target, np.concatenate([first, second]), equal_var=False)
+    assert entry.p_value == pytest.approx(reference.pvalue, rel=1e-9)
+
+
+def test_samples_on_one_side_are_reduced_to_moments() -> None:
+    target = [11.0, 11.5, 10.7, 11.2]
+    entry = assess(samples(*target), moments(10, 1, 20))
+    assert entry.test == "welch_from_summary"
+    reference = stats.ttest_ind_from_stats(np.mean(target), np.std(target, ddof=1), 4, 10, 1, 20, equal_var=False)
+    assert entry.p_value == pytest.approx(reference.pvalue, rel=1e-9)
+
+
+def test_interval_summary_uses_the_tools_own_intervals() -> None:
+    sides = [
+        value(number, statistic="median", confidence_interval=(number - 0.2, number + 0.2), confidence_level=0.95)
+        for number in (11.0, 10.0)
+    ]
+    entry = assess(*sides)
+    assert entry.test == "interval_summary"
+    error = 0.2 / stats.norm.ppf(0.975) * np.sqrt(2)
+    assert entry.p_value == pytest.approx(2 * stats.norm.sf(1 / error), rel=1e-6)
+
+
+def test_run_values_is_the_prediction_of_one_more_value() -> None:
+    runs = [10.0, 10.2, 9.9, 10.1, 10.3]
+    entry = assess(value(11.0), *map(value, runs))
+    assert entry.test == "run_values"
+    logs = np.log(runs)
+    statistic = (np.log(11.0) - logs.mean()) / (logs.std(ddof=1) * np.sqrt(1.2))
+    assert entry.p_value == pytest.approx(2 * stats.t.sf(statistic, 4), rel=1e-9)
+
+
+def test_run_values_of_single_samples() -> None:
+    assert assess(samples(11.0), *map(samples, (10.0, 10.2, 9.9, 10.1, 10.3))).test == "run_values"
+
+
+def test_one_number_without_spread_decides_nothing_and_says_what_would() -> None:
+    entry = assess(value(11.0), value(10.0))
+    assert entry.p_value is None
+    assert entry.relative_change == pytest.approx(0.1)
+    assert entry.reason == "numbers without spread; 4 more runs in the history or repeated measurements would decide"
+
+
+@pytest.mark.parametrize(
+    ("target", "run", "p_value", "change"),
+    [(3.0, 3.0, 1.0, 0.0), (3.0, 2.0, 0.0, 0.5), (1.0, 0.0, 0.0, None), (0.0, 0.0, 1.0, 0.0)],
+)
+def test_counts_are_exact(target: float, run: float, p_value: float, change: float | None) -> None:
+    entry = assess(value(target, ALLOCATIONS), value(run, ALLOCATIONS))
+    assert (entry.test, entry.p_value, entry.relative_change) == ("exact", p_value, change)
+
+
+def test_equal_times_of_many_runs_may_come_from_a_coarse_clock() -> None:
+    entry = assess(value(2.0), *[value(1.0)] * 5)
+    assert entry.p_value is None
+    assert "clock" in (entry.reason or "")
+    assert assess(value(1.0), *[value(1.0)] * 5).p_value == 1.0
+
+
+def test_different_statistics_are_not_compared() -> None:
+    entry = assess(value(11.0, statistic="mean"), value(10.0, statistic="median"))
+    assert entry.p_value is None
+    assert "different statistics" in (entry.reason or "")
+
+
+@pytest.mark.parametrize(("statistic", "expected"), [("median", 2.0), ("min", 1.0), ("value", 3.0)])
+def test_samples_follow_the_other_sides_statistic(statistic: str, expected: float) -> None:
+    entry = assess(samples(1.0, 2.0, 6.0), value(2.0, statistic=statistic))
+    assert entry.target is not None
+    assert entry.target.mean == expected
+
+
+def test_another_unit_is_an_obstacle() -> None:
+    entry = assess(value(1.0), value(1.0, replace(TIME, unit="MB")))
+    assert entry.reason == "the unit changed from MB to ns"
+    assert entry.baseline is None
+
+
+def test_numbers_beyond_measure_are_refused() -> None:
+    assert assess(moments(1e200, 1e200, 9), moments(10, 1, 20)).reason == "the numbers are too large to calculate with"
+
+
+def test_zero_and_negative_summaries_have_a_defined_answer() -> None:
+    assert assess(moments(0, 0, 9), moments(0, 0, 20)).p_value == 1.0
+    assert assess(moments(-11, 1, 90), moments(-10, 1, 90)).relative_change == pytest.approx(-0.1)
+    assert assess(value(1.0), *map(value, (0.0, -1.0, 1.0, -2.0, 2.0))).confidence_interval is None

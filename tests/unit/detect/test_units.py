@@ -1,0 +1,40 @@
+import pytest
+
+from bot.detect.units import conversion_factor, is_deterministic, milliseconds_per
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "factor"),
+    [
+        ("s", "ms", 1e3),
+        ("us", "ns", 1e3),
+        ("µs", "us", 1.0),
+        ("ns/op", "ms/op", 1e-6),
+        ("ops/s", "ops/ms", 1e-3),
+        ("MB", "B", 1e6),
+        ("KiB", "bytes", 1024.0),
+        ("points", "points", 1.0),
+        ("", "", 1.0),
+    ],
+)
+def test_units_of_one_kind_are_converted(source: str, target: str, factor: float) -> None:
+    assert conversion_factor(source, target) == pytest.approx(factor)
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [("ns", "MB"), ("ns/op", "ns"), ("ns/iter", "ns/op"), ("points", "score"), ("ns", "")]
+)
+def test_units_of_different_kinds_are_not(source: str, target: str) -> None:
+    assert conversion_factor(source, target) is None
+
+
+def test_milliseconds_are_for_times_only() -> None:
+    assert milliseconds_per("us/op") == pytest.approx(1e-3)
+    assert milliseconds_per("ops/s") is None
+    assert milliseconds_per("MB/s") is None
+
+
+def test_counts_are_deterministic() -> None:
+    assert is_deterministic("allocs/op")
+    assert is_deterministic("B/op")
+    assert not is_deterministic("ns/op")
