@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from typing import TypeVar
@@ -112,7 +113,7 @@ class GitBranchHistory:
 
     def append(self, run: Run) -> str:
         original = encode_run(run)
-        name = name_run(run, original)
+        name = name_run(run, original, now=datetime.now(UTC))
         content, compacted = fit_file(run, original, self._retention)
         file = name.with_content(content, compacted=compacted)
         return self._patiently(lambda: self._try_append(file, content), failure="the run was not recorded")

@@ -4,15 +4,16 @@
     runs/<suite>/<commit>/<UTC time>-<hash>-<bytes>.json          a run with its samples
     runs/<suite>/<commit>/<UTC time>-<hash>-<bytes>.summary.json  an older run, compacted
 
-`hash` is of the run as it was first written, so that the same run has the same name whoever writes it, and a compacted
-run is still known. `bytes` is the file's own size: retention weighs the branch without downloading it.
+The time is the run's own, or of its recording where it knows none. `hash` is of the run as it was first written: the
+same run is known whoever writes it again, and a compacted run is still known. `bytes` is the file's own size: retention
+weighs the branch without downloading it.
 """
 
 import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC
+from datetime import UTC, datetime
 
 from bot.errors import UsageError
 from bot.git import FULL_HASH, TreeEntry
@@ -22,10 +23,9 @@ MARKER_PATH = "perf-culprit.json"
 MARKER_VERSION = 1
 MARKER = b'{"format":"perf-culprit-history","version":1}\n'
 
-UNDATED = "undated"
 RUN_PATH = re.compile(
     r"runs/(?P<suite>[a-z0-9._-]{1,60})/(?P<commit>[0-9a-f]{40}|[0-9a-f]{64})/"
-    r"(?P<time>[0-9]{8}T[0-9]{6}Z|undated)-(?P<digest>[0-9a-f]{16})-(?P<size>[0-9]{1,12})(?P<summary>\.summary)?\.json"
+    r"(?P<time>[0-9]{8}T[0-9]{6}Z)-(?P<digest>[0-9a-f]{16})-(?P<size>[0-9]{1,12})(?P<summary>\.summary)?\.json"
 )
 
 
@@ -47,9 +47,9 @@ class RunFile:
         return f"runs/{self.suite_slug}/{self.commit}/{self.time}-{self.digest}-{self.size}{end}"
 
     @property
-    def age_order(self) -> tuple[bool, str, str]:
-        """Sorts from oldest to newest; runs of unknown time count as oldest."""
-        return (self.time != UNDATED, self.time, self.digest)
+    def age_order(self) -> tuple[str, str]:
+        """Sorts from oldest to newest."""
+        return (self.time, self.digest)
 
     def is_same_run(self, other: "RunFile") -> bool:
         return (self.suite_slug, self.commit, self.digest) == (other.suite_slug, other.commit, other.digest)
@@ -58,8 +58,8 @@ class RunFile:
         return replace(self, size=len(content), compacted=compacted, blob=None)
 
 
-def name_run(run: Run, content: bytes) -> RunFile:
-    """The name of a run whose JSON is `content`."""
+def name_run(run: Run, content: bytes, *, now: datetime) -> RunFile:
+    """The name of a run whose JSON is `content`, recorded at `now`."""
     if run.commit is None or not FULL_HASH.fullmatch(run.commit):
         raise UsageError(
             f"a run needs the full hash of its commit to be recorded, not {run.commit!r}",
@@ -68,7 +68,7 @@ def name_run(run: Run, content: bytes) -> RunFile:
     return RunFile(
         suite_slug=suite_slug(run.suite),
         commit=run.commit,
-        time=run.time.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ") if run.time else UNDATED,
+        time=(run.time or now).astimezone(UTC).strftime("%Y%m%dT%H%M%SZ"),
         digest=hashlib.sha256(content).hexdigest()[:16],
         size=len(content),
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,9 @@ def test_a_run_comes_back_as_it_was(history: History) -> None:
 def test_the_very_same_run_is_counted_once(history: History) -> None:
     assert history.append(make_run(1)) == history.append(make_run(1))
     assert history.commits("default") == {f"{1:040x}": 1}
+
+
+def test_a_run_without_time_is_stored_once_too(history: History) -> None:
+    run = replace(make_run(1), time=None)
+    assert history.append(run) == history.append(run)
+    assert stored(history, f"{1:040x}") == [run]

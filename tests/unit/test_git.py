@@ -1,6 +1,7 @@
 import os
 import subprocess
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -253,3 +254,22 @@ def test_plumbing_makes_a_commit_without_checkout_or_index(repository: Path, tmp
     assert not (repository / ".git" / "index").exists()
     with pytest.raises(git.GitError, match="not a file"):
         git.read_blobs(repository, ["1" * 40])
+
+
+@pytest.mark.parametrize("ask", [git.head_commit, git.is_shallow, git.shallow_commits])
+def test_questions_outside_a_repository_fail_by_name(
+    tmp_path: Path, ask: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(git.GitError, match="not a git repository"):
+        ask(tmp_path)
+    with pytest.raises(git.GitError, match="cannot change to"):
+        ask(tmp_path / "nowhere")
+
+
+def test_unknown_commits_are_no_answer_about_ancestry(repository: Path) -> None:
+    commits = import_commits(repository, chain("c", 1))
+    with pytest.raises(git.GitError, match="git merge-base failed"):
+        git.merge_bases(repository, commits["c1"], "1" * 40)
+    with pytest.raises(git.GitError, match="git merge-base failed"):
+        git.is_ancestor(repository, "1" * 40, commits["c1"])

@@ -39,11 +39,6 @@ def test_the_newest_runs_of_every_suite_keep_their_samples() -> None:
     assert runs_to_compact([file(1, compacted=True), file(2)], Retention(raw_runs=1)) == ()
 
 
-def test_undated_runs_count_as_oldest() -> None:
-    undated = replace(file(9), time="undated")
-    assert runs_to_compact([file(1), undated], Retention(raw_runs=1)) == (undated,)
-
-
 def test_the_oldest_go_until_the_rest_fits() -> None:
     files = [file(number) for number in (3, 1, 4, 2)]
     assert runs_to_drop(files, Retention(branch_bytes=40), keep=files[0]) == ()
