@@ -74,6 +74,11 @@ def test_several_programs_measure_again_but_one_does_not() -> None:
         catch2_text.parse(Source("out.txt", (table * 2).encode()))
 
 
+def test_a_fourth_row_changes_nothing() -> None:
+    row = "4.69844 ns    3.37553 ns     7.2013 ns"
+    assert catch2_text.parse(variant(row, f"{row}\n   9 ns    9 ns     9 ns")).benchmarks[0].value == 183.117
+
+
 def test_a_benchmark_cut_off_is_noted() -> None:
     text = golden("catch2/v2.txt").decode()
     parsed = catch2_text.parse(Source("out.txt", text[: text.index("15.2569 us")].encode()))

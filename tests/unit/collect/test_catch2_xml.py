@@ -116,3 +116,10 @@ def test_endless_section_names_are_refused() -> None:
 def test_endless_tags_are_refused() -> None:
     with pytest.raises(DataError, match="holds more than 1,000,000 tags"):
         catch2_xml.parse(source("<a/>" * 1_000_000))
+
+
+@pytest.mark.parametrize("encoding", ["utf-7", "utf-16", "shift_jis", "idna", "base64", "nonsense", "ISO-8859-1"])
+def test_a_declared_encoding_changes_nothing(encoding: str) -> None:
+    text = golden("catch2/v2.xml").decode().replace("UTF-8", encoding).replace("sum of 100", "sum of ä")
+    assert catch2_xml.parse(Source("out.xml", text.encode())).benchmarks[0].name == "sum of ä"
+    assert catch2_xml.parse(Source("out.xml", text.encode("utf-16"))).benchmarks[0].name == "sum of ä"
