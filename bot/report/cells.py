@@ -27,14 +27,21 @@ def before_and_after(evidence: Evidence) -> tuple[Safe, Safe]:
 
 
 def change(evidence: Evidence, *, bold: bool) -> Safe:
-    if evidence.relative_change is None:
-        return NOTHING
-    number = _unbroken(percent(evidence.relative_change, signed=True))
-    shown = own("**{}**", number) if bold else number
-    interval = evidence.confidence_interval
+    number, interval = (_unbroken(part) for part in change_text(evidence))
+    shown = own("**{}**", number) if bold and number != NOTHING else number
+    return own("{} {}", shown, interval) if interval else shown
+
+
+def change_text(evidence: Evidence) -> tuple[str, str]:
+    """The relative change and its interval, "" where that has no width; no foreign text."""
+    relative_change, interval = evidence.relative_change, evidence.confidence_interval
+    if relative_change is None:
+        from_zero = evidence.baseline is not None and evidence.target is not None and evidence.baseline.mean == 0
+        return "from 0" if from_zero else NOTHING, ""
+    number = percent(relative_change, signed=True)
     if interval is None or interval.low == interval.high:
-        return shown
-    return own("{} {}", shown, _unbroken(percent_interval(interval.low, interval.high)))
+        return number, ""
+    return number, percent_interval(interval.low, interval.high)
 
 
 def certainty_text(finding: Finding) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import TypeVar
 
 from bot.model.baseline import BaselineSource, RunChoice
@@ -44,7 +43,7 @@ def build_view(report: Report, *, options: MarkdownOptions, most_rows: int) -> V
     changed = _changed_part(sections, most_rows=most_rows) if sections.changed else None
     folds = [
         _results_fold(report, sections, most_rows=most_rows),
-        _judgement_fold(report, options, most_rows=most_rows),
+        _judgement_fold(report, sections, options, most_rows=most_rows),
     ]
     return View(
         marker=marker(options.marker) if options.marker else None,
@@ -144,7 +143,7 @@ def _results_fold(report: Report, sections: Sections, *, most_rows: int) -> Fold
     )
 
 
-def _judgement_fold(report: Report, options: MarkdownOptions, *, most_rows: int) -> Fold:
+def _judgement_fold(report: Report, sections: Sections, options: MarkdownOptions, *, most_rows: int) -> Fold:
     """How the baseline was chosen, what to know about the data, which rule was in force."""
 
     def choice_cells(choice: RunChoice) -> Iterable[Safe]:
@@ -152,18 +151,20 @@ def _judgement_fold(report: Report, options: MarkdownOptions, *, most_rows: int)
         time = code(choice.time, limit=40) if choice.time else cells.NOTHING
         return name, time, Safe("yes" if choice.chosen else "no"), prose(choice.reason)
 
-    notes = [prose(note) for note in islice(report.notes, most_rows)]
-    notes += [
-        own("{}: {}", code(finding.evidence.key.benchmark), prose(note))
-        for finding in islice((entry for entry in report.findings if entry.evidence.notes), most_rows)
-        for note in finding.evidence.notes[:most_rows]
-    ][: most_rows - len(notes)]
+    noted = [
+        *(prose(note) for note in report.notes[:most_rows]),
+        *(
+            own("{}: {}", cells.benchmark(finding, with_metric=sections.several_metrics), prose(note))
+            for finding in sections.all[:most_rows]
+            for note in finding.evidence.notes[:most_rows]
+        ),
+    ]
     notes_total = len(report.notes) + sum(len(finding.evidence.notes) for finding in report.findings)
     parts = []
     summary = ["How this was judged"]
     if notes_total:
         summary.append(counted(notes_total, "note"))
-        parts.append(Part(title=Safe("Notes"), rows=_bullets(notes), total=notes_total))
+        parts.append(Part(title=Safe("Notes"), rows=_bullets(noted[:most_rows]), total=notes_total))
     if report.choices:
         choices = _table(report.choices, choice_cells, head=_CHOICES, most_rows=most_rows)
         parts.append(_titled("How the baseline was chosen", choices))

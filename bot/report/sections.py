@@ -32,8 +32,12 @@ class Sections:
         return self.regressions + self.improvements
 
     @property
+    def all(self) -> tuple[Finding, ...]:
+        return self.changed + self.unjudged + self.undecided + self.unchanged
+
+    @property
     def total(self) -> int:
-        return len(self.changed) + len(self.undecided) + len(self.unchanged) + len(self.unjudged)
+        return len(self.all)
 
     @property
     def noun(self) -> str:

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from bot.model.finding import Finding, Verdict
 from bot.model.metric import MetricKey
 from bot.model.report import Conclusion, Report
-from bot.report.cells import NOTHING, certainty_text
+from bot.report.cells import NOTHING, certainty_text, change_text
 from bot.report.charts import sparkline
 from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, clean
-from bot.report.numbers import percent, percent_interval, quantities
+from bot.report.numbers import percent, quantities
 from bot.report.sections import Sections, crossing, split
 from bot.report.wording import comparison, counted, headline, more_samples, next_step
 
@@ -87,7 +87,13 @@ def _table_of(findings: Sequence[Finding], sections: Sections, *, width: int) ->
     """The state comes first in a row, and the name, which may be long, last."""
     header = ("", "before", "after", "change", "certainty", "course", sections.noun)
     rows = [
-        (_state(finding), *_sides(finding), _change(finding), certainty_text(finding), sparkline(finding.series))
+        (
+            _state(finding),
+            *_sides(finding),
+            " ".join(change_text(finding.evidence)).strip(),
+            certainty_text(finding),
+            sparkline(finding.series),
+        )
         for finding in findings
     ]
     taken = sum(max(len(line[i]) for line in (header, *rows)) + 2 for i in range(len(header) - 1))
@@ -127,17 +133,6 @@ def _sides(finding: Finding) -> tuple[str, str]:
         for quantity in (None if side is None else next(shown) for side in sides)
     )
     return before, after
-
-
-def _change(finding: Finding) -> str:
-    evidence = finding.evidence
-    if evidence.relative_change is None:
-        return NOTHING
-    interval = evidence.confidence_interval
-    shown = percent(evidence.relative_change, signed=True)
-    if interval is None or interval.low == interval.high:
-        return shown
-    return f"{shown} {percent_interval(interval.low, interval.high)}"
 
 
 def _undecided_list(sections: Sections) -> str:

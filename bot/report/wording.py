@@ -44,7 +44,7 @@ def headline(report: Report, sections: Sections) -> Headline:
         case Conclusion.NO_CHANGE:
             return Headline(emoji="🟢", text=_no_change(sections))
         case Conclusion.INCONCLUSIVE:
-            return Headline(emoji="🟡", text=_undecided(sections))
+            return Headline(emoji="🟡", text=_undecided(report, sections))
         case Conclusion.FIRST_RUN | Conclusion.OTHER_HARDWARE | Conclusion.MACHINE_CHANGED:
             return _NO_VERDICT[report.conclusion]
 
@@ -136,28 +136,32 @@ def _no_change(sections: Sections) -> str:
     return f"{_share(len(sections.unchanged), sections)} unchanged, {others:,} undecided"
 
 
-def _undecided(sections: Sections) -> str:
+def _undecided(report: Report, sections: Sections) -> str:
     if not sections.undecided:
         return "Nothing could be compared"
     subject = _share(len(sections.undecided), sections)
+    if _all_lack_samples(report, sections):
+        return f"Too few samples for {subject}"
     return f"Noise hides the answer for {subject}" if more_samples(sections) else f"No answer for {subject}"
 
 
 def _undecided_advice(report: Report, sections: Sections) -> str:
     if not sections.undecided:
         return "Check that the baseline and this run measure the same benchmarks."
+    if _all_lack_samples(report, sections):
+        return f"At least {counted(report.settings.minimum_samples, 'sample')} of each are needed: measure more often."
     needed = more_samples(sections)
     if needed is not None:
         variation = max((_variation(finding) for finding in sections.undecided), default=0.0)
         vary = f" They vary by up to {percent(variation)}." if variation > 0 else ""
         return f"{counted(needed, 'more sample')} of each, or a calmer machine, would decide.{vary}"
-    few = sum(
-        finding.evidence.target is not None and finding.evidence.target.count < report.settings.minimum_samples
-        for finding in sections.undecided
-    )
-    if few:
-        return f"At least {counted(report.settings.minimum_samples, 'sample')} of each are needed: measure more often."
     return "The reason for each is below."
+
+
+def _all_lack_samples(report: Report, sections: Sections) -> bool:
+    fewest = report.settings.minimum_samples
+    targets = [finding.evidence.target for finding in sections.undecided]
+    return all(target is not None and target.count < fewest for target in targets)
 
 
 def _share(count: int, sections: Sections) -> str:

@@ -159,3 +159,15 @@ def test_an_undecided_metric_says_what_it_has_and_why() -> None:
     few = finding("x", 1.0, 1.1, verdict=Verdict.INCONCLUSIVE, count=3, reason="too few samples: the target has 3")
     text = render_markdown(report(Conclusion.INCONCLUSIVE, few))
     assert "| 3 | too few samples: the target has 3 |" in text
+
+
+def test_a_change_from_zero_says_so() -> None:
+    grown = finding("x", 0.0, 3.0, verdict=Verdict.REGRESSION, metric=ALLOCATIONS, test="exact")
+    text = render_markdown(report(Conclusion.REGRESSION, grown)).replace("\N{NO-BREAK SPACE}", " ")
+    assert "| `x` | 0 allocs/op | 3 allocs/op | **from 0** | exact count |" in text
+
+
+def test_notes_follow_the_order_of_the_findings() -> None:
+    found = [replace(item, evidence=replace(item.evidence, notes=("noted",))) for item in (*UNCHANGED, *SLOWER)]
+    text = render_markdown(report(Conclusion.REGRESSION, *found))
+    assert re.findall(r"^- `(.+)`: noted$", text, re.MULTILINE)[:3] == ["parse_large", "parse_small", "encode[32768]"]

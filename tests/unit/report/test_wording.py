@@ -99,7 +99,7 @@ def test_noise_says_what_would_decide() -> None:
 def test_too_few_samples_says_how_many_are_needed() -> None:
     few = finding("x", 1.0, 1.1, verdict=Verdict.INCONCLUSIVE, count=2)
     assert said(report(Conclusion.INCONCLUSIVE, few, *UNCHANGED)) == (
-        "No answer for 1 of 6 benchmarks",
+        "Too few samples for 1 of 6 benchmarks",
         "At least 5 samples of each are needed: measure more often.",
     )
 
@@ -123,3 +123,8 @@ def test_loudness_of_the_emoji() -> None:
         for item in (minor, replace(minor, failed=True), report(Conclusion.REGRESSION, SLOWER[0]))
     ]
     assert shown == ["🟠", "🔴", "🔴"]
+
+
+def test_noise_is_said_where_not_all_lack_samples() -> None:
+    few = finding("x", 1.0, 1.1, verdict=Verdict.INCONCLUSIVE, count=2, more_samples=3)
+    assert said(report(Conclusion.INCONCLUSIVE, few, *NOISY))[0] == "Noise hides the answer for all 3 benchmarks"
