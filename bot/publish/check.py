@@ -89,7 +89,10 @@ class CheckRun:
         return self.remote.html_url
 
     def complete(self, result: CheckResult) -> None:
-        """The first request concludes; further ones only append annotations, which GitHub takes 50 at a time."""
+        """The first request concludes; further ones only append annotations, which GitHub takes 50 at a time.
+
+        GitHub only appends: annotations of a request whose answer got lost may be shown twice.
+        """
         output: dict[str, Any] = {
             "title": result.title[:MAXIMUM_TITLE_CHARACTERS],
             "summary": cut_at_line(result.summary, limit=MAXIMUM_TEXT_CHARACTERS, pointer=CUT_POINTER),

@@ -1,5 +1,6 @@
 """The connection to one repository on GitHub, and its patience: what is retried, and how long it waits."""
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from bot.errors import UsageError
 # The name of GITHUB_TOKEN. `GET /user` is forbidden to that token, so the name cannot be asked for.
 ACTIONS_BOT = "github-actions[bot]"
 API_VERSION = "2022-11-28"
+API_URL_STEP = "write https://api.github.com, or https://HOST/api/v3 for GitHub Enterprise Server"
+REPOSITORY = re.compile(r"[\w.-]{1,100}/[\w.-]{1,100}", re.ASCII)
 
 RETRIES = 5
 RETRIED_STATUSES = (429, 500, 502, 503, 504)
@@ -49,9 +52,14 @@ def connect(
     sleep: Sleep = time.sleep,
 ) -> Client:
     """Sends nothing yet. The pauses are GitHub's advice against secondary rate limits."""
-    if not token:
-        raise UsageError("there is no GitHub token", next_step="pass `github-token: ${{ github.token }}`")
-    if repository.count("/") != 1:
+    token = token.strip()
+    if not token or not token.isascii() or not token.isprintable():
+        raise UsageError(
+            "there is no GitHub token, or it is garbled", next_step="pass `github-token: ${{ github.token }}`"
+        )
+    if not api_url.startswith(("https://", "http://")):
+        raise UsageError(f"not a web address: {api_url[:100]!r}", place="GITHUB_API_URL", next_step=API_URL_STEP)
+    if REPOSITORY.fullmatch(repository) is None:
         raise UsageError(f"not a repository: {repository[:100]!r}", next_step="write it as owner/name")
     server = github.Github(
         base_url=api_url.rstrip("/"),

@@ -78,12 +78,26 @@ def test_says_that_the_repository_is_not_visible(fake: FakeGitHub) -> None:
         upsert_comment(client, number=1, suite="default", body="x")
 
 
-def test_refuses_an_empty_token() -> None:
-    with pytest.raises(UsageError, match="there is no GitHub token"):
-        connect(token="", api_url="https://api.github.com", repository="octocat/hello")
+@pytest.mark.parametrize("token", ["", " \n", "s3cr3t\nHost: x", "s3cr3tö"])
+def test_refuses_a_token_that_is_none_without_showing_it(token: str) -> None:
+    with pytest.raises(UsageError, match="there is no GitHub token, or it is garbled") as raised:
+        connect(token=token, api_url="https://api.github.com", repository="octocat/hello")
+    assert "s3cr3t" not in str(raised.value)
 
 
-@pytest.mark.parametrize("name", ["", "hello", "octocat/hello/x"])
+def test_trims_the_token(fake: FakeGitHub) -> None:
+    client, _ = connected(fake, token="bot-token\n")
+    upsert_comment(client, number=1, suite="default", body="x")
+    assert len(fake.state.comments) == 1
+
+
+@pytest.mark.parametrize("name", ["", "hello", "octocat/hello/x", "octocat/hello?x=1", "octocat/", "o/h\n", "ö/h"])
 def test_refuses_what_is_no_repository(name: str) -> None:
     with pytest.raises(UsageError, match="write it as owner/name"):
         connect(token="t", api_url="https://api.github.com", repository=name)
+
+
+@pytest.mark.parametrize("url", ["", "api.github.com", "file:///etc/passwd"])
+def test_refuses_what_is_no_web_address(url: str) -> None:
+    with pytest.raises(UsageError, match=r"write https://api\.github\.com, or"):
+        connect(token="t", api_url=url, repository="octocat/hello")
