@@ -89,6 +89,7 @@ class GitBranchHistory:
         self._sleep = sleep
         self._index = folder / "index.tmp"
         self._repository = git.init_private(folder / "history.git")
+        self._marker_blob = git.write_blob(self._repository, MARKER)
         self._tip: Tip | None = None
 
     @property
@@ -115,8 +116,9 @@ class GitBranchHistory:
         original = encode_run(run)
         name = name_run(run, original, now=datetime.now(UTC))
         content, compacted = fit_file(run, original, self._retention)
-        file = name.with_content(content, compacted=compacted)
-        return self._patiently(lambda: self._try_append(file, content), failure="the run was not recorded")
+        blob = git.write_blob(self._repository, content)  # before the race, so that less happens within it
+        file = replace(name.with_content(content, compacted=compacted), blob=blob)
+        return self._patiently(lambda: self._try_append(file), failure="the run was not recorded")
 
     def _patiently(self, action: Callable[[], T], *, failure: str) -> T:
         """Retry while other writers or the network are in the way, bounded in attempts and time."""
@@ -139,18 +141,17 @@ class GitBranchHistory:
                     ) from None
             self._sleep(pause_seconds)
 
-    def _try_append(self, file: RunFile, content: bytes) -> str:
+    def _try_append(self, file: RunFile) -> str:
         tip = self._tip = self._fetch()
         known = next((other for other in tip.files if other.is_same_run(file)), None)
         if known is not None:
             return known.path
-        file = replace(file, blob=git.write_blob(self._repository, content))
         files, removed = self._retained((*tip.files, file), keep=file)
         added = set(files) - set(tip.files)
         changes = [
             *(git.TreeChange(other.path, None) for other in removed),
             *(git.TreeChange(other.path, other.blob) for other in added),
-            git.TreeChange(MARKER_PATH, git.write_blob(self._repository, MARKER)),
+            git.TreeChange(MARKER_PATH, self._marker_blob),
         ]
         tree = git.write_tree(self._repository, base=tip.commit, changes=changes, index=self._index)
         message = f"Record a run of {file.suite_slug} at {file.commit[:12]}\n"
@@ -195,7 +196,7 @@ class GitBranchHistory:
         return Tip(commit=commit, files=read_names(entries))
 
     def _check_marker(self, blob: str | None) -> None:
-        if blob == git.write_blob(self._repository, MARKER):
+        if blob == self._marker_blob:
             return
         content = git.read_blobs(self._repository, [blob], remote=self._remote)[0] if blob else b""
         try:
