@@ -1,5 +1,6 @@
 """The check run against the fake GitHub: it is always completed."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -155,6 +156,19 @@ def test_a_lost_answer_is_not_taken_for_another_runs_check(fake: FakeGitHub) -> 
         check.complete(RESULT)
     assert other.status == "in_progress"
     assert len(fake.state.check_runs) == 2
+
+
+def test_a_lost_answer_is_found_behind_a_newer_check_run(fake: FakeGitHub) -> None:
+    fake.faults.append(Fault(request=START, status=502, applied=True))
+    client, _ = connected(fake)
+
+    def meanwhile(_: float) -> None:
+        newer = state.CheckRun(id=9_999, name=NAME, head_sha=HEAD, external_id="56-1", status="in_progress")
+        fake.state.check_runs[newer.id] = newer
+
+    with check_run(replace(client, sleep=meanwhile), name=NAME, head_sha=HEAD, external_id=EXTERNAL_ID) as check:
+        check.complete(RESULT)
+    assert [found.conclusion for found in fake.state.check_runs.values()] == ["success", None]
 
 
 def test_names_the_missing_permission(fake: FakeGitHub) -> None:

@@ -293,11 +293,13 @@ def get_check_run(call: Call) -> Answer:
 
 def list_check_runs(call: Call) -> Answer:
     checks = [
-        call.shapes.check_run(check)
+        check
         for check in call.state.check_runs.values()
         if check.head_sha == call.path["ref"] and call.query.get("check_name", check.name) == check.name
     ]
-    return Answer(200, Listing(checks, "check_runs"))
+    if call.query.get("filter", "latest") == "latest":
+        checks = list({check.name: check for check in checks}.values())
+    return Answer(200, Listing([call.shapes.check_run(check) for check in checks], "check_runs"))
 
 
 # --- actions
