@@ -2,7 +2,7 @@
 
 import re
 
-from bot.collect.parser import Parsed, from_samples
+from bot.collect.parser import MAX_SAMPLES, Parsed, from_samples
 from bot.collect.source import STDIN_NAME, Source
 from bot.errors import DataError
 from bot.model.metric import Direction, Metric
@@ -15,23 +15,35 @@ VALUE = Metric(name="value", unit="", direction=Direction.LOWER_IS_BETTER)
 # Each part is bounded, so that no line can make the pattern work long.
 NUMBER = re.compile(r"[+-]?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d{1,4})?")
 MAX_LINE_CHARACTERS = 100
+BEGINNING = 20_000
 
 
 def matches(source: Source, /) -> bool:
-    lines = source.text_or_empty().split()
-    return bool(lines) and all(len(line) <= MAX_LINE_CHARACTERS and NUMBER.fullmatch(line) for line in lines)
+    text = source.text_or_empty()
+    # The beginning speaks for the file, without its last line, which may be cut; `parse` reads all.
+    lines = text[:BEGINNING].splitlines()[: None if len(text) <= BEGINNING else -1]
+    numbers = [line.strip() for line in lines if line.strip()]
+    return bool(numbers) and all(_is_number(number) for number in numbers)
 
 
 def parse(source: Source, /) -> Parsed:
-    samples = []
+    samples: list[float] = []
     for number, line in enumerate(source.text().splitlines(), start=1):
         text = line.strip()
         if not text:
             continue
-        if len(text) > MAX_LINE_CHARACTERS or not NUMBER.fullmatch(text):
+        if not _is_number(text):
             raise DataError(
                 "is not one number", place=f"{source.place}:{number}", next_step="write one number per line"
+            )
+        if len(samples) == MAX_SAMPLES:
+            raise DataError(
+                f"holds more than {MAX_SAMPLES:,} numbers", place=source.place, next_step="measure less often"
             )
         samples.append(float(text))
     name = "value" if source.name == STDIN_NAME else source.parts[-1].rpartition(".")[0] or source.parts[-1]
     return Parsed(benchmarks=(from_samples(name, metric=VALUE, samples=samples, place=source.place),))
+
+
+def _is_number(text: str) -> bool:
+    return len(text) <= MAX_LINE_CHARACTERS and NUMBER.fullmatch(text) is not None

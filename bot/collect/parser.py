@@ -15,6 +15,7 @@ from bot.model.run import Benchmark, Summary
 
 MAX_NAME_CHARACTERS = 10_000
 MAX_UNIT_CHARACTERS = 100
+MAX_SAMPLES = 1_000_000
 TIME = "time"
 TIME_UNITS = {
     *("ns", "nsec", "nanoseconds", "us", "\N{MICRO SIGN}s", "\N{GREEK SMALL LETTER MU}s", "usec", "microseconds"),
@@ -87,8 +88,13 @@ def from_samples(
     """A benchmark of repeated numbers: at least one, all finite, none negative in a time."""
     if not samples:
         raise DataError("holds no samples", place=place, next_step="let the tool write its repeated numbers")
-    for i, sample in enumerate(samples):
-        check_number(sample, metric=metric, place=place if len(samples) == 1 else f"{place}[{i}]")
+    if len(samples) > MAX_SAMPLES:
+        raise DataError(
+            f"holds more than {MAX_SAMPLES:,} samples", place=place, next_step="let the tool keep fewer samples"
+        )
+    if not all(math.isfinite(sample) and sample >= 0 for sample in samples):
+        for i, sample in enumerate(samples):
+            check_number(sample, metric=metric, place=place if len(samples) == 1 else f"{place}[{i}]")
     if group_sizes and (sum(group_sizes) != len(samples) or min(group_sizes) < 1):
         raise DataError("groups of samples do not add up", place=place, next_step="run the benchmark again")
     return Benchmark(

@@ -68,17 +68,14 @@ def _clean_commit(commit: JsonValue) -> str | None:
 
 
 def _environment(root: JsonValue) -> Environment:
-    machine = root.at("machine_info").value
-    if not isinstance(machine, dict):
-        return Environment()
-    cpu = machine.get("cpu")
-    cpu = cpu if isinstance(cpu, dict) else {}
+    machine = root.at("machine_info")
+    cpu = machine.find("cpu") or JsonValue({}, machine.file)
     return components(
-        cpu=cpu.get("brand_raw") or cpu.get("brand"),
-        cpu_count=cpu.get("count"),
-        architecture=machine.get("machine"),
-        os=machine.get("system"),
-        os_release=machine.get("release"),
-        host=machine.get("node"),
-        python=machine.get("python_version"),
+        cpu=cpu.peek("brand_raw") or cpu.peek("brand"),
+        cpu_count=cpu.peek("count"),
+        architecture=machine.peek("machine"),
+        os=machine.peek("system"),
+        os_release=machine.peek("release"),
+        host=machine.peek("node"),
+        python=machine.peek("python_version"),
     )

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.collect import inputs
 from bot.collect.inputs import read_inputs
 from bot.errors import DataError
 
@@ -63,3 +64,11 @@ def test_archives_are_opened(tmp_path: Path) -> None:
     (entry,) = read_inputs([str(path)])
     assert [source.name for source in entry.sources] == [f"{path}/a.txt"]
     assert entry.is_search
+
+
+def test_too_much_together_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("123456")
+    monkeypatch.setattr(inputs, "MAX_TOTAL_BYTES", 10)
+    with pytest.raises(DataError, match="or 10 bytes together"):
+        read_inputs([str(tmp_path)])
