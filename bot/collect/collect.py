@@ -1,6 +1,7 @@
 """The stage's front door: names or bytes in, one run out."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import BinaryIO
 
@@ -50,13 +51,11 @@ def collect_each(
     suite: str | None = None,
     environment: Environment | None = None,
 ) -> tuple[Run, ...]:
-    """One run per file, directory or archive: for baselines, where a run must be told from its samples."""
+    """One run per file (of a pattern too), directory or archive: for baselines, where runs are told from samples."""
     inputs = (
         part
         for entry in read_inputs(paths, stdin=stdin)
-        for part in (
-            [entry] if entry.is_search else (Input(sources=(source,), is_search=False) for source in entry.sources)
-        )
+        for part in ([entry] if entry.is_tree else [replace(entry, sources=(source,)) for source in entry.sources])
     )
     return tuple(
         _run((part,), tool=tool, suite=suite, commit=None, time=None, job=None, environment=environment)
@@ -75,7 +74,7 @@ def collect_sources(
     environment: Environment | None = None,
 ) -> Run:
     """The same for bytes that came from elsewhere (artifacts); files of no known format are passed over and noted."""
-    inputs = (Input(sources=tuple(sources), is_search=True),)
+    inputs = (Input(sources=tuple(sources), is_search=True, is_tree=True),)
     return _run(inputs, tool=tool, suite=suite, commit=commit, time=time, job=job, environment=environment)
 
 

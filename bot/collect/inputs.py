@@ -18,10 +18,14 @@ MAX_TOTAL_BYTES = 512 << 20
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Input:
-    """What one name led to. `is_search` where files were found, not named: those of no known format are passed over."""
+    """What one name led to. `is_search` where files were found, not named: those of no known format are passed over.
+
+    `is_tree` where the files lie together in a directory or an archive, not just match one pattern.
+    """
 
     sources: tuple[Source, ...]
     is_search: bool
+    is_tree: bool
 
 
 def read_inputs(paths: Sequence[str], *, stdin: BinaryIO | None = None) -> tuple[Input, ...]:
@@ -49,18 +53,19 @@ def read_inputs(paths: Sequence[str], *, stdin: BinaryIO | None = None) -> tuple
                     next_step="name the result files only",
                 )
             sources.append(source)
-        inputs.extend(_opened(sources, is_search=is_search))
+        is_tree = is_search and Path(path).is_dir()
+        inputs.extend(_opened(sources, is_search=is_search, is_tree=is_tree))
     return tuple(inputs)
 
 
-def _opened(sources: list[Source], *, is_search: bool) -> Iterator[Input]:
+def _opened(sources: list[Source], *, is_search: bool, is_tree: bool) -> Iterator[Input]:
     """Archives become inputs of their own: each is a tree."""
     plain = tuple(source for source in sources if not is_archive(source.data))
     if plain:
-        yield Input(sources=plain, is_search=is_search)
+        yield Input(sources=plain, is_search=is_search, is_tree=is_tree)
     for source in sources:
         if is_archive(source.data):
-            yield Input(sources=read_archive(source.data, name=source.name), is_search=True)
+            yield Input(sources=read_archive(source.data, name=source.name), is_search=True, is_tree=True)
 
 
 def _files(path: str) -> tuple[list[str], bool]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.collect import Source, collect, collect_history, collect_sources
+from bot.collect import Source, collect, collect_each, collect_history, collect_sources
 from bot.errors import DataError, UsageError
 from bot.model.environment import Environment
 from bot.model.metric import Direction
@@ -118,6 +118,15 @@ def test_histories_give_a_run_per_commit_oldest_first() -> None:
     assert newest.notes == ("only the newest run of the file is used; older ones: 1",)
     with pytest.raises(DataError, match="holds no history"):
         collect_history([str(FOLDER / "numbers/loop.txt")])
+
+
+def test_each_file_of_a_pattern_is_a_run_and_a_directory_is_one(tmp_path: Path) -> None:
+    for name in ("1.txt", "2.txt", "3.txt"):
+        (tmp_path / name).write_text("1\n2\n")
+    names = [[b.name for b in run.benchmarks] for run in collect_each([f"{tmp_path}/*.txt"], suite="core")]
+    assert names == [["1"], ["2"], ["3"]]
+    (run,) = collect_each([str(tmp_path)], suite="core")
+    assert (len(run.benchmarks), run.suite) == (3, "core")
 
 
 def test_our_own_run_files_merge() -> None:
