@@ -11,6 +11,8 @@ from bot.model.finding import Side
 from bot.model.run import Benchmark
 
 MEAN = "mean"
+# No benchmark measures numbers beyond these.
+SMALLEST, LARGEST = 1e-60, 1e60
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,13 +51,13 @@ def common_statistic(benchmarks: Sequence[Benchmark]) -> str | None:
     return named.pop() if len(named) == 1 else None if named else MEAN
 
 
-def largest_number(benchmark: Benchmark) -> float:
-    """The largest absolute value among the samples, or among what the summary is tested by."""
+def is_measurable(benchmark: Benchmark) -> bool:
+    """Whether all numbers that are tested are zero or of a magnitude whose squared quotients do not overflow."""
     summary = benchmark.summary
-    if summary is None:
-        return max(abs(sample) for sample in benchmark.samples)
-    interval: tuple[float, ...] = summary.confidence_interval or ()
-    return max(abs(summary.value), summary.standard_deviation or 0.0, *(abs(end) for end in interval))
+    numbers: tuple[float, ...] = benchmark.samples
+    if summary is not None:
+        numbers = (summary.value, summary.standard_deviation or 0.0, *(summary.confidence_interval or ()))
+    return all(number == 0 or SMALLEST <= abs(number) <= LARGEST for number in numbers)
 
 
 def estimate(benchmark: Benchmark, statistic: str) -> Estimate:

@@ -14,6 +14,8 @@ from bot.stats.two_groups import levene
 
 # Samples that are in arrays at one time: temporaries are a small multiple of 8 bytes each.
 CHUNK_SAMPLES = 2_000_000
+# Of the largest number of its metric: squares of quotients of smaller ones would overflow.
+NEGLIGIBLE = 1e-60
 # A summary's headline number stands for a run's mean only under these names.
 MEAN_STATISTICS = frozenset({"mean", "value"})
 
@@ -125,13 +127,17 @@ def _run_means(pairs: Sequence[MetricPair], means_of_sampled: Floats, exponent: 
     means = iter(means_of_sampled.tolist())
     rows = [
         [
-            next(means) if run.samples else math.ldexp(run.value, -power)
+            next(means) if run.samples else _significant_or_zero(math.ldexp(run.value, -power))
             for run in pair.baseline
             if run.samples or (run.summary is not None and run.summary.statistic in MEAN_STATISTICS)
         ]
         for pair, power in zip(pairs, exponent.tolist(), strict=True)
     ]
     return Ragged(np.array(list(chain.from_iterable(rows))), _sizes(len(row) for row in rows))
+
+
+def _significant_or_zero(value: float) -> float:
+    return value if abs(value) >= NEGLIGIBLE else 0.0
 
 
 def _group_means(values: Floats, sides: Sequence[Sequence[Benchmark]]) -> Ragged:
@@ -143,8 +149,10 @@ def _group_means(values: Floats, sides: Sequence[Sequence[Benchmark]]) -> Ragged
 
 
 def _scaled(samples: Ragged, exponent: Integers) -> Ragged:
-    """Exactly: a power of two changes no digit."""
-    return Ragged(np.ldexp(samples.values, -np.repeat(exponent, samples.sizes)), samples.sizes)
+    """Exactly, since a power of two changes no digit; what is then next to nothing is nothing."""
+    values = np.ldexp(samples.values, -np.repeat(exponent, samples.sizes))
+    values[np.abs(values) < NEGLIGIBLE] = 0.0
+    return Ragged(values, samples.sizes)
 
 
 def _flat(benchmarks: Sequence[Benchmark]) -> Floats:

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from bot.detect.detector import DetectorOptions
-from bot.detect.estimate import MEAN, Estimate, averaged, common_statistic, estimate, largest_number, pooled_moments
+from bot.detect.estimate import MEAN, Estimate, averaged, common_statistic, estimate, is_measurable, pooled_moments
 from bot.detect.pairs import MetricPair, metric_families
 from bot.detect.units import is_deterministic, milliseconds_per
 from bot.model.finding import Evidence, Interval
@@ -31,9 +31,6 @@ WITHOUT_SAMPLE_COUNT = frozenset({EXACT, RUN_VALUES, INTERVAL})
 MINIMUM_VALUES = 5
 # An interval without a count says nothing about its degrees of freedom: the normal distribution's.
 NORMAL_FREEDOM = 1e9
-
-# Squares of larger numbers overflow; no benchmark measures them.
-LARGEST_NUMBER = 1e100
 
 # A pair with its two sides reduced to values, the baseline's one per run.
 Reduced = tuple[MetricPair, Estimate, list[Estimate]]
@@ -70,8 +67,8 @@ def _statistic(pair: MetricPair) -> tuple[str, str | None]:
         return MEAN, pair.obstacle
     if statistic is None:
         return MEAN, "the runs report different statistics, such as a mean and a median"
-    if any(largest_number(benchmark) > LARGEST_NUMBER for benchmark in benchmarks):
-        return statistic, "the numbers are too large to calculate with"
+    if not all(map(is_measurable, benchmarks)):
+        return statistic, "the numbers are too large or too small to calculate with"
     return statistic, None
 
 

@@ -129,7 +129,9 @@ def test_another_unit_is_an_obstacle() -> None:
 
 
 def test_numbers_beyond_measure_are_refused() -> None:
-    assert assess(moments(1e200, 1e200, 9), moments(10, 1, 20)).reason == "the numbers are too large to calculate with"
+    reason = "the numbers are too large or too small to calculate with"
+    assert assess(moments(1e200, 1e200, 9), moments(10, 1, 20)).reason == reason
+    assert assess(moments(1e-200, 0, 9), moments(10, 1, 20)).reason == reason
 
 
 def test_zero_and_negative_summaries_have_a_defined_answer() -> None:
