@@ -55,6 +55,8 @@ class FindingEntry:
     confidence_interval: IntervalEntry | None = None
     p_value: float | None = None
     q_value: float | None = None
+    score: float | None = None
+    threshold: float | None = None
     minimum_effect: float = 0.0
     more_samples: int | None = None
     samples_needed: int | None = None
@@ -227,6 +229,8 @@ def _finding_entry(finding: Finding) -> FindingEntry:
         if interval is None
         else IntervalEntry(low=interval.low, high=interval.high, level=interval.level),
         p_value=evidence.p_value,
+        score=evidence.score,
+        threshold=evidence.threshold,
         q_value=finding.q_value,
         minimum_effect=finding.minimum_effect,
         more_samples=finding.more_samples,
@@ -254,6 +258,8 @@ def _finding(entry: FindingEntry) -> Finding:
             if interval is None
             else Interval(low=interval.low, high=interval.high, level=interval.level),
             p_value=entry.p_value,
+            score=entry.score,
+            threshold=entry.threshold,
             samples_needed=entry.samples_needed,
             reason=entry.evidence_reason,
             details=entry.details,

@@ -62,7 +62,8 @@ class Evidence:
     `test` names the test that really ran (a summary gets a weaker one). `p_value` is None where nothing could be
     tested; then `reason` says why. `relative_change` = (target - baseline) / baseline, with its interval.
     `samples_needed`: samples per side that would decide an effect of the minimum size at the detector's confidence.
-    `details` holds the detector's own numbers by name (F, degrees of freedom, Welch's p, …).
+    `score` and `threshold`: for detectors that judge by a limit instead of a p-value (violation ratio, share of votes);
+    out of control above the threshold. `details` holds the detector's own numbers by name (F, degrees of freedom, …).
     """
 
     key: MetricKey
@@ -73,6 +74,8 @@ class Evidence:
     relative_change: float | None = None
     confidence_interval: Interval | None = None
     p_value: float | None = None
+    score: float | None = None
+    threshold: float | None = None
     samples_needed: int | None = None
     reason: str | None = None
     details: Mapping[str, float] = field(default_factory=dict)

@@ -9,11 +9,12 @@ class Direction(StrEnum):
 
     LOWER_IS_BETTER = "lower_is_better"
     HIGHER_IS_BETTER = "higher_is_better"
+    UNKNOWN = "unknown"  # most counters: any departure from the normal range counts against the target
 
     @property
     def worse_sign(self) -> int:
-        """The sign of a relative change that is bad: +1 where lower is better, -1 where higher is."""
-        return 1 if self is Direction.LOWER_IS_BETTER else -1
+        """The sign of a relative change that is bad: +1 where lower is better, -1 where higher is, 0 where unknown."""
+        return {Direction.LOWER_IS_BETTER: 1, Direction.HIGHER_IS_BETTER: -1, Direction.UNKNOWN: 0}[self]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from bot.model.counter import CounterTable
 from bot.model.environment import Environment
 from bot.model.metric import Metric, MetricKey
 
@@ -62,7 +63,8 @@ class Run:
     `notes` are data-quality remarks of the readers, for the report.
     """
 
-    benchmarks: tuple[Benchmark, ...]
+    benchmarks: tuple[Benchmark, ...] = ()
+    counters: tuple[CounterTable, ...] = ()
     environment: Environment = field(default_factory=Environment)
     commit: str | None = None
     time: datetime | None = None

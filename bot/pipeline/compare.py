@@ -12,7 +12,7 @@ from bot.config import Config
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.report import Report
 from bot.model.run import Run
-from bot.pipeline.settings import history_remote, policy_settings, report_settings
+from bot.pipeline.settings import code_remote, history_remote, policy_settings, report_settings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -130,6 +130,11 @@ def compare_run_with_history(
     remote = history_remote(repository, history_url, token)
     with open_git_branch(remote, branch=config.history.branch) as history:
         baseline = choose_baseline(
-            history, repository, target=run, base=base, window=config.history.window, remote=remote
+            history,
+            repository,
+            target=run,
+            base=base,
+            window=config.history.window,
+            remote=code_remote(repository, history=remote),
         )
     return Compared(run=run, report=judge_run(baseline, run, config=config))

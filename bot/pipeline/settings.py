@@ -73,3 +73,11 @@ def history_remote(repository: Path, url: str | None, token: str | None) -> git.
             next_step="name one with --history, a URL or the path of a repository",
         )
     return git.Remote(url=url, token=token)
+
+
+def code_remote(repository: Path, *, history: git.Remote) -> git.Remote | None:
+    """Where a shallow checkout gets its missing commits. The token goes along only to the repository it is for."""
+    url = git.default_remote_url(repository)
+    if url is None:
+        return None
+    return history if url.removesuffix(".git") == history.url.removesuffix(".git") else git.Remote(url=url)

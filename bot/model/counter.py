@@ -1,0 +1,30 @@
+"""Counters: system quantities sampled during a run, each a series beside the others."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from bot.model.metric import Metric
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class CounterTable:
+    """Counters of one source that share their sampling instants. Tables of one run may differ in rate and clock.
+
+    `times_s` (n,): seconds since 1970, or since the start where the file has no date; strictly increasing.
+    `values` (n, m): column j is `metrics[j]`; NaN where a value is missing. `load` (n,): what was asked of the system
+    at each instant (requests per second, users, …), where the source recorded it; NaN where missing.
+    `name` tells the source from others of the run: a host, a file. Arrays are not written to.
+    """
+
+    name: str
+    metrics: tuple[Metric, ...]
+    times_s: "Floats"
+    values: "Floats"
+    load: "Floats | None" = None
+    load_name: str | None = None
