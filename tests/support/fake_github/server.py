@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from tests.support.fake_github import description, git_http, permissions
+from tests.support.fake_github.call import Answer, ApiError, Call
 from tests.support.fake_github.faults import Fault
-from tests.support.fake_github.operations import OPERATIONS, Answer, ApiError, Call
+from tests.support.fake_github.operations import OPERATIONS
 from tests.support.fake_github.pages import Listing, cut_page
 from tests.support.fake_github.shapes import Shapes
 from tests.support.fake_github.state import BOT, State

@@ -1,0 +1,92 @@
+"""The repository, its git data and its pull requests."""
+
+import base64
+from typing import Any
+
+from tests.support.fake_github.call import Answer, Call, found
+from tests.support.fake_github.pages import Listing
+
+
+def get_repository(call: Call) -> Answer:
+    return Answer(200, call.shapes.base_repository("full-repository"))
+
+
+def get_permission(call: Call) -> Answer:
+    role = call.state.roles.get(call.path["username"], "none")
+    permission = {"maintain": "write", "triage": "read"}.get(role, role)
+    return Answer(200, {"permission": permission, "role_name": role, "user": None})
+
+
+def get_reference(call: Call) -> Answer:
+    reference = f"refs/{call.path['ref']}"
+    sha = call.git("rev-parse", "--verify", reference).strip()
+    return Answer(200, reference_body(call, reference, sha))
+
+
+def create_reference(call: Call) -> Answer:
+    call.git("update-ref", call.body["ref"], call.body["sha"], "")
+    return Answer(201, reference_body(call, call.body["ref"], call.body["sha"]))
+
+
+def reference_body(call: Call, reference: str, sha: str) -> dict[str, Any]:
+    url = call.shapes.repository_url
+    target = {"type": "commit", "sha": sha, "url": f"{url}/git/commits/{sha}"}
+    return {"ref": reference, "node_id": "REF", "url": f"{url}/git/{reference}", "object": target}
+
+
+def get_content(call: Call) -> Answer:
+    path = call.path["path"]
+    sha = call.git("rev-parse", f"{call.query.get('ref', 'HEAD')}:{path}").strip()
+    text = call.git("cat-file", "blob", sha)
+    url = f"{call.shapes.repository_url}/contents/{path}"
+    content = base64.encodebytes(text.encode()).decode()
+    described = {"name": path.rsplit("/", 1)[-1], "path": path, "sha": sha, "size": len(text), "url": url}
+    links = {"git": None, "html": None, "self": url}
+    nothing = dict.fromkeys(("git_url", "html_url", "download_url"))
+    return Answer(
+        200, {**described, **nothing, "type": "file", "encoding": "base64", "content": content, "_links": links}
+    )
+
+
+def compare(call: Call) -> Answer:
+    base, _, head = call.path["basehead"].partition("...")
+    merge_base = call.git("merge-base", base, head).strip()
+    behind, ahead = map(int, call.git("rev-list", "--left-right", "--count", f"{base}...{head}").split())
+    status = {(False, False): "identical", (True, False): "ahead", (False, True): "behind"}.get(
+        (ahead > 0, behind > 0), "diverged"
+    )
+    commit = {"sha": merge_base, "url": f"{call.shapes.repository_url}/commits/{merge_base}"}
+    values = {
+        "status": status,
+        "ahead_by": ahead,
+        "behind_by": behind,
+        "total_commits": ahead,
+        "merge_base_commit": call.shapes.fill("commit", commit),
+    }
+    return Answer(200, call.shapes.fill("commit-comparison", values))
+
+
+def create_status(call: Call) -> Answer:
+    call.state.statuses.append({"sha": call.path["sha"], **call.body})
+    values = {"state": call.body["state"], "context": call.body.get("context", "default")}
+    return Answer(201, call.shapes.fill("status", values))
+
+
+def list_pulls(call: Call) -> Answer:
+    state, head = call.query.get("state", "open"), None if call.state.ignores_head else call.query.get("head")
+    pulls = [
+        pull
+        for pull in call.state.pulls.values()
+        if state in ("all", pull.state) and head in (None, f"{pull.head_owner}:{pull.head_branch}")
+    ]
+    return Answer(200, Listing([call.shapes.pull(pull) for pull in pulls]))
+
+
+def get_pull(call: Call) -> Answer:
+    pull = found(call.state.pulls, call.number("pull_number"))
+    return Answer(200, call.shapes.pull(pull, "pull-request"))
+
+
+def list_pulls_of_commit(call: Call) -> Answer:
+    sha = call.path["commit_sha"]
+    return Answer(200, Listing([call.shapes.pull(pull) for pull in call.state.pulls.values() if pull.head_sha == sha]))
