@@ -35,9 +35,10 @@ class Scenario:
     shared_offset: float = 0.0
     samples: int = 30
     benchmarks: int = 200
+    spread: float = 0.05
 
     def __str__(self) -> str:
-        return f"{self.runs:2} runs, offsets {self.own_offset:.0%} own, {self.shared_offset:.0%} shared"
+        return f"{self.runs:2} runs, offsets {self.own_offset:.1%} own, {self.shared_offset:.1%} shared"
 
 
 SCENARIOS = (
@@ -59,6 +60,7 @@ def judged(
             benchmarks=scenario.benchmarks,
             samples=scenario.samples,
             noise=noise,
+            spread=scenario.spread,
             own_offset=scenario.own_offset,
             shared_offset=scenario.shared_offset,
             effects=change,
@@ -85,10 +87,10 @@ def false_alarms(runs: int) -> None:
 def power(runs: int) -> None:
     print(f"power: 1 of 200 benchmarks slower, lognormal noise of 3 %, found in {runs} runs")
     for scenario, effect in (
-        (Scenario(runs=1), 1.1),
-        (Scenario(runs=10, own_offset=0.005), 1.1),
-        (Scenario(runs=10, own_offset=0.03), 1.2),
-        (Scenario(runs=30, own_offset=0.03), 1.2),
+        (Scenario(runs=1, spread=0.03), 1.1),
+        (Scenario(runs=10, own_offset=0.005, spread=0.03), 1.1),
+        (Scenario(runs=10, own_offset=0.03, spread=0.03), 1.2),
+        (Scenario(runs=30, own_offset=0.03, spread=0.03), 1.2),
     ):
         rng = np.random.default_rng(scenario.runs)
         effects = np.ones(scenario.benchmarks)

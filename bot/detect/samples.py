@@ -9,7 +9,7 @@ import numpy as np
 
 from bot.detect.pairs import MetricPair
 from bot.model.run import Benchmark
-from bot.stats.ragged import Floats, Integers, Moments, Ragged
+from bot.stats.ragged import Floats, Integers, Moments, Ragged, pooled
 from bot.stats.two_groups import levene
 
 # Samples that are in arrays at one time: temporaries are a small multiple of 8 bytes each.
@@ -110,7 +110,7 @@ def _chunk_statistics(pairs: Sequence[MetricPair]) -> SampleStatistics:
     return SampleStatistics(
         exponent=exponent,
         target=target.moments(),
-        baseline=baseline.moments(),
+        baseline=pooled(per_run, run_counts),
         target_median=target.medians(),
         baseline_median=baseline.medians(),
         levene_p=levene(target, baseline).p_value,
@@ -145,7 +145,7 @@ def _group_means(values: Floats, sides: Sequence[Sequence[Benchmark]]) -> Ragged
     sizes = [run.group_sizes or (len(run.samples),) for side in sides for run in side]
     groups = Ragged(values, _sizes(chain.from_iterable(sizes)))
     counts = Ragged(np.array([len(entry) for entry in sizes], dtype=np.float64), _sizes(len(side) for side in sides))
-    return Ragged(groups.moments().mean, counts.sums().astype(np.intp))
+    return Ragged(groups.means(), counts.sums().astype(np.intp))
 
 
 def _scaled(samples: Ragged, exponent: Integers) -> Ragged:

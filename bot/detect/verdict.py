@@ -60,6 +60,8 @@ def _inconclusive(reason: str, *, more_samples: int | None = None) -> Decided:
 
 
 def _undecided(evidence: Evidence, worsening: float, effect: float, critical_p: float) -> Decided:
+    if evidence.reason is not None:
+        return _inconclusive(evidence.reason)
     more = None
     error = evidence.details.get("standard_error")
     of_target = evidence.details.get("standard_error_of_target_samples")

@@ -65,6 +65,9 @@ class Ragged:
         squares = Ragged(deviations * deviations, self.sizes).sums() - residual * residual / count
         return Moments(count, first + offset, np.maximum(squares, 0.0))
 
+    def means(self) -> Floats:
+        return self.sums() / self.sizes
+
     def medians(self) -> Floats:
         """Rows of one length are one matrix: as many partial sorts as there are different lengths."""
         medians = np.empty(len(self.sizes))
@@ -73,3 +76,13 @@ class Ragged:
             rows = np.flatnonzero(self.sizes == size)
             medians[rows] = np.median(self.values[starts[rows][:, None] + np.arange(size)], axis=1)
         return medians
+
+
+def pooled(parts: Moments, sizes: Integers) -> Moments:
+    """Moments of rows that are made of parts, `sizes` (m,) parts each, from the parts' own (law of total variance)."""
+    count = Ragged(parts.count, sizes).sums()
+    first = parts.mean[np.cumsum(sizes) - sizes]
+    centred = parts.mean - np.repeat(first, sizes)
+    offset = Ragged(parts.count * centred, sizes).sums() / count
+    between = parts.count * (centred - np.repeat(offset, sizes)) ** 2
+    return Moments(count, first + offset, Ragged(parts.squares + between, sizes).sums())

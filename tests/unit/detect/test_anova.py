@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bot.detect import anova
+from bot.detect import anova, samples
 from bot.detect.detector import DetectorOptions
 from bot.detect.pairs import pair_metrics
 from bot.model.baseline import Baseline, BaselineSource
@@ -166,6 +166,14 @@ def test_strange_numbers_have_a_defined_answer(target: list[float], run: list[fl
     if entry.confidence_interval is not None:
         numbers += [entry.confidence_interval.low, entry.confidence_interval.high]
     assert np.isfinite([number for number in numbers if number is not None]).all()
+
+
+def test_chunks_of_a_suite_give_the_answers_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(RNG_SEED)
+    target, *runs = (noisy_run(rng, benchmarks=7, samples=5) for _ in range(4))
+    whole = evidence(target, *runs)
+    monkeypatch.setattr(samples, "CHUNK_SAMPLES", 50)
+    assert evidence(target, *runs) == whole
 
 
 def test_many_metrics_give_the_answers_of_single_ones() -> None:

@@ -264,6 +264,27 @@ def test_series_are_the_runs_values_from_oldest_to_newest() -> None:
     assert only(judgement).series == pytest.approx((5, 6, 7))
 
 
+def test_noise_between_runs_asks_for_a_paired_measurement() -> None:
+    runs = tuple(around(level) for level in (4, 5, 6))
+    finding = only(judge(Baseline(runs=runs, source=BaselineSource.FILES), around(5.5), settings=DEFAULTS))
+    assert (finding.verdict, finding.more_samples) == (Verdict.INCONCLUSIVE, None)
+    assert "measure both sides in one job" in finding.reason
+
+
+def test_summaries_ask_for_repeated_measurements() -> None:
+    wide = Summary(value=5.0, statistic="mean", standard_deviation=3.0, count=9)
+    run = around(5)
+    summarised = replace(run, benchmarks=(replace(run.benchmarks[0], samples=(), summary=wide),))
+    assert only(compare(summarised, summarised)).reason == (
+        "noise hides a change of 5 %; repeated measurements would decide"
+    )
+
+
+def test_a_change_of_numbers_around_zero_is_inconclusive() -> None:
+    run, target = run_of([[1.0, -1.0, 2.0, -2.0]]), run_of([[1.0, 3.0, -2.0, 2.0]])
+    assert "zero" in only(compare(run, target)).reason
+
+
 def test_numbers_without_spread_are_inconclusive() -> None:
     run = around(5)
     summary = replace(run.benchmarks[0], samples=(), summary=Summary(value=5.0))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from bot.stats.ragged import Ragged
+from bot.stats.ragged import Ragged, pooled
 
 
 def ragged(*rows: list[float]) -> Ragged:
@@ -38,3 +38,18 @@ def test_rows_keeps_only_the_chosen() -> None:
     chosen = ragged([1, 2], [3], [4, 5, 6]).rows(np.array([0, 2]))
     assert chosen.values.tolist() == [1, 2, 4, 5, 6]
     assert chosen.sizes.tolist() == [2, 3]
+
+
+def test_pooled_moments_are_those_of_all_samples() -> None:
+    rng = np.random.default_rng(2)
+    parts = [rng.normal(1000, 1, size).tolist() for size in (3, 1, 8, 5)]
+    whole = ragged([*parts[0], *parts[1], *parts[2]], parts[3]).moments()
+    joined = pooled(ragged(*parts).moments(), np.array([3, 1]))
+    assert joined.count.tolist() == whole.count.tolist()
+    assert joined.mean == pytest.approx(whole.mean, rel=1e-14)
+    assert joined.squares == pytest.approx(whole.squares, rel=1e-9)
+
+
+def test_pooled_moments_of_one_constant_are_exact() -> None:
+    joined = pooled(ragged([0.1] * 3, [0.1] * 7).moments(), np.array([2]))
+    assert (joined.mean[0], joined.squares[0]) == (0.1, 0.0)
