@@ -1,0 +1,254 @@
+"""The nouns of a search for the commits that made a benchmark slower.
+
+A *round* measures a few commits once each, in shuffled order, on one machine; a `Job` asks for one round. Everything
+a search knows is its `SearchState`: ranges, settings, jobs and results, so that it resumes anywhere.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from bot.model.finding import Interval
+from bot.model.metric import Direction
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CommitRange:
+    """The candidates between a good and a bad commit, as `bot.bisect.graph` cuts them out of a history.
+
+    `commits` are ancestors(bad) + bad without ancestors(good) and good, parents before children; the last is `bad`.
+    `parents[i]` are the indices of commit i's parents among them (none: its parents are on the good side).
+    `reverts` are pairs (reverting, reverted); `unchanged` commits have their only parent's build inputs.
+    `merge_bases` is empty where `good` is an ancestor of `bad`.
+    """
+
+    good: str
+    bad: str
+    commits: tuple[str, ...]
+    parents: tuple[tuple[int, ...], ...]
+    reverts: tuple[tuple[int, int], ...] = ()
+    unchanged: tuple[int, ...] = ()
+    merge_bases: tuple[str, ...] = ()
+    first_parent: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChangeFacts:
+    """What is known about one commit's change before anything is measured; `churn` counts changed lines."""
+
+    in_call_path: bool = False
+    in_coverage: bool = False
+    churn: int = 0
+    changes_dependency: bool = False
+    only_documents: bool = False
+    clean_merge: bool = False
+
+
+class Engine(StrEnum):
+    """How the next commit is chosen and judged."""
+
+    BAYES = "bayes"
+    WEIGHTED = "weighted"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchSettings:
+    """`stop`: posterior at which a commit is named. `budget_executions` counts runs of the benchmark, ends included.
+
+    `suspects_per_round` is 1 to 3. `repetitions` and `alpha` belong to the weighted engine.
+    """
+
+    engine: Engine = Engine.BAYES
+    direction: Direction = Direction.LOWER_IS_BETTER
+    budget_executions: int = 400
+    stop: float = 0.99
+    suspects_per_round: int = 2
+    seed: int = 0
+    repetitions: int = 10
+    alpha: float = 0.01
+
+
+class Purpose(StrEnum):
+    """Why a round is measured, for people who watch."""
+
+    MERGE_BASE = "merge_base"
+    REPRODUCE = "reproduce"
+    SEARCH = "search"
+    CONFIRM = "confirm"
+    RESIDUAL = "residual"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Job:
+    """One round: execute each of `commits` once, in this order, on one machine, one right after the other."""
+
+    id: str
+    commits: tuple[str, ...]
+    purpose: Purpose
+
+
+class FailureKind(StrEnum):
+    """Why an execution gave no number."""
+
+    BUILD = "build"
+    MISSING = "missing"  # the benchmark does not exist at this commit
+    CRASHED = "crashed"
+    UNUSABLE = "unusable"  # a number came, but none that has a logarithm
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failure:
+    kind: FailureKind
+    message: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Result:
+    """What a job gave: one value per execution (the median of its samples), or why there is none."""
+
+    job_id: str
+    values: Mapping[str, float] = field(default_factory=dict)
+    failures: Mapping[str, Failure] = field(default_factory=dict)
+
+
+class Phase(StrEnum):
+    """Where a search stands."""
+
+    MERGE_BASE = "merge_base"
+    REPRODUCE = "reproduce"
+    SEARCH = "search"
+    CONFIRM = "confirm"
+    RESIDUAL = "residual"
+    DONE = "done"
+
+
+class OutcomeKind(StrEnum):
+    """What a search can end with."""
+
+    CULPRIT = "culprit"
+    SEVERAL_CULPRITS = "several_culprits"
+    SUSPECT_SET = "suspect_set"
+    DECAY = "decay"
+    NOT_REPRODUCED = "not_reproduced"
+    INCONCLUSIVE = "inconclusive"
+    FIXED_ON_GOOD_SIDE = "fixed_on_good_side"
+    BUDGET_SPENT = "budget_spent"
+    UNMEASURABLE = "unmeasurable"  # an end of the range gives no numbers
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Culprit:
+    """A named commit. `relative_change` is its own part, signed as measured; `improvement` where it made things better.
+
+    `log_bayes_factor` compares "differs from its parent" with "equal", from fresh rounds only.
+    """
+
+    commit: str
+    posterior: float
+    relative_change: float
+    confidence_interval: Interval
+    log_bayes_factor: float
+    improvement: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Suspect:
+    """A commit that may be the culprit, with its posterior; `skipped` says why it could not be measured."""
+
+    commit: str
+    posterior: float
+    skipped: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DecayPart:
+    """A stretch of a slow decay: after `after` up to and including `until`; `share` of the whole change."""
+
+    after: str
+    until: str
+    relative_change: float
+    share: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Noise:
+    """What the measurements looked like, for the report: of natural logarithms.
+
+    `two_modes`: a fast and a slow state of the machine, `mode_ratio` apart, `slow_share` of the time in the slow one.
+    """
+
+    standard_deviation: float
+    autocorrelation: float | None = None
+    mode_ratio: float | None = None
+    slow_share: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """The answer of a search. `reason` is one plain sentence.
+
+    `relative_change` is bad against good. `visible_effect` is the change that would have been seen (not reproduced,
+    inconclusive). `unresolved` is the part of the change, as a fraction, that the residual check left open.
+    """
+
+    kind: OutcomeKind
+    reason: str
+    culprits: tuple[Culprit, ...] = ()
+    suspects: tuple[Suspect, ...] = ()
+    decay: tuple[DecayPart, ...] = ()
+    relative_change: float | None = None
+    confidence_interval: Interval | None = None
+    visible_effect: float | None = None
+    unresolved: float | None = None
+    executions: int = 0
+    rounds: int = 0
+    noise: Noise | None = None
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Progress:
+    """Where a running search stands. `expected_executions` still to come: None before anything is known."""
+
+    phase: Phase
+    executions: int
+    rounds: int
+    pending: int
+    candidates: int
+    entropy_bits: float
+    expected_executions: int | None = None
+    leader: Suspect | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NamedStep:
+    """A commit that passed its confirmation; from then on a regressor of the model."""
+
+    commit: str
+    posterior: float
+    log_bayes_factor: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchState:
+    """Everything a search knows; written and read by `bot.codec.bisection`.
+
+    `jobs` in the order of dispatch, `results` in the order of arrival. `abandoned` jobs will not come back.
+    `since` counts the results that were there when the present phase began; `suspect` is the commit under confirmation
+    and `withdrawn` those that failed it.
+    """
+
+    commit_range: CommitRange
+    settings: SearchSettings
+    prior: Mapping[str, float] = field(default_factory=dict)
+    stored: tuple[Result, ...] = ()
+    jobs: tuple[Job, ...] = ()
+    results: tuple[Result, ...] = ()
+    abandoned: tuple[str, ...] = ()
+    phase: Phase = Phase.REPRODUCE
+    since: int = 0
+    suspect: str | None = None
+    named: tuple[NamedStep, ...] = ()
+    withdrawn: tuple[str, ...] = ()
+    outcome: Outcome | None = None
