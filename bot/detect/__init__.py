@@ -1,13 +1,14 @@
 """Evidence per metric from a detector, and the policy that judges it.
 
-A detector is a module of this package that fits `Detector`; it is in use once it is in `DETECTORS`.
+A detector is a module of this package that fits one or both protocols of `bot.detect.detector`; it is in use once it
+is in the registry of what it judges.
 """
 
 from typing import Final
 
 from bot.detect import anova
-from bot.detect.detector import Detector
+from bot.detect.detector import BenchmarkDetector
 
-DETECTORS: Final[dict[str, Detector]] = {
+DETECTORS: Final[dict[str, BenchmarkDetector]] = {
     anova.ID: anova,
 }

@@ -1,9 +1,10 @@
-"""What every detector is: a module with an identity and one function."""
+"""What every detector is: a module with an identity, and a function per kind of measurement that it judges."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from bot.detect.counters import TablePair
 from bot.detect.pairs import MetricPair
 from bot.model.finding import Evidence
 
@@ -23,7 +24,7 @@ class DetectorOptions:
 class Detector(Protocol):
     """A module of `bot/detect/`: it describes what was measured, the policy judges.
 
-    `detect` gives one evidence per pair, in order. A metric about which it can say nothing has no p-value and a reason.
+    A metric about which it can say nothing has neither p-value nor score, and a reason.
     """
 
     # Lower-case, as the user writes it in the configuration.
@@ -33,4 +34,18 @@ class Detector(Protocol):
     # Its page below docs/.
     DOCS: str
 
-    def detect(self, pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]: ...
+
+class BenchmarkDetector(Detector, Protocol):
+    """Judges the samples of benchmarks."""
+
+    def detect(self, pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
+        """One evidence per pair, in order."""
+        ...
+
+
+class CounterDetector(Detector, Protocol):
+    """Judges the series of counters."""
+
+    def detect_counters(self, tables: Sequence[TablePair], options: DetectorOptions) -> list[Evidence]:
+        """One evidence per counter of each table (its `metrics`), in order."""
+        ...

@@ -1,0 +1,183 @@
+"""What is compared with what, for counters: each table of the target with the same table of the baseline's runs."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bot.detect.units import conversion_factor
+from bot.model.baseline import Baseline
+from bot.model.counter import CounterTable
+from bot.model.metric import Direction, Metric, MetricKey
+from bot.model.run import Run
+from bot.stats.ragged import Floats, Integers
+
+ABSENT = -1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class BaselineTable:
+    """One baseline run's table beside the target's: where its counters are, and what brings them to the target's unit.
+
+    `columns` (m,): the column of each of the pair's counters, ABSENT where this run has none that may be used.
+    `factors` (m,): what its values are multiplied with.
+    """
+
+    table: CounterTable
+    columns: Integers
+    factors: Floats
+
+    def values(self, chosen: slice) -> Floats:
+        """(n, k): the chosen counters in the target's unit; all NaN where the run lacks one. A copy."""
+        columns = self.columns[chosen]
+        values = self.table.values[:, columns] * self.factors[chosen]
+        values[:, columns == ABSENT] = np.nan
+        return values
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class TablePair:
+    """One source's counters on both sides. Its m counters are those of the target that any baseline run has too.
+
+    `metrics` are the ones to judge by: a direction may be the user's. `columns` (m,) is where they are in `target`.
+    `baseline` has one entry per run that has the table, oldest first. `obstacles` (m entries) say why a counter cannot
+    be compared at all, None where it can.
+    """
+
+    name: str
+    metrics: tuple[Metric, ...]
+    target: CounterTable
+    columns: Integers
+    baseline: tuple[BaselineTable, ...]
+    obstacles: tuple[str | None, ...]
+
+    @property
+    def keys(self) -> tuple[MetricKey, ...]:
+        return tuple(MetricKey(self.name, metric.name) for metric in self.metrics)
+
+    def target_values(self, chosen: slice) -> Floats:
+        """(n, k): the chosen counters of the target. A copy."""
+        return self.target.values[:, self.columns[chosen]]
+
+    def medians(self, index: int) -> tuple[float, ...]:
+        """One value of one counter per run from oldest to newest, the target's last; runs without values left out."""
+        one = slice(index, index + 1)
+        runs = (*(run.values(one) for run in self.baseline), self.target_values(one))
+        known = (values[np.isfinite(values)] for values in runs)
+        return tuple(float(np.median(values)) for values in known if len(values))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CounterPairing:
+    """`tables` in the target's order; `missing` and `new` as in `Pairing`."""
+
+    tables: tuple[TablePair, ...]
+    missing: tuple[MetricKey, ...] = ()
+    new: tuple[MetricKey, ...] = ()
+
+
+def pair_counters(
+    baseline: Baseline,
+    target: Run,
+    *,
+    direction: Callable[[Metric, MetricKey], Direction] | None = None,
+    ignored: Callable[[MetricKey], bool] | None = None,
+) -> CounterPairing:
+    """Pair the target's counters with the baseline's by table and name; an only table is paired whatever its name.
+
+    A run that was judged a regression in a counter is no baseline for that counter. `direction` overrides a metric's;
+    `ignored` counters are left out on both sides.
+    """
+    pairs: list[TablePair] = []
+    new: list[MetricKey] = []
+    missing: list[MetricKey] = []
+    for table in target.counters:
+        runs = [(run, found) for run in baseline.runs if (found := _same_table(table, run, target)) is not None]
+        pair, unknown = _pair(table, runs, direction=direction, ignored=ignored)
+        new += unknown
+        if pair.metrics:
+            pairs.append(pair)
+        if runs and runs[-1][0] is baseline.runs[-1]:
+            present = {metric.name for metric in table.metrics}
+            gone = (MetricKey(table.name, m.name) for m in runs[-1][1].metrics if m.name not in present)
+            missing += [key for key in gone if ignored is None or not ignored(key)]
+    missing += _missing_tables(baseline, target, ignored)
+    return CounterPairing(tables=tuple(pairs), missing=tuple(dict.fromkeys(missing)), new=tuple(new))
+
+
+def _same_table(table: CounterTable, run: Run, target: Run) -> CounterTable | None:
+    named = next((entry for entry in run.counters if entry.name == table.name), None)
+    # Files are often named for their run; where there is only one there is no doubt which one it is.
+    only = len(run.counters) == len(target.counters) == 1
+    return run.counters[0] if named is None and only else named
+
+
+def _missing_tables(baseline: Baseline, target: Run, ignored: Callable[[MetricKey], bool] | None) -> list[MetricKey]:
+    newest = baseline.runs[-1].counters if baseline.runs else ()
+    if len(newest) == len(target.counters) == 1:
+        return []
+    present = {table.name for table in target.counters}
+    keys = (MetricKey(table.name, m.name) for table in newest if table.name not in present for m in table.metrics)
+    return [key for key in keys if ignored is None or not ignored(key)]
+
+
+def _pair(
+    table: CounterTable,
+    runs: Sequence[tuple[Run, CounterTable]],
+    *,
+    direction: Callable[[Metric, MetricKey], Direction] | None,
+    ignored: Callable[[MetricKey], bool] | None,
+) -> tuple[TablePair, list[MetricKey]]:
+    usable = [_usable_columns(run, found, table.name) for run, found in runs]
+    judged: list[tuple[int, Metric, str | None]] = []
+    new = []
+    for column, own in enumerate(table.metrics):
+        key = MetricKey(table.name, own.name)
+        if ignored is not None and ignored(key):
+            continue
+        earlier = [
+            found.metrics[columns[own.name]]
+            for (_, found), columns in zip(runs, usable, strict=True)
+            if own.name in columns
+        ]
+        if not earlier:
+            new.append(key)
+            continue
+        override = own.direction if direction is None else direction(own, key)
+        trusted = override is not own.direction
+        judged.append((column, replace(own, direction=override) if trusted else own, _obstacle(own, earlier, trusted)))
+    metrics = tuple(metric for _, metric, _ in judged)
+    pair = TablePair(
+        name=table.name,
+        metrics=metrics,
+        target=table,
+        columns=np.array([column for column, _, _ in judged], dtype=np.intp),
+        baseline=tuple(_beside(found, columns, metrics) for (_, found), columns in zip(runs, usable, strict=True)),
+        obstacles=tuple(obstacle for _, _, obstacle in judged),
+    )
+    return pair, new
+
+
+def _usable_columns(run: Run, table: CounterTable, name: str) -> dict[str, int]:
+    regressed = {key.metric for key in run.regressions if key.benchmark in {table.name, name}}
+    return {m.name: column for column, m in enumerate(table.metrics) if m.name not in regressed}
+
+
+def _obstacle(metric: Metric, earlier: Sequence[Metric], trusted_direction: bool) -> str | None:
+    for other in earlier:
+        if conversion_factor(other.unit, metric.unit) is None:
+            return f"the unit changed from {other.unit or 'none'} to {metric.unit or 'none'}"
+        if other.direction is not metric.direction and not trusted_direction:
+            return f"the direction changed from {other.direction} to {metric.direction}"
+    return None
+
+
+def _beside(table: CounterTable, columns: dict[str, int], metrics: Sequence[Metric]) -> BaselineTable:
+    found = [columns.get(metric.name, ABSENT) for metric in metrics]
+    factors = [
+        1.0 if column == ABSENT else conversion_factor(table.metrics[column].unit, metric.unit) or 1.0
+        for column, metric in zip(found, metrics, strict=True)
+    ]
+    return BaselineTable(
+        table=table, columns=np.array(found, dtype=np.intp), factors=np.array(factors, dtype=np.float64)
+    )
