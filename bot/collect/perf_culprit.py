@@ -14,7 +14,13 @@ DOCS = "perf_culprit"
 FORMAT = "perf-culprit-run"
 
 
+# What we write ourselves starts so. Then one strict decoder is enough, and a large run is read in half the time.
+OWN_START = b'{"format":"perf-culprit-run",'
+
+
 def matches(source: Source, /) -> bool:
+    if source.data.startswith(OWN_START):
+        return True
     root = source.json_or_none()
     return isinstance(root, dict) and root.get("format") == FORMAT
 
@@ -22,9 +28,12 @@ def matches(source: Source, /) -> bool:
 def parse(source: Source, /) -> Parsed:
     from bot.codec.run import decode_run
 
-    # Our reader of JSON first: it refuses names that stand twice, and knows byte order marks.
-    source.json()
-    run = decode_run(source.text().encode("utf-8", "surrogatepass"), place=source.place)
+    data = source.data
+    if not data.startswith(OWN_START):
+        # Our reader of JSON first: it refuses names that stand twice, and knows byte order marks.
+        source.json()
+        data = source.text().encode("utf-8", "surrogatepass")
+    run = decode_run(data, place=source.place)
     places = [f"{source.place}: benchmarks[{i}]" for i in range(len(run.benchmarks))]
     time = run.time
     return Parsed(
@@ -51,4 +60,4 @@ def _checked(benchmark: Benchmark, place: str) -> Benchmark:
             place=place,
             group_sizes=benchmark.group_sizes,
         )
-    return replace(checked, category=benchmark.category)
+    return checked if benchmark.category is None else replace(checked, category=benchmark.category)

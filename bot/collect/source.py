@@ -53,7 +53,7 @@ class Source:
     name: str
     data: bytes
 
-    @property
+    @cached_property
     def place(self) -> str:
         return "standard input" if self.name == STDIN_NAME else shown(self.name)
 
