@@ -1,0 +1,9 @@
+"""The verbs: parse arguments, call the pipeline, map errors to exit codes. The only printer and exiter.
+
+One module per group of verbs. Nothing heavy is imported before a verb needs it: `--help` answers in a fraction of a
+second.
+"""
+
+from bot.cli.entry import main
+
+__all__ = ["main"]

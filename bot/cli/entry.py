@@ -1,0 +1,55 @@
+"""The command `perf-culprit`: run one verb, map errors to exit codes."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from bot import __version__
+from bot.cli import judging, showing
+from bot.cli.options import EXIT_CODES
+from bot.errors import EXIT_FINE, EXIT_INFRASTRUCTURE, BotError
+
+EXIT_INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb; the exit code. Every expected failure is one message without a traceback."""
+    arguments = _parser().parse_args(argv)
+    verb: Callable[[argparse.Namespace], int] = arguments.verb
+    try:
+        return verb(arguments)
+    except BotError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader (head, less) went away: say nothing more, not even at shutdown.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FINE
+    except Exception as error:  # noqa: BLE001 - the last line of defence: a bug gets a message, not a traceback
+        return _unexpected(error)
+
+
+def _unexpected(error: Exception) -> int:
+    if os.environ.get("PERF_CULPRIT_DEBUG"):
+        raise error
+    print(f"error: unexpected {type(error).__name__}: {error}", file=sys.stderr)
+    print("Next: this is a bug; run again with PERF_CULPRIT_DEBUG=1 and report the traceback", file=sys.stderr)
+    return EXIT_INFRASTRUCTURE
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="perf-culprit",
+        description="Finds performance regressions, the commit that brought them and the code behind them.",
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"perf-culprit {__version__}")
+    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
+    for group in (judging, showing):
+        group.add_verbs(verbs)
+    return parser

@@ -1,0 +1,146 @@
+"""The verbs that judge results: collect, compare, record, publish."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from bot.cli.options import Verbs, add_input_options, chosen_config, new_verb
+from bot.cli.output import colour, width, write
+from bot.errors import EXIT_FINE, EXIT_REGRESSION
+
+
+def add_verbs(verbs: Verbs) -> None:
+    for add in (_add_collect, _add_compare, _add_record, _add_publish):
+        add(verbs)
+
+
+def _add_collect(verbs: Verbs) -> None:
+    verb = new_verb(verbs, "collect", _collect, "benchmark results of any known format -> one run as JSON")
+    verb.add_argument("files", nargs="+", metavar="FILE", help="file, directory, zip archive, glob, or - for stdin")
+    verb.add_argument("--json", type=Path, metavar="OUT", help="write the run here (default: standard output)")
+    verb.add_argument("--commit", metavar="HASH", help="full hash of the measured commit")
+    add_input_options(verb)
+
+
+def _add_compare(verbs: Verbs) -> None:
+    verb = new_verb(verbs, "compare", _compare, "judge target results against baseline results or the stored history")
+    verb.add_argument("--target", nargs="+", action="extend", required=True, metavar="FILE", help="results to judge")
+    verb.add_argument("--baseline", nargs="+", action="extend", metavar="FILE", help="results to judge against")
+    verb.add_argument("--paired", action="store_true", help="both were measured in one job, interleaved")
+    verb.add_argument("--repo", type=Path, metavar="DIR", help="judge against this repository's stored history instead")
+    verb.add_argument("--base", metavar="REV", help="branch that the target goes into (default: the target's parents)")
+    verb.add_argument("--commit", default="HEAD", metavar="REV", help="commit of the target (default: HEAD)")
+    verb.add_argument("--history", metavar="URL", help="where the history branch lives (default: remote origin)")
+    verb.add_argument("--detector", metavar="NAME", help="default: configuration, else anova")
+    verb.add_argument("--minimum-effect", metavar="PERCENT", help="smallest change worth a reader's time, such as 5%%")
+    verb.add_argument(
+        "--ignore-environment", action="store_true", help="compare runs of different hardware all the same"
+    )
+    verb.add_argument("--json", type=Path, metavar="OUT", help="write report.json here (- for standard output)")
+    verb.add_argument("--markdown", type=Path, metavar="OUT", help="write the comment's Markdown here")
+    verb.add_argument("--html", type=Path, metavar="OUT", help="write a preview page of the comment here")
+    add_input_options(verb)
+
+
+def _add_record(verbs: Verbs) -> None:
+    verb = new_verb(verbs, "record", _record, "append results to the history branch")
+    verb.add_argument("files", nargs="+", metavar="FILE", help="results, as for collect")
+    verb.add_argument("--repo", type=Path, default=Path(), metavar="DIR", help="default: this directory")
+    verb.add_argument("--commit", default="HEAD", metavar="REV", help="measured commit (default: HEAD)")
+    verb.add_argument("--history", metavar="URL", help="where the history branch lives (default: remote origin)")
+    add_input_options(verb)
+
+
+def _add_publish(verbs: Verbs) -> None:
+    verb = new_verb(
+        verbs, "publish", _publish, "report.json -> pull-request comment and check run (needs GITHUB_TOKEN)"
+    )
+    verb.add_argument("report", type=Path, metavar="REPORT", help="report.json, as compare writes it")
+    verb.add_argument("--repository", metavar="OWNER/NAME", help="default: GITHUB_REPOSITORY")
+    verb.add_argument("--pull-request", type=int, metavar="N", help="pull request that gets the comment")
+    verb.add_argument("--sha", metavar="HASH", help="commit that gets the check run")
+    verb.add_argument("--config", type=Path, metavar="FILE", help="default: .github/perf-culprit.yml where it exists")
+
+
+def _collect(arguments: argparse.Namespace) -> int:
+    from bot import pipeline
+
+    data = pipeline.collect_as_json(
+        arguments.files,
+        tool=arguments.tool,
+        config=chosen_config(arguments),
+        commit=arguments.commit,
+        stdin=sys.stdin.buffer,
+    )
+    write(arguments.json, data)
+    return EXIT_FINE
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    from bot import pipeline
+
+    config = chosen_config(arguments)
+    if arguments.baseline:
+        report = pipeline.compare_files(
+            baseline=arguments.baseline,
+            target=arguments.target,
+            paired=arguments.paired,
+            tool=arguments.tool,
+            config=config,
+            stdin=sys.stdin.buffer,
+        )
+    else:
+        report = pipeline.compare_with_history(
+            target=arguments.target,
+            repository=arguments.repo or Path(),
+            revision=arguments.commit,
+            base=arguments.base,
+            history_url=arguments.history,
+            tool=arguments.tool,
+            config=config,
+            stdin=sys.stdin.buffer,
+        ).report
+    json_to_stdout = arguments.json == Path("-")
+    if arguments.json:
+        write(arguments.json, pipeline.report_json(report))
+    if arguments.markdown or arguments.html:
+        markdown = pipeline.report_markdown(report)
+        if arguments.markdown:
+            write(arguments.markdown, markdown.encode())
+        if arguments.html:
+            write(arguments.html, pipeline.preview_html(markdown).encode())
+    stream = sys.stderr if json_to_stdout else sys.stdout
+    print(pipeline.report_text(report, colour=colour(stream), width=width()), file=stream)
+    return EXIT_REGRESSION if report.failed else EXIT_FINE
+
+
+def _record(arguments: argparse.Namespace) -> int:
+    from bot import pipeline
+
+    stored = pipeline.record_files(
+        arguments.files,
+        repository=arguments.repo,
+        revision=arguments.commit,
+        history_url=arguments.history,
+        tool=arguments.tool,
+        config=chosen_config(arguments),
+        stdin=sys.stdin.buffer,
+    )
+    print(f"recorded {stored}")
+    return EXIT_FINE
+
+
+def _publish(arguments: argparse.Namespace) -> int:
+    from bot import pipeline
+
+    said = pipeline.publish_file(
+        arguments.report,
+        config=chosen_config(arguments),
+        repository=arguments.repository,
+        pull_request=arguments.pull_request,
+        sha=arguments.sha,
+        environ=os.environ,
+    )
+    print("\n".join(said))
+    return EXIT_FINE

@@ -1,0 +1,57 @@
+"""What the verbs' command lines have in common."""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from bot.config import Config
+
+Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 - argparse names the type so
+EXIT_CODES = """\
+exit codes:
+  0  fine
+  1  a regression over the fail level
+  2  usage or configuration
+  3  no usable data: measuring nothing is neither a pass nor a regression
+  4  git, GitHub, the network or the machine failed
+"""
+
+
+def new_verb(
+    verbs: Verbs,
+    name: str,
+    run: Callable[[argparse.Namespace], int],
+    help_text: str,
+) -> argparse.ArgumentParser:
+    verb = verbs.add_parser(
+        name,
+        help=help_text,
+        description=help_text[0].upper() + help_text[1:] + ".",
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    verb.set_defaults(verb=run)
+    return verb
+
+
+def add_input_options(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--tool", default="auto", metavar="NAME", help="format of the files (default: found by content)")
+    verb.add_argument("--suite", metavar="NAME", help="suite that the benchmarks belong to (default: configuration)")
+    verb.add_argument("--config", type=Path, metavar="FILE", help="default: .github/perf-culprit.yml where it exists")
+
+
+def chosen_config(arguments: argparse.Namespace) -> "Config":
+    from bot.config import load_config, parse_change
+
+    config = load_config(arguments.config)
+    changes: dict[str, object] = {}
+    for option in ("suite", "detector"):
+        if getattr(arguments, option, None):
+            changes[option] = getattr(arguments, option)
+    if getattr(arguments, "minimum_effect", None):
+        changes["minimum_effect"] = parse_change(arguments.minimum_effect, name="--minimum-effect")
+    if getattr(arguments, "ignore_environment", False):
+        changes["ignore_environment"] = True
+    return config.model_copy(update=changes)

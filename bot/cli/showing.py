@@ -1,0 +1,39 @@
+"""The verbs that show the program itself: demo, schema."""
+
+import argparse
+from pathlib import Path
+
+from bot.cli.options import Verbs, new_verb
+from bot.cli.output import write
+from bot.errors import EXIT_FINE
+
+
+def add_verbs(verbs: Verbs) -> None:
+    for add in (_add_demo, _add_schema):
+        add(verbs)
+
+
+def _add_demo(verbs: Verbs) -> None:
+    verb = new_verb(
+        verbs, "demo", _demo, "a real repository with a planted regression, measured and judged on this machine"
+    )
+    verb.add_argument("--directory", type=Path, default=Path("demo"), metavar="DIR", help="made anew (default: ./demo)")
+
+
+def _add_schema(verbs: Verbs) -> None:
+    verb = new_verb(verbs, "schema", _schema, "JSON schema of a file that perf-culprit reads or writes")
+    verb.add_argument("name", choices=("run", "report", "config"))
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    from bot.demo import run_demo
+
+    run_demo(arguments.directory, say=lambda line: print(line, flush=True))
+    return EXIT_FINE
+
+
+def _schema(arguments: argparse.Namespace) -> int:
+    from bot import pipeline
+
+    write(None, pipeline.schema(arguments.name))
+    return EXIT_FINE
