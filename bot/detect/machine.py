@@ -24,7 +24,11 @@ def common_shift(evidence: Sequence[Evidence], *, alpha: float) -> float | None:
     Runs are not yet their own level here: an offset of a run is what is looked for, so the test of the samples counts.
     Counted metrics (allocations) do not depend on the machine and are left out.
     """
-    noisy = [entry for entry in evidence if entry.p_value is not None and entry.test != EXACT]
+    noisy = [
+        entry
+        for entry in evidence
+        if entry.p_value is not None and entry.test != EXACT and entry.metric.direction.worse_sign
+    ]
     if len(noisy) < MINIMUM_METRICS:
         return None
     moved = []

@@ -97,13 +97,15 @@ def _lacking_target_samples(evidence: Evidence, minimum: int) -> int | None:
 def _worsening(evidence: Evidence) -> float | None:
     sign = evidence.metric.direction.worse_sign
     if evidence.relative_change is not None:
-        return evidence.relative_change * sign
+        # Of a metric with no known direction any departure counts against the target.
+        return evidence.relative_change * sign if sign else abs(evidence.relative_change)
     if evidence.baseline is None or evidence.target is None or evidence.baseline.mean != 0:
         return None
     if evidence.target.mean == 0:
         return 0.0
     # From zero to something is a change of any size: Go's first allocation.
-    return float("inf") * (sign if evidence.target.mean > 0 else -sign)
+    bad = sign == 0 or evidence.target.mean * sign > 0
+    return float("inf") if bad else float("-inf")
 
 
 def _worst_case(evidence: Evidence) -> float | None:
@@ -112,7 +114,8 @@ def _worst_case(evidence: Evidence) -> float | None:
     if interval is None:
         return 0.0 if evidence.test == EXACT else None
     sign = evidence.metric.direction.worse_sign
-    return max(interval.low * sign, interval.high * sign)
+    ends = (interval.low, interval.high)
+    return max(end * sign if sign else abs(end) for end in ends)
 
 
 def _percent(fraction: float) -> str:

@@ -67,6 +67,16 @@ def test_where_higher_is_better_everything_is_mirrored(factor: float, verdict: V
     assert only(compare(run, target)).verdict is verdict
 
 
+@pytest.mark.parametrize("factor", [0.8, 1.2])
+def test_of_an_unknown_direction_any_departure_is_bad(factor: float) -> None:
+    metric = replace(TIME, name="context switches", unit="", direction=Direction.UNKNOWN)
+    run, target = (run_of([[level * part for part in SHAPE]], metric=metric) for level in (100.0, 100.0 * factor))
+    assert only(compare(run, run)).verdict is Verdict.NO_CHANGE
+    assert only(compare(run, target)).verdict is Verdict.REGRESSION
+    zero = run_of([[0.0] * 4], metric=metric)
+    assert only(compare(zero, run_of([[factor - 1] * 4], metric=metric))).verdict is Verdict.REGRESSION
+
+
 def test_a_certain_change_below_the_minimum_effect_is_no_change() -> None:
     finding = only(compare(around(5), around(5.2)))
     assert finding.verdict is Verdict.NO_CHANGE
@@ -265,8 +275,8 @@ def test_series_are_the_runs_values_from_oldest_to_newest() -> None:
 
 
 def test_noise_between_runs_asks_for_a_paired_measurement() -> None:
-    runs = tuple(around(level) for level in (4, 5, 6))
-    finding = only(judge(Baseline(runs=runs, source=BaselineSource.FILES), around(5.5), settings=DEFAULTS))
+    runs = tuple(around(level) for level in (4.7, 5, 5.3))
+    finding = only(judge(Baseline(runs=runs, source=BaselineSource.FILES), around(5.1), settings=DEFAULTS))
     assert (finding.verdict, finding.more_samples) == (Verdict.INCONCLUSIVE, None)
     assert "measure both sides in one job" in finding.reason
 
