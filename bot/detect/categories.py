@@ -15,7 +15,6 @@ class CategoryChange:
     assigned: str | None = None
     now: str | None = None
     violated: bool = False
-    warning: str | None = None
 
 
 def category_change(pair: MetricPair, *, target_mean: float, settings: MetricSettings) -> CategoryChange:
@@ -31,11 +30,7 @@ def category_change(pair: MetricPair, *, target_mean: float, settings: MetricSet
     known = (name for name in stored if name in names)
     assigned = next(known, None) or category_of(pair.baseline[0].value * milliseconds, settings.categories)
     now = category_of(target_mean * milliseconds, settings.categories)
-    fastest = names[0]
-    warning = None if assigned == fastest else f"assigned to the category {assigned}, which is not the fastest"
-    return CategoryChange(
-        assigned=assigned, now=now, violated=names.index(now) > names.index(assigned), warning=warning
-    )
+    return CategoryChange(assigned=assigned, now=now, violated=names.index(now) > names.index(assigned))
 
 
 def category_of(time_ms: float, categories: Categories) -> str:

@@ -10,7 +10,7 @@ from scipy import special
 from bot.detect import DETECTORS
 from bot.detect.categories import CategoryChange, category_change
 from bot.detect.detector import DetectorOptions
-from bot.detect.machine import common_shift, hardware_differences
+from bot.detect.machine import LONE_RUN, common_shift, hardware_differences, may_be_the_machine
 from bot.detect.pairs import MetricPair, Pairing, pair_metrics
 from bot.detect.settings import MetricRule, MetricSettings, PolicySettings
 from bot.detect.verdict import Decided, decide, level_of
@@ -60,19 +60,18 @@ def judge(baseline: Baseline, target: Run, *, detector: str = DEFAULT_DETECTOR, 
     )
     evidence = DETECTORS[detector].detect(pairing.pairs, options)
     hardware = () if settings.ignore_environment else hardware_differences(baseline, target)
-    findings = _findings(pairing.pairs, evidence, settings)
-    notes = _baseline_notes(baseline)
-    conclusion = _conclusion(findings)
+    findings = _findings(pairing.pairs, evidence, settings, paired=options.paired)
+    notes = [*_baseline_notes(baseline), *_category_notes(pairing.pairs, findings, settings)]
+    hardware = () if settings.ignore_environment else hardware_differences(baseline, target)
     if hardware:
         reason = f"measured on other hardware ({'; '.join(hardware)})"
         findings = [_withdrawn(finding, reason) for finding in findings]
         conclusion, notes = Conclusion.OTHER_HARDWARE, [*notes, reason]
-    elif baseline.source is BaselineSource.HISTORY and conclusion in {Conclusion.REGRESSION, Conclusion.IMPROVEMENT}:
-        shift = common_shift(evidence, alpha=settings.alpha)
-        if shift is not None:
-            reason = f"nearly all benchmarks moved together, by {100 * shift:+.3g} % of time: the machine changed"
-            findings = [_withdrawn(finding, reason) if _is_change(finding) else finding for finding in findings]
-            conclusion, notes = Conclusion.MACHINE_CHANGED, [*notes, reason]
+    elif baseline.source is BaselineSource.HISTORY:
+        conclusion, findings, reasons = _machine_considered(findings, alpha=settings.alpha)
+        notes = [*notes, *reasons]
+    else:
+        conclusion = _conclusion(findings)
     return Judgement(
         conclusion=conclusion,
         findings=tuple(sorted(findings, key=_reading_order)),
@@ -82,6 +81,19 @@ def judge(baseline: Baseline, target: Run, *, detector: str = DEFAULT_DETECTOR, 
         notes=tuple(notes),
         failed=any(finding.level is Level.FAIL for finding in findings),
     )
+
+
+def _machine_considered(findings: list[Finding], *, alpha: float) -> tuple[Conclusion, list[Finding], tuple[str, ...]]:
+    """Against stored runs, which other machines measured: what is left of the findings, and why not more."""
+    shift = None
+    if any(_is_change(finding) for finding in findings):
+        shift = common_shift([finding.evidence for finding in findings], alpha=alpha)
+    if shift is not None:
+        reason = f"nearly all benchmarks moved together, by {100 * shift:+.3g} % of time: the machine changed"
+        kept = [_withdrawn(finding, reason) if _is_change(finding) else finding for finding in findings]
+        return Conclusion.MACHINE_CHANGED, kept, (reason,)
+    kept = [_withdrawn(f, LONE_RUN) if may_be_the_machine(f.evidence) else f for f in findings]
+    return _conclusion(kept), kept, ()
 
 
 def _pairing(baseline: Baseline, target: Run, settings: PolicySettings) -> Pairing:
@@ -106,7 +118,9 @@ def _nothing_to_compare(baseline: Baseline, pairing: Pairing) -> Judgement:
     )
 
 
-def _findings(pairs: Sequence[MetricPair], evidence: Sequence[Evidence], settings: PolicySettings) -> list[Finding]:
+def _findings(
+    pairs: Sequence[MetricPair], evidence: Sequence[Evidence], settings: PolicySettings, *, paired: bool
+) -> list[Finding]:
     q_values = _q_values(evidence)
     discoveries = sum(q <= settings.false_discovery_rate for q in q_values.values())
     # What the p-value of the next discovery would have to be [Benjamini & Hochberg 1995].
@@ -114,7 +128,9 @@ def _findings(pairs: Sequence[MetricPair], evidence: Sequence[Evidence], setting
     findings = []
     for index, (pair, entry) in enumerate(zip(pairs, evidence, strict=True)):
         metric = settings.of(pair.key)
-        decided = decide(entry, q_value=q_values.get(index), metric=metric, policy=settings, critical_p=critical_p)
+        decided = decide(
+            entry, q_value=q_values.get(index), metric=metric, policy=settings, critical_p=critical_p, paired=paired
+        )
         findings.append(_finding(pair, entry, decided, metric, q_values.get(index)))
     return findings
 
@@ -131,8 +147,6 @@ def _finding(
     category = CategoryChange()
     if evidence.target is not None:
         category = category_change(pair, target_mean=evidence.target.mean, settings=metric)
-    if category.warning is not None:
-        evidence = replace(evidence, notes=(*evidence.notes, category.warning))
     regressed = decided.verdict is Verdict.REGRESSION
     return Finding(
         evidence=evidence,
@@ -161,8 +175,19 @@ def _is_change(finding: Finding) -> bool:
 
 def _baseline_notes(baseline: Baseline) -> list[str]:
     if baseline.source is BaselineSource.HISTORY and len(baseline.runs) == 1:
-        return ["one stored run is the whole baseline: differences between machines look like changes"]
+        return ["one stored run is the whole baseline: only changes that no machine explains count"]
     return []
+
+
+def _category_notes(pairs: Sequence[MetricPair], findings: Sequence[Finding], settings: PolicySettings) -> list[str]:
+    """Said when the category is assigned; a stored one was said before."""
+    slow: dict[str, int] = {}
+    for pair, finding in zip(pairs, findings, strict=True):
+        fastest = settings.of(pair.key).categories[0][0]
+        new = not any(run.category for run in pair.baseline) and settings.of(pair.key).category is None
+        if new and finding.category not in {None, fastest}:
+            slow[str(finding.category)] = slow.get(str(finding.category), 0) + 1
+    return [f"assigned to {name}, which is not the fastest category: {count:,} metrics" for name, count in slow.items()]
 
 
 def _conclusion(findings: Sequence[Finding]) -> Conclusion:

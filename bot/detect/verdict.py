@@ -7,6 +7,9 @@ from bot.detect.summary import EXACT, WITHOUT_SAMPLE_COUNT
 from bot.model.finding import Evidence, Level, Verdict
 from bot.stats.power import further_target_samples
 
+PAIRED_REMEDY = "more rounds of both sides, or a calmer machine, would"
+UNPAIRED_REMEDY = "measure both sides in one job"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Decided:
@@ -19,7 +22,13 @@ class Decided:
 
 
 def decide(
-    evidence: Evidence, *, q_value: float | None, metric: MetricSettings, policy: PolicySettings, critical_p: float
+    evidence: Evidence,
+    *,
+    q_value: float | None,
+    metric: MetricSettings,
+    policy: PolicySettings,
+    critical_p: float,
+    paired: bool,
 ) -> Decided:
     """`critical_p` is the p-value that would be significant in this run; sample counts are planned for it."""
     if evidence.p_value is None or q_value is None:
@@ -37,7 +46,7 @@ def decide(
         exact = evidence.test == EXACT
         reason = "exactly the same" if exact else f"a worsening of {_percent(metric.minimum_effect)} is excluded"
         return Decided(verdict=Verdict.NO_CHANGE, reason=reason, worsening=worsening)
-    return _undecided(evidence, worsening, metric.minimum_effect, critical_p)
+    return _undecided(evidence, worsening, metric.minimum_effect, critical_p, paired=paired)
 
 
 def _significant(evidence: Evidence, worsening: float, minimum_effect: float, q_value: float) -> Decided:
@@ -59,7 +68,7 @@ def _inconclusive(reason: str, *, more_samples: int | None = None) -> Decided:
     return Decided(verdict=Verdict.INCONCLUSIVE, reason=reason, more_samples=more_samples)
 
 
-def _undecided(evidence: Evidence, worsening: float, effect: float, critical_p: float) -> Decided:
+def _undecided(evidence: Evidence, worsening: float, effect: float, critical_p: float, *, paired: bool) -> Decided:
     if evidence.reason is not None:
         return _inconclusive(evidence.reason)
     more = None
@@ -72,7 +81,7 @@ def _undecided(evidence: Evidence, worsening: float, effect: float, critical_p: 
     if more is not None:
         remedy = f"about {more} more samples of the target would decide (power 90 %)"
     elif of_target is not None:
-        remedy = "more samples of the target alone would not decide; measure both sides in one job"
+        remedy = f"more samples of the target alone would not decide; {PAIRED_REMEDY if paired else UNPAIRED_REMEDY}"
     else:
         remedy = "repeated measurements would decide"
     reason = f"noise hides a change of {_percent(effect)}; {remedy}"

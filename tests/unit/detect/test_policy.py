@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from bot.detect import DETECTORS
+from bot.detect.machine import LONE_RUN
 from bot.detect.policy import MetricRule, PolicySettings, judge
 from bot.errors import ConfigError, DataError
 from bot.model.baseline import Baseline, BaselineSource, RunChoice
@@ -168,8 +169,10 @@ def test_methods_1_the_first_measurement_assigns_and_the_user_overrides() -> Non
 
 
 def test_methods_1_a_category_that_is_not_the_fastest_is_a_warning() -> None:
-    assert any("not the fastest" in note for note in only(compare(around(50), around(50))).evidence.notes)
-    assert not only(compare(around(5), around(5))).evidence.notes
+    assert any("medium, which is not the fastest" in note for note in compare(around(50), around(50)).notes)
+    assert not compare(around(5), around(5)).notes
+    stored = replace(around(50), benchmarks=tuple(replace(b, category="medium") for b in around(50).benchmarks))
+    assert not compare(stored, around(50)).notes
 
 
 def test_only_times_have_categories() -> None:
@@ -195,9 +198,9 @@ def test_when_all_benchmarks_move_together_the_machine_changed() -> None:
 @pytest.mark.parametrize(
     ("shared", "count"),
     [
-        pytest.param([1.2] * 15 + [1.0] * 5, 20, id="a quarter stayed"),
+        pytest.param([1.6] * 15 + [1.0] * 5, 20, id="a quarter stayed"),
         pytest.param([1.06] * 10 + [2.5] * 10, 20, id="by different factors"),
-        pytest.param([1.2] * 8, 8, id="too few to tell"),
+        pytest.param([1.6] * 8, 8, id="too few to tell"),
     ],
 )
 def test_the_machine_is_not_blamed_for(shared: list[float], count: int) -> None:
@@ -318,3 +321,10 @@ def test_every_detector_states_its_own_id() -> None:
         assert name == detector.ID
         assert detector.DESCRIPTION
         assert detector.DOCS.startswith("detectors/")
+
+
+def test_one_stored_run_cannot_tell_a_slow_machine_from_a_slow_commit() -> None:
+    judgement = history(shared=[1.3] + [1.0] * 4, count=5)
+    assert judgement.conclusion is Conclusion.INCONCLUSIVE
+    assert {finding.reason for finding in judgement.findings} == {LONE_RUN}
+    assert history(shared=[1.6] + [1.0] * 4, count=5).conclusion is Conclusion.REGRESSION

@@ -1,0 +1,142 @@
+"""The limits that a user feels, each beside a reference in the same run: start, compare, a whole action run.
+
+    python benchmarks/limits.py [start] [compare] [action]
+
+`action` needs podman and root (as the container tests); it builds the real image first.
+"""
+
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+PROJECT = Path(__file__).parents[1]
+sys.path.insert(0, str(PROJECT))
+REPETITIONS = 7
+SUITE = {f"bench_{number:05d}": 0.001 * (1 + number % 37) for number in range(10_000)}
+
+
+def seconds_of(command: Sequence[str], *, repetitions: int = REPETITIONS) -> tuple[float, float]:
+    """Median wall time and peak memory in GB of the command as a whole process."""
+    seconds = []
+    for _ in range(repetitions):
+        begun = time.perf_counter()
+        subprocess.run(command, check=False, capture_output=True, cwd=PROJECT)
+        seconds.append(time.perf_counter() - begun)
+    return statistics.median(seconds), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e6
+
+
+def show(
+    what: str, seconds: float, *, limit_s: float, reference: str, reference_s: float, memory_gb: float = 0
+) -> None:
+    memory = f", {memory_gb:.2f} GB" if memory_gb else ""
+    ratio = seconds / reference_s
+    print(f"{what}: {seconds:.2f} s (limit {limit_s:g} s){memory}; {ratio:.1f} x {reference} ({reference_s:.2f} s)")
+
+
+def start() -> None:
+    reference, _ = seconds_of([sys.executable, "-c", "import argparse"])
+    for arguments in (["--help"], ["compare", "--help"]):
+        seconds, _ = seconds_of([sys.executable, "-m", "bot", *arguments])
+        show(
+            f"perf-culprit {' '.join(arguments)}",
+            seconds,
+            limit_s=0.15,
+            reference="python importing argparse",
+            reference_s=reference,
+        )
+
+
+def compare() -> None:
+    from bot.codec.run import encode_run
+    from tests.support.measurements import measured
+
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(30):
+            Path(folder, f"base-{seed:02d}.json").write_bytes(encode_run(measured(SUITE, seed=seed, count=50)))
+        slower = {**SUITE, "bench_00007": SUITE["bench_00007"] * 1.2}
+        Path(folder, "target.json").write_bytes(encode_run(measured(slower, seed=99, count=50)))
+        read = f"import glob, json; [json.load(open(name)) for name in glob.glob('{folder}/*.json')]"
+        reference, _ = seconds_of([sys.executable, "-c", read], repetitions=1)
+        out = f"{folder}/report.json"
+        command = [sys.executable, "-m", "bot", "compare", "--baseline", f"{folder}/base-*.json"]
+        command += ["--target", f"{folder}/target.json", "--json", out]
+        seconds, memory_gb = seconds_of(command, repetitions=3)
+        found = [entry for entry in json.loads(Path(out).read_text())["findings"] if entry["verdict"] == "regression"]
+        assert [entry["benchmark"] for entry in found] == ["bench_00007"]
+        show(
+            "compare, 10,000 benchmarks x 50 samples x 30 runs",
+            seconds,
+            limit_s=10,
+            reference="json.load of the same files",
+            reference_s=reference,
+            memory_gb=memory_gb,
+        )
+
+
+def action() -> None:
+    from bot.git import Remote
+    from bot.history import open_git_branch
+    from tests.support.container.image import build_action_image
+    from tests.support.container.runner import Step, run_action
+    from tests.support.fake_github.server import BOT_TOKEN, FakeGitHub
+    from tests.support.git_repository import chain, import_commits, init_repository, run_git
+    from tests.support.measurements import measured, measured_json
+    from tests.support.webhooks import event
+
+    image = build_action_image(PROJECT)
+    levels = {name: SUITE[name] for name in list(SUITE)[:1000]}
+    with tempfile.TemporaryDirectory() as temp:
+        served = init_repository(Path(temp) / "served.git", bare=True)
+        commits = import_commits(served, {**chain("main", 30), **chain("branch", 1, start=["main30"])})
+        run_git(served, "update-ref", "refs/heads/main", commits["main30"])
+        with open_git_branch(Remote(url=str(served))) as history:
+            for number in range(1, 31):
+                history.append(measured(levels, seed=number, commit=commits[f"main{number}"], count=50))
+        run_git(served, "repack", "-adq")
+        workspace = Path(temp) / "workspace"
+        run_git(Path(temp), "clone", "--quiet", str(served), str(workspace))
+        (workspace / "bench.json").write_bytes(measured_json({**levels, "bench_00007": 0.05}, seed=77))
+        payload = event("pull_request", number=7, head_sha=commits["branch1"], base_sha=commits["main30"])
+        with FakeGitHub(git_dir=served) as fake:
+            step = Step(
+                event_name="pull_request",
+                event=payload,
+                api_url=fake.api_url,
+                token=BOT_TOKEN,
+                inputs={"output-file-path": "bench.json"},
+                sha="e" * 40,
+                ref="refs/pull/7/merge",
+                network="host",
+            )
+            times = []
+            for _ in range(3):
+                result = run_action(image, action_file=PROJECT / "action.yml", workspace=workspace, step=step)
+                assert result.exit_code == 0, result.stdout + result.stderr
+                times.append(result.elapsed_s)
+            assert fake.state.comments
+            assert not fake.bad
+        empty = Step(event_name="push", event={}, environment={"GITHUB_REPOSITORY": ""})
+        reference = min(
+            run_action(image, action_file=PROJECT / "action.yml", workspace=workspace, step=empty).elapsed_s
+            for _ in range(3)
+        )
+    show(
+        "action, 1,000 benchmarks x 50 samples against 30 runs, container start to posted comment",
+        statistics.median(times),
+        limit_s=5,
+        reference="the same container refusing an empty job",
+        reference_s=reference,
+    )
+
+
+PARTS = {"start": start, "compare": compare, "action": action}
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or PARTS:
+        PARTS[name]()
