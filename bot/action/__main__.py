@@ -1,5 +1,6 @@
 """The action's entry: `python -m bot.action`. The only place where the action prints errors and exits."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -33,4 +34,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    # One job per process, whose objects live to its end: collecting them is in vain.
+    gc.disable()
     sys.exit(main())
