@@ -6,9 +6,10 @@ is in the registry of what it judges.
 
 from typing import Final
 
-from bot.detect import anova
+from bot.detect import anova, median_interval
 from bot.detect.detector import BenchmarkDetector
 
 DETECTORS: Final[dict[str, BenchmarkDetector]] = {
     anova.ID: anova,
+    median_interval.ID: median_interval,
 }

@@ -37,7 +37,7 @@ def common_shift(evidence: Sequence[Evidence], *, alpha: float) -> float | None:
         return None
     moved = []
     for entry in noisy:
-        change, p_value = entry.relative_change, entry.details.get("p_anova", entry.p_value)
+        change, p_value = entry.relative_change, _p_of_samples(entry)
         if change is not None and change > -1 and p_value is not None and p_value < alpha:
             moved.append(math.log1p(change) * entry.metric.direction.worse_sign)
     slower = sum(shift > 0 for shift in moved)
@@ -55,6 +55,12 @@ def may_be_the_machine(evidence: Evidence) -> bool:
         return False
     change = evidence.relative_change
     return change is not None and 1 / LONE_RUN_FACTOR < 1 + change < LONE_RUN_FACTOR
+
+
+def _p_of_samples(evidence: Evidence) -> float | None:
+    """That of the samples alone, under the detectors' names for it."""
+    names = ("p_anova", "p_difference")
+    return next((evidence.details[name] for name in names if name in evidence.details), evidence.p_value)
 
 
 def hardware_differences(baseline: Baseline, target: Run) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """From tuples of samples to arrays: everything the tests need, for all metrics at once and in bounded memory."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -43,6 +43,28 @@ class SampleStatistics:
     baseline_groups: Ragged
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Samples:
+    """One row per metric, in units of 2 ** `exponent`; the baseline's runs stand one after the other.
+
+    `run_sizes` are the runs' numbers of samples, `run_counts` (m,) the numbers of runs. The group sizes are the
+    processes' numbers of samples.
+    """
+
+    exponent: Integers
+    target: Ragged
+    baseline: Ragged
+    run_sizes: Integers
+    run_counts: Integers
+    target_group_sizes: Ragged
+    baseline_group_sizes: Ragged
+
+    @property
+    def runs(self) -> Ragged:
+        """One row per baseline run of each metric."""
+        return Ragged(self.baseline.values, self.run_sizes)
+
+
 def has_samples(pair: MetricPair) -> bool:
     """Whether both sides have repeated samples, on the baseline's side in at least one run."""
     return len(pair.target.samples) > 1 and any(len(run.samples) > 1 for run in pair.baseline)
@@ -50,7 +72,7 @@ def has_samples(pair: MetricPair) -> bool:
 
 def sample_statistics(pairs: Sequence[MetricPair]) -> SampleStatistics:
     """The statistics of pairs that have samples; `pairs` must not be empty."""
-    parts = [_chunk_statistics(chunk) for chunk in _chunks(pairs)]
+    parts = [_chunk_statistics(chunk) for chunk in chunks(pairs)]
 
     def joined(name: str) -> Floats:
         return np.concatenate([getattr(part, name) for part in parts])
@@ -81,7 +103,7 @@ def sample_statistics(pairs: Sequence[MetricPair]) -> SampleStatistics:
     )
 
 
-def _chunks(pairs: Sequence[MetricPair]) -> Iterator[Sequence[MetricPair]]:
+def chunks(pairs: Sequence[MetricPair]) -> Iterator[Sequence[MetricPair]]:
     start, samples = 0, 0
     for position, pair in enumerate(pairs):
         samples += len(pair.target.samples) + sum(len(run.samples) for run in pair.baseline)
@@ -92,23 +114,37 @@ def _chunks(pairs: Sequence[MetricPair]) -> Iterator[Sequence[MetricPair]]:
         yield pairs[start:]
 
 
-def _chunk_statistics(pairs: Sequence[MetricPair]) -> SampleStatistics:
-    targets = [pair.target for pair in pairs]
+def samples_of(pairs: Sequence[MetricPair]) -> Samples:
+    """The samples of pairs that have some, as arrays."""
+    targets = [[pair.target] for pair in pairs]
     runs = [[run for run in pair.baseline if run.samples] for pair in pairs]
     flat_runs = [run for of_pair in runs for run in of_pair]
     run_counts = _sizes(len(of_pair) for of_pair in runs)
-    target = Ragged(_flat(targets), _sizes(len(benchmark.samples) for benchmark in targets))
+    target = Ragged(_flat([pair.target for pair in pairs]), _sizes(len(pair.target.samples) for pair in pairs))
     run_sizes = _sizes(len(run.samples) for run in flat_runs)
     baseline = Ragged(_flat(flat_runs), Ragged(run_sizes.astype(np.float64), run_counts).sums().astype(np.intp))
     means_only = np.array(
         [max((abs(run.value) for run in pair.baseline if not run.samples), default=0.0) for pair in pairs]
     )
     exponent = np.frexp(np.maximum(np.maximum(target.peaks(), baseline.peaks()), means_only))[1].astype(np.intp)
-    target, baseline = _scaled(target, exponent), _scaled(baseline, exponent)
-    per_run = Ragged(baseline.values, run_sizes).moments()
+    return Samples(
+        exponent=exponent,
+        target=_scaled(target, exponent),
+        baseline=_scaled(baseline, exponent),
+        run_sizes=run_sizes,
+        run_counts=run_counts,
+        target_group_sizes=_group_sizes(targets),
+        baseline_group_sizes=_group_sizes(runs),
+    )
+
+
+def _chunk_statistics(pairs: Sequence[MetricPair]) -> SampleStatistics:
+    samples = samples_of(pairs)
+    target, baseline, run_counts = samples.target, samples.baseline, samples.run_counts
+    per_run = samples.runs.moments()
     by_run = Ragged(per_run.squares, run_counts)
     return SampleStatistics(
-        exponent=exponent,
+        exponent=samples.exponent,
         target=target.moments(),
         baseline=pooled(per_run, run_counts),
         target_median=target.medians(),
@@ -117,9 +153,9 @@ def _chunk_statistics(pairs: Sequence[MetricPair]) -> SampleStatistics:
         within_squares=by_run.sums(),
         sampled_runs=run_counts.astype(np.float64),
         inverse_counts=Ragged(1.0 / per_run.count, run_counts).sums() / run_counts,
-        run_means=_run_means(pairs, per_run.mean, exponent),
-        target_groups=_group_means(target.values, [[benchmark] for benchmark in targets]),
-        baseline_groups=_group_means(baseline.values, runs),
+        run_means=_run_means(pairs, per_run.mean, samples.exponent),
+        target_groups=group_values(target, samples.target_group_sizes, Ragged.means),
+        baseline_groups=group_values(baseline, samples.baseline_group_sizes, Ragged.means),
     )
 
 
@@ -140,12 +176,16 @@ def _significant_or_zero(value: float) -> float:
     return value if abs(value) >= NEGLIGIBLE else 0.0
 
 
-def _group_means(values: Floats, sides: Sequence[Sequence[Benchmark]]) -> Ragged:
-    """One value per process; a benchmark without `group_sizes` is one group."""
-    sizes = [run.group_sizes or (len(run.samples),) for side in sides for run in side]
-    groups = Ragged(values, _sizes(chain.from_iterable(sizes)))
-    counts = Ragged(np.array([len(entry) for entry in sizes], dtype=np.float64), _sizes(len(side) for side in sides))
-    return Ragged(groups.means(), counts.sums().astype(np.intp))
+def group_values(samples: Ragged, group_sizes: Ragged, reduced: Callable[[Ragged], Floats]) -> Ragged:
+    """One value per process, such as its mean; the rows are the metrics."""
+    groups = Ragged(samples.values, group_sizes.values.astype(np.intp))
+    return Ragged(reduced(groups), group_sizes.sizes)
+
+
+def _group_sizes(sides: Sequence[Sequence[Benchmark]]) -> Ragged:
+    """The number of samples of each process; a benchmark without `group_sizes` is one group."""
+    sizes = [[size for run in side for size in run.group_sizes or (len(run.samples),)] for side in sides]
+    return Ragged(np.fromiter(chain.from_iterable(sizes), np.float64), _sizes(len(row) for row in sizes))
 
 
 def _scaled(samples: Ragged, exponent: Integers) -> Ragged:

@@ -40,6 +40,9 @@ class Ragged:
     def minima(self) -> Floats:
         return np.minimum.reduceat(self.values, self.starts)
 
+    def maxima(self) -> Floats:
+        return np.maximum.reduceat(self.values, self.starts)
+
     def peaks(self) -> Floats:
         """The largest absolute value of each row."""
         return np.maximum.reduceat(np.abs(self.values), self.starts)
@@ -53,6 +56,24 @@ class Ragged:
         kept = np.zeros(len(self.sizes), dtype=np.bool_)
         kept[chosen] = True
         return Ragged(self.values[np.repeat(kept, self.sizes)], self.sizes[chosen])
+
+    def joined(self, other: "Ragged") -> "Ragged":
+        """Each row with the same row of `other` after it."""
+        sizes = self.sizes + other.sizes
+        starts = np.cumsum(sizes) - sizes
+        values = np.empty(len(self.values) + len(other.values))
+        for part, first in ((self, starts), (other, starts + self.sizes)):
+            values[np.arange(len(part.values)) + np.repeat(first - part.starts, part.sizes)] = part.values
+        return Ragged(values, sizes)
+
+    def ordered(self) -> "Ragged":
+        """Every row in ascending order; rows of one length are sorted as one matrix."""
+        values = np.empty_like(self.values)
+        starts = self.starts
+        for size in np.unique(self.sizes):
+            positions = starts[self.sizes == size][:, None] + np.arange(size)
+            values[positions] = np.sort(self.values[positions], axis=1)
+        return Ragged(values, self.sizes)
 
     def moments(self) -> Moments:
         """Two passes, so that a small spread on a large mean survives; a constant row has exactly no spread."""

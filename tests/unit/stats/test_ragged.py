@@ -53,3 +53,13 @@ def test_pooled_moments_are_those_of_all_samples() -> None:
 def test_pooled_moments_of_one_constant_are_exact() -> None:
     joined = pooled(ragged([0.1] * 3, [0.1] * 7).moments(), np.array([2]))
     assert (joined.mean[0], joined.squares[0]) == (0.1, 0.0)
+
+
+def test_ordered_and_joined_rows() -> None:
+    first = Ragged(np.array([3.0, 1.0, 2.0, 9.0, 8.0]), np.array([3, 2]))
+    second = Ragged(np.array([5.0, 7.0, 6.0]), np.array([1, 2]))
+    assert first.ordered().values.tolist() == [1.0, 2.0, 3.0, 8.0, 9.0]
+    joined = first.joined(second)
+    assert joined.values.tolist() == [3.0, 1.0, 2.0, 5.0, 9.0, 8.0, 7.0, 6.0]
+    assert joined.sizes.tolist() == [4, 4]
+    assert first.maxima().tolist() == [3.0, 9.0]

@@ -1,0 +1,178 @@
+"""Medians with Olive's confidence intervals, and the two conditions of a deviation [B17].
+
+docs/detectors/median-interval.md has the reasons and the measured error rates.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import special
+
+from bot.detect import summary
+from bot.detect.detector import DetectorOptions
+from bot.detect.medians import LEVELS, MedianStatistics, median_statistics
+from bot.detect.pairs import MetricPair
+from bot.detect.samples import has_samples
+from bot.detect.units import milliseconds_per
+from bot.model.finding import Evidence, Interval, Side
+from bot.stats.median_interval import LEVEL, MINIMUM_SAMPLES, MedianEstimate
+from bot.stats.power import samples_per_side
+from bot.stats.ragged import Floats
+from bot.stats.relative import MeanEstimate, change_interval, relative_change, relative_error
+
+ID = "median_interval"
+DESCRIPTION = "Medians with their confidence intervals: robust against outliers; intervals that overlap are no change"
+DOCS = "detectors/median-interval.md"
+
+# Two intervals of equal width just touch where their difference has this p-value (normal quantiles).
+TOUCHING_ALPHA = 2 * float(special.ndtr(-math.sqrt(2) * float(special.ndtri(0.5 + LEVEL / 2))))
+
+
+def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
+    """One evidence per pair, in order; pairs without samples get the weaker tests of `summary`."""
+    kinds = [_kind(pair) for pair in pairs]
+    by_samples = iter(_by_samples([pair for pair, kind in zip(pairs, kinds, strict=True) if kind == "enough"], options))
+    by_summary = iter(
+        summary.assess([pair for pair, kind in zip(pairs, kinds, strict=True) if kind == "none"], options)
+    )
+    return [
+        next(by_samples) if kind == "enough" else next(by_summary) if kind == "none" else _too_few(pair)
+        for pair, kind in zip(pairs, kinds, strict=True)
+    ]
+
+
+def _kind(pair: MetricPair) -> str:
+    if pair.obstacle is not None or not has_samples(pair):
+        return "none"
+    return "enough" if min(_counts(pair)) >= MINIMUM_SAMPLES else "few"
+
+
+def _counts(pair: MetricPair) -> tuple[int, int]:
+    return len(pair.target.samples), sum(len(run.samples) for run in pair.baseline)
+
+
+def _too_few(pair: MetricPair) -> Evidence:
+    target, baseline = _counts(pair)
+    name, count = ("target", target) if target < MINIMUM_SAMPLES else ("baseline", baseline)
+    return Evidence(
+        key=pair.key,
+        metric=pair.metric,
+        test=summary.UNTESTED,
+        baseline=None,
+        target=None,
+        reason=f"too few samples: the {name} has {count}, the interval of a median needs {MINIMUM_SAMPLES}",
+    )
+
+
+def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
+    if not pairs:
+        return []
+    level = 1 - options.alpha
+    measured = median_statistics(pairs, confidence=level, paired=options.paired)
+    target = MeanEstimate(measured.target.median, measured.target_error)
+    baseline = MeanEstimate(measured.baseline.median, measured.baseline_error)
+    low, high = change_interval(target, baseline, degrees_of_freedom=measured.degrees_of_freedom, level=level)
+    columns = (
+        np.nanargmax(measured.p_values, axis=0),
+        np.nanmax(measured.p_values, axis=0),
+        relative_change(target.mean, baseline.mean),
+        low,
+        high,
+        _samples_needed(measured, options),
+        measured.constant,
+        measured.deviation.excludes_zero & measured.deviation.overlap,
+    )
+    sides = zip(
+        _sides(measured, measured.baseline, measured.baseline_count, measured.run_counts),
+        _sides(measured, measured.target, measured.target_count, np.ones_like(measured.run_counts)),
+        strict=True,
+    )
+    details = _details(measured, target, baseline)
+    evidence = []
+    for pair, (before, after), of_pair, row in zip(
+        pairs, sides, details, zip(*(column.tolist() for column in columns), strict=True), strict=True
+    ):
+        deciding, p_value, change, lower, upper, needed, constant, undecided = row
+        bounded = not np.isnan(lower)
+        notes: tuple[str, ...] = ()
+        if constant and milliseconds_per(pair.metric.unit) is not None:
+            notes = ("all samples are equal: the clock may be too coarse for this benchmark",)
+        elif undecided:
+            notes = ("the medians differ significantly, but their intervals overlap",)
+        evidence.append(
+            Evidence(
+                key=pair.key,
+                metric=pair.metric,
+                test=summary.EXACT if constant else LEVELS[deciding],
+                baseline=before,
+                target=after,
+                relative_change=None if np.isnan(change) else change,
+                confidence_interval=Interval(low=lower, high=upper, level=level) if bounded else None,
+                p_value=p_value,
+                samples_needed=None if constant or np.isnan(needed) else int(needed),
+                reason=None if bounded else _unbounded_reason(before.median),
+                details={} if constant else of_pair,
+                notes=notes,
+            )
+        )
+    return evidence
+
+
+def _samples_needed(measured: MedianStatistics, options: DetectorOptions) -> Floats:
+    square = np.where(measured.baseline.median == 0, np.inf, measured.baseline.median**2)
+    # What differs between whole runs: no number of samples lessens it.
+    between = measured.target_error - measured.target_samples_error
+    return samples_per_side(
+        measured.target_samples_error * measured.target_count / square,
+        between * (1 + 1 / measured.run_counts) / square,
+        effect=options.minimum_effect,
+        alpha=min(options.alpha, TOUCHING_ALPHA),
+    )
+
+
+def _sides(measured: MedianStatistics, estimate: MedianEstimate, counts: Floats, runs: Floats) -> list[Side]:
+    """The median stands in both places of a side: it is what is compared and shown."""
+    half_widths = estimate.bounds()[1] - estimate.median
+    relative = np.full_like(half_widths, np.nan)
+    np.divide(half_widths, np.abs(estimate.median), out=relative, where=estimate.median != 0)
+    columns = (np.ldexp(estimate.median, measured.exponent), counts, runs, relative)
+    return [
+        Side(
+            mean=median,
+            median=median,
+            standard_deviation=None,
+            count=int(count),
+            runs=int(of_runs),
+            relative_half_width=None if np.isnan(half_width) else half_width,
+        )
+        for median, count, of_runs, half_width in zip(*(column.tolist() for column in columns), strict=True)
+    ]
+
+
+def _details(measured: MedianStatistics, target: MeanEstimate, baseline: MeanEstimate) -> list[dict[str, float]]:
+    """The numbers behind each evidence by name; what does not exist or is infinite is left out."""
+    certain = MeanEstimate(baseline.mean, np.zeros_like(baseline.mean))
+    of_samples = MeanEstimate(target.mean, measured.target_samples_error)
+    bounds = [
+        np.ldexp(end, measured.exponent) for side in (measured.target, measured.baseline) for end in side.bounds()
+    ]
+    columns = {
+        "difference_excludes_zero": measured.deviation.excludes_zero.astype(np.float64),
+        "intervals_overlap": measured.deviation.overlap.astype(np.float64),
+        "p_difference": measured.deviation.difference.p_value,
+        "p_median_test": measured.p_median_test,
+        **dict(zip(("p_between_runs", "p_between_processes"), measured.p_values[1:], strict=True)),
+        **dict(zip(("target_low", "target_high", "baseline_low", "baseline_high"), bounds, strict=True)),
+        "degrees_of_freedom": measured.degrees_of_freedom,
+        "standard_error": relative_error(target, baseline),
+        "standard_error_of_target_samples": relative_error(of_samples, certain),
+    }
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [{name: value for name, value in zip(columns, row, strict=True) if math.isfinite(value)} for row in rows]
+
+
+def _unbounded_reason(baseline_median: float) -> str:
+    if baseline_median == 0:
+        return "the baseline's median is zero, so there is no relative change"
+    return "the baseline's median is not clearly different from zero, so the relative change has no bounds"

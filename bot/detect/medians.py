@@ -1,0 +1,204 @@
+"""Medians at the levels at which samples are independent: all samples, whole runs, whole processes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from bot.detect.pairs import MetricPair, metric_families
+from bot.detect.samples import Samples, chunks, group_values, samples_of
+from bot.stats.between_units import between_units
+from bot.stats.median_interval import Deviation, MedianEstimate, deviation, median_estimate, median_test, resolution
+from bot.stats.ragged import Floats, Integers, Ragged
+
+# In the order of `MedianStatistics.p_values`.
+LEVELS: Final = ("median_interval", "median_interval_between_runs", "median_interval_between_processes")
+MINIMUM_RUNS = 2
+MINIMUM_GROUPS = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MedianStatistics:
+    """Per metric (m,), in units of 2 ** `exponent`. `constant`: no sample differs from another of its side.
+
+    `p_values` (3, m) are those of LEVELS, NaN where a level does not exist; at the first level `p_difference` and
+    `p_median_test` are what it is made of. `target_error`, `baseline_error` (squared standard errors) and
+    `degrees_of_freedom` are those of the level that makes the interval of the change widest.
+    """
+
+    exponent: Integers
+    target: MedianEstimate
+    baseline: MedianEstimate
+    target_count: Floats
+    baseline_count: Floats
+    run_counts: Floats
+    deviation: Deviation
+    p_median_test: Floats
+    p_values: Floats
+    target_error: Floats
+    baseline_error: Floats
+    degrees_of_freedom: Floats
+    target_samples_error: Floats
+    constant: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sampled:
+    """What is left of the samples once every row is reduced to order statistics."""
+
+    exponent: Integers
+    target: MedianEstimate
+    baseline: MedianEstimate
+    target_count: Floats
+    baseline_count: Floats
+    p_median_test: Floats
+    constant: NDArray[np.bool_]
+    run_medians: Ragged
+    inverse_counts: Floats
+    target_groups: Ragged
+    baseline_groups: Ragged
+
+
+def median_statistics(pairs: Sequence[MetricPair], *, confidence: float, paired: bool) -> MedianStatistics:
+    """The statistics of pairs with at least two samples on each side; `pairs` must not be empty."""
+    sampled = _joined([_reduced(samples_of(chunk)) for chunk in chunks(pairs)])
+    target, baseline = sampled.target, sampled.baseline
+    families = metric_families(pairs)
+    found = deviation(target, baseline)
+    # Both conditions must hold: where the intervals overlap there is no evidence of a change.
+    conditions = np.where(found.overlap, 1.0, found.difference.p_value)
+    levels = np.stack(
+        [
+            np.stack(
+                [
+                    np.where(sampled.constant, conditions, np.maximum(conditions, sampled.p_median_test)),
+                    target.error**2,
+                    baseline.error**2,
+                    found.difference.degrees_of_freedom,
+                    target.error**2,
+                ]
+            ),
+            _run_level(sampled, families, paired=paired),
+            _process_level(sampled, families),
+        ]
+    )
+    half_widths = special.stdtrit(levels[:, 3], 0.5 + confidence / 2) * np.sqrt(levels[:, 1] + levels[:, 2])
+    widest = levels[np.nanargmax(half_widths, axis=0), :, np.arange(len(pairs))]
+    return MedianStatistics(
+        exponent=sampled.exponent,
+        target=target,
+        baseline=baseline,
+        target_count=sampled.target_count,
+        baseline_count=sampled.baseline_count,
+        run_counts=sampled.run_medians.sizes.astype(np.float64),
+        deviation=found,
+        p_median_test=sampled.p_median_test,
+        p_values=levels[:, 0],
+        target_error=widest[:, 1],
+        baseline_error=widest[:, 2],
+        degrees_of_freedom=widest[:, 3],
+        target_samples_error=widest[:, 4],
+        constant=sampled.constant,
+    )
+
+
+def _reduced(samples: Samples) -> _Sampled:
+    target, baseline = samples.target.ordered(), samples.baseline.ordered()
+    finest = _finest(resolution(target), resolution(baseline))
+    return _Sampled(
+        exponent=samples.exponent,
+        target=_at_least(median_estimate(target), finest / 2),
+        baseline=_at_least(median_estimate(baseline), finest / 2),
+        target_count=target.sizes.astype(np.float64),
+        baseline_count=baseline.sizes.astype(np.float64),
+        p_median_test=median_test(target, baseline),
+        constant=finest == 0,
+        run_medians=Ragged(samples.runs.medians(), samples.run_counts),
+        inverse_counts=Ragged(1.0 / samples.run_sizes, samples.run_counts).means(),
+        target_groups=group_values(samples.target, samples.target_group_sizes, Ragged.medians),
+        baseline_groups=group_values(samples.baseline, samples.baseline_group_sizes, Ragged.medians),
+    )
+
+
+def _finest(first: Floats, second: Floats) -> Floats:
+    return np.where((first > 0) & (second > 0), np.minimum(first, second), np.maximum(first, second))
+
+
+def _at_least(estimate: MedianEstimate, error: Floats) -> MedianEstimate:
+    """A clock cannot tell medians apart that differ by less than its step (choice: half a step as standard error)."""
+    return MedianEstimate(estimate.median, np.maximum(estimate.error, error), estimate.degrees_of_freedom)
+
+
+def _run_level(sampled: _Sampled, families: Integers, *, paired: bool) -> Floats:
+    """The target's median as one more of the runs' medians; paired runs share a machine and are no units."""
+    rows = np.flatnonzero(sampled.run_medians.sizes >= MINIMUM_RUNS)
+    if paired or not len(rows):
+        return _no_level(len(families))
+    # A target with fewer samples than the runs has a median that varies more than theirs.
+    one_sample = sampled.target.error**2 * sampled.target_count
+    fewer = np.maximum(1 / sampled.target_count - sampled.inverse_counts, 0.0)
+    test = between_units(
+        Ragged(sampled.target.median[rows], np.ones(len(rows), dtype=np.intp)),
+        sampled.run_medians.rows(rows),
+        families=families[rows],
+        target_allowance=(fewer * one_sample)[rows],
+    )
+    lessened = np.minimum(sampled.target.error[rows] ** 2, test.target_error)
+    columns = _no_level(len(families))
+    columns[:, rows] = np.stack(
+        [test.result.p_value, test.target_error, test.baseline_error, test.result.degrees_of_freedom, lessened]
+    )
+    return columns
+
+
+def _process_level(sampled: _Sampled, families: Integers) -> Floats:
+    """Processes against processes by their medians."""
+    rows = np.flatnonzero(np.minimum(sampled.target_groups.sizes, sampled.baseline_groups.sizes) >= MINIMUM_GROUPS)
+    columns = _no_level(len(families))
+    if len(rows):
+        test = between_units(
+            sampled.target_groups.rows(rows), sampled.baseline_groups.rows(rows), families=families[rows]
+        )
+        columns[:, rows] = np.stack(
+            [
+                test.result.p_value,
+                test.target_error,
+                test.baseline_error,
+                test.result.degrees_of_freedom,
+                test.target_error,
+            ]
+        )
+    return columns
+
+
+def _no_level(metrics: int) -> Floats:
+    return np.full((5, metrics), np.nan)
+
+
+def _joined(parts: Sequence[_Sampled]) -> _Sampled:
+    def ragged(rows: Sequence[Ragged]) -> Ragged:
+        return Ragged(np.concatenate([row.values for row in rows]), np.concatenate([row.sizes for row in rows]))
+
+    def estimates(rows: Sequence[MedianEstimate]) -> MedianEstimate:
+        return MedianEstimate(
+            np.concatenate([row.median for row in rows]),
+            np.concatenate([row.error for row in rows]),
+            np.concatenate([row.degrees_of_freedom for row in rows]),
+        )
+
+    return _Sampled(
+        exponent=np.concatenate([part.exponent for part in parts]),
+        target=estimates([part.target for part in parts]),
+        baseline=estimates([part.baseline for part in parts]),
+        target_count=np.concatenate([part.target_count for part in parts]),
+        baseline_count=np.concatenate([part.baseline_count for part in parts]),
+        p_median_test=np.concatenate([part.p_median_test for part in parts]),
+        constant=np.concatenate([part.constant for part in parts]),
+        run_medians=ragged([part.run_medians for part in parts]),
+        inverse_counts=np.concatenate([part.inverse_counts for part in parts]),
+        target_groups=ragged([part.target_groups for part in parts]),
+        baseline_groups=ragged([part.baseline_groups for part in parts]),
+    )

@@ -1,0 +1,222 @@
+"""METHODS 3 as a detector: both conditions, runs and processes as units, and inputs that are none."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from bot.detect import median_interval
+from bot.detect.detector import DetectorOptions
+from bot.detect.pairs import pair_metrics
+from bot.detect.policy import PolicySettings, judge
+from bot.model.baseline import Baseline, BaselineSource
+from bot.model.finding import Evidence, Verdict
+from bot.model.report import Conclusion
+from bot.model.run import Benchmark, Run, Summary
+from tests.support.noisy_runs import THROUGHPUT, TIME, noisy_run, run_of
+
+SEED = 31
+
+
+def evidence(target: Run, *runs: Run, paired: bool = False) -> list[Evidence]:
+    pairs = pair_metrics(Baseline(runs=runs, source=BaselineSource.FILES), target).pairs
+    return median_interval.detect(pairs, DetectorOptions(paired=paired))
+
+
+def one(target: Sequence[float], *runs: Sequence[float]) -> Evidence:
+    return evidence(run_of([target]), *(run_of([run]) for run in runs))[0]
+
+
+def verdict(target: Sequence[float], *runs: Sequence[float]) -> Verdict:
+    baseline = Baseline(runs=tuple(run_of([run]) for run in runs), source=BaselineSource.PAIRED)
+    judgement = judge(baseline, run_of([target]), detector="median_interval", settings=PolicySettings())
+    return judgement.findings[0].verdict
+
+
+def test_median_interval_silent() -> None:
+    rng = np.random.default_rng(SEED)
+    target, run = (noisy_run(rng, benchmarks=1, samples=30, noise="heavy_tailed") for _ in range(2))
+    (entry,) = evidence(target, run)
+    assert entry.p_value == 1.0
+    assert entry.details["intervals_overlap"] == 1.0
+    assert entry.confidence_interval is not None
+    assert entry.confidence_interval.low < 0 < entry.confidence_interval.high
+
+
+def test_median_interval_fires() -> None:
+    rng = np.random.default_rng(SEED)
+    run = noisy_run(rng, benchmarks=1, samples=30, noise="heavy_tailed")
+    (entry,) = evidence(noisy_run(rng, benchmarks=1, samples=30, noise="heavy_tailed", effects=1.15), run)
+    assert entry.test == "median_interval"
+    assert entry.p_value is not None
+    assert entry.p_value < 1e-5
+    assert entry.relative_change == pytest.approx(0.15, abs=0.03)
+    assert entry.details["intervals_overlap"] == 0.0
+    assert entry.details["difference_excludes_zero"] == 1.0
+
+
+def test_methods_3_numbers_of_1_to_11() -> None:
+    samples = [float(i) for i in range(1, 12)]
+    entry = one(samples, samples)
+    assert (entry.details["target_low"], entry.details["target_high"]) == pytest.approx((0.447, 11.553), abs=5e-4)
+    assert entry.target is not None
+    assert (entry.target.mean, entry.target.median, entry.target.count) == (6.0, 6.0, 11)
+    assert entry.relative_change == 0.0
+
+
+def test_outliers_that_move_the_mean_move_nothing() -> None:
+    rng = np.random.default_rng(SEED)
+    run, target = rng.normal(100, 1, (2, 30))
+    target[[3, 17, 25]] *= 8
+    assert np.mean(target) > 1.5 * np.mean(run)
+    assert verdict(target.tolist(), run.tolist()) is Verdict.NO_CHANGE
+
+
+def test_overlapping_intervals_are_no_regression_however_significant() -> None:
+    samples = [200.0 + i for i in range(101)]
+    target = [sample + 23 for sample in samples]
+    entry = one(target, samples)
+    assert entry.details["p_difference"] < 0.02
+    assert entry.details["difference_excludes_zero"] == entry.details["intervals_overlap"] == 1.0
+    assert entry.p_value == 1.0
+    assert entry.notes == ("the medians differ significantly, but their intervals overlap",)
+    assert verdict(target, samples) is not Verdict.REGRESSION
+    assert verdict([sample + 60 for sample in samples], samples) is Verdict.REGRESSION
+
+
+@pytest.mark.parametrize(
+    ("target", "baseline", "reason"),
+    [
+        ([1.0] * 4, [1.0] * 9, "the target has 4, the interval of a median needs 5"),
+        ([1.0] * 9, [1.0] * 3, "the baseline has 3, the interval of a median needs 5"),
+    ],
+)
+def test_methods_3_below_five_samples_is_inconclusive(target: list[float], baseline: list[float], reason: str) -> None:
+    entry = one(target, baseline)
+    assert entry.p_value is None
+    assert entry.reason == f"too few samples: {reason}"
+    assert verdict(target, baseline) is Verdict.INCONCLUSIVE
+
+
+def test_methods_3_five_samples_are_enough() -> None:
+    assert verdict([150.0, 151.0, 152.0, 150.5, 151.5], [100.0, 101.0, 102.0, 100.5, 101.5]) is Verdict.REGRESSION
+
+
+def test_a_run_is_a_unit_where_several_are_stored() -> None:
+    """A machine that is 3 % slower would deviate by its samples alone."""
+    rng = np.random.default_rng(SEED)
+    runs = [noisy_run(rng, benchmarks=20, samples=40, spread=0.01, own_offset=0.03) for _ in range(8)]
+    target = noisy_run(rng, benchmarks=20, samples=40, spread=0.01, own_offset=0.03)
+    entries = evidence(target, *runs)
+    assert sum(entry.details["p_difference"] < 0.01 for entry in entries) > 8
+    assert min(entry.p_value or 0.0 for entry in entries) > 0.01
+    assert {"median_interval_between_runs"} <= {entry.test for entry in entries}
+    paired = evidence(target, *runs, paired=True)
+    assert all("p_between_runs" not in entry.details for entry in paired)
+
+
+def test_processes_are_units_where_both_sides_have_them() -> None:
+    rng = np.random.default_rng(SEED)
+
+    def run() -> Run:
+        values = 100 * rng.lognormal(0, 0.05, (8, 1)) * rng.lognormal(0, 0.002, (8, 20))
+        samples = tuple(values.ravel().tolist())
+        return Run(benchmarks=(Benchmark(name="parse", metric=TIME, samples=samples, group_sizes=(20,) * 8),))
+
+    entries = [evidence(run(), run())[0] for _ in range(40)]
+    assert sum(entry.details["p_between_processes"] < 0.01 for entry in entries) <= 3
+    assert all((entry.p_value or 0.0) >= entry.details["p_between_processes"] for entry in entries)
+
+
+def test_constant_samples_are_exact() -> None:
+    same, other = one([5.0] * 6, [5.0] * 6), one([6.0] * 6, [5.0] * 6)
+    assert (same.test, same.p_value) == ("exact", 1.0)
+    assert (other.test, other.p_value) == ("exact", 0.0)
+    assert other.relative_change == pytest.approx(0.2)
+    assert other.notes == ("all samples are equal: the clock may be too coarse for this benchmark",)
+
+
+def test_ties_do_not_make_the_median_certain() -> None:
+    """A clock of 1 ns: the medians are one step apart and both errors are zero by order statistics."""
+    baseline = [10.0] * 20 + [11.0] * 10
+    target = [10.0] * 10 + [11.0] * 20
+    entry = one(target, baseline)
+    assert entry.relative_change == pytest.approx(0.1)
+    assert (entry.p_value or 0.0) > 0.05
+    assert verdict(target, baseline) is Verdict.INCONCLUSIVE
+
+
+def test_a_baseline_of_zero_has_no_relative_change() -> None:
+    zeros = [0.0] * 8 + [0.0, 1.0]
+    entry = one([0.0, 3.0, 3.0, 3.0, 3.0, 3.0, 4.0, 3.0, 3.0, 4.0], zeros)
+    assert entry.relative_change is None
+    assert entry.confidence_interval is None
+    assert entry.reason == "the baseline's median is zero, so there is no relative change"
+    assert verdict([30.0, 31.0, 32.0, 29.0, 30.0, 31.0, 30.0, 30.0, 31.0, 29.0], zeros) is Verdict.REGRESSION
+
+
+def test_negative_values_keep_up_and_down() -> None:
+    rng = np.random.default_rng(SEED)
+    baseline, target = rng.normal(-100, 1, 30).tolist(), rng.normal(-80, 1, 30).tolist()
+    assert one(target, baseline).relative_change == pytest.approx(0.2, abs=0.02)
+    assert verdict(target, baseline) is Verdict.REGRESSION
+    assert verdict(baseline, target) is Verdict.IMPROVEMENT
+
+
+def test_huge_and_tiny_values_have_finite_answers() -> None:
+    for scale in (1e-300, 1e300):
+        rng = np.random.default_rng(SEED)
+        entry = one((scale * rng.normal(1.5, 0.01, 20)).tolist(), (scale * rng.normal(1, 0.01, 20)).tolist())
+        assert entry.relative_change == pytest.approx(0.5, abs=0.02)
+        assert entry.p_value is not None
+        assert entry.p_value < 1e-6
+
+
+def test_throughput_that_falls_is_a_regression() -> None:
+    rng = np.random.default_rng(SEED)
+    baseline = Baseline(
+        runs=(noisy_run(rng, benchmarks=1, samples=30, metric=THROUGHPUT),), source=BaselineSource.PAIRED
+    )
+    target = noisy_run(rng, benchmarks=1, samples=30, metric=THROUGHPUT, effects=0.8)
+    judgement = judge(baseline, target, detector="median_interval", settings=PolicySettings())
+    assert judgement.conclusion is Conclusion.REGRESSION
+
+
+def test_summaries_get_the_weaker_tests_in_their_places() -> None:
+    rng = np.random.default_rng(SEED)
+    summary = Summary(value=100.0, statistic="mean", count=30, standard_deviation=1.0)
+
+    def run(samples: Sequence[float]) -> Run:
+        return Run(
+            benchmarks=(
+                Benchmark(name="summed", metric=TIME, summary=summary),
+                Benchmark(name="few", metric=TIME, samples=tuple(samples[:3])),
+                Benchmark(name="sampled", metric=TIME, samples=tuple(samples)),
+            )
+        )
+
+    entries = evidence(run(rng.normal(100, 1, 20).tolist()), run(rng.normal(100, 1, 20).tolist()))
+    assert [entry.key.benchmark for entry in entries] == ["summed", "few", "sampled"]
+    assert [entry.test for entry in entries] == ["welch_from_summary", "none", "median_interval"]
+
+
+def test_a_suite_is_judged_as_its_benchmarks_alone_where_runs_are_paired() -> None:
+    rng = np.random.default_rng(SEED)
+    sizes = [5, 6, 6, 17, 40]
+    sides = [[rng.lognormal(0, 0.1, size).tolist() for size in sizes] for _ in range(2)]
+    together = evidence(run_of(sides[0]), run_of(sides[1]), paired=True)
+    for entry, target, baseline in zip(together, *sides, strict=True):
+        assert entry.p_value == one(target, baseline).p_value
+        assert entry.confidence_interval == one(target, baseline).confidence_interval
+
+
+def test_samples_needed_would_decide() -> None:
+    """Where the note asks for n samples, n samples find the minimum effect in about nine of ten trials."""
+    rng = np.random.default_rng(SEED)
+    (entry,) = evidence(*(noisy_run(rng, benchmarks=1, samples=4000, spread=0.04) for _ in range(2)))
+    needed = entry.samples_needed
+    assert needed is not None
+    run = noisy_run(rng, benchmarks=300, samples=needed, spread=0.04)
+    slower = noisy_run(rng, benchmarks=300, samples=needed, spread=0.04, effects=1.05)
+    found = [(entry.p_value or 0.0) < 0.01 for entry in evidence(slower, run)]
+    assert 0.75 < np.mean(found) < 1.0
