@@ -19,10 +19,11 @@ ABSENT = -1
 class BaselineTable:
     """One baseline run's table beside the target's: where its counters are, and what brings them to the target's unit.
 
-    `columns` (m,): the column of each of the pair's counters, ABSENT where this run has none that may be used.
-    `factors` (m,): what its values are multiplied with.
+    `run` is the whole run. `columns` (m,): the column of each of the pair's counters, ABSENT where this run has none
+    that may be used. `factors` (m,): what its values are multiplied with.
     """
 
+    run: Run
     table: CounterTable
     columns: Integers
     factors: Floats
@@ -41,9 +42,10 @@ class TablePair:
 
     `metrics` are the ones to judge by: a direction may be the user's. `columns` (m,) is where they are in `target`.
     `baseline` has one entry per run that has the table, oldest first. `obstacles` (m entries) say why a counter cannot
-    be compared at all, None where it can.
+    be compared at all, None where it can. `run` is the whole target.
     """
 
+    run: Run
     name: str
     metrics: tuple[Metric, ...]
     target: CounterTable
@@ -93,7 +95,7 @@ def pair_counters(
     missing: list[MetricKey] = []
     for table in target.counters:
         runs = [(run, found) for run in baseline.runs if (found := _same_table(table, run, target)) is not None]
-        pair, unknown = _pair(table, runs, direction=direction, ignored=ignored)
+        pair, unknown = _pair(target, table, runs, direction=direction, ignored=ignored)
         new += unknown
         if pair.metrics:
             pairs.append(pair)
@@ -122,6 +124,7 @@ def _missing_tables(baseline: Baseline, target: Run, ignored: Callable[[MetricKe
 
 
 def _pair(
+    target: Run,
     table: CounterTable,
     runs: Sequence[tuple[Run, CounterTable]],
     *,
@@ -148,11 +151,14 @@ def _pair(
         judged.append((column, replace(own, direction=override) if trusted else own, _obstacle(own, earlier, trusted)))
     metrics = tuple(metric for _, metric, _ in judged)
     pair = TablePair(
+        run=target,
         name=table.name,
         metrics=metrics,
         target=table,
         columns=np.array([column for column, _, _ in judged], dtype=np.intp),
-        baseline=tuple(_beside(found, columns, metrics) for (_, found), columns in zip(runs, usable, strict=True)),
+        baseline=tuple(
+            _beside(run, found, columns, metrics) for (run, found), columns in zip(runs, usable, strict=True)
+        ),
         obstacles=tuple(obstacle for _, _, obstacle in judged),
     )
     return pair, new
@@ -172,12 +178,12 @@ def _obstacle(metric: Metric, earlier: Sequence[Metric], trusted_direction: bool
     return None
 
 
-def _beside(table: CounterTable, columns: dict[str, int], metrics: Sequence[Metric]) -> BaselineTable:
+def _beside(run: Run, table: CounterTable, columns: dict[str, int], metrics: Sequence[Metric]) -> BaselineTable:
     found = [columns.get(metric.name, ABSENT) for metric in metrics]
     factors = [
         1.0 if column == ABSENT else conversion_factor(table.metrics[column].unit, metric.unit) or 1.0
         for column, metric in zip(found, metrics, strict=True)
     ]
     return BaselineTable(
-        table=table, columns=np.array(found, dtype=np.intp), factors=np.array(factors, dtype=np.float64)
+        run=run, table=table, columns=np.array(found, dtype=np.intp), factors=np.array(factors, dtype=np.float64)
     )

@@ -1,0 +1,73 @@
+"""Items: one number per level of each counter, and the instants at which each holds as bits."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bot.stats.discretise import MISSING, Levels
+from bot.stats.ragged import Integers
+
+Bits = NDArray[np.uint64]
+WORD = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Items:
+    """Items of m counters with `sizes` (m,) levels each: item = the counter's start + its level."""
+
+    sizes: Integers
+
+    @property
+    def starts(self) -> Integers:
+        return np.cumsum(self.sizes) - self.sizes
+
+    @property
+    def total(self) -> int:
+        return int(self.sizes.sum())
+
+    @property
+    def counters(self) -> Integers:
+        """The counter of each item."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+    def level(self, item: int) -> int:
+        return int(item - self.starts[self.counters[item]])
+
+    def counts(self, levels: Levels) -> Integers:
+        """The number of instants at which each item holds; `levels` (n, m)."""
+        present = levels != MISSING
+        return np.bincount((levels + self.starts)[present], minlength=self.total)
+
+
+def indicator_matrix(levels: Levels, items: Items, chosen: Integers) -> NDArray[np.float32]:
+    """1 where the item holds, else 0: shape (n, k) for the `chosen` items (k,)."""
+    counters = items.counters[chosen]
+    holds: NDArray[np.bool_] = levels[:, counters] == chosen - items.starts[counters]
+    return holds.astype(np.float32)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class HeldBits:
+    """When each item holds, one bit per instant in words of 64: `held` (items, words), `observed` (m, words)."""
+
+    held: Bits
+    observed: Bits
+
+    @classmethod
+    def of(cls, levels: Levels, items: Items) -> "HeldBits":
+        """Bits of `levels` (n, m); a counter is observed where its level is not missing."""
+        held = np.zeros((items.total, -(-len(levels) // WORD)), dtype=np.uint64)
+        present = levels != MISSING
+        for instant, (row, known) in enumerate(zip(levels, present, strict=True)):
+            word, bit = divmod(instant, WORD)
+            held[(row + items.starts)[known], word] |= np.uint64(1 << bit)
+        observed = np.bitwise_or.reduceat(held, items.starts, axis=0) if len(items.sizes) else held[:0]
+        return cls(held=held, observed=observed)
+
+
+def to_instants(bits: Bits, count: int) -> NDArray[np.bool_]:
+    """The first `count` bits of one row as booleans, shape (count,)."""
+    shifts = np.arange(WORD, dtype=np.uint64)
+    unpacked: NDArray[np.bool_] = ((bits[:, None] >> shifts) & np.uint64(1)).astype(bool).ravel()[:count]
+    return unpacked

@@ -1,0 +1,67 @@
+"""What becomes of rules in another run: their new confidence, and how far it is from the old one [F11, 5.2.3]."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bot.stats.association_rules import NO_ITEM, Rules
+from bot.stats.items import Bits, HeldBits, Items
+from bot.stats.ragged import Floats, Integers
+
+# Rules at a time: their bits are some megabytes.
+BLOCK = 1 << 17
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Outcome:
+    """What r rules meet in one run, shapes (r,).
+
+    `premises` counts the instants at which the premise holds and the consequent's counter was observed, `matches`
+    those of them with the consequent.
+    """
+
+    premises: Integers
+    matches: Integers
+
+    @property
+    def confidence(self) -> Floats:
+        """NaN where the premise never holds."""
+        confidence = np.full(len(self.premises), np.nan)
+        np.divide(self.matches, self.premises, out=confidence, where=self.premises > 0)
+        return confidence
+
+
+def confidence_change(old: Floats, new: Floats) -> Floats:
+    """1 - cos of the angle between (c, 1 - c) and (c', 1 - c'), elementwise in 0..1 [F11, eq. 5-1 to 5-3].
+
+    From 0.9 to 0.2 it is 0.652. NaN where a confidence is: a premise that never holds has no change.
+    """
+    lengths = np.hypot(old, 1 - old) * np.hypot(new, 1 - new)
+    change: Floats = 1 - (old * new + (1 - old) * (1 - new)) / lengths
+    return np.clip(change, 0.0, 1.0)
+
+
+def apply_rules(rules: Rules, bits: HeldBits, items: Items) -> Outcome:
+    """Count the rules' premises and matches in a run whose levels are `bits`."""
+    premises, matches = np.zeros(len(rules), dtype=np.intp), np.zeros(len(rules), dtype=np.intp)
+    counters = items.counters
+    for start in range(0, len(rules), BLOCK):
+        part = slice(start, start + BLOCK)
+        consequents = rules.consequents[part]
+        held = _premise_bits(rules.premises[part], bits, bits.observed[counters[consequents]])
+        premises[part] = np.bitwise_count(held).sum(axis=1)
+        matches[part] = np.bitwise_count(held & bits.held[consequents]).sum(axis=1)
+    return Outcome(premises=premises, matches=matches)
+
+
+def mismatches(rules: Rules, bits: HeldBits, items: Items) -> Bits:
+    """The instants at which a premise holds and the consequent does not though its counter was observed, (r, words)."""
+    held = _premise_bits(rules.premises, bits, bits.observed[items.counters[rules.consequents]])
+    return held & ~bits.held[rules.consequents]
+
+
+def _premise_bits(premises: Integers, bits: HeldBits, observed: Bits) -> Bits:
+    held = observed
+    for column in premises.T:
+        held = np.where((column != NO_ITEM)[:, None], held & bits.held[column], held)
+    return held
