@@ -31,9 +31,9 @@ def on_level_scale(series: Floats) -> Floats:
     """
     if series.min() > 0:
         median = np.median(series)
-        return np.round(np.log(np.maximum(series / median, LOG_FLOOR)), DECIMALS)
+        return np.asarray(np.round(np.log(np.maximum(series / median, LOG_FLOOR)), DECIMALS), dtype=float)
     unit = np.median(np.abs(series)) or np.abs(series).max() or 1.0
-    return np.round(series / unit, DECIMALS)
+    return np.asarray(np.round(series / unit, DECIMALS), dtype=float)
 
 
 def clip_blips(values: Floats) -> Floats:

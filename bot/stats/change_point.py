@@ -1,0 +1,154 @@
+"""When a stored series really changed: steps and drifts with their size and significance."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from bot.stats.change_point_drift import DRIFT_REACH, is_drift
+from bot.stats.change_point_evidence import SEPARATION_REACH, permutation_p_value, split_strength
+from bot.stats.change_point_scan import (
+    SHORTEST_SEGMENT,
+    candidate_splits,
+    clip_blips,
+    merge_segments,
+    on_level_scale,
+)
+from bot.stats.multiplicity import benjamini_hochberg
+from bot.stats.ragged import Floats
+
+# The strength from which experts call a step a change: the middle of the plateau on the tuning half.
+MINIMUM_STRENGTH = 4.8
+# False discovery rate over all candidates of one series.
+ALPHA = 0.05
+
+
+class ChangeKind(StrEnum):
+    """How the level moved. Blips (up to three odd runs) are no change."""
+
+    STEP = "step"
+    DRIFT = "drift"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """`index` is the first run of the new level; of a drift, its steepest place.
+
+    `before` and `after` are medians of up to 40 runs on each side, in the series' unit; `relative_change` is
+    (after - before) / |before|, None where `before` is zero. `q_value` is over all candidates of the series.
+    """
+
+    index: int
+    kind: ChangeKind
+    before: float
+    after: float
+    relative_change: float | None
+    strength: float
+    p_value: float
+    q_value: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Split:
+    """A candidate in its segment pair [low, high)."""
+
+    index: int
+    low: int
+    high: int
+    strength: float
+
+
+def find_changes(
+    series: npt.ArrayLike,
+    *,
+    rng: np.random.Generator,
+    minimum_strength: float = MINIMUM_STRENGTH,
+    alpha: float = ALPHA,
+) -> tuple[Change, ...]:
+    """The changes of a series, shape (n,), one value per commit or build, oldest first; any unit, any direction.
+
+    Values that are not finite are left out and keep their places in the count. Assumes that between changes blocks of
+    neighbouring runs are exchangeable. Multiplying all values by a positive constant changes nothing. A level needs
+    eight runs: a change within the last seven is not seen yet. Where from and how good: docs/detectors/change-point.md.
+    """
+    given = np.asarray(series, dtype=float)
+    places = np.flatnonzero(np.isfinite(given))
+    if len(places) < 2 * SHORTEST_SEGMENT:
+        return ()
+    known = given[places]
+    values = on_level_scale(known)
+    clipped = clip_blips(values)
+    splits = _split_pairs(clipped)
+    strong = [split for split in splits if split.strength >= minimum_strength]
+    # Candidates too weak to be reported count as tests that found nothing: the q-values stay valid.
+    p_values = np.ones(len(splits))
+    p_values[: len(strong)] = [permutation_p_value(values[_within(split, SEPARATION_REACH)], rng) for split in strong]
+    q_values = benjamini_hochberg(p_values)
+    changes = [
+        _change(split, known=known, clipped=clipped, place=int(places[split.index]), p_value=p_value, q_value=q_value)
+        for split, p_value, q_value in zip(strong, p_values.tolist(), q_values.tolist(), strict=False)
+        if q_value <= alpha
+    ]
+    return _drifts_joined(changes)
+
+
+def _split_pairs(clipped: Floats) -> list[_Split]:
+    bounds = [0, *merge_segments(clipped, candidate_splits(clipped)), len(clipped)]
+    return [
+        _Split(index=index, low=low, high=high, strength=split_strength(clipped, index, low=low, high=high))
+        for low, index, high in zip(bounds[:-2], bounds[1:-1], bounds[2:], strict=True)
+    ]
+
+
+def _within(split: _Split, reach: int) -> slice:
+    return slice(max(split.low, split.index - reach), min(split.high, split.index + reach))
+
+
+def _change(split: _Split, *, known: Floats, clipped: Floats, place: int, p_value: float, q_value: float) -> Change:
+    around = _within(split, SEPARATION_REACH)
+    before = float(np.median(known[around.start : split.index]))
+    after = float(np.median(known[split.index : around.stop]))
+    return Change(
+        index=place,
+        kind=ChangeKind.DRIFT if is_drift(clipped[_within(split, DRIFT_REACH)]) else ChangeKind.STEP,
+        before=before,
+        after=after,
+        relative_change=(after - before) / abs(before) if before else None,
+        strength=split.strength,
+        p_value=p_value,
+        q_value=q_value,
+    )
+
+
+def _drifts_joined(changes: Sequence[Change]) -> tuple[Change, ...]:
+    """Near neighbours of one direction, a drift among them, are one drift."""
+    joined = list(changes)
+    position = 0
+    while position < len(joined) - 1:
+        first, second = joined[position : position + 2]
+        if _same_drift(first, second):
+            joined[position : position + 2] = [_whole_drift(first, second)]
+            position = max(position - 1, 0)
+        else:
+            position += 1
+    return tuple(joined)
+
+
+def _same_drift(first: Change, second: Change) -> bool:
+    drifting = ChangeKind.DRIFT in (first.kind, second.kind)
+    same_direction = (first.after > first.before) == (second.after > second.before)
+    return drifting and same_direction and second.index - first.index <= DRIFT_REACH
+
+
+def _whole_drift(first: Change, second: Change) -> Change:
+    """From the first level to the last, at the place of the stronger."""
+    stronger = max(first, second, key=lambda change: change.strength)
+    return replace(
+        stronger,
+        kind=ChangeKind.DRIFT,
+        before=first.before,
+        after=second.after,
+        relative_change=(second.after - first.before) / abs(first.before) if first.before else None,
+    )

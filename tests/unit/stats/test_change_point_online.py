@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+
+from bot.stats.change_point_online import FIRST_JUDGED, NEWEST, online_alarms
+from tests.unit.stats.test_change_point import noise, with_step
+
+
+def test_a_step_raises_one_alarm_soon() -> None:
+    (alarm,) = online_alarms(with_step(6.0))
+    assert 150 <= alarm.index <= 150 + NEWEST
+    assert abs(alarm.change_index - 150) <= NEWEST
+    assert alarm.relative_change == pytest.approx(0.06, abs=0.03)
+
+
+def test_an_alarm_does_not_depend_on_the_future() -> None:
+    series = with_step(6.0)
+    series[200:] -= 9.0
+    whole = online_alarms(series)
+    assert len(whole) == 2
+    for end in (149, 155, 160, 199, 206, 215):
+        assert online_alarms(series[:end]) == tuple(alarm for alarm in whole if alarm.index < end)
+
+
+def test_no_alarm_for_blips() -> None:
+    series = with_step(0.0)
+    for start in (60, 150, 240):
+        series[start : start + 3] *= 3
+    assert online_alarms(series) == ()
+
+
+def test_no_alarm_before_enough_history() -> None:
+    assert online_alarms(with_step(20.0, at=10)[:FIRST_JUDGED]) == ()
+
+
+@pytest.mark.parametrize("kind", ["white", "heavy tails"])
+def test_pure_noise_raises_less_than_one_alarm_in_1000_runs(kind: str) -> None:
+    rng = np.random.default_rng(12)
+    runs = 20 * 300
+    assert sum(len(online_alarms(100 + 2 * noise(kind, rng))) for _ in range(20)) <= runs / 1000
+
+
+def test_a_positive_factor_changes_nothing() -> None:
+    series = with_step(6.0)
+    assert [a.index for a in online_alarms(7 * series)] == [a.index for a in online_alarms(series)]
+
+
+def test_missing_values_keep_their_places() -> None:
+    series = with_step(6.0)
+    series[[20, 80, 81]] = np.nan
+    (alarm,) = online_alarms(series)
+    assert 150 <= alarm.index <= 150 + NEWEST
