@@ -3,6 +3,8 @@
 python benchmarks/detect.py             both
 python benchmarks/detect.py time        10,000 benchmarks x 50 samples x 30 runs
 python benchmarks/detect.py alarms      the A/A and power tables, some minutes; `--runs N` for fewer
+
+`--detector NAME` measures another one than the default.
 """
 
 import argparse
@@ -15,7 +17,8 @@ from typing import get_args
 import numpy as np
 from scipy import stats
 
-from bot.detect.policy import PolicySettings, judge
+from bot.detect import DETECTORS
+from bot.detect.policy import DEFAULT_DETECTOR, PolicySettings, judge
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.finding import Verdict
 from bot.model.judgement import Judgement
@@ -52,7 +55,12 @@ SCENARIOS = (
 
 
 def judged(
-    rng: np.random.Generator, scenario: Scenario, noise: Noise, *, effects: np.ndarray | float = 1.0
+    rng: np.random.Generator,
+    scenario: Scenario,
+    noise: Noise,
+    *,
+    detector: str,
+    effects: np.ndarray | float = 1.0,
 ) -> Judgement:
     def run(change: np.ndarray | float) -> Run:
         return noisy_run(
@@ -67,24 +75,25 @@ def judged(
         )
 
     runs = tuple(run(1.0) for _ in range(scenario.runs))
-    return judge(Baseline(runs=runs, source=BaselineSource.HISTORY), run(effects), settings=SETTINGS)
+    baseline = Baseline(runs=runs, source=BaselineSource.HISTORY)
+    return judge(baseline, run(effects), detector=detector, settings=SETTINGS)
 
 
 def alarm(judgement: Judgement) -> bool:
     return any(finding.verdict in CHANGES for finding in judgement.findings)
 
 
-def false_alarms(runs: int) -> None:
+def false_alarms(runs: int, detector: str) -> None:
     print(f"A/A: share of {runs} target runs of 200 benchmarks with any regression or improvement")
     for scenario in SCENARIOS:
         for noise in get_args(Noise)[1:]:
             rng = np.random.default_rng([scenario.runs, len(noise)])
-            alarms = sum(alarm(judged(rng, scenario, noise)) for _ in range(runs))
+            alarms = sum(alarm(judged(rng, scenario, noise, detector=detector)) for _ in range(runs))
             bound = stats.binomtest(alarms, runs).proportion_ci(0.95).high
             print(f"  {scenario}, {noise:12}  {alarms / runs:7.2%}  (95 % bound {bound:.2%})", flush=True)
 
 
-def power(runs: int) -> None:
+def power(runs: int, detector: str) -> None:
     print(f"power: 1 of 200 benchmarks slower, lognormal noise of 3 %, found in {runs} runs")
     for scenario, effect in (
         (Scenario(runs=1, spread=0.03), 1.1),
@@ -97,7 +106,7 @@ def power(runs: int) -> None:
         effects[17] = effect
         found = 0
         for _ in range(runs):
-            judgement = judged(rng, scenario, "lognormal", effects=effects)
+            judgement = judged(rng, scenario, "lognormal", detector=detector, effects=effects)
             found += any(
                 finding.verdict is Verdict.REGRESSION and finding.evidence.key.benchmark == "bench_00017"
                 for finding in judgement.findings
@@ -105,13 +114,13 @@ def power(runs: int) -> None:
         print(f"  {scenario}, {effect - 1:+.0%}  {found / runs:7.2%}", flush=True)
 
 
-def timing() -> None:
+def timing(detector: str) -> None:
     benchmarks, samples, runs = 10_000, 50, 30
     rng = np.random.default_rng(0)
     stored = tuple(noisy_run(rng, benchmarks=benchmarks, samples=samples, own_offset=0.01) for _ in range(runs))
     target = noisy_run(rng, benchmarks=benchmarks, samples=samples, own_offset=0.01)
     baseline = Baseline(runs=stored, source=BaselineSource.HISTORY)
-    seconds = fastest(lambda: judge(baseline, target, settings=SETTINGS))
+    seconds = fastest(lambda: judge(baseline, target, detector=detector, settings=SETTINGS))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     target_array = np.array([benchmark.samples for benchmark in target.benchmarks])
     baseline_array = np.hstack([[benchmark.samples for benchmark in run.benchmarks] for run in stored])
@@ -133,12 +142,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", choices=("time", "alarms", "all"), default="all")
     parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--detector", choices=DETECTORS, default=DEFAULT_DETECTOR)
     arguments = parser.parse_args()
     if arguments.what in {"time", "all"}:
-        timing()
+        timing(arguments.detector)
     if arguments.what in {"alarms", "all"}:
-        false_alarms(arguments.runs)
-        power(arguments.runs)
+        false_alarms(arguments.runs, arguments.detector)
+        power(arguments.runs, arguments.detector)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,117 @@
+"""The detector that the data's shape asks for, chosen per metric name; docs/detectors/auto.md has the rule.
+
+The baseline alone chooses, so that the target cannot choose its judge; and all benchmarks of one metric get the same
+detector, so that they still share what they know of the variation between runs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from bot.detect import anova, median_interval
+from bot.detect.detector import BenchmarkDetector, DetectorOptions
+from bot.detect.pairs import MetricPair
+from bot.model.finding import Evidence
+from bot.stats.median_interval import MINIMUM_SAMPLES as MEDIAN_SAMPLES
+from bot.stats.median_interval import median_estimate
+from bot.stats.ragged import Ragged
+from bot.stats.shape import MINIMUM_SAMPLES, shape
+
+ID = "auto"
+DESCRIPTION = "Chooses between anova and median_interval per metric by the shape of the baseline, and says why"
+DOCS = "detectors/auto.md"
+
+# The newest runs tell the shape; older ones would only cost time.
+LOOKED_AT_RUNS = 5
+# A benchmark's samples are taken for normal unless this test says otherwise.
+NORMALITY_ALPHA = 0.01
+# The rule follows the majority of a metric's benchmarks.
+MAJORITY = 0.5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Choice:
+    """Which detector judges the metrics of one name, and why."""
+
+    metric: str
+    detector: BenchmarkDetector
+    reason: str
+
+
+def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
+    """One evidence per pair, in order, each from the detector chosen for its metric."""
+    evidence: dict[int, Evidence] = {}
+    for choice in choose(pairs):
+        rows = [index for index, pair in enumerate(pairs) if pair.metric.name == choice.metric]
+        judged = choice.detector.detect([pairs[index] for index in rows], options)
+        evidence.update(zip(rows, judged, strict=True))
+    return [evidence[index] for index in range(len(pairs))]
+
+
+def remarks(pairs: Sequence[MetricPair]) -> tuple[str, ...]:
+    """What the report says about the choice."""
+    return tuple(f"{entry.metric}: judged by {entry.detector.ID}, because {entry.reason}" for entry in choose(pairs))
+
+
+def choose(pairs: Sequence[MetricPair]) -> tuple[Choice, ...]:
+    """One choice per metric name, in the order of their first pairs."""
+    families: dict[str, list[MetricPair]] = {}
+    for pair in pairs:
+        families.setdefault(pair.metric.name, []).append(pair)
+    return tuple(_choice(name, family) for name, family in families.items())
+
+
+def _choice(metric: str, pairs: Sequence[MetricPair]) -> Choice:
+    looked_at = [_newest_samples(pair) for pair in pairs]
+    if not any(chain.from_iterable(looked_at)):
+        return Choice(metric=metric, detector=anova, reason="there are summaries instead of samples")
+    enough = [
+        runs
+        for pair, runs in zip(pairs, looked_at, strict=True)
+        if len(pair.target.samples) >= MEDIAN_SAMPLES and sum(map(len, runs)) >= MINIMUM_SAMPLES
+    ]
+    if len(enough) <= MAJORITY * len(pairs):
+        reason = f"most benchmarks have fewer than {MINIMUM_SAMPLES} samples, too few to see how they are distributed"
+        return Choice(metric=metric, detector=anova, reason=reason)
+    residuals = _residuals(enough)
+    varied = residuals.peaks() > 0
+    if not varied.any():
+        return Choice(metric=metric, detector=anova, reason="the samples do not vary")
+    residuals = residuals.rows(np.flatnonzero(varied))
+    count = len(residuals.sizes)
+    odd = int((shape(residuals).p_value < NORMALITY_ALPHA).sum())
+    if odd <= MAJORITY * count:
+        return Choice(metric=metric, detector=anova, reason=f"{count - odd} of {count} benchmarks could be normal")
+    ratio = _error_ratio(residuals)
+    shapes = f"{odd} of {count} benchmarks are not normal"
+    if ratio >= 1:
+        reason = f"{shapes}, but their means are still known better than their medians (errors 1 to {ratio:.2f})"
+        return Choice(metric=metric, detector=anova, reason=reason)
+    reason = f"{shapes} and their medians are known better than their means (errors {ratio:.2f} to 1)"
+    return Choice(metric=metric, detector=median_interval, reason=reason)
+
+
+def _newest_samples(pair: MetricPair) -> list[tuple[float, ...]]:
+    if pair.obstacle is not None:
+        return []
+    return [run.samples for run in pair.baseline if len(run.samples) > 1][-LOOKED_AT_RUNS:]
+
+
+def _residuals(benchmarks: Sequence[Sequence[tuple[float, ...]]]) -> Ragged:
+    """One row per benchmark: its samples' distances from their own run's median, as fractions of the largest."""
+    runs = list(chain.from_iterable(benchmarks))
+    values = np.fromiter(chain.from_iterable(runs), np.float64)
+    by_run = Ragged(values, np.array([len(run) for run in runs], dtype=np.intp))
+    sizes = np.array([sum(map(len, of_benchmark)) for of_benchmark in benchmarks], dtype=np.intp)
+    peaks = Ragged(values, sizes).peaks()
+    scale = np.repeat(np.where(peaks > 0, peaks, 1.0), sizes)
+    return Ragged(values / scale - by_run.spread(by_run.medians()) / scale, sizes)
+
+
+def _error_ratio(residuals: Ragged) -> float:
+    """Standard error of the median over that of the mean, of the middle benchmark."""
+    moments = residuals.moments()
+    of_mean = np.sqrt(moments.variance / moments.count)
+    return float(np.median(median_estimate(residuals).error / of_mean))

@@ -1,0 +1,99 @@
+"""Which detector the data's shape asks for, and that the report can say why."""
+
+import numpy as np
+import pytest
+
+from bot.detect import DETECTORS, anova, auto, median_interval
+from bot.detect.detector import DetectorOptions
+from bot.detect.pairs import MetricPair, pair_metrics
+from bot.model.baseline import Baseline, BaselineSource
+from bot.model.metric import Direction, Metric
+from bot.model.run import Benchmark, Run, Summary
+from tests.support.noisy_runs import THROUGHPUT, TIME, Noise, noisy_run, run_of
+
+SEED = 41
+
+
+def pairs_of(target: Run, *runs: Run) -> tuple[MetricPair, ...]:
+    return pair_metrics(Baseline(runs=runs, source=BaselineSource.FILES), target).pairs
+
+
+def noisy_pairs(noise: Noise, *, samples: int = 30, runs: int = 3, metric: Metric = TIME) -> tuple[MetricPair, ...]:
+    rng = np.random.default_rng(SEED)
+    measured = [
+        noisy_run(rng, benchmarks=20, samples=samples, noise=noise, own_offset=0.05, metric=metric)
+        for _ in range(runs + 1)
+    ]
+    return pairs_of(*measured)
+
+
+@pytest.mark.parametrize(
+    ("noise", "detector"),
+    [
+        ("normal", "anova"),
+        ("lognormal", "anova"),
+        ("bimodal", "median_interval"),
+        ("heavy_tailed", "median_interval"),
+    ],
+)
+def test_the_shape_chooses(noise: Noise, detector: str) -> None:
+    """Offsets between the runs are no part of the shape: with them lumped in, no suite would look normal."""
+    (choice,) = auto.choose(noisy_pairs(noise))
+    assert choice.detector == DETECTORS[detector]
+
+
+def test_two_equal_modes_leave_the_mean_its_place() -> None:
+    rng = np.random.default_rng(SEED)
+    values = np.where(rng.random((2, 20, 40)) < 0.5, 100.0, 150.0) + rng.normal(0, 1, (2, 20, 40))
+    (choice,) = auto.choose(pairs_of(run_of(values[0]), run_of(values[1])))
+    assert choice.detector is anova
+    assert choice.reason.startswith("20 of 20 benchmarks are not normal, but their means are still known better")
+
+
+def test_too_few_samples_to_see_a_shape() -> None:
+    (choice,) = auto.choose(noisy_pairs("heavy_tailed", samples=6, runs=2))
+    assert choice.detector is anova
+    assert choice.reason == "most benchmarks have fewer than 20 samples, too few to see how they are distributed"
+
+
+def test_summaries_have_no_shape() -> None:
+    run = Run(benchmarks=(Benchmark(name="a", metric=TIME, summary=Summary(value=3.0)),))
+    (choice,) = auto.choose(pairs_of(run, run))
+    assert choice.detector is anova
+    assert choice.reason == "there are summaries instead of samples"
+
+
+def test_constant_samples_have_no_shape() -> None:
+    run = run_of([[4.0] * 30, [0.0] * 30])
+    (choice,) = auto.choose(pairs_of(run, run))
+    assert choice.detector is anova
+    assert choice.reason == "the samples do not vary"
+
+
+def test_metrics_are_chosen_for_apart_and_evidence_keeps_its_order() -> None:
+    calm, wild = noisy_pairs("normal"), noisy_pairs("heavy_tailed", metric=THROUGHPUT)
+    mixed = tuple(pair for both in zip(calm, wild, strict=True) for pair in both)
+    options = DetectorOptions()
+    evidence = auto.detect(mixed, options)
+    assert [entry.key for entry in evidence] == [pair.key for pair in mixed]
+    assert evidence[0::2] == anova.detect(calm, options)
+    assert evidence[1::2] == median_interval.detect(wild, options)
+    first, second = auto.remarks(mixed)
+    assert first.startswith("time: judged by anova, because ")
+    assert second.startswith("throughput: judged by median_interval, because ")
+
+
+def test_the_target_does_not_choose_its_judge() -> None:
+    rng = np.random.default_rng(SEED)
+    runs = [noisy_run(rng, benchmarks=20, samples=30) for _ in range(2)]
+    wild = noisy_run(rng, benchmarks=20, samples=30, noise="heavy_tailed", effects=3.0)
+    assert auto.choose(pairs_of(runs[0], runs[1])) == auto.choose(pairs_of(wild, runs[1]))
+
+
+def test_zero_negative_and_huge_values_have_a_shape() -> None:
+    rng = np.random.default_rng(SEED)
+    metric = Metric(name="drift", unit="", direction=Direction.LOWER_IS_BETTER)
+    values = rng.normal(0, 1, (3, 30)) * np.array([[1.0], [1e300], [1e-300]])
+    (choice,) = auto.choose(pairs_of(run_of(values, metric=metric), run_of(values, metric=metric)))
+    assert choice.detector is anova
+    assert choice.reason == "3 of 3 benchmarks could be normal"
