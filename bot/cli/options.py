@@ -55,3 +55,28 @@ def chosen_config(arguments: argparse.Namespace) -> "Config":
     if getattr(arguments, "ignore_environment", False):
         changes["ignore_environment"] = True
     return config.model_copy(update=changes)
+
+
+def count(text: str) -> int:
+    """A whole number from 0 up."""
+    number = int(text) if text.isdecimal() and len(text) < 10 else -1
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 up")
+    return number
+
+
+def positive(text: str) -> int:
+    number = count(text)
+    if number == 0:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def seconds(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1e9:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time in seconds")
+    return number

@@ -3,9 +3,9 @@
 from dataclasses import field
 from datetime import datetime
 from functools import cache
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from bot.codec.wire import WIRE_CONFIG, decode
@@ -61,6 +61,7 @@ class RunFile:
     suite: str = "default"
     job: str | None = None
     regressions: tuple[KeyEntry, ...] = ()
+    looks: Annotated[int, Field(ge=1, le=1000)] | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -95,6 +96,7 @@ def encode_run(run: Run) -> bytes:
         suite=run.suite,
         job=run.job,
         regressions=tuple(KeyEntry(benchmark=key.benchmark, metric=key.metric) for key in run.regressions),
+        looks=run.looks if run.looks > 1 else None,
         notes=run.notes,
     )
     return run_adapter().dump_json(file, exclude_none=True) + b"\n"
@@ -111,6 +113,7 @@ def decode_run(data: bytes, *, place: str) -> Run:
         suite=file.suite,
         job=file.job,
         regressions=tuple(MetricKey(entry.benchmark, entry.metric) for entry in file.regressions),
+        looks=file.looks or 1,
         notes=file.notes,
     )
 

@@ -32,7 +32,8 @@ _RATE_UNIT = re.compile(
 class Parsed:
     """What one file says about one run. `commit` is a full hash, `time` aware UTC; None where the file is silent.
 
-    `suite`, `job` and `regressions` come only from our own run files. `notes` are data-quality remarks for the report.
+    `suite`, `job`, `regressions` and `looks` come only from our own run files. `notes` are data-quality remarks for
+    the report.
     """
 
     benchmarks: tuple[Benchmark, ...]
@@ -42,6 +43,7 @@ class Parsed:
     suite: str | None = None
     job: str | None = None
     regressions: tuple[MetricKey, ...] = ()
+    looks: int = 1
     notes: tuple[str, ...] = ()
 
 

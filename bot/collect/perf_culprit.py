@@ -44,6 +44,7 @@ def parse(source: Source, /) -> Parsed:
         suite=run.suite,
         job=run.job,
         regressions=run.regressions,
+        looks=run.looks,
         notes=run.notes,
     )
 

@@ -1,7 +1,7 @@
 """Every git call of the project: functions over `subprocess`, no git library and no shell.
 
 `command` runs git and knows about secrets and errors, `revisions` asks a repository about its commits, `objects` moves
-and makes them. Callers write `from bot import git` and `git.merge_bases(...)`.
+and makes them, `worktrees` lays them out as files. Callers write `from bot import git` and `git.merge_bases(...)`.
 """
 
 from bot.git.command import GitError, Remote, run_git
@@ -34,6 +34,7 @@ from bot.git.revisions import (
     resolve_commit,
     shallow_commits,
 )
+from bot.git.worktrees import add_worktree, prune_worktrees, remove_worktree, tree_names, worktrees
 
 __all__ = [
     "FULL_HASH",
@@ -43,6 +44,7 @@ __all__ = [
     "Remote",
     "TreeChange",
     "TreeEntry",
+    "add_worktree",
     "ancestors",
     "changed_files",
     "commit_time",
@@ -57,11 +59,15 @@ __all__ = [
     "list_tree",
     "merge_bases",
     "parents",
+    "prune_worktrees",
     "push",
     "read_blobs",
+    "remove_worktree",
     "resolve_commit",
     "run_git",
     "shallow_commits",
+    "tree_names",
+    "worktrees",
     "write_blob",
     "write_tree",
 ]

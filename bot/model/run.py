@@ -60,7 +60,8 @@ class Run:
     `commit` is a full hash, or None outside version control. `time` is aware (UTC) or None where unknown.
     `job` names the job that measured; runs with the same job were interleaved on one machine (paired).
     `regressions` are the metrics for which this run was judged a regression: no baseline for these.
-    `notes` are data-quality remarks of the readers, for the report.
+    `looks`: how often it may have been judged while it was measured, to stop when that sufficed; error rates are
+    divided by it. `notes` are data-quality remarks of the readers, for the report.
     """
 
     benchmarks: tuple[Benchmark, ...] = ()
@@ -71,4 +72,5 @@ class Run:
     suite: str = "default"
     job: str | None = None
     regressions: tuple[MetricKey, ...] = ()
+    looks: int = 1
     notes: tuple[str, ...] = ()

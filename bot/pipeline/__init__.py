@@ -9,6 +9,7 @@ from bot.pipeline.compare import (
     compare_run_with_history,
     compare_with_history,
 )
+from bot.pipeline.measure import Measured, MeasurePlan, commands, measure_commits
 from bot.pipeline.publish import (
     Destination,
     comment,
@@ -34,8 +35,11 @@ from bot.pipeline.render import (
 __all__ = [
     "Compared",
     "Destination",
+    "MeasurePlan",
+    "Measured",
     "collect_as_json",
     "collect_run",
+    "commands",
     "comment",
     "compare_files",
     "compare_run_with_files",
@@ -46,6 +50,7 @@ __all__ = [
     "fetch_results",
     "fetch_run",
     "headline",
+    "measure_commits",
     "open_check",
     "preview_html",
     "publish_file",

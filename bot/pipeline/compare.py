@@ -12,7 +12,7 @@ from bot.config import Config
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.report import Report
 from bot.model.run import Run
-from bot.pipeline.settings import code_remote, history_remote, policy_settings, report_settings
+from bot.pipeline.settings import code_remote, corrected_for_looks, history_remote, policy_settings, report_settings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,6 +61,7 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
     from bot.detect.policy import judge
     from bot.report.build import build_report
 
+    config = corrected_for_looks(config, looks=max(run.looks for run in (target, *baseline.runs)))
     judgement = judge(baseline, target, detector=config.detector, settings=policy_settings(config))
     return build_report(judgement, baseline=baseline, target=target, settings=report_settings(config))
 

@@ -55,6 +55,16 @@ def policy_settings(config: Config) -> "PolicySettings":
     )
 
 
+def corrected_for_looks(config: Config, *, looks: int) -> Config:
+    """Error rates for numbers that are judged up to `looks` times, at planned moments, until they suffice.
+
+    Each look gets an equal share of the error (alpha spending by the union bound, which needs no assumption on how the
+    looks depend on each other), so the rates over all looks are those of the configuration.
+    """
+    rates = {"alpha": config.alpha / looks, "false_discovery_rate": config.false_discovery_rate / looks}
+    return config if looks == 1 else config.model_copy(update=rates)
+
+
 def _fail(levels: LevelsConfig) -> float | None:
     """Without a level of its own, what warns also fails."""
     return levels.warn if levels.fail is None else levels.fail

@@ -1,0 +1,23 @@
+"""The user's build and benchmark commands, run on commits of a repository on this machine (docs/measure.md)."""
+
+from bot.measure.commands import Commands
+from bot.measure.failure import ExecutionError
+from bot.measure.interrupt import interruptible
+from bot.measure.log import Log
+from bot.measure.rounds import interleaved, look_rounds
+from bot.measure.workplace import Workplace, open_workplace
+from bot.measure.worktree_executor import RoundResult, WorktreeExecutor, samples_of
+
+__all__ = [
+    "Commands",
+    "ExecutionError",
+    "Log",
+    "RoundResult",
+    "Workplace",
+    "WorktreeExecutor",
+    "interleaved",
+    "interruptible",
+    "look_rounds",
+    "open_workplace",
+    "samples_of",
+]

@@ -1,0 +1,102 @@
+"""Where commits are built and executed: a temporary folder that is gone afterwards, with everything in it."""
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from bot import git
+from bot.errors import DataError
+from bot.measure.cache import BuildCache
+from bot.measure.commands import Commands
+from bot.measure.log import Log
+from bot.measure.runner import Runner
+from bot.measure.trees import Trees, remove_folder
+from bot.model.bisection import FailureKind
+from bot.model.run import Run
+
+FOLDER_PREFIX: Final = "perf-culprit-measure-"
+LOCK_NAME: Final = "in-use"
+
+Reader = Callable[[Path], Run]
+
+
+class Workplace:
+    """Executes commits one after the other. `read` turns a result file or folder into a run."""
+
+    def __init__(self, trees: Trees, runner: Runner, folder: Path, *, read: Reader) -> None:
+        self._trees = trees
+        self._runner = runner
+        self._folder = folder
+        self._read = read
+        self._executions = 0
+
+    def prepare(self, commit: str) -> None:
+        """Build it now, so that builds do not tear a round apart."""
+        self._trees.of(commit)
+
+    def execute(self, commit: str) -> tuple[Path, Run]:
+        """One execution's result as it was written and as it reads; an ExecutionError where there is none.
+
+        The file stays until the workplace is left.
+        """
+        tree = self._trees.of(commit)
+        self._executions += 1
+        folder = self._folder / "executions" / f"{self._executions:04d}"
+        folder.mkdir(parents=True)
+        result = self._runner.run(tree, commit, folder)
+        try:
+            return result, self._read(result)
+        except DataError as error:
+            fault = f"gave a result that cannot be read: {error.message}"
+            raise self._runner.failed("the benchmark", commit, FailureKind.CRASHED, fault) from None
+
+
+@contextmanager
+def open_workplace(
+    repository: Path,
+    *,
+    commands: Commands,
+    read: Reader,
+    log: Log,
+    cache: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Iterator[Workplace]:
+    """A workplace. However it is left, its folder and worktrees are gone; so are those of one that was killed."""
+    remove_abandoned(repository)
+    folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX)).resolve()
+    try:
+        with (folder / LOCK_NAME).open("wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            runner = Runner(commands, log=log, environ=dict(os.environ if environ is None else environ))
+            trees = Trees(
+                repository,
+                folder,
+                build=runner.build,
+                command=commands.build,
+                cache=None if cache is None else BuildCache(folder=cache.resolve()),
+            )
+            try:
+                yield Workplace(trees, runner, folder, read=read)
+            finally:
+                trees.close()
+    finally:
+        remove_folder(folder)
+
+
+def remove_abandoned(repository: Path) -> None:
+    """Remove the worktrees of workplaces whose process was killed (`kill -9`): nobody holds their lock."""
+    folders = {path.parent for path in git.worktrees(repository)[1:] if path.parent.name.startswith(FOLDER_PREFIX)}
+    for folder in sorted(folders):
+        try:
+            with (folder / LOCK_NAME).open("rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                remove_folder(folder)
+        except OSError:
+            # In use, another user's, or not ours at all.
+            continue
+    if folders:
+        git.prune_worktrees(repository)

@@ -1,0 +1,183 @@
+"""measure -> collect -> detect: two or more commits side by side on this machine, until the evidence suffices."""
+
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from bot import git
+from bot.codec.run import encode_run
+from bot.config import Config
+from bot.errors import UsageError
+from bot.files import replace_file
+from bot.model.baseline import Baseline, BaselineSource
+from bot.model.finding import Verdict
+from bot.model.report import Conclusion, Report
+from bot.model.run import Run
+from bot.pipeline.compare import judge_run
+
+if TYPE_CHECKING:
+    from bot.measure import Commands, Workplace
+
+LOOKS: Final = 4
+LOG_NAME: Final = "log.txt"
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MeasurePlan:
+    """`rounds` of A B B A at most; with `until_decided` the first look that decides all metrics is the last."""
+
+    commands: "Commands"
+    rounds: int = 5
+    warmup: int = 1
+    until_decided: bool = False
+    tool: str = "auto"
+    cache: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measured:
+    """The files written, baseline first, and after a measurement until decided what was decided."""
+
+    files: tuple[Path, ...]
+    rounds: int
+    report: Report | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Side:
+    name: str
+    commit: str
+    results: list[str]
+
+
+def measure_commits(
+    repository: Path, revisions: Sequence[str], *, plan: MeasurePlan, output: Path, config: Config, say: Say
+) -> Measured:
+    """Measure commits, interleaved, and write one run file for each into `output`; the first is the baseline."""
+    from bot.measure import Log, interruptible, open_workplace
+
+    sides = _sides(repository, revisions, plan)
+    with (
+        interruptible(),
+        Log(output / LOG_NAME) as log,
+        open_workplace(
+            repository,
+            commands=plan.commands,
+            read=lambda result: read_result(result, tool=plan.tool, config=config),
+            log=log,
+            cache=plan.cache,
+        ) as workplace,
+    ):
+        _warm_up(workplace, sides, plan, say)
+        rounds, report = _measure(workplace, sides, plan, config, say)
+        job = f"measure-{uuid.uuid4().hex}"
+        looks = _looks(plan)
+        runs = [_side_run(side, plan=plan, config=config, job=job, looks=looks) for side in sides]
+        files = tuple(output / f"{side.name}.json" for side in sides)
+        for file, run in zip(files, runs, strict=True):
+            replace_file(file, encode_run(run))
+    return Measured(files=files, rounds=rounds, report=report)
+
+
+def commands(*, run: str, build: str | None, run_timeout_seconds: float, build_timeout_seconds: float) -> "Commands":
+    from bot.measure import Commands
+
+    return Commands(
+        run=run,
+        build=build,
+        run_timeout_seconds=run_timeout_seconds,
+        build_timeout_seconds=build_timeout_seconds,
+    )
+
+
+def read_result(result: Path, *, tool: str, config: Config) -> Run:
+    from bot.collect import collect
+
+    return collect([str(result)], tool=tool, suite=config.suite)
+
+
+def _sides(repository: Path, revisions: Sequence[str], plan: MeasurePlan) -> tuple[_Side, ...]:
+    if len(revisions) < 2 or (plan.until_decided and len(revisions) > 2):
+        raise UsageError(
+            "measuring until decided compares exactly two commits" if plan.until_decided else "one commit is no pair",
+            place="--commits",
+            next_step="give the baseline first, then the target",
+        )
+    commits = [git.resolve_commit(repository, revision) for revision in revisions]
+    targets = [f"target-{number}" for number in range(1, len(commits))] if len(commits) > 2 else ["target"]
+    return tuple(
+        _Side(name=name, commit=commit, results=[])
+        for name, commit in zip(["baseline", *targets], commits, strict=True)
+    )
+
+
+def _warm_up(workplace: "Workplace", sides: Sequence[_Side], plan: MeasurePlan, say: Say) -> None:
+    for side in sides:
+        say(f"build {side.name} {side.commit[:12]}" if plan.commands.build else f"check out {side.name}")
+        workplace.prepare(side.commit)
+    for number in range(1, plan.warmup + 1):
+        for side in sides:
+            say(f"warm-up {number} of {plan.warmup}: {side.name} {side.commit[:12]}")
+            workplace.execute(side.commit)
+
+
+def _measure(
+    workplace: "Workplace", sides: Sequence[_Side], plan: MeasurePlan, config: Config, say: Say
+) -> tuple[int, Report | None]:
+    from bot.measure import interleaved, look_rounds
+
+    looks = look_rounds(plan.rounds, looks=LOOKS) if plan.until_decided else ()
+    report: Report | None = None
+    executions = list(interleaved(sides, rounds=plan.rounds))
+    for position, (number, side) in enumerate(executions, start=1):
+        say(f"round {number} of {plan.rounds}: {side.name} {side.commit[:12]}")
+        result, _ = workplace.execute(side.commit)
+        side.results.append(str(result))
+        is_round_end = position == len(executions) or executions[position][0] != number
+        if is_round_end and number in looks:
+            report = _judged(sides, plan, config)
+            if not undecided(report):
+                return number, report
+            say(f"look after round {number}: {undecided(report)} of {len(report.findings)} metrics are undecided")
+    return plan.rounds, report
+
+
+def undecided(report: Report) -> int:
+    """How many metrics need more samples; all of them where nothing could be compared."""
+    inconclusive = sum(finding.verdict is Verdict.INCONCLUSIVE for finding in report.findings)
+    return inconclusive or int(not report.findings or report.conclusion is Conclusion.INCONCLUSIVE)
+
+
+def _judged(sides: Sequence[_Side], plan: MeasurePlan, config: Config) -> Report:
+    baseline, target = (_side_run(side, plan=plan, config=config, job="look", looks=_looks(plan)) for side in sides)
+    paired = Baseline(runs=(baseline,), source=BaselineSource.PAIRED, base_commit=baseline.commit)
+    return judge_run(paired, target, config=config)
+
+
+def _looks(plan: MeasurePlan) -> int:
+    from bot.measure import look_rounds
+
+    return len(look_rounds(plan.rounds, looks=LOOKS)) if plan.until_decided else 1
+
+
+def _side_run(side: _Side, *, plan: MeasurePlan, config: Config, job: str, looks: int) -> Run:
+    """All executions of one side as one run; each execution is a group of samples."""
+    from dataclasses import replace
+
+    from bot.collect import collect, machine_environment
+
+    run = collect(
+        side.results,
+        tool=plan.tool,
+        suite=config.suite,
+        commit=side.commit,
+        time=datetime.now(UTC),
+        job=job,
+        environment=machine_environment(),
+    )
+    return replace(run, looks=looks)

@@ -1,0 +1,146 @@
+"""Commands as process groups: whatever they do, they end, and nothing of them stays."""
+
+import io
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from bot.errors import InfrastructureError
+from bot.measure import command
+from bot.measure.command import Ended, run_command
+from bot.measure.log import Log
+
+
+def run(
+    text: str, folder: Path, *, timeout_seconds: float = 20.0, output: io.BytesIO | None = None
+) -> tuple[Ended, str, str]:
+    """How it ended, the log and the log's tail."""
+    with Log(folder / "log.txt") as log:
+        log.begin("test")
+        ended = run_command(
+            text,
+            directory=folder,
+            environment={"PATH": os.environ["PATH"]},
+            log=log,
+            timeout_seconds=timeout_seconds,
+            standard_output=output,
+        )
+        return ended, (folder / "log.txt").read_text(errors="replace"), log.tail
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def wait_for(path: Path) -> str:
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        if path.exists() and path.read_text().strip():
+            return path.read_text()
+        time.sleep(0.01)
+    raise AssertionError(f"{path} was not written")
+
+
+def test_standard_output_is_kept_apart_and_all_is_logged(tmp_path: Path) -> None:
+    output = io.BytesIO()
+    ended, log, _ = run("echo 1.5; echo trouble >&2; pwd", tmp_path, output=output)
+    assert ended.fault is None
+    assert output.getvalue().decode() == f"1.5\n{tmp_path}\n"
+    assert "1.5\n" in log
+    assert "trouble\n" in log
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        pytest.param("exit 3", "ended with exit code 3", id="exit code"),
+        pytest.param("false; echo not reached", "ended with exit code 1", id="first command of several fails"),
+        pytest.param("kill -SEGV $$", "ended by SIGSEGV", id="signal"),
+        pytest.param("sh -c 'kill -ABRT $$'", "ended by SIGABRT", id="signal of a child"),
+        pytest.param("kill -KILL $$", "ended by SIGKILL (killed from outside: out of memory?)", id="killed"),
+        pytest.param("exit 255", "ended with exit code 255", id="no signal has this number"),
+        pytest.param("no-such-program", "ended with exit code 127", id="unknown program"),
+    ],
+)
+def test_faults_in_words(tmp_path: Path, text: str, fault: str) -> None:
+    assert run(text, tmp_path)[0].fault == fault
+
+
+def test_a_command_that_never_ends_is_ended_with_its_children(tmp_path: Path) -> None:
+    ended, _, _ = run("sleep 60 & echo $! > child; wait", tmp_path, timeout_seconds=0.5)
+    assert ended.fault == "took longer than 0.5 s"
+    assert ended.elapsed_seconds < 10
+    assert not is_alive(int((tmp_path / "child").read_text()))
+
+
+def test_what_ignores_term_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "GRACE_SECONDS", 0.2)
+    ended, _, _ = run("trap '' TERM; echo $$ > self; while true; do sleep 0.05; done", tmp_path, timeout_seconds=0.5)
+    assert ended.fault == "took longer than 0.5 s"
+    assert not is_alive(int((tmp_path / "self").read_text()))
+
+
+def test_a_child_that_stays_neither_holds_us_up_nor_disturbs_the_next(tmp_path: Path) -> None:
+    output = io.BytesIO()
+    ended, _, _ = run("sleep 60 & echo $! > child; echo 7", tmp_path, output=output)
+    assert ended.fault is None
+    assert ended.elapsed_seconds < 10
+    assert output.getvalue() == b"7\n"
+    assert not is_alive(int((tmp_path / "child").read_text()))
+
+
+def test_output_without_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "MAXIMUM_OUTPUT_BYTES", 1 << 20)
+    ended, log, _ = run("yes", tmp_path, output=io.BytesIO())
+    assert ended.fault == "printed more than 1 MiB"
+    assert "output cut after 4 MiB" not in log
+
+
+def test_the_log_of_one_command_is_bounded(tmp_path: Path) -> None:
+    _, log, _ = run("head -c 6000000 /dev/zero | tr '\\0' x", tmp_path)
+    assert 4 << 20 < len(log) < (4 << 20) + 1000
+    assert log.count("output cut after 4 MiB") == 1
+
+
+def test_a_closed_output_is_not_the_end(tmp_path: Path) -> None:
+    ended, _, _ = run("exec >&- 2>&-; sleep 0.3; exit 4", tmp_path)
+    assert ended.fault == "ended with exit code 4"
+
+
+def test_the_tail_commands_neither_terminal_nor_runner(tmp_path: Path) -> None:
+    *_, tail = run("printf 'a\\nb\\nc\\nd\\n\\033[31mlast\\r::set-env name=X::1\\n##[add-path]/here\\n' >&2", tmp_path)
+    assert "\x1b" not in tail
+    assert "::" not in tail
+    assert "##[" not in tail
+    assert tail.endswith("/here")
+    assert "\n" not in tail
+
+
+def test_an_interrupt_ends_the_command(tmp_path: Path) -> None:
+    def interrupt(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run("sleep 60 & echo $! > child; wait", tmp_path)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert not is_alive(int(wait_for(tmp_path / "child")))
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with (
+        Log(tmp_path / "log.txt") as log,
+        pytest.raises(InfrastructureError, match="could not be started"),
+    ):
+        run_command("true", directory=tmp_path / "absent", environment={}, log=log, timeout_seconds=1)

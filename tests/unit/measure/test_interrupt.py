@@ -1,0 +1,29 @@
+import signal
+
+import pytest
+
+from bot.measure.interrupt import interruptible
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_the_first_signal_interrupts_and_later_ones_do_not(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    cleaned = False
+    with interruptible():
+        try:
+            signal.raise_signal(number)
+        except KeyboardInterrupt:
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGTERM)
+            cleaned = True
+    assert cleaned
+    assert signal.getsignal(number) is before
+
+
+def test_what_nohup_ignores_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with interruptible():
+            signal.raise_signal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -1,0 +1,18 @@
+import pytest
+
+from bot.measure.rounds import interleaved, look_rounds
+
+
+def test_every_round_is_a_palindrome() -> None:
+    assert [side for _, side in interleaved("AB", rounds=2)] == list("ABBAABBA")
+    assert [side for _, side in interleaved("ABC", rounds=1)] == list("ABCCBA")
+    assert [number for number, _ in interleaved("AB", rounds=2)] == [1] * 4 + [2] * 4
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3, 4, 5, 7, 10, 20])
+def test_looks_are_distinct_and_end_with_the_last_round(rounds: int) -> None:
+    looks = look_rounds(rounds, looks=4)
+    assert looks[-1] == rounds
+    assert len(set(looks)) == len(looks) == min(4, rounds)
+    assert list(looks) == sorted(looks)
+    assert looks[0] >= 1

@@ -1,0 +1,132 @@
+"""Executions: where a result is looked for, and what is no result."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from bot import git
+from bot.collect import collect
+from bot.measure import Commands, ExecutionError, Log, open_workplace
+from bot.measure import workplace as module
+from bot.measure.workplace import Workplace
+from bot.model.bisection import FailureKind
+from tests.support.git_repository import import_commits, init_repository, run_git
+
+JSON = '[{"name": "parse", "unit": "ms", "value": 5}]'
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    return init_repository(tmp_path / "repository")
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """All temporary folders of a test, empty again at its end."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    yield folder
+    assert list(folder.iterdir()) == []
+
+
+def execute(repository: Path, run: str, *, build: str | None = None) -> tuple[Path, dict[str, tuple[float, ...]]]:
+    """The result's path and the samples (or the one value) by benchmark."""
+    commit = import_commits(repository, {"one": []})["one"]
+    commands = Commands(run=run, build=build, run_timeout_seconds=10, build_timeout_seconds=10)
+    with (
+        Log(repository.parent / "log.txt") as log,
+        open_workplace(repository, commands=commands, read=lambda path: collect([str(path)]), log=log) as workplace,
+    ):
+        path, result = workplace.execute(commit)
+        return path, {entry.name: entry.samples or (entry.value,) for entry in result.benchmarks}
+
+
+def test_standard_output_is_the_result_where_no_file_is_written(repository: Path) -> None:
+    assert execute(repository, "echo 1.5; echo 2.5")[1] == {"result": (1.5, 2.5)}
+
+
+def test_the_file_goes_before_standard_output(repository: Path) -> None:
+    assert execute(repository, f"echo 99; echo '{JSON}' > $PERF_CULPRIT_OUTPUT")[1] == {"parse": (5.0,)}
+
+
+def test_a_folder_of_results(repository: Path) -> None:
+    script = f"mkdir $PERF_CULPRIT_OUTPUT; echo '{JSON}' > $PERF_CULPRIT_OUTPUT/a.json"
+    assert execute(repository, script)[1] == {"parse": (5.0,)}
+
+
+def test_the_command_knows_its_commit_and_stands_in_its_files(repository: Path) -> None:
+    script = 'test "$(git rev-parse HEAD)" = "$PERF_CULPRIT_COMMIT"; wc -c < one.txt'
+    assert execute(repository, script)[1] == {"result": (3.0,)}
+
+
+def test_a_build_is_there_for_the_run(repository: Path) -> None:
+    assert execute(repository, "cat made", build="echo 4 > made")[1] == {"result": (4.0,)}
+
+
+@pytest.mark.parametrize(
+    ("run", "build", "kind", "said"),
+    [
+        pytest.param("true", None, FailureKind.CRASHED, "printed no samples", id="nothing printed"),
+        pytest.param(
+            "ln -s /etc/hostname $PERF_CULPRIT_OUTPUT",
+            None,
+            FailureKind.CRASHED,
+            "printed no samples",
+            id="link to a file of the machine",
+        ),
+        pytest.param("echo hello", None, FailureKind.CRASHED, "no known format", id="no known format"),
+        pytest.param("echo oops >&2; exit 2", None, FailureKind.CRASHED, "exit code 2; it said last: oops", id="crash"),
+        pytest.param("echo 1", "echo no gcc; exit 1", FailureKind.BUILD, "build ended with exit code 1", id="build"),
+    ],
+)
+def test_no_result(repository: Path, run: str, build: str | None, kind: FailureKind, said: str) -> None:
+    with pytest.raises(ExecutionError) as caught:
+        execute(repository, run, build=build)
+    assert caught.value.kind is kind
+    assert said in str(caught.value)
+    assert "log.txt" in str(caught.value)
+
+
+def test_an_interrupt_leaves_nothing(repository: Path, temporary: Path) -> None:
+    commit = import_commits(repository, {"one": []})["one"]
+
+    def interrupted(_path: Path) -> None:
+        assert len(list(temporary.iterdir())) == 1
+        raise KeyboardInterrupt
+
+    with Log(repository.parent / "log.txt") as log:
+        place = open_workplace(repository, commands=Commands(run="echo 1"), read=interrupted, log=log)  # type: ignore[arg-type]
+        with pytest.raises(KeyboardInterrupt), place as workplace:
+            workplace.execute(commit)
+    assert len(git.worktrees(repository)) == 1
+
+
+def test_what_a_killed_process_left_is_removed_and_what_is_in_use_is_not(repository: Path, temporary: Path) -> None:
+    commit = import_commits(repository, {"one": []})["one"]
+    commands = Commands(run="echo 1")
+
+    def place(log: Log) -> AbstractContextManager[Workplace]:
+        return open_workplace(repository, commands=commands, read=lambda p: collect([str(p)]), log=log)
+
+    abandoned = temporary / f"{module.FOLDER_PREFIX}abandoned"
+    abandoned.mkdir()
+    (abandoned / module.LOCK_NAME).touch()
+    run_git(repository, "worktree", "add", "--quiet", "--detach", str(abandoned / "001"), commit)
+    mine = temporary / "by-hand"
+    run_git(repository, "worktree", "add", "--quiet", "--detach", str(mine), commit)
+    with Log(repository.parent / "log.txt") as log, place(log) as first:
+        first.prepare(commit)
+        with place(log) as second:
+            second.prepare(commit)
+            assert first.execute(commit)[1].benchmarks[0].samples == (1.0,)
+            assert not abandoned.exists()
+            assert len(git.worktrees(repository)) == 4
+    assert mine.exists()
+    shutil.rmtree(mine)
+    assert os.listdir(temporary) == []  # noqa: PTH208 - names only

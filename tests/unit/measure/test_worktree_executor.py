@@ -1,0 +1,76 @@
+"""A search's job becomes measurements: samples, or why there are none, for every commit it names."""
+
+from pathlib import Path
+from typing import cast
+
+from bot.measure.failure import ExecutionError
+from bot.measure.workplace import Workplace
+from bot.measure.worktree_executor import WorktreeExecutor
+from bot.model.bisection import Failure, FailureKind, Job, Purpose
+from bot.model.metric import Direction, Metric, MetricKey
+from bot.model.run import Benchmark, Run, Summary
+
+TIME = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
+KEY = MetricKey("parse", "time")
+
+
+class FakeWorkplace:
+    """Knows each commit's run or failure, and the order in which it was asked."""
+
+    def __init__(self, known: dict[str, Run | ExecutionError]) -> None:
+        self.asked: list[str] = []
+        self._known = known
+
+    def prepare(self, commit: str) -> None:
+        self.asked.append(f"build {commit}")
+        known = self._known[commit]
+        if isinstance(known, ExecutionError) and known.kind is FailureKind.BUILD:
+            raise known
+
+    def execute(self, commit: str) -> tuple[Path, Run]:
+        self.asked.append(f"run {commit}")
+        known = self._known[commit]
+        if isinstance(known, ExecutionError):
+            raise known
+        return Path(commit), known
+
+
+def failing(kind: FailureKind, message: str) -> ExecutionError:
+    return ExecutionError(kind, message, place="here", next_step="none")
+
+
+def run_of(*benchmarks: Benchmark) -> Run:
+    return Run(benchmarks=benchmarks, commit="f" * 40)
+
+
+def test_everything_is_built_before_anything_is_timed() -> None:
+    parse = run_of(Benchmark(name="parse", metric=TIME, samples=(1.0, 2.0)))
+    place = FakeWorkplace({"a": parse, "b": parse, "c": parse})
+    job = Job(id="1", commits=("b", "a", "c"), purpose=Purpose.SEARCH)
+    result = WorktreeExecutor(cast(Workplace, place), key=KEY).execute(job)
+    assert place.asked == ["build b", "build a", "build c", "run b", "run a", "run c"]
+    assert result.samples == dict.fromkeys("bac", (1.0, 2.0))
+    assert not result.failures
+
+
+def test_every_kind_of_failure_is_told() -> None:
+    place = FakeWorkplace(
+        {
+            "built": failing(FailureKind.BUILD, "no compiler"),
+            "crashed": failing(FailureKind.CRASHED, "took longer than 5 s"),
+            "renamed": run_of(Benchmark(name="parse2", metric=TIME, samples=(1.0,))),
+            "summary": run_of(Benchmark(name="parse", metric=TIME, summary=Summary(value=3.0))),
+        }
+    )
+    job = Job(id="1", commits=("built", "crashed", "renamed", "summary"), purpose=Purpose.SEARCH)
+    result = WorktreeExecutor(cast(Workplace, place), key=KEY).execute(job)
+    assert result.samples == {"summary": (3.0,)}
+    assert result.failures == {
+        "built": Failure(kind=FailureKind.BUILD, message="no compiler"),
+        "crashed": Failure(kind=FailureKind.CRASHED, message="took longer than 5 s"),
+        "renamed": Failure(
+            kind=FailureKind.MISSING,
+            message=f"there is no benchmark 'parse' with a metric 'time' at {'f' * 12}",
+        ),
+    }
+    assert "run built" not in place.asked
