@@ -50,7 +50,10 @@ def answer(request: GitRequest, git_dir: Path) -> tuple[int, dict[str, str], byt
         "REMOTE_USER": "bot",
         "REMOTE_ADDR": "127.0.0.1",
     }
-    command = ["git", "-c", "http.receivepack=true", "-c", "safe.directory=*", "http-backend"]
+    # GitHub serves partial clones and any commit by its hash.
+    settings = ("http.receivepack", "uploadpack.allowFilter", "uploadpack.allowAnySHA1InWant")
+    options = [part for name in settings for part in ("-c", f"{name}=true")]
+    command = ["git", *options, "-c", "safe.directory=*", "http-backend"]
     output = subprocess.run(command, input=body, env=environment, capture_output=True, check=True).stdout
     head, _, content = output.partition(b"\r\n\r\n")
     headers = dict(line.split(": ", 1) for line in head.decode().split("\r\n") if ": " in line)
