@@ -16,7 +16,7 @@ from bot.collect.registry import (
     parsers_for,
     unknown_format,
 )
-from bot.collect.source import Source
+from bot.collect.source import LargeFile, Source
 from bot.errors import DataError
 from bot.model.environment import Environment
 from bot.model.run import Run
@@ -115,7 +115,7 @@ def _run(
         found, unknown = _read(entry, parsers, is_named=tool != AUTO)
         reads.extend(found)
         skipped.extend(unknown)
-    if not any(read.parsed.benchmarks for read in reads):
+    if not any(read.parsed.benchmarks or read.parsed.counters for read in reads):
         raise _nothing(inputs, reads, skipped)
     return merge(
         reads,
@@ -146,7 +146,7 @@ def _read(entry: Input, parsers: tuple[Parser, ...], *, is_named: bool) -> tuple
             parser = parsers[-1]
         if parser is not None:
             reads.append(Read(place=source.place, parsed=parser.parse(source)))
-        elif entry.is_search:
+        elif entry.is_search and not isinstance(source, LargeFile):
             skipped.append(unknown_format(source))
         else:
             raise unknown_format(source)
@@ -163,7 +163,7 @@ def _nothing(inputs: Sequence[Input], reads: Sequence[Read], skipped: Sequence[D
     places = [source.place for entry in inputs for source in entry.sources]
     reasons = [*(note for read in reads for note in read.parsed.notes), *_skipped_notes(skipped)]
     return DataError(
-        "; ".join(["holds no benchmark", *reasons[:MAX_SHOWN_SKIPPED]]),
+        "; ".join(["holds no benchmark and no counter", *reasons[:MAX_SHOWN_SKIPPED]]),
         place=places[0] if len(places) == 1 else f"{len(places)} files" if places else None,
         next_step="check that the benchmark step ran and that these are its results",
     )

@@ -1,4 +1,4 @@
-"""From what the user names (files, patterns, directories, archives, `-`) to bytes in memory."""
+"""From what the user names (files, patterns, directories, archives, `-`) to sources."""
 
 import glob
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from bot.collect.archive import is_archive, read_archive
-from bot.collect.source import STDIN_NAME, Source, read_file, read_stream, shown
+from bot.collect.source import STDIN_NAME, Source, open_file, read_stream, shown
 from bot.errors import DataError
 
 MAX_FILES = 20_000
@@ -44,7 +44,7 @@ def read_inputs(paths: Sequence[str], *, stdin: BinaryIO | None = None) -> tuple
             if identity in seen:
                 continue
             seen.add(identity)
-            source = read_stream(file, stdin or sys.stdin.buffer) if file == STDIN_NAME else read_file(file)
+            source = read_stream(file, stdin or sys.stdin.buffer) if file == STDIN_NAME else open_file(file)
             budget -= len(source.data)
             if budget < 0 or len(seen) > MAX_FILES:
                 raise DataError(
@@ -65,7 +65,7 @@ def _opened(sources: list[Source], *, is_search: bool, is_tree: bool) -> Iterato
         yield Input(sources=plain, is_search=is_search, is_tree=is_tree)
     for source in sources:
         if is_archive(source.data):
-            yield Input(sources=read_archive(source.data, name=source.name), is_search=True, is_tree=True)
+            yield Input(sources=read_archive(source.content(), name=source.name), is_search=True, is_tree=True)
 
 
 def _files(path: str) -> tuple[list[str], bool]:

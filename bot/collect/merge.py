@@ -1,13 +1,15 @@
 """What several files say, as one run: the same metric in two files is one more group of samples."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import reduce
+from itertools import chain, count
 
 from bot.collect.parser import Parsed
 from bot.collect.source import shown
 from bot.errors import DataError
+from bot.model.counter import CounterTable
 from bot.model.environment import HARDWARE_COMPONENTS, Environment
 from bot.model.metric import MetricKey
 from bot.model.run import Benchmark, Run
@@ -46,6 +48,7 @@ def merge(
     from_files = reduce(Environment.merged, (read.parsed.environment for read in reads), Environment())
     return Run(
         benchmarks=benchmarks,
+        counters=_counters(reads),
         environment=from_files if environment is None else from_files.merged(environment),
         commit=commit or _agreed(((read.place, read.parsed.commit) for read in reads), "commit"),
         time=time or (min(known) if known else None),
@@ -72,6 +75,20 @@ def _benchmarks(reads: Sequence[Read]) -> tuple[tuple[Benchmark, ...], int]:
             if benchmark.summary is not None:
                 turned.add(key)
     return tuple(merged.values()), len(turned)
+
+
+def _counters(reads: Sequence[Read]) -> tuple[CounterTable, ...]:
+    """All tables. Those of equal names are told apart by their files: their clocks differ, so they stay tables."""
+    names: set[str] = set()
+    tables: list[CounterTable] = []
+    for read in reads:
+        file = read.place.replace("\\", "/").rpartition("/")[2]
+        for table in read.parsed.counters:
+            candidates = chain((table.name, f"{table.name} ({file})"), (f"{table.name} ({file} {i})" for i in count(2)))
+            name = next(candidate for candidate in candidates if candidate not in names)
+            names.add(name)
+            tables.append(table if name == table.name else replace(table, name=name))
+    return tuple(tables)
 
 
 def _joined(known: Benchmark, more: Benchmark, *, first: str, second: str, turned: bool) -> Benchmark:

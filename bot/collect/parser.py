@@ -9,6 +9,7 @@ from typing import Protocol
 
 from bot.collect.source import Source, shown
 from bot.errors import DataError
+from bot.model.counter import CounterTable
 from bot.model.environment import Environment
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.run import Benchmark, Summary
@@ -36,7 +37,8 @@ class Parsed:
     the report.
     """
 
-    benchmarks: tuple[Benchmark, ...]
+    benchmarks: tuple[Benchmark, ...] = ()
+    counters: tuple[CounterTable, ...] = ()
     environment: Environment = field(default_factory=Environment)
     commit: str | None = None
     time: datetime | None = None

@@ -28,7 +28,7 @@ def matches(source: Source, /) -> bool:
 def parse(source: Source, /) -> Parsed:
     from bot.codec.run import decode_run
 
-    data = source.data
+    data = source.content()
     if not data.startswith(OWN_START):
         # Our reader of JSON first: it refuses names that stand twice, and knows byte order marks.
         source.json()
@@ -38,6 +38,7 @@ def parse(source: Source, /) -> Parsed:
     time = run.time
     return Parsed(
         benchmarks=unique((_checked(b, place), place) for b, place in zip(run.benchmarks, places, strict=True)),
+        counters=run.counters,
         environment=run.environment,
         commit=full_hash(run.commit),
         time=None if time is None else time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC),

@@ -30,6 +30,7 @@ from bot.collect import (
     pytest_benchmark,
     skia_perf,
 )
+from bot.collect.counters.registry import COUNTER_READERS
 from bot.collect.parser import HistoryParser, Parser, TreeParser
 from bot.collect.source import Source, shown
 from bot.errors import DataError, UsageError
@@ -54,6 +55,8 @@ PARSERS: Final[dict[str, Parser]] = {
     "critcmp": critcmp,
     "catch2_xml": catch2_xml,
     "gab_data_js": gab_data_js,
+    # Before the formats that nearly any JSON or text of numbers may be.
+    **COUNTER_READERS,
     "custom_benchmark": custom_benchmark.EITHER,
     "custom_smaller_is_better": custom_benchmark.SMALLER,
     "custom_bigger_is_better": custom_benchmark.BIGGER,

@@ -1,8 +1,9 @@
-"""One input file in memory: bounded reading, decoding, and refusals that say what the bytes look like instead."""
+"""One input file: bounded reading, decoding, and refusals that say what the bytes look like instead."""
 
+import io
 import json
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +14,11 @@ from bot.errors import DataError
 
 T = TypeVar("T")
 MAX_FILE_BYTES = 64 << 20
+# For formats that are read line by line: hours of a load test, one line per request.
+MAX_STREAMED_BYTES = 4 << 30
+MAX_LINE_CHARACTERS = 4 << 20
+HEAD_CHARACTERS = 100_000
+LARGE_HEAD_BYTES = 1 << 20
 MAX_SHOWN_CHARACTERS = 120
 STDIN_NAME = "-"
 
@@ -62,6 +68,10 @@ class Source:
         """The components of the name, for formats whose files mean something by where they lie."""
         return self.name.replace("\\", "/").split("/")
 
+    def content(self) -> bytes:
+        """All bytes; a DataError where they are too many to be in memory."""
+        return self.data
+
     def text(self) -> str:
         """The decoded text; a DataError where the bytes are not text."""
         return _value(self._text_or_error)
@@ -82,6 +92,30 @@ class Source:
         """For `matches`: never raises."""
         return None if isinstance(self._json_or_error, DataError) else self._json_or_error
 
+    def head(self) -> str:
+        """The beginning of the text, for the `matches` of formats that stream: never raises."""
+        return self.text_or_empty()[:HEAD_CHARACTERS]
+
+    def lines(self) -> Iterator[str]:
+        """The decoded lines with their ends, one at a time in bounded memory; a DataError where one is not text."""
+        refusal = _refusal(self.data, self.place)
+        if refusal:
+            raise refusal
+        encoding = _encoding(self.data)
+        try:
+            with self._stream() as stream, io.TextIOWrapper(stream, encoding=encoding, newline="") as text:
+                while line := text.readline(MAX_LINE_CHARACTERS):
+                    if len(line) == MAX_LINE_CHARACTERS or "\x00" in line:
+                        raise _no_line(self.place)
+                    yield line
+        except UnicodeDecodeError:
+            raise _no_line(self.place) from None
+        except OSError as error:
+            raise _unreadable(self.name, error) from None
+
+    def _stream(self) -> BinaryIO:
+        return io.BytesIO(self.data)
+
     # Both outcomes are kept, so that asking twenty parsers costs one parse.
     @cached_property
     def _text_or_error(self) -> str | DataError:
@@ -94,6 +128,37 @@ class Source:
         return text if isinstance(text, DataError) else _load_json(text, self.place)
 
 
+@dataclass(frozen=True)
+class LargeFile(Source):
+    """A file too large for memory: `data` is its beginning. Only formats that read `lines` can have the rest."""
+
+    def content(self) -> bytes:
+        raise _too_large(self.place, MAX_FILE_BYTES)
+
+    def head(self) -> str:
+        text = self.data.decode(_encoding(self.data), errors="ignore")
+        return "" if _refusal(self.data, self.place) else text[:HEAD_CHARACTERS]
+
+    def _stream(self) -> BinaryIO:
+        return Path(self.name).open("rb")
+
+    @cached_property
+    def _text_or_error(self) -> str | DataError:
+        return _refusal(self.data, self.place) or _too_large(self.place, MAX_FILE_BYTES)
+
+
+def open_file(path: str) -> Source:
+    """The file at `path` in memory, or a LargeFile of it where it is too large for that."""
+    try:
+        file = Path(path)
+        if file.is_file() and MAX_FILE_BYTES < file.stat().st_size <= MAX_STREAMED_BYTES:
+            with file.open("rb") as stream:
+                return LargeFile(path, stream.read(LARGE_HEAD_BYTES))
+    except (OSError, ValueError):
+        pass  # read_file says what is wrong with it
+    return read_file(path)
+
+
 def read_file(path: str | Path, *, max_bytes: int = MAX_FILE_BYTES) -> Source:
     """The file at `path`, whose size is asked before anything is read."""
     name = str(path)
@@ -104,11 +169,7 @@ def read_file(path: str | Path, *, max_bytes: int = MAX_FILE_BYTES) -> Source:
                 raise _too_large(shown(name), max_bytes)
             return read_stream(name, stream, max_bytes=max_bytes)
     except OSError as error:
-        raise DataError(
-            f"cannot be read: {error.strerror or type(error).__name__}",
-            place=shown(name),
-            next_step="check the path and that the benchmark step wrote the file",
-        ) from None
+        raise _unreadable(name, error) from None
     except ValueError:
         raise DataError("is no path", place=shown(name), next_step="give the path of a result file") from None
 
@@ -119,6 +180,22 @@ def read_stream(name: str, stream: BinaryIO, *, max_bytes: int = MAX_FILE_BYTES)
     if len(data) > max_bytes:
         raise _too_large(Source(name, b"").place, max_bytes)
     return Source(name, data)
+
+
+def _unreadable(name: str, error: OSError) -> DataError:
+    return DataError(
+        f"cannot be read: {error.strerror or type(error).__name__}",
+        place=shown(name),
+        next_step="check the path and that the benchmark step wrote the file",
+    )
+
+
+def _no_line(place: str) -> DataError:
+    return DataError(
+        f"is not text in lines of at most {MAX_LINE_CHARACTERS:,} characters",
+        place=place,
+        next_step="write the file as UTF-8, one record per line",
+    )
 
 
 def _too_large(place: str, max_bytes: int) -> DataError:
@@ -163,10 +240,13 @@ def _refusal(data: bytes, place: str) -> DataError | None:
     return None
 
 
+def _encoding(data: bytes) -> str:
+    return "utf-16" if data.startswith(_UTF16_BOMS) else "utf-8-sig"
+
+
 def _decode(data: bytes, place: str) -> str | DataError:
-    encoding = "utf-16" if data.startswith(_UTF16_BOMS) else "utf-8-sig"
     try:
-        text = data.decode(encoding)
+        text = data.decode(_encoding(data))
     except UnicodeDecodeError as error:
         # The codec counts after the mark that it skips.
         offset = error.start + (len(_UTF8_BOM) if data.startswith(_UTF8_BOM) else 0)

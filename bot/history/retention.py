@@ -1,4 +1,4 @@
-"""What a history keeps: samples of the newest runs, summaries of older ones, within a size budget.
+"""What a history keeps: samples of the newest runs, summaries of older ones, medians of counters, within a size budget.
 
 Pure functions over names and runs; `git_branch` applies them in the commit that appends a run.
 """
@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from bot.codec.run import encode_run
 from bot.errors import DataError
 from bot.history.layout import RunFile
+from bot.model.counter import CounterTable
 from bot.model.run import Benchmark, Run, Summary
 
 MEBIBYTE = 1024 * 1024
@@ -20,12 +21,14 @@ MEBIBYTE = 1024 * 1024
 class Retention:
     """`raw_runs` per suite keep their samples. `branch_bytes` bounds the files of one commit of the branch.
 
+    A counter table of more rows than `counter_intervals` keeps the medians of as many equal intervals.
     `file_bytes` stays below the 100 MB at which GitHub refuses a push, and at its 50 MB warning.
     """
 
     raw_runs: int = 100
     branch_bytes: int = 200 * MEBIBYTE
     file_bytes: int = 50 * MEBIBYTE
+    counter_intervals: int = 144
 
 
 def runs_to_compact(files: Sequence[RunFile], retention: Retention) -> tuple[RunFile, ...]:
@@ -50,22 +53,62 @@ def runs_to_drop(files: Sequence[RunFile], retention: Retention, *, keep: RunFil
 
 
 def compact(run: Run) -> Run:
-    """The run with a summary for every benchmark's samples. A run of summaries stays as it is."""
-    return replace(run, benchmarks=tuple(_compact_benchmark(benchmark) for benchmark in run.benchmarks))
+    """The run with a summary for every benchmark's samples, and without counters: no detector judges by their summary.
+
+    A run of summaries stays as it is.
+    """
+    return replace(
+        run,
+        benchmarks=tuple(_compact_benchmark(benchmark) for benchmark in run.benchmarks),
+        counters=(),
+        notes=(*run.notes, "its counters were dropped when it was compacted") if run.counters else run.notes,
+    )
+
+
+def reduce_counters(run: Run, intervals: int) -> Run:
+    """The run with long counter tables as interval medians; the same object where none is long."""
+    if all(len(table.times_s) <= intervals for table in run.counters):
+        return run
+    note = f"its counters are medians of {intervals} equal intervals"
+    return replace(
+        run, counters=tuple(_reduce_table(table, intervals) for table in run.counters), notes=(*run.notes, note)
+    )
 
 
 def fit_file(run: Run, content: bytes, retention: Retention) -> tuple[bytes, bool]:
-    """What to store for a run and whether it was compacted: a run that is too large for one file loses its samples."""
+    """What to store for a run and whether it was compacted: a run that is too large for one file loses its samples.
+
+    `content` is the run's JSON. Long counter tables are reduced first, whatever their size in bytes.
+    """
+    reduced = reduce_counters(run, retention.counter_intervals)
+    if reduced is not run:
+        run, content = reduced, encode_run(reduced)
     if len(content) <= retention.file_bytes:
         return content, False
     note = f"its samples were not stored: {len(content)} bytes are more than a history file may have"
-    small = encode_run(replace(compact(run), notes=(*run.notes, note)))
+    compacted = compact(run)
+    small = encode_run(replace(compacted, notes=(*compacted.notes, note)))
     if len(small) > retention.file_bytes:
         raise DataError(
             f"the run has {len(run.benchmarks)} benchmarks; even without samples it is too large for the history",
             next_step="split the suite into several, each with its own `suite` name",
         )
     return small, True
+
+
+def _reduce_table(table: CounterTable, intervals: int) -> CounterTable:
+    if len(table.times_s) <= intervals:
+        return table
+    from bot.stats.intervals import interval_medians
+
+    times_s, values = interval_medians(table.times_s, table.values, intervals=intervals)
+    load = table.load
+    return replace(
+        table,
+        times_s=times_s,
+        values=values,
+        load=None if load is None else interval_medians(table.times_s, load[:, None], intervals=intervals)[1][:, 0],
+    )
 
 
 def _compact_benchmark(benchmark: Benchmark) -> Benchmark:

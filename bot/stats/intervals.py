@@ -1,47 +1,36 @@
-"""Counters at a common rate: the test's window cut into equal intervals, each counter its median in each."""
+"""Series of any sampling rate on a common footing: one median per equal interval of time."""
 
-from collections.abc import Sequence
-from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bot.stats.ragged import Floats
+Floats: TypeAlias = NDArray[np.float64]
 
 
-def common_window(spans: Sequence[tuple[float, float]], *, warm_up: float, cool_down: float) -> tuple[float, float]:
-    """The part of a test that all its sources saw, without these fractions at its start and end [F11, 5.2.1].
+def interval_medians(times_s: Floats, values: Floats, *, intervals: int) -> tuple[Floats, Floats]:
+    """Medians of each column in equal intervals between the first and the last instant.
 
-    `spans`: first and last instant of each source, in seconds on one clock, at least one. The window is empty (its end
-    not after its start) where the sources have no time in common.
+    `times_s` (n,) increasing, `values` (n, m) with NaN where missing; both of n >= 1. Returns the first instant
+    of each interval (k,) and the medians (k, m), NaN where an interval has no value of a column. Intervals without
+    any instant (the recorder was stopped) are left out, so k <= intervals.
+
+    Source: Foo, "Automated Discovery of Performance Regressions in Enterprise Applications", 2011, chapter 3
+    (normalisation: the median tames the differences of sampling rates and clocks).
     """
-    start, end = max(first for first, _ in spans), min(last for _, last in spans)
-    length = end - start
-    return start + warm_up * length, end - cool_down * length
+    edges = np.linspace(times_s[0], times_s[-1], intervals + 1)
+    starts = np.searchsorted(times_s, edges[:-1], side="left")
+    ends = np.append(starts[1:], len(times_s))
+    filled = np.flatnonzero(ends > starts)
+    medians = np.array([_median(values[starts[index] : ends[index]]) for index in filled])
+    return times_s[starts[filled]], medians
 
 
-def interval_medians(times_s: Floats, values: Floats, *, edges_s: Floats) -> Floats:
-    """Median of each counter in each interval [edge, next edge), the last closed: shape (len(edges) - 1, m).
-
-    `times_s` (n,) increasing, `values` (n, m), `edges_s` increasing. What is not finite is missing and does not enter;
-    NaN where an interval has no value. Medians bear clocks that differ by less than an interval [F11, 5.2.1].
-    """
-    bounds = np.searchsorted(times_s, edges_s)
-    bounds[-1] = np.searchsorted(times_s, edges_s[-1], side="right")
-    medians = np.full((len(edges_s) - 1, values.shape[1]), np.nan)
-    for index, (first, last) in enumerate(pairwise(bounds.tolist())):
-        if first < last:
-            medians[index] = _medians(values[first:last])
-    return medians
-
-
-def _medians(values: Floats) -> Floats:
-    """Of the finite values of each column; sorting puts the missing last, so that the middle is found by counting."""
-    finite = np.isfinite(values)
-    ordered = np.sort(values if finite.all() else np.where(finite, values, np.nan), axis=0)
-    count = finite.sum(axis=0)
-    columns = np.arange(values.shape[1])
-    lower = ordered[np.maximum(count - 1, 0) // 2, columns]
-    upper = ordered[np.minimum(count // 2, len(values) - 1), columns]
-    # Halves first: the sum of two large numbers may be infinite.
-    medians: Floats = np.where(count > 0, lower / 2 + upper / 2, np.nan)
-    return medians
+def _median(block: Floats) -> Floats:
+    """Per column, of the values that are there. Faster than numpy's nanmedian on short blocks, and silent."""
+    ordered = np.sort(block, axis=0)  # NaN last
+    count = (~np.isnan(block)).sum(axis=0)
+    low = np.take_along_axis(ordered, np.maximum(count - 1, 0)[None, :] // 2, axis=0)[0]
+    high = np.take_along_axis(ordered, (count // 2)[None, :].clip(max=len(block) - 1), axis=0)[0]
+    # A sum of halves does not overflow where half of a sum would.
+    return np.where(count > 0, low / 2 + high / 2, np.nan)

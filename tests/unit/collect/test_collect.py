@@ -86,7 +86,7 @@ def test_nothing_measured_is_an_error_that_says_why() -> None:
     empty = Source("b.json", b'{"machine_info": {}, "benchmarks": []}')
     with pytest.raises(DataError, match=r"b\.json: holds no benchmark"):
         collect_sources([empty])
-    with pytest.raises(DataError, match=r"2 files: holds no benchmark; x was passed over: is empty"):
+    with pytest.raises(DataError, match=r"2 files: holds no benchmark and no counter; x was passed over: is empty"):
         collect_sources([empty, Source("x", b"")])
     with pytest.raises(DataError, match="holds no benchmark"):
         collect_sources([])

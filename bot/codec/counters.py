@@ -1,0 +1,103 @@
+"""Counter tables within a run file: a column per counter, null where a value is missing."""
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from pydantic.dataclasses import dataclass
+
+from bot.codec.wire import WIRE_CONFIG
+from bot.errors import DataError
+from bot.model.counter import CounterTable
+from bot.model.metric import Direction, Metric
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+NEXT_STEP = "write the file again with this version of perf-culprit"
+
+
+@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
+class CounterEntry:
+    name: str
+    unit: str = ""
+    direction: Direction = Direction.UNKNOWN
+    # Lists, because copying millions of numbers into tuples takes a second more.
+    values: list[float | None]
+
+
+@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
+class CounterTableEntry:
+    name: str
+    times_s: list[float]
+    load: list[float | None] | None = None
+    load_name: str | None = None
+    counters: list[CounterEntry]
+
+
+def encode_table(table: CounterTable) -> CounterTableEntry:
+    return CounterTableEntry(
+        name=table.name,
+        times_s=table.times_s.tolist(),
+        load=None if table.load is None else _nullable(table.load),
+        load_name=table.load_name,
+        counters=[
+            CounterEntry(
+                name=metric.name,
+                unit=metric.unit,
+                direction=metric.direction,
+                values=_nullable(table.values[:, column]),
+            )
+            for column, metric in enumerate(table.metrics)
+        ],
+    )
+
+
+def decode_table(entry: CounterTableEntry, place: str) -> CounterTable:
+    """The table; a DataError where its parts do not fit each other."""
+    import numpy as np
+
+    times = np.array(entry.times_s, dtype=np.float64)
+    count = len(times)
+    names = [counter.name for counter in entry.counters]
+    if not count or not names:
+        raise DataError("needs at least one time and one counter", place=place, next_step=NEXT_STEP)
+    if (np.diff(times) <= 0).any():
+        raise DataError("its times do not increase", place=f"{place}.times_s", next_step=NEXT_STEP)
+    if len(set(names)) != len(names):
+        raise DataError("two counters have one name", place=f"{place}.counters", next_step=NEXT_STEP)
+    columns = [(f"counters.{index}.values", counter.values) for index, counter in enumerate(entry.counters)]
+    for part, column in [*columns, *([] if entry.load is None else [("load", entry.load)])]:
+        if len(column) != count:
+            raise DataError(f"has {len(column)} values for {count} times", place=f"{place}.{part}", next_step=NEXT_STEP)
+    values = np.empty((count, len(columns)))
+    for index, (_, column) in enumerate(columns):
+        values[:, index] = _floats(column)
+    return CounterTable(
+        name=entry.name,
+        metrics=tuple(
+            Metric(name=counter.name, unit=counter.unit, direction=counter.direction) for counter in entry.counters
+        ),
+        times_s=times,
+        values=values,
+        load=None if entry.load is None else _floats(entry.load),
+        load_name=None if entry.load is None else entry.load_name,
+    )
+
+
+def _floats(values: list[float | None]) -> "Floats":
+    import numpy as np
+
+    return np.array(values, dtype=np.float64)
+
+
+def _nullable(values: "Floats") -> list[float | None]:
+    import numpy as np
+
+    missing = ~np.isfinite(values)
+    if not missing.any():
+        return list(values.tolist())
+    cells = values.astype(object)
+    cells[missing] = None
+    return list(cells.tolist())

@@ -1,0 +1,121 @@
+"""JMeter's results as CSV (JTL): one row per sample. Columns are configurable, and the header may be missing."""
+
+from collections.abc import Mapping
+
+from bot.collect.counters.clock import LOCAL_NOTE, Clock
+from bot.collect.counters.grid import csv_rows
+from bot.collect.counters.load_test import LoadTest, Second
+from bot.collect.parser import Parsed
+from bot.collect.source import Source
+from bot.errors import DataError
+
+ID = "jmeter_jtl"
+DESCRIPTION = "JMeter results as CSV (JTL)"
+DOCS = "jmeter_jtl"
+
+DELIMITERS = (",", "\t", ";", "|")
+NEEDED = frozenset({"timeStamp", "elapsed", "label"})
+# What JMeter writes when nothing is configured, by the number of columns: before version 3.1 or so, 4 and 5.
+DEFAULT_COLUMNS = {
+    13: (
+        *("timeStamp", "elapsed", "label", "responseCode", "responseMessage", "threadName", "success", "bytes"),
+        *("grpThreads", "allThreads", "Latency", "Hostname", "Connect"),
+    ),
+    16: (
+        *("timeStamp", "elapsed", "label", "responseCode", "responseMessage", "threadName", "dataType", "success"),
+        *("failureMessage", "bytes", "sentBytes", "grpThreads", "allThreads", "Latency", "IdleTime", "Connect"),
+    ),
+    17: (
+        *("timeStamp", "elapsed", "label", "responseCode", "responseMessage", "threadName", "dataType", "success"),
+        *("failureMessage", "bytes", "sentBytes", "grpThreads", "allThreads", "URL", "Latency", "IdleTime", "Connect"),
+    ),
+}
+SUCCESS = ("true", "false")
+# A transaction controller's own row repeats what its children said; JMeter marks it by this message only.
+TRANSACTION_START = "Number of samples in transaction : "
+
+
+def matches(source: Source, /) -> bool:
+    return _columns(source.head().partition("\n")[0]) is not None
+
+
+def parse(source: Source, /) -> Parsed:
+    header = next(source.lines(), "")
+    found = _columns(header)
+    if found is None:
+        raise DataError(
+            "names no columns timeStamp, elapsed and label",
+            place=f"{source.place}:1",
+            next_step="let JMeter write CSV with field names (jmeter.save.saveservice.print_field_names=true)",
+        )
+    delimiter, columns = found
+    test = LoadTest(name="jmeter", place=source.place)
+    clock = Clock()
+    cut: int | None = None
+    negative = 0
+    for line, cells in csv_rows(source, delimiter=delimiter):
+        if cells[0].strip() in columns:
+            continue  # a header; once more where a test was appended to the file
+        if cut is not None:
+            raise _broken(source, cut, "has fewer cells than the header")
+        if len(cells) <= max(columns.values()):
+            cut = line
+            continue
+        try:
+            time_s, elapsed_ms = clock(cells[columns["timeStamp"]]), float(cells[columns["elapsed"]])
+            second = test.at(time_s)
+        except (ValueError, OverflowError):
+            raise _broken(source, line, "its timeStamp or elapsed is no number") from None
+        if not elapsed_ms >= 0:
+            negative += 1  # JMeter says so after the clock was set back
+            continue
+        _count(test, second, cells, columns, elapsed_ms)
+    parsed = test.parsed()
+    notes = (
+        (cut is not None, "the last line is cut off and left out"),
+        (negative > 0, f"negative times are left out: {negative}"),
+        ("success" not in columns, "does not say which samples failed"),
+        (clock.is_local, LOCAL_NOTE),
+    )
+    remarks = tuple(f"{source.place}: {note}" for is_so, note in notes if is_so)
+    return Parsed(benchmarks=parsed.benchmarks, counters=parsed.counters, notes=(*parsed.notes, *remarks))
+
+
+def _count(test: LoadTest, second: Second, cells: list[str], columns: Mapping[str, int], elapsed_ms: float) -> None:
+    label = cells[columns["label"]].strip() or "(no label)"
+    succeeded = "success" not in columns or cells[columns["success"]].strip().lower() == "true"
+    if succeeded:
+        test.response(label, elapsed_ms)
+    else:
+        test.failure(label)
+    message = columns.get("responseMessage")
+    if message is not None and cells[message].startswith(TRANSACTION_START):
+        return
+    second.requests += 1
+    if succeeded:
+        second.succeeded += 1
+        second.succeeded_ms += elapsed_ms
+    else:
+        second.failed += 1
+    users = columns.get("allThreads")
+    if users is not None and cells[users].isdecimal() and len(cells[users]) < 10:
+        second.users = float(cells[users])
+
+
+def _columns(line: str) -> tuple[str, dict[str, int]] | None:
+    """The delimiter and where each column is, by the header or by what JMeter writes by default."""
+    line = line.strip("\r\n\ufeff")
+    for delimiter in DELIMITERS:
+        names = [name.strip().strip('"') for name in line.split(delimiter)]
+        if set(names) >= NEEDED:
+            return delimiter, {name: index for index, name in enumerate(names)}
+        default = DEFAULT_COLUMNS.get(len(names))
+        if default and names[0].isdecimal() and len(names[0]) == 13 and names[1].isdecimal():
+            columns = {name: index for index, name in enumerate(default)}
+            if names[columns["success"]].lower() in SUCCESS:
+                return delimiter, columns
+    return None
+
+
+def _broken(source: Source, line: int, message: str) -> DataError:
+    return DataError(message, place=f"{source.place}:{line}", next_step="check this row, or leave it out")

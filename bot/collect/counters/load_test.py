@@ -1,0 +1,151 @@
+"""Requests of a load test as they are read: response times per label, and one counter table by the second."""
+
+import random
+from array import array
+from dataclasses import dataclass, field
+from math import nan
+
+from bot.collect.counters.reader import ERROR_RATE, RESPONSE_TIME, THROUGHPUT, USERS, names_shown
+from bot.collect.counters.table import Built, build_table
+from bot.collect.parser import Parsed, from_samples
+from bot.collect.source import shown
+from bot.errors import DataError
+from bot.model.metric import Metric
+from bot.model.run import Benchmark
+
+# More samples than this tell a test nothing new; a file may hold millions.
+MAX_SAMPLES_PER_LABEL = 10_000
+MAX_LABELS = 200
+# A week. More is a broken time, not a test.
+MAX_SECONDS = 7 * 24 * 3600
+
+
+class Reservoir:
+    """An even random choice of at most `size` of the numbers given (Vitter 1985, algorithm R), in their order.
+
+    The generator starts at one seed, so that the same file gives the same samples.
+    """
+
+    def __init__(self, size: int = MAX_SAMPLES_PER_LABEL) -> None:
+        self.count = 0
+        self._size = size
+        self._random = random.Random(0).random  # noqa: S311 - a repeatable choice of samples guards nothing
+        self._numbers = array("d")
+        self._positions = array("q")
+
+    def add(self, number: float) -> None:
+        if self.count < self._size:
+            self._numbers.append(number)
+            self._positions.append(self.count)
+        else:
+            place = int(self._random() * (self.count + 1))
+            if place < self._size:
+                self._numbers[place] = number
+                self._positions[place] = self.count
+        self.count += 1
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def numbers(self) -> list[float]:
+        return [number for _, number in sorted(zip(self._positions, self._numbers, strict=True))]
+
+
+@dataclass(slots=True)
+class Second:
+    requests: int = 0
+    failed: int = 0
+    succeeded_ms: float = 0.0
+    succeeded: int = 0
+    users: float = nan
+
+
+@dataclass(kw_only=True, slots=True)
+class LoadTest:
+    """What was asked of a system and how it answered; grows with labels and seconds, not with requests."""
+
+    name: str
+    place: str
+    _labels: dict[tuple[str, Metric], Reservoir] = field(default_factory=dict)
+    _failures: dict[str, int] = field(default_factory=dict)
+    _seconds: dict[int, Second] = field(default_factory=dict)
+    _left_out: int = 0
+
+    def response(self, label: str, elapsed_ms: float, *, metric: Metric = RESPONSE_TIME) -> None:
+        """A successful answer (or another time of the test, by its metric)."""
+        reservoir = self._labels.get((label, metric))
+        if reservoir is None:
+            if len(self._labels) == MAX_LABELS:
+                self._left_out += 1
+                return
+            reservoir = self._labels[label, metric] = Reservoir()
+        reservoir.add(elapsed_ms)
+
+    def failure(self, label: str) -> None:
+        if label in self._failures or len(self._failures) < MAX_LABELS:
+            self._failures[label] = self._failures.get(label, 0) + 1
+
+    def at(self, time_s: float) -> Second:
+        """The second to count into."""
+        number = int(time_s // 1)
+        second = self._seconds.get(number)
+        if second is None:
+            if len(self._seconds) == MAX_SECONDS:
+                raise self._too_long()
+            second = self._seconds[number] = Second()
+        return second
+
+    def parsed(self) -> Parsed:
+        benchmarks = tuple(self._benchmark(*key, reservoir) for key, reservoir in self._labels.items())
+        table, notes = self._table() if self._seconds else (None, ())
+        return Parsed(benchmarks=benchmarks, counters=() if table is None else (table,), notes=(*self._notes(), *notes))
+
+    def _benchmark(self, label: str, metric: Metric, reservoir: Reservoir) -> Benchmark:
+        return from_samples(label, metric=metric, samples=reservoir.numbers(), place=f"{self.place}: {shown(label)}")
+
+    def _table(self) -> Built:
+        """Every second from the first to the last: one without requests had a throughput of 0."""
+        import numpy as np
+
+        first, last = min(self._seconds), max(self._seconds)
+        if last - first >= MAX_SECONDS:
+            raise self._too_long()
+        columns = np.full((last - first + 1, 3), nan)
+        load = np.zeros(last - first + 1)
+        for number, second in self._seconds.items():
+            row = number - first
+            load[row] = second.requests
+            columns[row, 0] = second.users
+            if second.requests:
+                columns[row, 1] = 100 * second.failed / second.requests
+            if second.succeeded:
+                columns[row, 2] = second.succeeded_ms / second.succeeded
+        return build_table(
+            self.name,
+            times_s=np.arange(first, last + 1, dtype=np.float64),
+            values=columns,
+            metrics=(USERS, ERROR_RATE, RESPONSE_TIME),
+            place=self.place,
+            load=load,
+            load_name=THROUGHPUT,
+        )
+
+    def _notes(self) -> list[str]:
+        notes = []
+        if self._failures:
+            labels = [f"{shown(label)} ({number})" for label, number in self._failures.items()]
+            notes.append(f"failed requests are left out of the response times: {names_shown(labels)}")
+        chosen = [shown(label) for (label, _), reservoir in self._labels.items() if reservoir.count > len(reservoir)]
+        if chosen:
+            notes.append(
+                f"of more than {MAX_SAMPLES_PER_LABEL:,} response times as many are kept, chosen at random: "
+                f"{names_shown(chosen)}"
+            )
+        if self._left_out:
+            notes.append(f"response times beyond the first {MAX_LABELS} labels are left out: {self._left_out}")
+        return [f"{self.place}: {note}" for note in notes]
+
+    def _too_long(self) -> DataError:
+        return DataError(
+            "spans more than a week", place=self.place, next_step="check the times of the file, or cut it to one test"
+        )

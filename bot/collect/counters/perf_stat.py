@@ -1,0 +1,111 @@
+"""What `perf stat` counted, in either of its formats: benchmarks of one command, or counters over time (-I)."""
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from bot.collect.counters.reader import counter, names_shown
+from bot.collect.counters.table import Readings
+from bot.collect.parser import TIME_UNITS, Parsed, from_summary, gathered
+from bot.collect.source import STDIN_NAME, Source, shown
+from bot.errors import DataError
+from bot.model.metric import Direction, Metric
+from bot.model.run import Benchmark, Summary
+
+NOT_COUNTED = ("<not counted>", "<not supported>")
+# Work and its hindrances: for one command, fewer is better. Other events may be good or bad news.
+COSTS = frozenset(
+    {
+        *("cycles", "cpu-cycles", "ref-cycles", "bus-cycles", "instructions", "branches", "branch-instructions"),
+        *("task-clock", "cpu-clock", "duration_time", "user_time", "system_time", "context-switches", "cs"),
+        *("cpu-migrations", "migrations", "page-faults", "faults", "minor-faults", "major-faults"),
+    }
+)
+COST_ENDINGS = ("-misses", "-faults", "-stalls")
+MODIFIERS = re.compile(r":[ukhGHpPSDIWe]{1,8}$")
+# perf's spread is the standard error of the mean of the repetitions: 68.27 % of a normal distribution.
+STANDARD_ERROR_LEVEL = 0.6827
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reading:
+    """One event's value. `interval_s` with -I; `scope` is a CPU, a socket, …; `spread` in % with -r."""
+
+    event: str
+    value: float | None
+    unit: str
+    place: str
+    interval_s: float | None = None
+    scope: str = ""
+    spread: float | None = None
+    running: float | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.scope}: {self.event}" if self.scope else self.event
+
+
+def parsed(source: Source, readings: Iterable[Reading]) -> Parsed:
+    """Benchmarks of the counts of one command, named after the file; a counter table where there are intervals."""
+    found = list(readings)
+    if not found:
+        raise DataError("holds no event", place=source.place, next_step="check that perf stat ran")
+    notes = [f"{source.place}: {note}" for note in _notes(found)]
+    timed = [reading for reading in found if reading.interval_s is not None]
+    if timed:
+        table = Readings(source.place)
+        for reading in timed:
+            if reading.interval_s is not None:
+                value = math.nan if reading.value is None else reading.value
+                table.add(reading.interval_s, counter(reading.name, reading.unit), value)
+        built, more = table.build("perf stat")
+        return Parsed(counters=(built,), notes=(*notes, *more))
+    counted = [reading for reading in found if reading.value is not None]
+    if not counted:
+        raise DataError(
+            f"no event was counted ({names_shown([shown(reading.event) for reading in found])})",
+            place=source.place,
+            next_step="use events that this machine supports, such as task-clock",
+        )
+    costs = [reading for reading in counted if _is_cost(reading)]
+    others = list(dict.fromkeys(shown(reading.event) for reading in counted if not _is_cost(reading)))
+    if others:
+        notes.append(f"{source.place}: unknown which way is good; left out: {names_shown(others)}")
+    name = _command_name(source)
+    return Parsed(benchmarks=gathered(_benchmark(name, reading) for reading in costs), notes=tuple(notes))
+
+
+def _benchmark(name: str, reading: Reading) -> tuple[Benchmark, str]:
+    value = reading.value or 0.0
+    metric = Metric(name=reading.name, unit=reading.unit, direction=Direction.LOWER_IS_BETTER)
+    error = abs(value) * reading.spread / 100 if reading.spread else None
+    summary = Summary(
+        value=value,
+        statistic="value" if reading.spread is None else "mean",
+        confidence_interval=None if error is None else (value - error, value + error),
+        confidence_level=None if error is None else STANDARD_ERROR_LEVEL,
+    )
+    return from_summary(name, metric=metric, summary=summary, place=reading.place), reading.place
+
+
+def _command_name(source: Source) -> str:
+    """The output names no command; the file's name tells one command from another."""
+    last = source.parts[-1]
+    return "perf stat" if source.name == STDIN_NAME else last.rpartition(".")[0] or last
+
+
+def _is_cost(reading: Reading) -> bool:
+    event = MODIFIERS.sub("", reading.event)
+    return event in COSTS or event.endswith(COST_ENDINGS) or reading.unit in TIME_UNITS
+
+
+def _notes(readings: list[Reading]) -> Iterator[str]:
+    missing = list(dict.fromkeys(shown(reading.event) for reading in readings if reading.value is None))
+    if missing:
+        yield f"not counted or not supported, at least at times: {names_shown(missing)}"
+    partly = [r for r in readings if r.value is not None and r.running is not None and 0 < r.running < 100]
+    shared = list(dict.fromkeys(shown(reading.event) for reading in partly))
+    if shared:
+        least = min(reading.running or 0 for reading in partly)
+        yield f"counted only part of the time (at least {least:g} %), so estimated by perf: {names_shown(shared)}"
