@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from bot.stats.density import idle_boundary
+from bot.stats.ragged import Floats
+
+
+def mixture(rng: np.random.Generator, count: int) -> Floats:
+    """Idle-time work at a few percent of the processor, load at some tens [N12, figures 7 and 8]."""
+    idle = rng.binomial(count, rng.uniform(0.05, 0.5))
+    low = rng.normal(rng.uniform(1, 8), rng.uniform(0.5, 2), idle)
+    high = rng.normal(rng.uniform(25, 60), rng.uniform(3, 6), count - idle)
+    return np.sort(np.concatenate([low, high]))
+
+
+@pytest.mark.parametrize("count", [60, 240, 1000])
+def test_methods_2_6_at_least_91_percent_of_non_normal_mixtures_become_normal(count: int) -> None:
+    rng = np.random.default_rng(count)
+    non_normal = normal_after = 0
+    for _ in range(300):
+        samples = mixture(rng, count)
+        if stats.shapiro(samples).pvalue >= 0.05:
+            continue
+        non_normal += 1
+        boundary = idle_boundary(samples)
+        normal_after += boundary is not None and stats.shapiro(samples[samples >= boundary]).pvalue > 0.05
+    assert non_normal > 250
+    assert normal_after / non_normal >= 0.91
+
+
+def test_the_boundary_is_between_the_modes() -> None:
+    rng = np.random.default_rng(1)
+    samples = np.sort(np.concatenate([rng.normal(5, 1, 300), rng.normal(40, 4, 700)]))
+    boundary = idle_boundary(samples)
+    assert boundary is not None
+    assert 8 < boundary < 28
+
+
+@pytest.mark.parametrize("kind", ["normal", "lognormal", "uniform", "integers", "heavy tail"])
+def test_a_single_mode_has_no_boundary(kind: str) -> None:
+    rng = np.random.default_rng(2)
+    for count in (60, 500, 5000):
+        samples = {
+            "normal": rng.normal(50, 5, count),
+            "lognormal": rng.lognormal(3, 0.5, count),
+            "uniform": rng.uniform(0, 100, count),
+            "integers": rng.poisson(5, count).astype(np.float64),
+            "heavy tail": 50 + rng.standard_t(3, count),
+        }[kind]
+        assert idle_boundary(np.sort(samples)) is None, count
+
+
+def test_a_few_spikes_above_what_a_counter_mostly_does_are_not_the_load() -> None:
+    rng = np.random.default_rng(3)
+    assert idle_boundary(np.sort(np.concatenate([rng.normal(20, 2, 900), rng.normal(80, 2, 100)]))) is None
+
+
+def test_one_outlier_does_not_hide_the_modes() -> None:
+    rng = np.random.default_rng(4)
+    samples = np.concatenate([rng.normal(5, 1, 300), rng.normal(40, 4, 700), [1e9]])
+    boundary = idle_boundary(np.sort(samples))
+    assert boundary is not None
+    assert 8 < boundary < 28
+
+
+@pytest.mark.parametrize("samples", [np.arange(10.0), np.full(100, 3.0), np.repeat([0.0, 50.0], 50)])
+def test_too_few_constant_or_two_valued_samples_have_no_boundary(samples: Floats) -> None:
+    assert idle_boundary(samples) is None
