@@ -19,14 +19,16 @@ from bot.stats.change_point_scan import (
 )
 from bot.stats.ragged import Floats
 
-# The gate judges the newest eight runs: fewer cost a quarter of the F1 on the tuning half, more alarm later.
-NEWEST = 8
+# The gate judges the newest seven runs: fewer alarm on noise, more alarm later (tuning half).
+NEWEST = 7
 ALARM_STRENGTH = 4.1
 # Thirty runs come before the first judged one; twelve pass after an alarm.
 FIRST_JUDGED = 30
 REFRACTORY = 12
 # The baseline is what followed the last change among the 120 runs before the newest.
 MEMORY = 120
+# Two-sided p = 0.005: clipping alone takes a run of the rarer of two modes for a step.
+LEAST_RANK_SUM_Z = 2.8
 # Odd runs are clipped less than in a whole series: the newest runs have no neighbours on their right.
 CLIP_LIMIT = 2.5
 # A difference counts less where the same runs have swung far before: + 0.5 ln (difference / range). The floor ends
@@ -71,6 +73,8 @@ def online_alarms(series: npt.ArrayLike, *, alarm_strength: float = ALARM_STRENG
         baseline = older[baseline_start - memory_start :]
         if len(baseline) < SHORTEST_SEGMENT:
             continue
+        if _rank_sum_z(baseline[-SEPARATION_REACH:], newest) < LEAST_RANK_SUM_Z:
+            continue
         reached = gate_strength(baseline, newest) + RANGE_WEIGHT * _log_share_of_range(values)
         if reached >= alarm_strength:
             before = float(np.median(known[baseline_start:split][-SEPARATION_REACH:]))
@@ -100,6 +104,12 @@ def gate_strength(baseline: Floats, newest: Floats) -> float:
         ),
         separation(baseline[-SEPARATION_REACH:], newest),
     )
+
+
+def _rank_sum_z(baseline: Floats, newest: Floats) -> float:
+    """Mann-Whitney's statistic in standard errors, on unclipped values: two modes of old overlap, a step does not."""
+    left, right = len(baseline), len(newest)
+    return separation(baseline, newest) / float(np.sqrt((left + right + 1) / (12 * left * right)))
 
 
 def _log_share_of_range(values: Floats) -> float:
