@@ -5,13 +5,21 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from bot.detect.pairs import MetricPair, metric_families
 from bot.detect.samples import Samples, chunks, group_values, samples_of
 from bot.stats.between_units import between_units
-from bot.stats.median_interval import Deviation, MedianEstimate, deviation, median_estimate, median_test, resolution
+from bot.stats.median_interval import (
+    Booleans,
+    Deviation,
+    MedianEstimate,
+    deviation,
+    median_estimate,
+    median_test,
+    resolution,
+    separated,
+)
 from bot.stats.ragged import Floats, Integers, Ragged
 
 # In the order of `MedianStatistics.p_values`.
@@ -24,9 +32,8 @@ MINIMUM_GROUPS = 3
 class MedianStatistics:
     """Per metric (m,), in units of 2 ** `exponent`. `constant`: no sample differs from another of its side.
 
-    `p_values` (3, m) are those of LEVELS, NaN where a level does not exist; at the first level `p_difference` and
-    `p_median_test` are what it is made of. `target_error`, `baseline_error` (squared standard errors) and
-    `degrees_of_freedom` are those of the level that makes the interval of the change widest.
+    `p_values` (3, m) are those of LEVELS, NaN where a level does not exist. `target_error`, `baseline_error` (squared
+    standard errors) and `degrees_of_freedom` are those of the level that makes the interval of the change widest.
     """
 
     exponent: Integers
@@ -42,7 +49,7 @@ class MedianStatistics:
     baseline_error: Floats
     degrees_of_freedom: Floats
     target_samples_error: Floats
-    constant: NDArray[np.bool_]
+    constant: Booleans
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +62,8 @@ class _Sampled:
     target_count: Floats
     baseline_count: Floats
     p_median_test: Floats
-    constant: NDArray[np.bool_]
+    separated: Booleans
+    constant: Booleans
     run_medians: Ragged
     inverse_counts: Floats
     target_groups: Ragged
@@ -68,13 +76,11 @@ def median_statistics(pairs: Sequence[MetricPair], *, confidence: float, paired:
     target, baseline = sampled.target, sampled.baseline
     families = metric_families(pairs)
     found = deviation(target, baseline)
-    # Both conditions must hold: where the intervals overlap there is no evidence of a change.
-    conditions = np.where(found.overlap, 1.0, found.difference.p_value)
     levels = np.stack(
         [
             np.stack(
                 [
-                    np.where(sampled.constant, conditions, np.maximum(conditions, sampled.p_median_test)),
+                    _p_of_samples(sampled, found),
                     target.error**2,
                     baseline.error**2,
                     found.difference.degrees_of_freedom,
@@ -115,12 +121,25 @@ def _reduced(samples: Samples) -> _Sampled:
         target_count=target.sizes.astype(np.float64),
         baseline_count=baseline.sizes.astype(np.float64),
         p_median_test=median_test(target, baseline),
+        separated=separated(target, baseline),
         constant=finest == 0,
         run_medians=Ragged(samples.runs.medians(), samples.run_counts),
         inverse_counts=Ragged(1.0 / samples.run_sizes, samples.run_counts).means(),
         target_groups=group_values(samples.target, samples.target_group_sizes, Ragged.medians),
         baseline_groups=group_values(samples.baseline, samples.baseline_group_sizes, Ragged.medians),
     )
+
+
+def _p_of_samples(sampled: _Sampled, found: Deviation) -> Floats:
+    """1 unless both conditions hold; then how sure one is of it.
+
+    The ranks say that, for Olive's error is far too sure where no density stands at the median (two modes, a coarse
+    clock) and, with its few degrees of freedom, far too timid elsewhere. Where a handful of samples is wholly
+    separated, ranks cannot be sure of anything; the values may then say more.
+    """
+    by_value = sampled.separated | sampled.constant
+    p_value = np.where(by_value, np.minimum(found.difference.p_value, sampled.p_median_test), sampled.p_median_test)
+    return np.where(found.deviates, p_value, 1.0)
 
 
 def _finest(first: Floats, second: Floats) -> Floats:
@@ -196,6 +215,7 @@ def _joined(parts: Sequence[_Sampled]) -> _Sampled:
         target_count=np.concatenate([part.target_count for part in parts]),
         baseline_count=np.concatenate([part.baseline_count for part in parts]),
         p_median_test=np.concatenate([part.p_median_test for part in parts]),
+        separated=np.concatenate([part.separated for part in parts]),
         constant=np.concatenate([part.constant for part in parts]),
         run_medians=ragged([part.run_medians for part in parts]),
         inverse_counts=np.concatenate([part.inverse_counts for part in parts]),

@@ -92,7 +92,7 @@ def median_test(target: Ragged, baseline: Ragged) -> Floats:
 
     Assumes nothing but exchangeable samples. Yates' continuity correction keeps it from being too sure in small
     samples. Samples tied with the median go to the side that makes the two parts more equal, which the pooled samples
-    alone decide. Where one side lies wholly above the other, ranks have no more to say: p = 0 leaves it to the values.
+    alone decide.
     """
     pooled = target.joined(baseline)
     total = pooled.sizes.astype(np.float64)
@@ -111,8 +111,13 @@ def median_test(target: Ragged, baseline: Ragged) -> Floats:
     product = sizes[0] * sizes[1] * (first + second) * (total - first - second)
     corrected = np.maximum(cross - total / 2, 0.0) ** 2 * total
     statistic = np.divide(corrected, product, out=np.zeros_like(total), where=product > 0)
-    separated = (target.minima() > baseline.maxima()) | (target.maxima() < baseline.minima())
-    return np.where(separated, 0.0, special.chdtrc(1.0, statistic))
+    p_value: Floats = special.chdtrc(1.0, statistic)
+    return p_value
+
+
+def separated(target: Ragged, baseline: Ragged) -> Booleans:
+    """Whether all samples of one side are above all of the other's, shape (m,): ranks can say no more."""
+    return np.asarray((target.minima() > baseline.maxima()) | (target.maxima() < baseline.minima()))
 
 
 def resolution(samples: Ragged) -> Floats:
