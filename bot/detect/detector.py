@@ -7,6 +7,7 @@ from typing import Protocol
 from bot.detect.counters import TablePair
 from bot.detect.pairs import MetricPair
 from bot.model.finding import Evidence
+from bot.stats.control_chart import DEFAULT_LIMITS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -14,11 +15,16 @@ class DetectorOptions:
     """`alpha` gives the intervals' confidence; `minimum_effect` is the change that sample counts are planned for.
 
     `paired`: all runs were measured interleaved on one machine, so a run is no unit of its own.
+    Of control charts: `control_limits` is one of `bot.stats.control_chart.LIMITS`, `single_run_margin` what a lone
+    baseline run is allowed to be off, `drop_idle_time` whether the lower of a counter's two modes is left out.
     """
 
     alpha: float = 0.01
     minimum_effect: float = 0.05
     paired: bool = False
+    control_limits: str = DEFAULT_LIMITS
+    single_run_margin: float = 0.05
+    drop_idle_time: bool = True
 
 
 class Detector(Protocol):

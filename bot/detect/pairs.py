@@ -94,11 +94,12 @@ def _pair(
             obstacle = f"the unit changed from {unit or 'none'} to {metric.unit or 'none'}"
         elif direction is not target.metric.direction and not trusted_direction:
             obstacle = f"the direction changed from {direction} to {target.metric.direction}"
-        converted.append(benchmark if factor is None or factor == 1.0 else _scaled(benchmark, metric, factor))
+        converted.append(benchmark if factor is None or factor == 1.0 else scaled(benchmark, metric, factor))
     return MetricPair(key=key, metric=metric, target=target, baseline=tuple(converted), obstacle=obstacle)
 
 
-def _scaled(benchmark: Benchmark, metric: Metric, factor: float) -> Benchmark:
+def scaled(benchmark: Benchmark, metric: Metric, factor: float) -> Benchmark:
+    """All its numbers multiplied, as those of `metric`."""
     summary = benchmark.summary
     return replace(
         benchmark,

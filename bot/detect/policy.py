@@ -7,11 +7,14 @@ from typing import Final
 import numpy as np
 from scipy import special
 
-from bot.detect import DETECTORS
+from bot.detect import COUNTER_DETECTORS, DETECTORS
 from bot.detect.categories import CategoryChange, category_change
-from bot.detect.detector import DetectorOptions
+from bot.detect.counters import CounterPairing, pair_counters
+from bot.detect.detector import Detector, DetectorOptions
+from bot.detect.limits import chance_notes, counter_findings, decide_by_limit, limit_q_values, violation
 from bot.detect.machine import LONE_RUN, common_shift, hardware_differences, may_be_the_machine
 from bot.detect.pairs import MetricPair, Pairing, pair_metrics
+from bot.detect.ruler import scale_by_ruler
 from bot.detect.settings import MetricRule, MetricSettings, PolicySettings
 from bot.detect.verdict import Decided, decide, level_of
 from bot.errors import ConfigError, DataError
@@ -27,6 +30,7 @@ from bot.stats.power import detectable_effects
 __all__ = ["MetricRule", "PolicySettings", "judge"]
 
 DEFAULT_DETECTOR: Final = "anova"
+DEFAULT_COUNTER_DETECTOR: Final = "control_chart"
 
 READING_ORDER = {
     Verdict.REGRESSION: 0,
@@ -42,26 +46,47 @@ CONCLUSIONS = {
 }
 
 
-def judge(baseline: Baseline, target: Run, *, detector: str = DEFAULT_DETECTOR, settings: PolicySettings) -> Judgement:
-    """Judge every metric of `target`, and the run as a whole. A target that measured nothing is an error."""
-    if detector not in DETECTORS:
-        raise ConfigError(
-            f"there is no detector {detector!r}", place="detector", next_step=f"use one of: {', '.join(DETECTORS)}"
-        )
-    if not target.benchmarks:
+def judge(
+    baseline: Baseline,
+    target: Run,
+    *,
+    detector: str = DEFAULT_DETECTOR,
+    counter_detector: str = DEFAULT_COUNTER_DETECTOR,
+    settings: PolicySettings,
+) -> Judgement:
+    """Judge every metric of `target`, and the run as a whole. A target that measured nothing is an error.
+
+    `detector` judges the benchmarks, `counter_detector` the counters.
+    """
+    _check_detector(detector, DETECTORS, place="detector")
+    _check_detector(counter_detector, COUNTER_DETECTORS, place="counter-detector")
+    if not target.benchmarks and not target.counters:
         raise DataError("measured nothing", place="target", next_step="check that the benchmarks ran")
+    notes = []
+    if settings.ruler is not None:
+        baseline, target, quality = scale_by_ruler(baseline, target, settings.ruler)
+        notes.append(quality.text)
     pairing = _pairing(baseline, target, settings)
+    counters = _counter_pairing(baseline, target, settings)
     if not baseline.runs:
-        return _nothing_to_compare(baseline, pairing)
+        return _nothing_to_compare(baseline, new=pairing.new + counters.new)
     options = DetectorOptions(
         alpha=settings.alpha,
         minimum_effect=settings.minimum_effect,
         paired=baseline.source is BaselineSource.PAIRED,
+        control_limits=settings.control_limits,
+        single_run_margin=settings.single_run_margin,
+        drop_idle_time=settings.drop_idle_time,
     )
     evidence = DETECTORS[detector].detect(pairing.pairs, options)
     hardware = () if settings.ignore_environment else hardware_differences(baseline, target)
     findings = _findings(pairing.pairs, evidence, settings, paired=options.paired)
-    notes = [*_baseline_notes(baseline), *_category_notes(pairing.pairs, findings, settings)]
+    notes += [*_baseline_notes(baseline), *_category_notes(pairing.pairs, findings, settings)]
+    notes += chance_notes(findings)
+    if counters.tables:
+        of_counters = COUNTER_DETECTORS[counter_detector].detect_counters(counters.tables, options)
+        judged = counter_findings(counters.tables, of_counters, settings)
+        findings, notes = [*findings, *judged], [*notes, *chance_notes(judged)]
     hardware = () if settings.ignore_environment else hardware_differences(baseline, target)
     if hardware:
         reason = f"measured on other hardware ({'; '.join(hardware)})"
@@ -75,8 +100,8 @@ def judge(baseline: Baseline, target: Run, *, detector: str = DEFAULT_DETECTOR, 
     return Judgement(
         conclusion=conclusion,
         findings=tuple(sorted(findings, key=_reading_order)),
-        missing=pairing.missing,
-        new=pairing.new,
+        missing=pairing.missing + counters.missing,
+        new=pairing.new + counters.new,
         detectable_effect=_detectable_effect(findings, settings),
         notes=tuple(notes),
         failed=any(finding.level is Level.FAIL for finding in findings),
@@ -108,12 +133,28 @@ def _pairing(baseline: Baseline, target: Run, settings: PolicySettings) -> Pairi
     )
 
 
-def _nothing_to_compare(baseline: Baseline, pairing: Pairing) -> Judgement:
+def _counter_pairing(baseline: Baseline, target: Run, settings: PolicySettings) -> CounterPairing:
+    if not settings.rules:
+        return pair_counters(baseline, target)
+    return pair_counters(
+        baseline,
+        target,
+        direction=lambda metric, key: settings.of(key).direction or metric.direction,
+        ignored=lambda key: settings.of(key).ignore,
+    )
+
+
+def _check_detector(name: str, registry: Mapping[str, Detector], *, place: str) -> None:
+    if name not in registry:
+        raise ConfigError(f"there is no detector {name!r}", place=place, next_step=f"use one of: {', '.join(registry)}")
+
+
+def _nothing_to_compare(baseline: Baseline, *, new: tuple[MetricKey, ...]) -> Judgement:
     """A first run, unless there are stored runs that were only left out for their hardware."""
     hardware = [choice.reason for choice in baseline.choices if "hardware" in choice.reason]
     return Judgement(
         conclusion=Conclusion.OTHER_HARDWARE if hardware else Conclusion.FIRST_RUN,
-        new=pairing.new,
+        new=new,
         notes=tuple(dict.fromkeys(hardware)),
     )
 
@@ -121,17 +162,22 @@ def _nothing_to_compare(baseline: Baseline, pairing: Pairing) -> Judgement:
 def _findings(
     pairs: Sequence[MetricPair], evidence: Sequence[Evidence], settings: PolicySettings, *, paired: bool
 ) -> list[Finding]:
-    q_values = _q_values(evidence)
+    # A detector has either p-values or scores.
+    q_values = {**_q_values(evidence), **limit_q_values(evidence)}
     discoveries = sum(q <= settings.false_discovery_rate for q in q_values.values())
     # What the p-value of the next discovery would have to be [Benjamini & Hochberg 1995].
     critical_p = min(settings.alpha, settings.false_discovery_rate * (discoveries + 1) / max(len(q_values), 1))
     findings = []
     for index, (pair, entry) in enumerate(zip(pairs, evidence, strict=True)):
         metric = settings.of(pair.key)
-        decided = decide(
-            entry, q_value=q_values.get(index), metric=metric, policy=settings, critical_p=critical_p, paired=paired
-        )
-        findings.append(_finding(pair, entry, decided, metric, q_values.get(index)))
+        q_value = q_values.get(index)
+        if entry.score is not None:
+            decided = decide_by_limit(entry, q_value=q_value, metric=metric, policy=settings, by_effect=True)
+        else:
+            decided = decide(
+                entry, q_value=q_value, metric=metric, policy=settings, critical_p=critical_p, paired=paired
+            )
+        findings.append(_finding(pair, entry, decided, metric, q_value))
     return findings
 
 
@@ -199,9 +245,12 @@ def _conclusion(findings: Sequence[Finding]) -> Conclusion:
 def _detectable_effect(findings: Sequence[Finding], settings: PolicySettings) -> float | None:
     """The slowdown that would have been found, with 90 % power at alpha, in every metric judged `no_change`.
 
-    Per metric: the minimum effect, or more where the noise hides it; over the metrics: the largest.
+    Per metric: the minimum effect, or more where the noise hides it; over the metrics: the largest. Limits and votes
+    exclude no effect of any size: metrics judged by them have no part in this.
     """
-    unchanged = [finding for finding in findings if finding.verdict is Verdict.NO_CHANGE]
+    unchanged = [
+        finding for finding in findings if finding.verdict is Verdict.NO_CHANGE and finding.evidence.score is None
+    ]
     if not unchanged:
         return None
     measured = [finding for finding in unchanged if finding.evidence.confidence_interval is not None]
@@ -216,12 +265,16 @@ def _detectable_effect(findings: Sequence[Finding], settings: PolicySettings) ->
     return max(largest, float(effects.max()))
 
 
-def _reading_order(finding: Finding) -> tuple[int, int, int, float, MetricKey]:
-    change = finding.evidence.relative_change
+def _reading_order(finding: Finding) -> tuple[int, int, int, int, float, MetricKey]:
+    evidence = finding.evidence
+    if evidence.score is not None:
+        return READING_ORDER[finding.verdict], 1, 0, 0, -violation(evidence), evidence.key
+    change = evidence.relative_change
     return (
         READING_ORDER[finding.verdict],
+        0,
         0 if finding.severity is Severity.MAJOR else 1,
         -list(Level).index(finding.level),
         -abs(float("inf") if change is None else change),
-        finding.evidence.key,
+        evidence.key,
     )

@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from bot.model.metric import Direction, MetricKey
+from bot.stats.control_chart import DEFAULT_LIMITS
 
 Categories = tuple[tuple[str, float | None], ...]
 
@@ -39,7 +40,8 @@ class PolicySettings:
 
     `categories` are names with their upper bounds in milliseconds, fastest first, the last without a bound; they
     apply to metrics of time where less is better. The first of `rules` that matches a metric is the only one that does.
-    `ignore_environment` judges although the hardware differs.
+    `ignore_environment` judges although the hardware differs. `ruler` is the fixed workload that tells how fast the
+    machine was. The last three are those of `DetectorOptions`.
     """
 
     alpha: float = 0.01
@@ -51,6 +53,10 @@ class PolicySettings:
     categories: Categories = CATEGORIES
     rules: tuple[MetricRule, ...] = ()
     ignore_environment: bool = False
+    ruler: MetricKey | None = None
+    control_limits: str = DEFAULT_LIMITS
+    single_run_margin: float = 0.05
+    drop_idle_time: bool = True
 
     def of(self, key: MetricKey) -> "MetricSettings":
         rule = next((rule for rule in self.rules if rule.matches(key)), MetricRule())

@@ -32,6 +32,12 @@ def milliseconds_per(unit: str) -> float | None:
     return scale * 1e3 if kind[0] == "time" and "time" not in kind[1:] else None
 
 
+def is_rate(unit: str) -> bool:
+    """Something per time, such as ops/s."""
+    kind, _ = _parsed(unit)
+    return "time" in kind[1:] and kind[0] != "time"
+
+
 def is_deterministic(unit: str) -> bool:
     return unit.strip().lower() in DETERMINISTIC_UNITS
 

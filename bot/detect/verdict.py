@@ -33,7 +33,7 @@ def decide(
     """`critical_p` is the p-value that would be significant in this run; sample counts are planned for it."""
     if evidence.p_value is None or q_value is None:
         return _inconclusive(evidence.reason or "nothing could be tested")
-    too_few = _too_few_samples(evidence, policy.minimum_samples)
+    too_few = too_few_samples(evidence, policy.minimum_samples)
     if too_few:
         return _inconclusive(too_few, more_samples=_lacking_target_samples(evidence, policy.minimum_samples))
     worsening = _worsening(evidence)
@@ -88,7 +88,7 @@ def _undecided(evidence: Evidence, worsening: float, effect: float, critical_p: 
     return Decided(verdict=Verdict.INCONCLUSIVE, reason=reason, worsening=worsening, more_samples=more)
 
 
-def _too_few_samples(evidence: Evidence, minimum: int) -> str | None:
+def too_few_samples(evidence: Evidence, minimum: int) -> str | None:
     if evidence.test in WITHOUT_SAMPLE_COUNT:
         return None
     for name, side in (("target", evidence.target), ("baseline", evidence.baseline)):

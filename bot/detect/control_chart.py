@@ -1,0 +1,179 @@
+"""Control charts of samples and of counters [N12]: docs/detectors/control-chart.md has rule, reasons and rates."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from bot.detect.counter_samples import Prepared, prepare
+from bot.detect.counters import TablePair
+from bot.detect.detector import DetectorOptions
+from bot.detect.estimate import is_measurable
+from bot.detect.pairs import MetricPair
+from bot.model.finding import Evidence, Side
+from bot.model.metric import Metric, MetricKey
+from bot.model.run import Benchmark
+from bot.stats.control_chart import Chart, chance_of_excess, chart, excesses
+from bot.stats.ragged import Floats
+
+ID: Final = "control_chart"
+DESCRIPTION: Final = (
+    "Control charts: samples outside the limits of earlier runs, against what those runs show themselves"
+)
+DOCS: Final = "detectors/control-chart.md"
+
+UNTESTED: Final = "none"
+# scipy's p-value of Shapiro and Wilk holds up to this many samples.
+SHAPIRO_SAMPLES: Final = 5000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Charted:
+    """`own_excesses` are those of the baseline runs, each against the others."""
+
+    chart: Chart
+    excess: float
+    own_excesses: Floats
+
+
+def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
+    """One evidence per pair, in order. A benchmark has neither load nor idle time: all its samples are charted."""
+    entries = [
+        _assess(pair.key, pair.metric, pair.obstacle or _unusable(pair), _samples(pair), options) for pair in pairs
+    ]
+    return _with_chances(entries)
+
+
+def detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> list[Evidence]:
+    """One evidence per counter of each table, in order."""
+    entries = [
+        _assess(key, metric, obstacle, prepared, options)
+        for pair in tables
+        for key, metric, obstacle, prepared in zip(
+            pair.keys, pair.metrics, pair.obstacles, prepare(pair, drop_idle=options.drop_idle_time), strict=True
+        )
+    ]
+    return _with_chances(entries)
+
+
+def _unusable(pair: MetricPair) -> str | None:
+    if not pair.target.samples or not any(run.samples for run in pair.baseline):
+        return "control charts need samples, and there is only a summary"
+    if not all(map(is_measurable, (*pair.baseline, pair.target))):
+        return "the numbers are too large or too small to calculate with"
+    return None
+
+
+def _samples(pair: MetricPair) -> Prepared:
+    def ordered(benchmark: Benchmark) -> Floats:
+        return np.sort(np.array(benchmark.samples, dtype=np.float64))
+
+    return Prepared(target=ordered(pair.target), runs=tuple(ordered(run) for run in pair.baseline if run.samples))
+
+
+def _assess(
+    key: MetricKey, metric: Metric, obstacle: str | None, prepared: Prepared, options: DetectorOptions
+) -> tuple[Evidence, Charted | None]:
+    reason = obstacle or _no_values(prepared)
+    if reason is not None:
+        untested = Evidence(key=key, metric=metric, test=UNTESTED, baseline=None, target=None, reason=reason)
+        return untested, None
+    made = chart(
+        prepared.target, prepared.runs, kind=options.control_limits, single_run_margin=options.single_run_margin
+    )
+    charted = Charted(
+        chart=made,
+        excess=made.violations.ratio - made.threshold,
+        own_excesses=excesses(made.left_out) if made.left_out else np.empty(0),
+    )
+    baseline = _side(np.concatenate(prepared.runs), median=made.limits.center, runs=len(prepared.runs))
+    target = _side(prepared.target, median=float(np.median(prepared.target)), runs=1)
+    out_of_control = charted.excess > 0
+    evidence = Evidence(
+        key=key,
+        metric=metric,
+        test=ID,
+        baseline=baseline,
+        target=target,
+        relative_change=_change(target.median, baseline.median),
+        score=made.violations.ratio,
+        threshold=made.threshold,
+        details={
+            **_chart_details(made),
+            **prepared.details,
+            **(_normality(prepared) if out_of_control else {}),
+        },
+        notes=(*prepared.notes, *_notes(made, options)),
+    )
+    return evidence, charted
+
+
+def _no_values(prepared: Prepared) -> str | None:
+    if not len(prepared.target):
+        return "all values of the target are missing"
+    return None if prepared.runs else "all values of the baseline are missing"
+
+
+def _chart_details(made: Chart) -> dict[str, float]:
+    return {
+        "lower_control_limit": made.limits.lower,
+        "center_line": made.limits.center,
+        "upper_control_limit": made.limits.upper,
+        "share_above": made.violations.above,
+        "share_below": made.violations.below,
+        "threshold_above": made.threshold_above,
+        "threshold_below": made.threshold_below,
+    }
+
+
+def _notes(made: Chart, options: DetectorOptions) -> tuple[str, ...]:
+    if made.left_out:
+        return ()
+    expected = f"{100 * (made.threshold - options.single_run_margin):.3g} %"
+    margin = f"{100 * options.single_run_margin:.3g} %"
+    return (f"a single baseline run: the limit is the {expected} to expect and a margin of {margin}",)
+
+
+def _normality(prepared: Prepared) -> Mapping[str, float]:
+    """Shapiro-Wilk p-values of the target before and after the idle time was dropped (METHODS 2.6)."""
+    if prepared.unfiltered is None or len(prepared.target) < 3:
+        return {}
+    from scipy import stats
+
+    def p_value(ordered: Floats) -> float:
+        kept = ordered[np.linspace(0, len(ordered) - 1, min(len(ordered), SHAPIRO_SAMPLES)).astype(np.intp)]
+        return float(stats.shapiro(kept).pvalue) if kept[0] != kept[-1] else 1.0
+
+    return {
+        "shapiro_p_with_idle_time": p_value(prepared.unfiltered),
+        "shapiro_p": p_value(prepared.target),
+    }
+
+
+def _with_chances(entries: Sequence[tuple[Evidence, Charted | None]]) -> list[Evidence]:
+    """How often chance brings such an excess, from the excesses of all metrics' baseline runs, as `p_excess`."""
+    known = [charted for _, charted in entries if charted is not None and len(charted.own_excesses)]
+    of_baseline = np.concatenate([charted.own_excesses for charted in known]) if known else np.empty(0)
+    chances = iter(chance_of_excess(np.array([charted.excess for charted in known]), of_baseline=of_baseline).tolist())
+    evidence = []
+    for entry, charted in entries:
+        judged = charted is not None and len(charted.own_excesses)
+        evidence.append(replace(entry, details={**entry.details, "p_excess": next(chances)}) if judged else entry)
+    return evidence
+
+
+def _side(samples: Floats, *, median: float, runs: int) -> Side:
+    return Side(
+        mean=float(samples.mean()),
+        median=median,
+        standard_deviation=float(samples.std(ddof=1)) if len(samples) > 1 else None,
+        count=len(samples),
+        runs=runs,
+    )
+
+
+def _change(target: float, baseline: float) -> float | None:
+    if target == baseline:
+        return 0.0
+    return (target - baseline) / abs(baseline) if baseline else None

@@ -1,0 +1,165 @@
+"""From counter tables to samples that can be charted: known values, at one load, without idle time [N12, section 4]."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bot.detect.counters import TablePair
+from bot.detect.estimate import LARGEST
+from bot.stats.density import idle_boundary
+from bot.stats.load_scaling import LEAST_SPEARMAN, fit_load, fit_quality, scaling_factors
+from bot.stats.ragged import Floats
+
+# Counters copied out of their tables at one time: enough to read memory in order, few enough to stay small.
+BLOCK_COUNTERS: Final = 64
+# Samples that have no value at another load are left out while they are few (a ramp-up); else nothing is scaled.
+MOST_UNSCALABLE: Final = 0.05
+# A difference of load between target and baseline that a reader has to know of where nothing could be scaled.
+NOTABLE_LOAD_DIFFERENCE: Final = 0.05
+
+Sides = tuple[Floats, tuple[Floats, ...]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Prepared:
+    """Sorted samples of one metric: the target's, and one array per baseline run that has any.
+
+    `unfiltered` is the target before its idle time was dropped, where that happened.
+    """
+
+    target: Floats
+    runs: tuple[Floats, ...]
+    unfiltered: Floats | None = None
+    details: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Loads:
+    """The load at each instant on both sides; `target` is None, and `reason` says why, where nothing can be scaled."""
+
+    target: Floats | None = None
+    runs: tuple[Floats, ...] = ()
+    reference: float = 0.0
+    reason: str = ""
+
+    @property
+    def difference(self) -> float:
+        """Of the target's median load from the baseline's, as a fraction."""
+        if self.target is None or self.reference == 0:
+            return 0.0
+        known = self.target[np.isfinite(self.target)]
+        return float(np.median(known)) / self.reference - 1 if len(known) else 0.0
+
+
+def prepare(pair: TablePair, *, drop_idle: bool) -> Iterator[Prepared]:
+    """Each counter of the table, in order."""
+    loads = table_loads(pair)
+    for start in range(0, len(pair.metrics), BLOCK_COUNTERS):
+        chosen = slice(start, min(start + BLOCK_COUNTERS, len(pair.metrics)))
+        target = np.ascontiguousarray(pair.target_values(chosen).T)
+        runs = [np.ascontiguousarray(run.values(chosen).T) for run in pair.baseline]
+        for index in range(chosen.stop - start):
+            yield _prepared(target[index], tuple(run[index] for run in runs), loads, drop_idle=drop_idle)
+
+
+def table_loads(pair: TablePair) -> Loads:
+    tables = [pair.target, *(run.table for run in pair.baseline)]
+    known = [table.load for table in tables if table.load is not None and np.isfinite(table.load).any()]
+    if len(known) < len(tables):
+        return Loads(reason="there is no load beside the counters" if not known else "some runs have no load")
+    if len({table.load_name for table in tables}) > 1:
+        return Loads(reason="the load is not the same quantity in all runs")
+    pooled = np.concatenate(known[1:])
+    return Loads(target=known[0], runs=tuple(known[1:]), reference=float(np.median(pooled[np.isfinite(pooled)])))
+
+
+def _prepared(target: Floats, runs: tuple[Floats, ...], loads: Loads, *, drop_idle: bool) -> Prepared:
+    details: dict[str, float] = {}
+    notes = []
+    (target, runs), skipped = _scaled(target, runs, loads, details)
+    if skipped:
+        notes.append(f"not scaled to one load: {skipped}")
+        if abs(loads.difference) >= NOTABLE_LOAD_DIFFERENCE:
+            notes.append(f"the target's load differs by {100 * loads.difference:+.3g} %")
+    ordered = np.sort(target[_known(target)])
+    ordered_runs = tuple(np.sort(run[known]) for run in runs if (known := _known(run)).any())
+    prepared = Prepared(target=ordered, runs=ordered_runs, details=details, notes=tuple(notes))
+    return without_idle_time(prepared) if drop_idle else prepared
+
+
+def _scaled(
+    target: Floats, runs: tuple[Floats, ...], loads: Loads, details: dict[str, float]
+) -> tuple[Sides, str | None]:
+    """Both sides at the reference load [N12, section 4.1]; as they are, with the reason, where that cannot be."""
+    if loads.target is None:
+        return (target, runs), loads.reason
+    load, values = np.concatenate(loads.runs), np.concatenate(runs)
+    known = _known(values) & np.isfinite(load)
+    if int(known.sum()) < 2:
+        return (target, runs), "too few values with a load"
+    load, values = (load, values) if known.all() else (load[known], values[known])
+    model = fit_load(load, values)
+    quality = fit_quality(load, values, model=model)
+    details.update(load_r_squared=quality.r_squared, load_spearman=quality.spearman, load_error=quality.mean_error)
+    if quality.spearman < LEAST_SPEARMAN:
+        return (target, runs), f"it does not follow the load (Spearman {quality.spearman:.2f})"
+    factors = [scaling_factors(side, model=model, reference=loads.reference) for side in (loads.target, *loads.runs)]
+    sides = (target, *runs)
+    for side, factor in zip(sides, factors, strict=True):
+        values_known = _known(side)
+        lost = np.isnan(factor) & values_known
+        if lost.sum() > MOST_UNSCALABLE * values_known.sum():
+            return (target, runs), "by the fit it is near zero at some loads"
+    details.update(load_slope=model.slope, load_intercept=model.intercept)
+    scaled = [side * factor for side, factor in zip(sides, factors, strict=True)]
+    return (scaled[0], tuple(scaled[1:])), None
+
+
+def without_idle_time(prepared: Prepared) -> Prepared:
+    """Drop each run's samples left of the minimum between its two modes, where most baseline runs have two modes.
+
+    A target with a second mode that the baseline does not have shows a change, not idle time.
+    """
+    boundaries = _boundaries(prepared.runs)
+    if boundaries is None or not len(prepared.target):
+        return prepared
+    runs = tuple(_right_of(run, boundary) for run, boundary in zip(prepared.runs, boundaries, strict=True))
+    target = _right_of(prepared.target, idle_boundary(prepared.target))
+    dropped = 1 - len(target) / len(prepared.target)
+    usual = [1 - len(kept) / len(run) for kept, run in zip(runs, prepared.runs, strict=True)]
+    notes = prepared.notes
+    if not min(usual) <= dropped <= max(usual):
+        shares = f"{100 * min(usual):.3g} to {100 * max(usual):.3g} %"
+        notes = (*notes, f"{100 * dropped:.3g} % of the target's samples are idle time, {shares} of the baseline runs'")
+    return Prepared(
+        target=target,
+        runs=runs,
+        unfiltered=prepared.target if dropped else None,
+        details={**prepared.details, "idle_share": dropped, "idle_share_baseline": float(np.median(usual))},
+        notes=notes,
+    )
+
+
+def _boundaries(runs: Sequence[Floats]) -> list[float | None] | None:
+    """One per run; None as soon as too many runs have a single mode."""
+    boundaries: list[float | None] = []
+    single = 0
+    for run in runs:
+        boundaries.append(idle_boundary(run))
+        single += boundaries[-1] is None
+        if 2 * single >= len(runs):
+            return None
+    return boundaries or None
+
+
+def _right_of(ordered: Floats, boundary: float | None) -> Floats:
+    return ordered if boundary is None else ordered[np.searchsorted(ordered, boundary) :]
+
+
+def _known(values: Floats) -> NDArray[np.bool_]:
+    """What is not missing; infinite and absurd numbers are as good as missing."""
+    return np.abs(values) <= LARGEST

@@ -1,0 +1,136 @@
+"""Verdicts on metrics that a detector judges by a limit instead of a p-value: docs/decision-rule.md."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Final
+
+import numpy as np
+
+from bot.detect.control_chart import ID as CONTROL_CHART
+from bot.detect.counters import TablePair
+from bot.detect.settings import MetricSettings, PolicySettings
+from bot.detect.verdict import Decided, level_of, too_few_samples
+from bot.model.finding import Evidence, Finding, Level, Verdict
+from bot.model.metric import Direction
+from bot.stats.multiplicity import benjamini_hochberg
+
+# Which side of the limits is the bad one, as the evidence's details name it.
+WORSE_SIDES: Final = {Direction.LOWER_IS_BETTER: "above", Direction.HIGHER_IS_BETTER: "below"}
+CHANCE: Final = "p_excess"
+
+
+def decide_by_limit(
+    evidence: Evidence, *, q_value: float | None, metric: MetricSettings, policy: PolicySettings, by_effect: bool
+) -> Decided:
+    """`by_effect`: the medians must also differ by the minimum effect, as with benchmarks."""
+    score, limit = evidence.score, evidence.threshold
+    if score is None or limit is None:
+        return Decided(verdict=Verdict.INCONCLUSIVE, reason=evidence.reason or "nothing could be tested")
+    too_few = too_few_samples(evidence, policy.minimum_samples)
+    if too_few:
+        return Decided(verdict=Verdict.INCONCLUSIVE, reason=too_few)
+    worsening = _worsening(evidence)
+    verdict, reason = Verdict.NO_CHANGE, _shown(evidence.test, score, limit)
+    if score <= limit:
+        return Decided(verdict=verdict, reason=reason, worsening=worsening)
+    if q_value is not None and q_value > surest(evidence, policy):
+        reason = f"{reason}: baseline runs exceed theirs as much"
+    elif by_effect and abs(worsening) < metric.minimum_effect:
+        reason = f"{reason}, but the medians differ by less than {100 * metric.minimum_effect:.3g} %"
+    else:
+        verdict = _side(evidence, worsening, by_effect=by_effect)
+    return Decided(verdict=verdict, reason=reason, worsening=worsening)
+
+
+def surest(evidence: Evidence, policy: PolicySettings) -> float:
+    """The false discovery rate that can be asked for: n exchangeable baseline runs cannot show less than 1 / n."""
+    runs = evidence.baseline.runs if evidence.baseline is not None else 1
+    return max(policy.false_discovery_rate, 1 / runs)
+
+
+def limit_q_values(evidence: Sequence[Evidence]) -> Mapping[int, float]:
+    """By index, where the detector knows how often chance gives such an excess."""
+    known = [(index, entry.details[CHANCE]) for index, entry in enumerate(evidence) if CHANCE in entry.details]
+    q_values = benjamini_hochberg(np.array([chance for _, chance in known]))
+    return dict(zip((index for index, _ in known), q_values.tolist(), strict=True))
+
+
+def counter_findings(
+    tables: Sequence[TablePair], evidence: Sequence[Evidence], settings: PolicySettings
+) -> list[Finding]:
+    """One finding per evidence. Only changed counters get a series: medians of long series take their time."""
+    q_values = limit_q_values(evidence)
+    places = chain.from_iterable(((pair, index) for index in range(len(pair.metrics))) for pair in tables)
+    findings = []
+    for number, ((pair, index), entry) in enumerate(zip(places, evidence, strict=True)):
+        metric = settings.of(entry.key)
+        decided = decide_by_limit(entry, q_value=q_values.get(number), metric=metric, policy=settings, by_effect=False)
+        changed = decided.verdict in {Verdict.REGRESSION, Verdict.IMPROVEMENT}
+        regressed = decided.verdict is Verdict.REGRESSION
+        findings.append(
+            Finding(
+                # A table has thousands of counters: what could not be scaled matters where something changed.
+                evidence=replace(entry, notes=()) if decided.verdict is Verdict.NO_CHANGE else entry,
+                verdict=decided.verdict,
+                reason=decided.reason,
+                q_value=q_values.get(number),
+                level=level_of(decided.worsening, metric) if regressed else Level.NOTE,
+                minimum_effect=metric.minimum_effect,
+                series=pair.medians(index) if changed else (),
+            )
+        )
+    return findings
+
+
+def chance_notes(findings: Iterable[Finding]) -> list[str]:
+    """How many metrics are out of control, and how many would be if nothing had changed: 1 in (baseline runs + 1)."""
+    charted = [entry for finding in findings if CHANCE in (entry := finding.evidence).details]
+    if not charted:
+        return []
+    found = sum(is_out_of_control(entry) for entry in charted)
+    by_chance = sum(1 / (entry.baseline.runs + 1) for entry in charted if entry.baseline is not None)
+    return [f"{found:,} of {len(charted):,} metrics are out of control; up to {by_chance:.3g} would be by chance"]
+
+
+def is_out_of_control(evidence: Evidence) -> bool:
+    return evidence.score is not None and evidence.threshold is not None and evidence.score > evidence.threshold
+
+
+def violation(evidence: Evidence) -> float:
+    """Relative to the threshold, which is the order to present them in [N12, section 5.3.1]."""
+    if not evidence.score or evidence.threshold is None:
+        return 0.0
+    return evidence.score / evidence.threshold if evidence.threshold else float("inf")
+
+
+def _shown(test: str, score: float, limit: float) -> str:
+    if test == CONTROL_CHART:
+        return f"{100 * score:.3g} % of samples outside, limit {100 * limit:.3g} %"
+    return f"{test}: {score:.3g}, limit {limit:.3g}"
+
+
+def _worsening(evidence: Evidence) -> float:
+    """Of the medians, positive where it is bad; where no way is good, any change is."""
+    change = evidence.relative_change
+    if change is None:
+        above = evidence.target is not None and evidence.target.median > 0
+        change = float("inf") if above else -float("inf")
+    sign = evidence.metric.direction.worse_sign
+    return change * sign if sign else abs(change)
+
+
+def _side(evidence: Evidence, worsening: float, *, by_effect: bool) -> Verdict:
+    """Which side of the limits is violated more than usual; the bad one counts first [METHODS 2.7]."""
+    worse = WORSE_SIDES.get(evidence.metric.direction)
+    if worse is None:
+        return Verdict.REGRESSION
+    if by_effect:
+        return Verdict.REGRESSION if worsening > 0 else Verdict.IMPROVEMENT
+    better = "below" if worse == "above" else "above"
+    details = evidence.details
+    for side, verdict in ((worse, Verdict.REGRESSION), (better, Verdict.IMPROVEMENT)):
+        if details.get(f"share_{side}", 0.0) > details.get(f"threshold_{side}", 1.0):
+            return verdict
+    # Both sides a little, or a detector that does not tell them apart.
+    return Verdict.IMPROVEMENT if worsening < 0 else Verdict.REGRESSION

@@ -1,0 +1,128 @@
+"""The ruler: a small fixed workload measured with every run, which tells how fast the machine was.
+
+Its time is the load of METHODS 2.5: what the baseline's benchmarks do when the ruler's time differs is fitted, and all
+samples are brought to the ruler's usual time, whatever detector judges them afterwards.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from bot.detect.pairs import scaled
+from bot.detect.units import conversion_factor, is_rate, milliseconds_per
+from bot.model.baseline import Baseline
+from bot.model.metric import Metric, MetricKey
+from bot.model.run import Benchmark, Run
+from bot.stats.load_scaling import LEAST_SPEARMAN, FitQuality, fit_load, fit_quality, scaling_factors
+from bot.stats.ragged import Floats
+
+# A line through fewer points fits always.
+MINIMUM_RUNS: Final = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RulerQuality:
+    """`text` is for the report: what was scaled and how well that fits, or why nothing was.
+
+    `fit` is known where a line could be fitted; `target_factor` is what the target's times were multiplied with.
+    """
+
+    text: str
+    fit: FitQuality | None = None
+    target_factor: float = 1.0
+
+
+def scale_by_ruler(baseline: Baseline, target: Run, ruler: MetricKey) -> tuple[Baseline, Run, RulerQuality]:
+    """Both sides at the ruler's median time, without the ruler itself, which is no benchmark of the user's.
+
+    Times are multiplied with (slope * usual + intercept) / (slope * ruler + intercept), rates divided by it, everything
+    else is left. Where the fit is bad (Spearman below 0.5) or cannot be made nothing is scaled. Baseline runs without
+    the ruler cannot be scaled: they are left out, or kept where nothing is scaled.
+    """
+    unit = next((entry.metric.unit for entry in target.benchmarks if entry.key == ruler), "")
+    measured = [(run, level) for run in baseline.runs if (level := _level(run, ruler, unit)) is not None]
+    plain = replace(baseline, runs=tuple(_without(run, ruler) for run in baseline.runs)), _without(target, ruler)
+    of_target = _level(target, ruler, unit)
+    if of_target is None:
+        return *plain, _refused("the target did not measure it")
+    if len(measured) < MINIMUM_RUNS:
+        return *plain, _refused(f"{len(measured)} baseline runs measured it, {MINIMUM_RUNS} are needed")
+    runs = [_without(run, ruler) for run, _ in measured]
+    common = _common_levels(runs)
+    if common is None:
+        return *plain, _refused("no benchmark of time is in all baseline runs")
+    levels = np.array([level for _, level in measured])
+    model = fit_load(levels, common)
+    fit = fit_quality(levels, common, model=model)
+    # A line that falls predicts its own points too, but no machine is slow on the ruler and fast on the rest.
+    if fit.spearman < LEAST_SPEARMAN or model.slope <= 0:
+        return *plain, _refused(
+            f"the benchmarks do not follow it (Spearman {fit.spearman * np.sign(model.slope):.2f})", fit
+        )
+    factors = scaling_factors(np.append(levels, of_target), model=model, reference=float(np.median(levels))).tolist()
+    if any(map(math.isnan, factors)):
+        return *plain, _refused("its times differ too much for a straight line", fit)
+    kept = tuple(_scaled_run(run, factor) for run, factor in zip(runs, factors, strict=False))
+    left_out = len(baseline.runs) - len(runs)
+    quality = RulerQuality(
+        text=f"scaled by the ruler {ruler.benchmark}: the target's times by {factors[-1]:.3f}"
+        f" (Spearman {fit.spearman:.2f}, mean error {100 * fit.mean_error:.2g} %)"
+        + (f"; {left_out} baseline runs without it were left out" if left_out else ""),
+        fit=fit,
+        target_factor=factors[-1],
+    )
+    return replace(baseline, runs=kept), _scaled_run(plain[1], factors[-1]), quality
+
+
+def _refused(reason: str, fit: FitQuality | None = None) -> RulerQuality:
+    return RulerQuality(text=f"not scaled by the ruler: {reason}", fit=fit)
+
+
+def _level(run: Run, ruler: MetricKey, unit: str) -> float | None:
+    """The run's median time of the ruler, in `unit`."""
+    found = next((entry for entry in run.benchmarks if entry.key == ruler), None)
+    if found is None:
+        return None
+    factor = conversion_factor(found.metric.unit, unit)
+    level = float(np.median(found.samples)) if found.samples else found.value
+    return level * factor if factor is not None and math.isfinite(level) and level > 0 else None
+
+
+def _without(run: Run, ruler: MetricKey) -> Run:
+    return replace(run, benchmarks=tuple(entry for entry in run.benchmarks if entry.key != ruler))
+
+
+def _common_levels(runs: Sequence[Run]) -> Floats | None:
+    """How slow each run was, shape (runs,), about 1: the median over the benchmarks that all runs measured."""
+    tables = [
+        {
+            entry.key: (entry.value, entry.metric.unit)
+            for entry in run.benchmarks
+            if _exponent(entry.metric) and entry.value > 0 and math.isfinite(entry.value)
+        }
+        for run in runs
+    ]
+    shared = [key for key in tables[0] if all(key in table and table[key][1] == tables[0][key][1] for table in tables)]
+    if not shared:
+        return None
+    exponents = {entry.key: _exponent(entry.metric) for entry in runs[0].benchmarks}
+    logs = np.array([[exponents[key] * math.log(table[key][0]) for key in shared] for table in tables])
+    return np.asarray(np.exp(np.median(logs - logs.mean(axis=0), axis=1)))
+
+
+def _exponent(metric: Metric) -> int:
+    """How the metric follows the machine's slowness: times with it, rates against it, counts and sizes not at all."""
+    if milliseconds_per(metric.unit) is not None:
+        return 1
+    return -1 if is_rate(metric.unit) else 0
+
+
+def _scaled_run(run: Run, factor: float) -> Run:
+    def brought(benchmark: Benchmark) -> Benchmark:
+        exponent = _exponent(benchmark.metric)
+        return scaled(benchmark, benchmark.metric, factor**exponent) if exponent else benchmark
+
+    return replace(run, benchmarks=tuple(brought(benchmark) for benchmark in run.benchmarks))
