@@ -8,6 +8,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, TypeAdapter
 from pydantic.dataclasses import dataclass
 
+from bot.codec.counters import CounterTableEntry, decode_table, encode_table
 from bot.codec.wire import WIRE_CONFIG, decode
 from bot.errors import DataError
 from bot.model.environment import Environment
@@ -55,6 +56,7 @@ class RunFile:
     format: Literal["perf-culprit-run"]
     version: Literal[1]
     benchmarks: tuple[BenchmarkEntry, ...]
+    counters: tuple[CounterTableEntry, ...] | None = None
     environment: dict[str, str] = field(default_factory=dict)
     commit: str | None = None
     time: datetime | None = None
@@ -90,6 +92,7 @@ def encode_run(run: Run) -> bytes:
         format=RUN_FORMAT,
         version=1,
         benchmarks=entries,
+        counters=tuple(map(encode_table, run.counters)) or None,
         environment=dict(run.environment.components),
         commit=run.commit,
         time=run.time,
@@ -107,6 +110,7 @@ def decode_run(data: bytes, *, place: str) -> Run:
     file = decode(run_adapter(), data, place=place, what=SCHEMA_NAME)
     return Run(
         benchmarks=tuple(_benchmark(entry, f"{place}: benchmarks.{i}") for i, entry in enumerate(file.benchmarks)),
+        counters=tuple(decode_table(entry, f"{place}: counters.{i}") for i, entry in enumerate(file.counters or ())),
         environment=Environment(components=file.environment),
         commit=file.commit,
         time=file.time,

@@ -99,16 +99,19 @@ def fit_file(run: Run, content: bytes, retention: Retention) -> tuple[bytes, boo
 def _reduce_table(table: CounterTable, intervals: int) -> CounterTable:
     if len(table.times_s) <= intervals:
         return table
-    from bot.stats.intervals import interval_medians
+    import numpy as np
 
-    times_s, values = interval_medians(table.times_s, table.values, intervals=intervals)
+    from bot.stats.common_rate import interval_medians
+
+    edges_s = np.linspace(table.times_s[0], table.times_s[-1], intervals + 1)
+    first = np.searchsorted(table.times_s, edges_s[:-1])
+    # An interval in which nothing was sampled (the recorder was stopped) is no row of the table.
+    sampled = np.flatnonzero(np.diff(first, append=len(table.times_s)))
+    values = interval_medians(table.times_s, table.values, edges_s=edges_s)[sampled]
     load = table.load
-    return replace(
-        table,
-        times_s=times_s,
-        values=values,
-        load=None if load is None else interval_medians(table.times_s, load[:, None], intervals=intervals)[1][:, 0],
-    )
+    if load is not None:
+        load = interval_medians(table.times_s, load[:, None], edges_s=edges_s)[sampled, 0]
+    return replace(table, times_s=table.times_s[first[sampled]], values=values, load=load)
 
 
 def _compact_benchmark(benchmark: Benchmark) -> Benchmark:

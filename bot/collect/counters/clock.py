@@ -9,15 +9,15 @@ MAX_TIME_CHARACTERS = 40
 LOCAL_NOTE = "its times have no time zone and are taken as UTC"
 
 
-def seconds_of(number: float) -> float:
-    """Seconds of a number in s, ms, us or ns since 1970. Small ones are seconds since a start."""
-    divisor = next((divisor for limit, divisor in _EPOCH_UNITS if abs(number) < limit), _NANOSECONDS)
-    return number / divisor
+def epoch_divisor(number: float) -> float:
+    """What makes seconds of a number in s, ms, us or ns since 1970. Small ones are seconds since a start."""
+    return next((divisor for limit, divisor in _EPOCH_UNITS if abs(number) < limit), _NANOSECONDS)
 
 
 class Clock:
     """Reads the times of one file. Raises ValueError for text that is no time.
 
+    Its first number tells the unit of all, where `divisor` does not.
     `is_local` after a time without a zone, which is taken as UTC: differences within the file stay right, except where
     summer time begins or ends.
     """
@@ -31,7 +31,9 @@ class Clock:
             number = float(text)
         except ValueError:
             return self._date(text)
-        return number / self._divisor if self._divisor else seconds_of(number)
+        if self._divisor is None:
+            self._divisor = epoch_divisor(number)
+        return number / self._divisor
 
     def _date(self, text: str) -> float:
         text = text.strip().replace("/", "-")

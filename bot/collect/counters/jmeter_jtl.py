@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from bot.collect.counters.clock import LOCAL_NOTE, Clock
 from bot.collect.counters.grid import csv_rows
-from bot.collect.counters.load_test import LoadTest, Second
+from bot.collect.counters.load_test import LoadTest
 from bot.collect.parser import Parsed
 from bot.collect.source import Source
 from bot.errors import DataError
@@ -33,6 +33,7 @@ DEFAULT_COLUMNS = {
 SUCCESS = ("true", "false")
 # A transaction controller's own row repeats what its children said; JMeter marks it by this message only.
 TRANSACTION_START = "Number of samples in transaction : "
+MAX_USERS_DIGITS = 10
 
 
 def matches(source: Source, /) -> bool:
@@ -49,57 +50,67 @@ def parse(source: Source, /) -> Parsed:
             next_step="let JMeter write CSV with field names (jmeter.save.saveservice.print_field_names=true)",
         )
     delimiter, columns = found
-    test = LoadTest(name="jmeter", place=source.place)
-    clock = Clock()
+    rows = _Rows(test=LoadTest(name="jmeter", place=source.place), columns=columns)
+    needed_cells = max(columns.values()) + 1
     cut: int | None = None
-    negative = 0
     for line, cells in csv_rows(source, delimiter=delimiter):
-        if cells[0].strip() in columns:
-            continue  # a header; once more where a test was appended to the file
         if cut is not None:
             raise _broken(source, cut, "has fewer cells than the header")
-        if len(cells) <= max(columns.values()):
+        if not cells[0][:1].isdecimal() and cells[0].strip() in columns:
+            continue  # a header; once more where a test was appended to the file
+        if len(cells) < needed_cells:
             cut = line
             continue
         try:
-            time_s, elapsed_ms = clock(cells[columns["timeStamp"]]), float(cells[columns["elapsed"]])
-            second = test.at(time_s)
+            rows.add(cells)
         except (ValueError, OverflowError):
             raise _broken(source, line, "its timeStamp or elapsed is no number") from None
-        if not elapsed_ms >= 0:
-            negative += 1  # JMeter says so after the clock was set back
-            continue
-        _count(test, second, cells, columns, elapsed_ms)
-    parsed = test.parsed()
+    parsed = rows.test.parsed()
     notes = (
         (cut is not None, "the last line is cut off and left out"),
-        (negative > 0, f"negative times are left out: {negative}"),
+        (rows.negative > 0, f"negative times are left out: {rows.negative}"),
         ("success" not in columns, "does not say which samples failed"),
-        (clock.is_local, LOCAL_NOTE),
+        (rows.clock.is_local, LOCAL_NOTE),
     )
     remarks = tuple(f"{source.place}: {note}" for is_so, note in notes if is_so)
     return Parsed(benchmarks=parsed.benchmarks, counters=parsed.counters, notes=(*parsed.notes, *remarks))
 
 
-def _count(test: LoadTest, second: Second, cells: list[str], columns: Mapping[str, int], elapsed_ms: float) -> None:
-    label = cells[columns["label"]].strip() or "(no label)"
-    succeeded = "success" not in columns or cells[columns["success"]].strip().lower() == "true"
-    if succeeded:
-        test.response(label, elapsed_ms)
-    else:
-        test.failure(label)
-    message = columns.get("responseMessage")
-    if message is not None and cells[message].startswith(TRANSACTION_START):
-        return
-    second.requests += 1
-    if succeeded:
-        second.succeeded += 1
-        second.succeeded_ms += elapsed_ms
-    else:
-        second.failed += 1
-    users = columns.get("allThreads")
-    if users is not None and cells[users].isdecimal() and len(cells[users]) < 10:
-        second.users = float(cells[users])
+class _Rows:
+    """Counts rows into the test. The places of columns are kept, because there may be millions of rows."""
+
+    def __init__(self, *, test: LoadTest, columns: Mapping[str, int]) -> None:
+        self.test = test
+        self.clock = Clock()
+        self.negative = 0
+        self._time, self._elapsed, self._label = (columns[name] for name in ("timeStamp", "elapsed", "label"))
+        self._success, self._message = columns.get("success"), columns.get("responseMessage")
+        self._users = columns.get("allThreads")
+
+    def add(self, cells: list[str]) -> None:
+        elapsed_ms = float(cells[self._elapsed])
+        second = self.test.at(self.clock(cells[self._time]))
+        if not elapsed_ms >= 0:
+            self.negative += 1  # JMeter says so after the clock was set back
+            return
+        label = cells[self._label] or "(no label)"
+        succeeded = self._success is None or cells[self._success].strip().lower() == "true"
+        if succeeded:
+            self.test.response(label, elapsed_ms)
+        else:
+            self.test.failure(label)
+        if self._message is not None and cells[self._message].startswith(TRANSACTION_START):
+            return
+        second.requests += 1
+        if succeeded:
+            second.succeeded += 1
+            second.succeeded_ms += elapsed_ms
+        else:
+            second.failed += 1
+        if self._users is not None:
+            users = cells[self._users]
+            if users.isdecimal() and len(users) < MAX_USERS_DIGITS:
+                second.users = float(users)
 
 
 def _columns(line: str) -> tuple[str, dict[str, int]] | None:

@@ -66,20 +66,20 @@ class LoadTest:
 
     name: str
     place: str
-    _labels: dict[tuple[str, Metric], Reservoir] = field(default_factory=dict)
+    _labels: dict[tuple[str, str], tuple[Metric, Reservoir]] = field(default_factory=dict)
     _failures: dict[str, int] = field(default_factory=dict)
     _seconds: dict[int, Second] = field(default_factory=dict)
     _left_out: int = 0
 
     def response(self, label: str, elapsed_ms: float, *, metric: Metric = RESPONSE_TIME) -> None:
         """A successful answer (or another time of the test, by its metric)."""
-        reservoir = self._labels.get((label, metric))
-        if reservoir is None:
+        known = self._labels.get((label, metric.name))
+        if known is None:
             if len(self._labels) == MAX_LABELS:
                 self._left_out += 1
                 return
-            reservoir = self._labels[label, metric] = Reservoir()
-        reservoir.add(elapsed_ms)
+            known = self._labels[label, metric.name] = metric, Reservoir()
+        known[1].add(elapsed_ms)
 
     def failure(self, label: str) -> None:
         if label in self._failures or len(self._failures) < MAX_LABELS:
@@ -96,7 +96,7 @@ class LoadTest:
         return second
 
     def parsed(self) -> Parsed:
-        benchmarks = tuple(self._benchmark(*key, reservoir) for key, reservoir in self._labels.items())
+        benchmarks = tuple(self._benchmark(label, *known) for (label, _), known in self._labels.items())
         table, notes = self._table() if self._seconds else (None, ())
         return Parsed(benchmarks=benchmarks, counters=() if table is None else (table,), notes=(*self._notes(), *notes))
 
@@ -135,11 +135,11 @@ class LoadTest:
         if self._failures:
             labels = [f"{shown(label)} ({number})" for label, number in self._failures.items()]
             notes.append(f"failed requests are left out of the response times: {names_shown(labels)}")
-        chosen = [shown(label) for (label, _), reservoir in self._labels.items() if reservoir.count > len(reservoir)]
-        if chosen:
+        sampled = [shown(label) for (label, _), (_, chosen) in self._labels.items() if chosen.count > len(chosen)]
+        if sampled:
             notes.append(
                 f"of more than {MAX_SAMPLES_PER_LABEL:,} response times as many are kept, chosen at random: "
-                f"{names_shown(chosen)}"
+                f"{names_shown(sampled)}"
             )
         if self._left_out:
             notes.append(f"response times beyond the first {MAX_LABELS} labels are left out: {self._left_out}")

@@ -22,7 +22,8 @@ BIAS = re.compile(r"\((?P<minutes>-?\d{1,4})\)$")
 HOST = re.compile(r"\\\\(?P<host>[^\\]{1,255})\\")
 TIME_FORMATS = ("%m/%d/%Y %H:%M:%S.%f", "%m/%d/%Y %H:%M:%S")
 TABLE_NAME = "perfmon"
-UNITS = (("Bytes/sec", "B/s"), ("/sec", "/s"), ("MBytes", "MB"), ("KBytes", "kB"), ("Bytes", "B"))
+BYTE_RATE = re.compile(r"Bytes.{0,100}/sec")
+UNITS = (("/sec", "1/s"), ("MBytes", "MB"), ("KBytes", "kB"), ("Bytes", "B"))
 BUSY_COUNTERS = frozenset({"% Processor Time", "% Privileged Time", "% User Time"})
 
 
@@ -41,7 +42,10 @@ def parse(source: Source, /) -> Parsed:
     if not names:
         raise DataError("names no counter", place=f"{source.place}:{line}", next_step="record at least one counter")
     grid = read_grid(
-        _samples(rows), columns=len(names), time_of=lambda text: _seconds(text, offset), place=source.place
+        _samples(rows, len(names) + 1),
+        columns=len(names),
+        time_of=lambda text: _seconds(text, offset),
+        place=source.place,
     )
     hosts = {match["host"] for name in names if (match := HOST.match(name))}
     table, notes = build_table(
@@ -58,11 +62,11 @@ def parse(source: Source, /) -> Parsed:
     return Parsed(counters=(table,), environment=environment, notes=tuple(all_notes))
 
 
-def _samples(rows: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
-    """The rows of numbers: typeperf ends with sentences, in the system's language."""
+def _samples(rows: Iterator[tuple[int, list[str]]], width: int) -> Iterator[tuple[int, list[str]]]:
+    """The rows that begin with a time, without empty cells at their ends: typeperf ends with sentences."""
     for line, cells in rows:
-        if len(cells) > 1:
-            yield line, cells
+        if cells[0][:1].isdecimal():
+            yield line, cells if any(map(str.strip, cells[width:])) else cells[:width]
 
 
 def _seconds(text: str, offset: timedelta) -> float:
@@ -78,6 +82,7 @@ def _metric(column: str, *, is_only_host: bool) -> Metric:
     name = HOST.sub("", column, count=1) if is_only_host else column
     last = name.rpartition("\\")[2]
     unit = "%" if last.startswith("%") else next((unit for end, unit in UNITS if last.endswith(end)), "")
+    unit = "B/s" if BYTE_RATE.fullmatch(last) else unit
     direction = Direction.UNKNOWN
     if name.startswith("Processor"):
         # Of one machine under one load: less work for the processor is better.

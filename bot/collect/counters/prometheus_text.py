@@ -2,7 +2,7 @@
 
 import re
 
-from bot.collect.counters.clock import seconds_of
+from bot.collect.counters.clock import epoch_divisor
 from bot.collect.counters.reader import counter
 from bot.collect.counters.table import Readings
 from bot.collect.parser import Parsed
@@ -70,9 +70,9 @@ def _sample(text: str) -> tuple[str, str, float, float]:
     words = text[position:].partition(" # ")[0].split()  # an exemplar follows the mark
     if not 1 <= len(words) <= 2:
         raise ValueError(text[:20])
-    time_s = seconds_of(float(words[1])) if len(words) == 2 else 0.0
+    time = float(words[1]) if len(words) == 2 else 0.0
     shown_labels = "{" + ",".join(sorted(labels)) + "}" if labels else ""
-    return match[0], shown_labels, time_s, float(words[0])
+    return match[0], shown_labels, time / epoch_divisor(time), float(words[0])
 
 
 def _labels(text: str, position: int) -> tuple[int, list[str]]:
