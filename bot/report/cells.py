@@ -1,11 +1,11 @@
 """One finding as the cells of a Markdown table."""
 
-from bot.model.finding import Evidence, Finding, Level, Severity, Verdict
+from bot.model.finding import Evidence, Finding, Level, Severity, Side, Verdict
 from bot.report.charts import bar, sparkline
 from bot.report.inert import Safe, code, join, own, prose
 from bot.report.numbers import Quantity, is_time, percent, percent_interval, probability, quantities
 from bot.report.sections import crossing
-from bot.report.wording import comparison, counted
+from bot.report.wording import CONTROL_CHART, comparison, counted
 
 NOTHING = Safe("\N{EN DASH}")
 UNIT_LIMIT = 24
@@ -21,7 +21,7 @@ def benchmark(finding: Finding, *, with_metric: bool) -> Safe:
 
 def before_and_after(evidence: Evidence) -> tuple[Safe, Safe]:
     sides = (evidence.baseline, evidence.target)
-    shown = iter(quantities(tuple(side.mean for side in sides if side is not None), evidence.metric.unit))
+    shown = iter(quantities(tuple(_level(evidence, side) for side in sides if side is not None), evidence.metric.unit))
     before, after = (NOTHING if side is None else _quantity(next(shown)) for side in sides)
     return before, after
 
@@ -36,7 +36,9 @@ def change_text(evidence: Evidence) -> tuple[str, str]:
     """The relative change and its interval, "" where that has no width; no foreign text."""
     relative_change, interval = evidence.relative_change, evidence.confidence_interval
     if relative_change is None:
-        from_zero = evidence.baseline is not None and evidence.target is not None and evidence.baseline.mean == 0
+        from_zero = (
+            evidence.baseline is not None and evidence.target is not None and _level(evidence, evidence.baseline) == 0
+        )
         return "from 0" if from_zero else NOTHING, ""
     number = percent(relative_change, signed=True)
     if interval is None or interval.low == interval.high:
@@ -49,9 +51,17 @@ def certainty_text(finding: Finding) -> str:
     evidence = finding.evidence
     if evidence.test == "exact":
         return "all samples equal" if is_time(evidence.metric.unit) else "exact count"
+    if evidence.score is not None and evidence.threshold is not None and evidence.test == CONTROL_CHART:
+        outside, limit = percent(evidence.score), percent(evidence.threshold)
+        return f"{outside} of samples outside, limit {limit}"
     if finding.q_value is None:
         return "not tested"
     return f"{probability('q', finding.q_value)}, {_backing(evidence)}"
+
+
+def _level(evidence: Evidence, side: Side) -> float:
+    """What the relative change is of: the control chart's center line is a median."""
+    return side.median if evidence.test == CONTROL_CHART else side.mean
 
 
 def _backing(evidence: Evidence) -> str:

@@ -75,15 +75,23 @@ def crossing(finding: Finding) -> tuple[str, str] | None:
     return finding.category, finding.category_now
 
 
-def _reading_order(finding: Finding) -> tuple[int, int, float, str, str]:
-    """Loudest first, then the largest change; unchanged metrics by name, since their size says nothing."""
+def _reading_order(finding: Finding) -> tuple[int, int, int, float, str, str]:
+    """Loudest first, then the largest change; unchanged metrics by name, since their size says nothing.
+
+    What was judged by a limit comes after, in the order of its distance from the limit.
+    """
+    key = finding.evidence.key
+    score, threshold = finding.evidence.score, finding.evidence.threshold
+    if score is not None and threshold is not None and finding.verdict is not Verdict.NO_CHANGE:
+        beyond = score / threshold if threshold else math.inf
+        return 1, 0, 0, -beyond, key.benchmark, key.metric
     change = worsening(finding)
     size = 0.0 if change is None or math.isnan(change) or finding.verdict is Verdict.NO_CHANGE else abs(change)
     # No relative change in a regression or improvement: it started from zero, which is the largest of all.
     if change is None and finding.verdict in (Verdict.REGRESSION, Verdict.IMPROVEMENT):
         size = math.inf
-    key = finding.evidence.key
     return (
+        0,
         _LOUDEST_FIRST[finding.level],
         0 if finding.severity is Severity.MAJOR else 1,
         -size,

@@ -25,6 +25,13 @@ class NextStep:
     effect: str = ""
 
 
+CONTROL_CHART = "control_chart"
+_EXPECTED = {
+    Direction.LOWER_IS_BETTER: ", where lower is better",
+    Direction.HIGHER_IS_BETTER: ", where higher is better",
+    Direction.UNKNOWN: " than usual",
+}
+
 # Conclusions that say the same whatever was measured.
 _NO_VERDICT = {
     Conclusion.FIRST_RUN: Headline(emoji="⚪\N{VARIATION SELECTOR-16}", text="First run: nothing to compare with yet"),
@@ -61,6 +68,8 @@ def next_step(report: Report, sections: Sections) -> NextStep:
 def effect(finding: Finding) -> str:
     """What happened to one metric, to follow its name: "takes 38.6 % longer"."""
     evidence = finding.evidence
+    if evidence.score is not None and evidence.test == CONTROL_CHART:
+        return f"is outside its limits in {percent(evidence.score)} of the samples"
     change = evidence.relative_change
     if change is None or not math.isfinite(change):
         return "got better" if finding.verdict is Verdict.IMPROVEMENT else "got worse"
@@ -73,8 +82,7 @@ def effect(finding: Finding) -> str:
         return f"needs {shown} more" if more else f"needs {shown} less"
     if metric.direction is Direction.HIGHER_IS_BETTER and is_rate(metric.unit):
         return f"does {shown} more per second" if more else f"does {shown} less per second"
-    good = "lower" if metric.direction is Direction.LOWER_IS_BETTER else "higher"
-    return f"is {shown} {'higher' if more else 'lower'}, where {good} is better"
+    return f"is {shown} {'higher' if more else 'lower'}{_EXPECTED[metric.direction]}"
 
 
 def comparison(finding: Finding) -> str:
