@@ -121,7 +121,7 @@ def ratio_online(values: Floats, *, percent: float) -> list[int]:
 def kernel_cpd(values: Floats, *, kernel: str) -> list[int]:
     """ruptures, penalty 3 ln n in units of the noise (median absolute first difference)."""
     try:
-        import ruptures  # type: ignore[import-untyped]  # it publishes no types
+        import ruptures
     except ImportError:
         raise LookupError("ruptures is not installed") from None
     step = np.diff(values)
