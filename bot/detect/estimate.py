@@ -57,7 +57,10 @@ def is_measurable(benchmark: Benchmark) -> bool:
     numbers: tuple[float, ...] = benchmark.samples
     if summary is not None:
         numbers = (summary.value, summary.standard_deviation or 0.0, *(summary.confidence_interval or ()))
-    return all(number == 0 or SMALLEST <= abs(number) <= LARGEST for number in numbers)
+    magnitudes = list(map(abs, numbers))
+    if SMALLEST <= min(magnitudes) and max(magnitudes) <= LARGEST:
+        return True
+    return all(number == 0 or SMALLEST <= number <= LARGEST for number in magnitudes)
 
 
 def estimate(benchmark: Benchmark, statistic: str) -> Estimate:

@@ -18,6 +18,8 @@ LIMITS: Final = (*PERCENTILES, THREE_DEVIATIONS)
 DEFAULT_LIMITS: Final = "5/95"
 # Of a normal distribution beyond three standard deviations, on one side.
 BEYOND_THREE_DEVIATIONS = 0.00135
+# Up to this size a matrix of runs x pooled samples is faster than looking the runs' samples up one run at a time.
+MATRIX_CELLS = 200_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -123,6 +125,8 @@ def leave_one_out(runs: Sequence[Floats], *, pooled: Floats, kind: str = DEFAULT
         others = (np.sort(np.concatenate([*runs[:index], *runs[index + 1 :]])) for index in range(len(runs)))
         return tuple(violations(run, control_limits(rest, kind=kind)) for run, rest in zip(runs, others, strict=True))
     low, high = PERCENTILES[kind]
+    if len(pooled) * len(runs) <= MATRIX_CELLS and len({len(run) for run in runs}) == 1:
+        return _leave_one_out_at_once(np.stack(runs), low=low, high=high)
     mirrored = -pooled[::-1]
     limits = (
         ControlLimits(
@@ -133,6 +137,18 @@ def leave_one_out(runs: Sequence[Floats], *, pooled: Floats, kind: str = DEFAULT
         for run in runs
     )
     return tuple(violations(run, limit) for run, limit in zip(runs, limits, strict=True))
+
+
+def _leave_one_out_at_once(runs: Floats, *, low: int, high: int) -> tuple[Violations, ...]:
+    """The same for short runs (r, n) of one length: what is left without each of them, as one sorted matrix."""
+    count, size = runs.shape
+    order = np.argsort(runs, axis=None, kind="stable")
+    left = order // size != np.arange(count)[:, None]
+    rest = np.broadcast_to(runs.ravel()[order], left.shape)[left].reshape(count, -1)
+    lower, upper = _percentiles(rest, low), _percentiles(rest, high)
+    below = (runs < lower[:, None]).sum(axis=1).tolist()
+    above = (runs > upper[:, None]).sum(axis=1).tolist()
+    return tuple(Violations(size, *row) for row in zip(above, below, strict=True))
 
 
 def threshold(left_out: Sequence[Violations]) -> float:
@@ -167,6 +183,14 @@ def chance_of_excess(excess: Floats, *, of_baseline: Floats) -> Floats:
 def _percentile(ordered: Floats, percent: int) -> float:
     position, rest = divmod(percent * (len(ordered) - 1), 100)
     return _between(float(ordered[position]), float(ordered[position + 1]) if rest else 0.0, rest / 100)
+
+
+def _percentiles(ordered: Floats, percent: int) -> Floats:
+    """Of each row of `ordered` (r, n)."""
+    position, rest = divmod(percent * (ordered.shape[1] - 1), 100)
+    low, high = ordered[:, position], ordered[:, min(position + 1, ordered.shape[1] - 1)]
+    share = rest / 100
+    return np.where((low == high) | (share == 0), low, low * (1 - share) + high * share)
 
 
 def _percentile_without(run: Floats, pooled: Floats, percent: int) -> float:

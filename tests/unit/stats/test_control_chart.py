@@ -77,6 +77,20 @@ def test_leaving_a_run_out_is_charting_it_against_the_others(kind: str, seed: in
     assert leave_one_out(runs, pooled=np.sort(np.concatenate(runs)), kind=kind) == wanted
 
 
+@pytest.mark.parametrize("kind", LIMITS)
+@pytest.mark.parametrize("seed", range(6))
+def test_runs_of_one_length_are_charted_at_once_with_the_same_result(kind: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    count, size = int(rng.integers(2, 9)), int(rng.integers(1, 40))
+    values = rng.integers(0, 9, (count, size)).astype(np.float64) if seed % 2 else rng.normal(size=(count, size))
+    runs = list(np.sort(values, axis=1))
+    wanted = tuple(
+        violations(run, control_limits(np.sort(np.concatenate(runs[:index] + runs[index + 1 :])), kind=kind))
+        for index, run in enumerate(runs)
+    )
+    assert leave_one_out(runs, pooled=np.sort(values, axis=None), kind=kind) == wanted
+
+
 @pytest.mark.parametrize(("kind", "share"), [("5/95", 0.1), ("1/99", 0.02), ("10/90", 0.2), ("3sd", 0.0027)])
 def test_the_expected_ratio_is_what_the_baseline_shows_against_itself(kind: str, share: float) -> None:
     samples = np.sort(np.random.default_rng(0).normal(size=200_000))
