@@ -3,17 +3,21 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from bot.cli.options import Verbs, add_input_options, chosen_config, count, new_verb, positive, seconds
-from bot.cli.output import Status, colour, width
-from bot.errors import EXIT_FINE
+from bot.cli.options import Verbs, add_input_options, chosen_config, count, minutes, new_verb, positive, seconds
+from bot.cli.output import Status, colour, width, write
+from bot.errors import EXIT_FINE, EXIT_NO_DATA
+
+if TYPE_CHECKING:
+    from bot.measure import Commands
 
 ROUNDS = 5
 MOST_ROUNDS = 20
 
 
 def add_verbs(verbs: Verbs) -> None:
-    for add in (_add_measure,):
+    for add in (_add_measure, _add_bisect):
         add(verbs)
 
 
@@ -45,6 +49,81 @@ def _add_measure(verbs: Verbs) -> None:
     add_input_options(verb)
 
 
+def _add_bisect(verbs: Verbs) -> None:
+    verb = new_verb(verbs, "bisect", _bisect, "find the commits that brought a change, by measuring on this machine")
+    verb.add_argument("--good", required=True, metavar="REV", help="commit before the change")
+    verb.add_argument("--bad", required=True, metavar="REV", help="commit with the change")
+    _add_command_options(verb)
+    verb.add_argument("--benchmark", metavar="NAME", help="needed where the command measures several")
+    verb.add_argument("--metric", metavar="NAME", help="needed where the benchmark has several")
+    verb.add_argument("--tool", default="auto", metavar="NAME", help="format of the results (default: by content)")
+    verb.add_argument("--engine", choices=("bayes", "weighted"), default="bayes", help="default: bayes")
+    verb.add_argument("--seed", type=count, default=0, metavar="N", help="of the order in a round (default: 0)")
+    verb.add_argument("--executions", type=positive, metavar="N", help="budget: runs at most (default: 400)")
+    verb.add_argument("--minutes", type=minutes, metavar="N", help="budget: then the answer so far is given")
+    verb.add_argument("--first-parent", action="store_true", help="look at the commits of the main line only")
+    verb.add_argument("--paths", nargs="+", default=(), metavar="PATH", help="only commits that change these can be it")
+    verb.add_argument("--state", type=Path, metavar="FILE", help="written after each round (default: inside .git)")
+    verb.add_argument("--resume", type=Path, metavar="FILE", help="go on with this state file of the same search")
+    verb.add_argument("--dry-run", action="store_true", help="say what would be measured and what it would cost")
+    verb.add_argument("--json", type=Path, metavar="OUT", help="write the answer here (- for standard output)")
+    verb.add_argument("--markdown", type=Path, metavar="OUT", help="write the answer as Markdown here")
+    verb.add_argument("--config", type=Path, metavar="FILE", help="default: .github/perf-culprit.yml where it exists")
+
+
+def _commands(arguments: argparse.Namespace) -> "Commands":
+    from bot import pipeline
+
+    return pipeline.commands(
+        run=arguments.run,
+        build=arguments.build,
+        run_timeout_seconds=arguments.timeout,
+        build_timeout_seconds=arguments.build_timeout,
+    )
+
+
+def _bisect(arguments: argparse.Namespace) -> int:
+    from bot import pipeline
+
+    plan = pipeline.BisectPlan(
+        good=arguments.good,
+        bad=arguments.bad,
+        commands=_commands(arguments),
+        benchmark=arguments.benchmark,
+        metric=arguments.metric,
+        engine=pipeline.Engine(arguments.engine),
+        seed=arguments.seed,
+        executions=arguments.executions,
+        minutes=arguments.minutes,
+        first_parent=arguments.first_parent,
+        paths=tuple(arguments.paths),
+        tool=arguments.tool,
+        cache=arguments.cache,
+        state=arguments.state,
+        resume=arguments.resume,
+    )
+    if arguments.dry_run:
+        print(pipeline.bisection_plan(arguments.repo, plan), end="")
+        return EXIT_FINE
+    status = Status(sys.stderr)
+    try:
+        report = pipeline.bisect(arguments.repo, plan, config=chosen_config(arguments), say=status)
+    except KeyboardInterrupt:
+        state = pipeline.state_file(arguments.repo, plan)
+        if state.exists():
+            status.clear()
+            print(f"what was measured is kept: repeat the command with --resume {state}", file=sys.stderr)
+        raise
+    finally:
+        status.clear()
+    if arguments.json:
+        write(arguments.json, pipeline.bisection_json(report))
+    if arguments.markdown:
+        write(arguments.markdown, pipeline.bisection_markdown(report).encode())
+    print(pipeline.bisection_text(report), end="", file=sys.stderr if arguments.json == Path("-") else sys.stdout)
+    return EXIT_FINE if report.is_definite else EXIT_NO_DATA
+
+
 def _measure(arguments: argparse.Namespace) -> int:
     from bot import pipeline
 
@@ -55,12 +134,7 @@ def _measure(arguments: argparse.Namespace) -> int:
             arguments.repo,
             arguments.commits,
             plan=pipeline.MeasurePlan(
-                commands=pipeline.commands(
-                    run=arguments.run,
-                    build=arguments.build,
-                    run_timeout_seconds=arguments.timeout,
-                    build_timeout_seconds=arguments.build_timeout,
-                ),
+                commands=_commands(arguments),
                 rounds=rounds,
                 warmup=arguments.warmup,
                 until_decided=arguments.until_decided,

@@ -73,10 +73,18 @@ def positive(text: str) -> int:
 
 
 def seconds(text: str) -> float:
+    return _time(text, unit="seconds")
+
+
+def minutes(text: str) -> float:
+    return _time(text, unit="minutes")
+
+
+def _time(text: str, *, unit: str) -> float:
     try:
         number = float(text)
     except ValueError:
         number = 0.0
     if not 0 < number < 1e9:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time in seconds")
+        raise argparse.ArgumentTypeError(f"{text!r} is no time in {unit}")
     return number

@@ -1,6 +1,7 @@
 """Every git call of the project: functions over `subprocess`, no git library and no shell.
 
-`command` runs git and knows about secrets and errors, `revisions` asks a repository about its commits, `objects` moves
+`command` runs git and knows about secrets and errors, `revisions` asks a repository about its commits,
+`ranges` about many at once, `objects` moves
 and makes them, `worktrees` lays them out as files. Callers write `from bot import git` and `git.merge_bases(...)`.
 """
 
@@ -19,6 +20,7 @@ from bot.git.objects import (
     write_blob,
     write_tree,
 )
+from bot.git.ranges import messages, parents_text
 from bot.git.revisions import (
     FULL_HASH,
     ancestors,
@@ -34,7 +36,7 @@ from bot.git.revisions import (
     resolve_commit,
     shallow_commits,
 )
-from bot.git.worktrees import add_worktree, prune_worktrees, remove_worktree, tree_names, worktrees
+from bot.git.worktrees import add_worktree, common_folder, prune_worktrees, remove_worktree, tree_names, worktrees
 
 __all__ = [
     "FULL_HASH",
@@ -49,6 +51,7 @@ __all__ = [
     "changed_files",
     "commit_time",
     "commit_tree",
+    "common_folder",
     "default_remote_url",
     "fetch",
     "find_commit",
@@ -58,7 +61,9 @@ __all__ = [
     "is_shallow",
     "list_tree",
     "merge_bases",
+    "messages",
     "parents",
+    "parents_text",
     "prune_worktrees",
     "push",
     "read_blobs",

@@ -41,6 +41,12 @@ def worktrees(repository: Path) -> tuple[Path, ...]:
     return tuple(Path(line.removeprefix("worktree ")) for line in lines if line.startswith("worktree "))
 
 
+def common_folder(repository: Path) -> Path:
+    """The repository's own folder (`.git`), the same for all its worktrees."""
+    output = run_git(repository, "rev-parse", "--path-format=absolute", "--git-common-dir")
+    return Path(output.decode(errors="surrogateescape").removesuffix("\n"))
+
+
 def tree_names(repository: Path, commits: Sequence[str], path: str = "") -> tuple[str | None, ...]:
     """For each commit the name of its content at `path` (default: all of it); None where it has nothing there.
 

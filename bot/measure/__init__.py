@@ -1,5 +1,6 @@
 """The user's build and benchmark commands, run on commits of a repository on this machine (docs/measure.md)."""
 
+from bot.measure.choice import choose_metric
 from bot.measure.commands import Commands
 from bot.measure.failure import ExecutionError
 from bot.measure.interrupt import interruptible
@@ -15,6 +16,7 @@ __all__ = [
     "RoundResult",
     "Workplace",
     "WorktreeExecutor",
+    "choose_metric",
     "interleaved",
     "interruptible",
     "look_rounds",

@@ -1,5 +1,7 @@
 """The stages in order, nothing else: the only importer of all of them. One module per part of the way."""
 
+from bot.model.bisection import Engine
+from bot.pipeline.bisect import BisectPlan, bisect, bisection_plan, state_file
 from bot.pipeline.compare import (
     Compared,
     collect_as_json,
@@ -22,6 +24,9 @@ from bot.pipeline.publish import (
 )
 from bot.pipeline.record import record_files, record_run
 from bot.pipeline.render import (
+    bisection_json,
+    bisection_markdown,
+    bisection_text,
     headline,
     preview_html,
     report_json,
@@ -33,10 +38,17 @@ from bot.pipeline.render import (
 )
 
 __all__ = [
+    "BisectPlan",
     "Compared",
     "Destination",
+    "Engine",
     "MeasurePlan",
     "Measured",
+    "bisect",
+    "bisection_json",
+    "bisection_markdown",
+    "bisection_plan",
+    "bisection_text",
     "collect_as_json",
     "collect_run",
     "commands",
@@ -62,4 +74,5 @@ __all__ = [
     "report_summary",
     "report_text",
     "schema",
+    "state_file",
 ]

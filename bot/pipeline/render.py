@@ -4,6 +4,7 @@ import json
 
 from bot.codec.report import encode_report
 from bot.config import config_schema
+from bot.model.bisection_report import BisectionReport
 from bot.model.report import Report
 
 
@@ -64,3 +65,21 @@ def schema(name: str) -> bytes:
     if name == "config":
         return (json.dumps(config_schema(), indent=1, ensure_ascii=False) + "\n").encode()
     return schema_text(f"{name}-v1").encode()
+
+
+def bisection_text(report: BisectionReport) -> str:
+    from bot.report.bisection import bisection_text
+
+    return bisection_text(report)
+
+
+def bisection_markdown(report: BisectionReport) -> str:
+    from bot.report.bisection import bisection_markdown
+
+    return bisection_markdown(report)
+
+
+def bisection_json(report: BisectionReport) -> bytes:
+    from bot.codec.bisection_report import encode_bisection
+
+    return encode_bisection(report)

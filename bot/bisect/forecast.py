@@ -1,0 +1,37 @@
+"""What a search will cost, before anything is measured."""
+
+from dataclasses import dataclass
+from math import ceil, log2
+from typing import Final
+
+from bot.bisect.cost import CONFIRMATION, OVER_THE_BOUND, STOP_BITS
+from bot.bisect.phases import FIRST_LOOK
+from bot.bisect.rounds import information_bits
+from bot.model.bisection import CommitRange, SearchSettings
+
+# The size of the step over the standard deviation of one execution: plain to see, and lost in the noise of one.
+CLEAR: Final = 4.0
+HIDDEN: Final = 1.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Forecast:
+    """Executions for a step of four standard deviations of one execution, and for a step of one."""
+
+    clear: int
+    hidden: int
+
+
+def forecast(commit_range: CommitRange, settings: SearchSettings) -> Forecast:
+    """Both ends first, then (log2 N + certainty) / information suspects, each with its part of the ends (BISECT 4).
+
+    The prior is taken as uniform over the candidates that can be the culprit.
+    """
+    candidates = max(len(commit_range.commits) - len(commit_range.unchanged), 1)
+
+    def executions(d_prime: float) -> int:
+        suspects = OVER_THE_BOUND * (log2(candidates) + STOP_BITS) / information_bits(d_prime)
+        per_round = settings.suspects_per_round
+        return 2 * FIRST_LOOK + ceil(suspects * (2 + per_round) / per_round) + CONFIRMATION
+
+    return Forecast(clear=executions(CLEAR), hidden=executions(HIDDEN))

@@ -1,0 +1,63 @@
+"""What was measured at each commit, for people who want to see the evidence and not only the posterior."""
+
+from collections import defaultdict
+from math import exp, log, sqrt
+from statistics import fmean, stdev
+from typing import Final
+
+from scipy.special import stdtrit
+
+from bot.model.bisection import SearchState
+from bot.model.bisection_report import MeasuredCommit
+from bot.model.finding import Interval
+
+LEVEL: Final = 0.95
+
+
+def measured_commits(state: SearchState) -> tuple[MeasuredCommit, ...]:
+    """Every commit that was executed, in the order of the history, the good end first.
+
+    The relative change is the geometric mean over rounds of (commit / good end of the same round) - 1: what slows a
+    whole round down cancels. The interval is Student's t over rounds, of logarithms, at 95 %; it assumes that rounds
+    are independent and shows noise, not the model: the posterior is the search's own.
+    """
+    ratios: dict[str, list[float]] = defaultdict(list)
+    executions: dict[str, int] = defaultdict(int)
+    failures: dict[str, dict[str, None]] = defaultdict(dict)
+    good = state.commit_range.good
+    for result in state.results:
+        reference = result.values.get(good)
+        for commit, values in result.values.items():
+            executions[commit] += len(values)
+            if reference:
+                ratios[commit].append(_mean_log(values) - _mean_log(reference))
+        for commit, failure in result.failures.items():
+            executions[commit] += 1
+            failures[commit][failure.message or failure.kind.value] = None
+    order = (good, *state.commit_range.merge_bases, *state.commit_range.commits)
+    return tuple(
+        _measured(commit, executions[commit], ratios[commit], tuple(failures[commit]), is_good=commit == good)
+        for commit in dict.fromkeys(order)
+        if commit in executions
+    )
+
+
+def _measured(
+    commit: str, executions: int, ratios: list[float], failures: tuple[str, ...], *, is_good: bool
+) -> MeasuredCommit:
+    interval = None
+    if len(ratios) > 1 and not is_good:
+        middle = fmean(ratios)
+        half = float(stdtrit(len(ratios) - 1, 0.5 + LEVEL / 2)) * stdev(ratios) / sqrt(len(ratios))
+        interval = Interval(low=exp(middle - half) - 1, high=exp(middle + half) - 1, level=LEVEL)
+    return MeasuredCommit(
+        commit=commit,
+        executions=executions,
+        relative_change=exp(fmean(ratios)) - 1 if ratios else None,
+        confidence_interval=interval,
+        failures=failures,
+    )
+
+
+def _mean_log(values: tuple[float, ...]) -> float:
+    return fmean(log(value) for value in values)

@@ -1,0 +1,21 @@
+"""The commits between two others: their graph as text, and their messages."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from bot.git.command import run_git
+
+
+def parents_text(repository: Path, commits: Sequence[str]) -> str:
+    """`<commit> <parent>…` per line for these commits and all that they contain, children before parents."""
+    names = "".join(f"{commit}\n" for commit in commits).encode()
+    return run_git(repository, "rev-list", "--topo-order", "--parents", "--stdin", stdin=names).decode()
+
+
+def messages(repository: Path, *, good: str, bad: str) -> dict[str, str]:
+    """Messages of the commits that `bad` contains and `good` does not."""
+    # A user's settings must neither add signatures nor change the encoding.
+    options = ("-z", "--no-show-signature", "--encoding=UTF-8", "--format=%H%n%B")
+    output = run_git(repository, "log", *options, "--end-of-options", f"^{good}", bad, "--")
+    entries = (entry.partition("\n") for entry in output.decode(errors="replace").split("\0") if entry)
+    return {commit.strip(): message for commit, _, message in entries}

@@ -1,0 +1,65 @@
+"""Which metric of which benchmark is followed through the commits."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from bot.errors import DataError, UsageError
+from bot.measure.log import shown_output
+from bot.model.metric import Direction, Metric, MetricKey
+from bot.model.run import Run
+
+LISTED: Final = 20
+
+
+def choose_metric(good: Run, bad: Run, *, benchmark: str | None, metric: str | None) -> tuple[MetricKey, Metric]:
+    """The one metric that the names leave, measured at both ends.
+
+    Raises:
+        UsageError: the names match nothing or several metrics; the message lists what there is.
+        DataError: only one end has it.
+    """
+    at_good, at_bad = _matching(good, benchmark, metric), _matching(bad, benchmark, metric)
+    both = {key: found for key, found in at_good.items() if key in at_bad}
+    if not both and (at_good or at_bad):
+        key, end = next(((key, "bad") for key in at_good), None) or next((key, "good") for key in at_bad)
+        raise DataError(
+            f"{_named([key])} is not measured at the {end} commit",
+            place="--benchmark",
+            next_step="choose ends that both have the benchmark, or another benchmark",
+        )
+    if not both:
+        wanted = f"benchmark {benchmark!r}" if benchmark else "benchmark"
+        wanted += f" with a metric {metric!r}" if metric else ""
+        raise UsageError(
+            f"there is no {wanted}",
+            place="--benchmark" if benchmark else "--metric",
+            next_step=f"use one of: {_named(list(_matching(good, None, None)))}",
+        )
+    if len(both) > 1:
+        raise UsageError(
+            f"{len(both)} metrics are measured, and a search follows one",
+            place="--benchmark",
+            next_step=f"name one with --benchmark and --metric: {_named(list(both))}",
+        )
+    key, found = next(iter(both.items()))
+    if found.direction is Direction.UNKNOWN:
+        raise UsageError(
+            f"{_named([key])} does not say whether lower or higher is better",
+            place="--metric",
+            next_step="choose another metric, or name the format with --tool",
+        )
+    return key, found
+
+
+def _matching(run: Run, benchmark: str | None, metric: str | None) -> dict[MetricKey, Metric]:
+    return {
+        entry.key: entry.metric
+        for entry in run.benchmarks
+        if benchmark in (None, entry.name) and metric in (None, entry.metric.name)
+    }
+
+
+def _named(keys: Sequence[MetricKey]) -> str:
+    names = [shown_output(f"{key.benchmark} ({key.metric})".encode(errors="replace")) for key in keys[:LISTED]]
+    more = len(keys) - len(names)
+    return ", ".join(names) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,54 @@
+"""All that one bisection has to say: the only thing that its renderers see."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from bot.model.bisection import CommitRange, Outcome, OutcomeKind, SearchSettings
+from bot.model.finding import Interval
+from bot.model.metric import Metric, MetricKey
+
+# Answers that need nobody's further work to be believed; docs/exit-codes.md.
+DEFINITE = frozenset(
+    {
+        OutcomeKind.CULPRIT,
+        OutcomeKind.SEVERAL_CULPRITS,
+        OutcomeKind.DECAY,
+        OutcomeKind.NOT_REPRODUCED,
+        OutcomeKind.FIXED_ON_GOOD_SIDE,
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MeasuredCommit:
+    """What was measured at one commit. `relative_change` is against the good end, within the same rounds.
+
+    `confidence_interval` needs two rounds. `failures` are the different reasons why executions gave no number.
+    """
+
+    commit: str
+    executions: int
+    relative_change: float | None = None
+    confidence_interval: Interval | None = None
+    failures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BisectionReport:
+    """`measured` in the order of the history, the good end first. `subjects`: first lines of commit messages.
+
+    `command` is the command line that searches the same again.
+    """
+
+    outcome: Outcome
+    commit_range: CommitRange
+    settings: SearchSettings
+    key: MetricKey
+    metric: Metric
+    measured: tuple[MeasuredCommit, ...] = ()
+    subjects: Mapping[str, str] = field(default_factory=dict)
+    command: str = ""
+
+    @property
+    def is_definite(self) -> bool:
+        return self.outcome.kind in DEFINITE

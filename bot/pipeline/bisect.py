@@ -1,0 +1,241 @@
+"""git -> bisect <-> measure -> report: the commits that brought a change, found on this machine."""
+
+import shlex
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from bot import git
+from bot.config import Config
+from bot.errors import UsageError
+from bot.files import replace_file
+from bot.model.bisection import Engine, Job, Progress, SearchSettings
+from bot.model.bisection_report import BisectionReport
+from bot.pipeline.bisect_range import Candidates, find_candidates
+from bot.pipeline.measure import Say, read_result
+
+if TYPE_CHECKING:
+    from bot.codec.bisect_session import BisectSession
+    from bot.measure import Commands, Workplace
+
+FOLDER: Final = "perf-culprit"
+DEFAULT_EXECUTIONS: Final = 400
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BisectPlan:
+    """`executions` and `minutes` are budgets: when one is spent the answer so far is given.
+
+    `state` is replaced after every round. `resume` is such a file; it must have been written by the same search.
+    """
+
+    good: str
+    bad: str
+    commands: "Commands"
+    benchmark: str | None = None
+    metric: str | None = None
+    engine: Engine = Engine.BAYES
+    seed: int = 0
+    executions: int | None = None
+    minutes: float | None = None
+    first_parent: bool = False
+    paths: tuple[str, ...] = ()
+    tool: str = "auto"
+    cache: Path | None = None
+    state: Path | None = None
+    resume: Path | None = None
+
+
+def state_file(repository: Path, plan: BisectPlan) -> Path:
+    """The named one, or one in the repository's own folder, where no status and no commit sees it."""
+    named = plan.state or plan.resume
+    if named is not None:
+        return named
+    good, bad = git.resolve_commit(repository, plan.good), git.resolve_commit(repository, plan.bad)
+    return git.common_folder(repository) / FOLDER / f"bisect-{good[:12]}-{bad[:12]}.json"
+
+
+def bisection_plan(repository: Path, plan: BisectPlan) -> str:
+    """What `bisect` would do, without doing it."""
+    from bot.bisect.forecast import forecast
+    from bot.report.bisection_plan import plan_text
+
+    candidates = _candidates(repository, plan)
+    expected = forecast(candidates.commit_range, _settings(plan))
+    return plan_text(
+        candidates.commit_range,
+        subjects=candidates.subjects,
+        executions=(expected.clear, expected.hidden),
+        budget=plan.executions or DEFAULT_EXECUTIONS,
+    )
+
+
+def bisect(repository: Path, plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport:
+    """Search until there is an answer or a budget is spent. An interrupt leaves the state file behind."""
+    from bot.measure import Log, interruptible, open_workplace
+
+    deadline = None if plan.minutes is None else time.monotonic() + 60 * plan.minutes
+    session = None if plan.resume is None else _resumed(plan.resume)
+    candidates = _candidates(repository, plan)
+    file = state_file(repository, plan)
+    with ExitStack() as stack:
+        stack.enter_context(interruptible())
+        log = stack.enter_context(Log(file.with_suffix(".log")))
+        workplace = stack.enter_context(
+            open_workplace(
+                repository,
+                commands=plan.commands,
+                read=lambda result: read_result(result, tool=plan.tool, config=config),
+                log=log,
+                cache=plan.cache,
+            )
+        )
+        begun = _begun(workplace, candidates, plan, say) if session is None else _continued(session, candidates, plan)
+        session = _search(begun, workplace, file=file, deadline=deadline, say=say)
+    return _report(session, candidates, plan)
+
+
+def _candidates(repository: Path, plan: BisectPlan) -> Candidates:
+    return find_candidates(repository, good=plan.good, bad=plan.bad, first_parent=plan.first_parent, paths=plan.paths)
+
+
+def _settings(plan: BisectPlan) -> SearchSettings:
+    return SearchSettings(engine=plan.engine, seed=plan.seed, budget_executions=plan.executions or DEFAULT_EXECUTIONS)
+
+
+def _begun(workplace: "Workplace", candidates: Candidates, plan: BisectPlan, say: Say) -> "BisectSession":
+    """Both ends once: that they work at all, what they measure, and warm caches. These numbers do not count."""
+    from bot.bisect import Search
+    from bot.codec.bisect_session import BisectSession
+    from bot.measure import choose_metric
+
+    runs = []
+    for name, commit in (("good", candidates.commit_range.good), ("bad", candidates.commit_range.bad)):
+        say(f"try the {name} commit {commit[:12]}")
+        workplace.prepare(commit)
+        runs.append(workplace.execute(commit)[1])
+    key, metric = choose_metric(*runs, benchmark=plan.benchmark, metric=plan.metric)
+    search = Search.start(candidates.commit_range, settings=replace(_settings(plan), direction=metric.direction))
+    return BisectSession(run=plan.commands.run, build=plan.commands.build, key=key, metric=metric, search=search.state)
+
+
+def _resumed(path: Path) -> "BisectSession":
+    from bot.codec.bisect_session import decode_session
+
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"cannot be read: {error.strerror}", place=str(path), next_step="give a file that bisect wrote"
+        ) from None
+    return decode_session(data, place=str(path))
+
+
+def _continued(session: "BisectSession", candidates: Candidates, plan: BisectPlan) -> "BisectSession":
+    """The session with this call's budget, if it is the same search; what was running when it ended is lost."""
+    from bot.bisect import Search
+    from bot.bisect.budget import with_budget
+
+    state = session.search
+    same = {
+        "--good, --bad, --first-parent or --paths": state.commit_range == candidates.commit_range,
+        "--run": session.run == plan.commands.run,
+        "--build": session.build == plan.commands.build,
+        "--benchmark": plan.benchmark in (None, session.key.benchmark),
+        "--metric": plan.metric in (None, session.key.metric),
+        "--engine": plan.engine is state.settings.engine,
+    }
+    different = [name for name, is_same in same.items() if not is_same]
+    if different:
+        raise UsageError(
+            f"was written by another search: {', '.join(different)} differs",
+            place=str(plan.resume),
+            next_step="repeat the command line of that search, or leave out --resume",
+        )
+    search = Search(with_budget(state, plan.executions or 0))
+    for job in search.pending:
+        search.abandon(job.id)
+    return replace(session, search=search.state)
+
+
+def _search(
+    session: "BisectSession", workplace: "Workplace", *, file: Path, deadline: float | None, say: Say
+) -> "BisectSession":
+    from bot.bisect import Search
+    from bot.codec.bisect_session import encode_session
+    from bot.measure import WorktreeExecutor
+
+    search = Search(session.search)
+    executor = WorktreeExecutor(workplace, key=session.key)
+
+    def save() -> None:
+        replace_file(file, encode_session(replace(session, search=search.state)))
+
+    save()
+    while search.outcome() is None:
+        for job in search.propose(1):
+            say(progress_line(search.progress(), job))
+            result = executor.execute(job)
+            search.record(job.id, result.samples, result.failures)
+        save()
+        if deadline is not None and time.monotonic() > deadline and search.outcome() is None:
+            partial = search.partial_outcome()
+            note = f"the time was spent before the search had ended; --resume {file} goes on"
+            stopped = replace(search.state, outcome=replace(partial, notes=(*partial.notes, note)))
+            return replace(session, search=stopped)
+    return replace(session, search=search.state)
+
+
+def progress_line(progress: Progress, job: Job) -> str:
+    expected = progress.expected_executions
+    parts = [
+        # As many as equally suspicious ones would be.
+        f"{job.purpose}: about {max(1, round(2**progress.entropy_bits))} commits left",
+        f"{progress.entropy_bits:.1f} bits",
+        f"{progress.executions} executions" + ("" if expected is None else f", about {expected} to go"),
+    ]
+    if progress.leader is not None:
+        parts.append(f"first suspect {progress.leader.commit[:12]} ({100 * progress.leader.posterior:.0f} %)")
+    return "; ".join(parts)
+
+
+def _report(session: "BisectSession", candidates: Candidates, plan: BisectPlan) -> BisectionReport:
+    from bot.bisect.measured import measured_commits
+
+    state = session.search
+    if state.outcome is None:
+        raise ValueError("the search has not ended")
+    return BisectionReport(
+        outcome=state.outcome,
+        commit_range=state.commit_range,
+        settings=state.settings,
+        key=session.key,
+        metric=session.metric,
+        measured=measured_commits(state),
+        subjects=candidates.subjects,
+        command=_command(session, plan),
+    )
+
+
+def _command(session: "BisectSession", plan: BisectPlan) -> str:
+    state = session.search
+    options = {
+        "--good": state.commit_range.good,
+        "--bad": state.commit_range.bad,
+        "--run": plan.commands.run,
+        "--build": plan.commands.build,
+        "--benchmark": session.key.benchmark,
+        "--metric": session.key.metric,
+        "--engine": state.settings.engine.value,
+        "--seed": str(state.settings.seed),
+        "--executions": str(state.settings.budget_executions),
+        "--tool": None if plan.tool == "auto" else plan.tool,
+    }
+    words = ["perf-culprit", "bisect"]
+    for name, value in options.items():
+        words += [] if value is None else [name, value]
+    words += ["--first-parent"] if plan.first_parent else []
+    words += ["--paths", *plan.paths] if plan.paths else []
+    return shlex.join(words)

@@ -1,0 +1,201 @@
+"""A bisection's answer for a terminal and for a comment: who, how sure, how much, and what was seen."""
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Final, TypeVar
+
+from bot.model.bisection import Culprit, OutcomeKind, Suspect
+from bot.model.bisection_report import BisectionReport, MeasuredCommit
+from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, Safe, clean, code, join, own, prose, row
+from bot.report.numbers import percent, percent_interval
+
+T = TypeVar("T")
+PLOT_WIDTH: Final = 31
+MOST_ROWS: Final = 60
+SUBJECT_LIMIT: Final = 72
+COMMAND_LIMIT: Final = 2000
+
+HEADLINES: Final = {
+    OutcomeKind.CULPRIT: "One commit brought the change",
+    OutcomeKind.SEVERAL_CULPRITS: "Several commits brought the change",
+    OutcomeKind.SUSPECT_SET: "One of several commits brought the change",
+    OutcomeKind.DECAY: "A slow decay: many commits, none of them alone",
+    OutcomeKind.NOT_REPRODUCED: "The change was not reproduced",
+    OutcomeKind.INCONCLUSIVE: "The noise hides the change",
+    OutcomeKind.FIXED_ON_GOOD_SIDE: "Nothing got worse: the good side got better",
+    OutcomeKind.BUDGET_SPENT: "The budget was spent before the answer was sure",
+    OutcomeKind.UNMEASURABLE: "An end of the range cannot be measured",
+}
+
+
+def bisection_text(report: BisectionReport) -> str:
+    """For a terminal; foreign control characters never reach it."""
+    outcome = report.outcome
+    blocks = [HEADLINES[outcome.kind], "\n".join(clean(line, limit=SENTENCE_LIMIT) for line in _sentences(report))]
+    if outcome.culprits:
+        blocks.append("\n".join(_culprit_line(report, culprit) for culprit in outcome.culprits))
+    if outcome.suspects:
+        blocks.append("Suspects:\n" + "\n".join(_suspect_line(report, entry) for entry in _cut(outcome.suspects)))
+    if outcome.decay:
+        blocks.append(
+            "Parts:\n"
+            + "\n".join(
+                f"  {_short(part.after)}..{_short(part.until)}  {percent(part.relative_change, signed=True)}"
+                f"  {percent(part.share)} of the change"
+                for part in _cut(outcome.decay)
+            )
+        )
+    if report.measured:
+        blocks.append("Measured, against the good commit of the same rounds:\n" + plot(report.measured))
+    if outcome.skipped:
+        blocks.append(
+            "Skipped:\n"
+            + "\n".join(
+                f"  {_short(commit)}  {clean(why, limit=SENTENCE_LIMIT)}"
+                for commit, why in _cut(outcome.skipped.items())
+            )
+        )
+    if outcome.notes:
+        blocks.append("Notes:\n" + "\n".join(f"  {clean(note, limit=SENTENCE_LIMIT)}" for note in outcome.notes))
+    blocks.append(_cost(report))
+    blocks.append(f"Again: {clean(report.command, limit=COMMAND_LIMIT)}")
+    return "\n\n".join(blocks) + "\n"
+
+
+def bisection_markdown(report: BisectionReport) -> str:
+    """For a comment or a job summary. Subjects, reasons and commands are foreign text."""
+    outcome = report.outcome
+    blocks = [own("### {}", Safe(HEADLINES[outcome.kind])), join("\n", (prose(line) for line in _sentences(report)))]
+    if outcome.culprits:
+        head = [Safe("| commit | change | interval | posterior | subject |"), Safe("|---|---:|---|---:|---|")]
+        blocks.append(join("\n", [*head, *(_culprit_row(report, culprit) for culprit in outcome.culprits)]))
+    if outcome.suspects:
+        head = [Safe("| suspect | posterior | subject |"), Safe("|---|---:|---|")]
+        rows = (
+            row([code(_short(entry.commit)), Safe(percent(entry.posterior)), _subject(report, entry.commit)])
+            for entry in _cut(outcome.suspects)
+        )
+        blocks.append(join("\n", [*head, *rows]))
+    if outcome.decay:
+        head = [Safe("| after | until | change | share |"), Safe("|---|---|---:|---:|")]
+        rows = (
+            row(
+                [
+                    code(_short(part.after)),
+                    code(_short(part.until)),
+                    Safe(percent(part.relative_change, signed=True)),
+                    Safe(percent(part.share)),
+                ]
+            )
+            for part in _cut(outcome.decay)
+        )
+        blocks.append(join("\n", [*head, *rows]))
+    if report.measured:
+        blocks.append(
+            own(
+                "Measured, against the good commit of the same rounds:\n\n```text\n{}\n```", Safe(plot(report.measured))
+            )
+        )
+    if outcome.skipped:
+        skipped = (own("- {} {}", code(_short(name)), prose(why)) for name, why in _cut(outcome.skipped.items()))
+        blocks.append(own("Skipped:\n\n{}", join("\n", skipped)))
+    if outcome.notes:
+        blocks.append(own("Notes:\n\n{}", join("\n", (own("- {}", prose(note)) for note in outcome.notes))))
+    blocks.append(prose(_cost(report)))
+    blocks.append(own("Again: {}", code(report.command, limit=COMMAND_LIMIT)))
+    return "\n\n".join(blocks) + "\n"
+
+
+def plot(measured: Sequence[MeasuredCommit], *, width: int = PLOT_WIDTH) -> str:
+    """One line per commit: its mean as a dot on its interval, the good commit's level as an axis. Only our own text."""
+    shown = _cut(measured)
+    ends = [0.0]
+    for entry in shown:
+        interval = entry.confidence_interval
+        ends += [] if entry.relative_change is None else [entry.relative_change]
+        # A wide interval is cut at the edge; it must not squeeze all others.
+        ends += [] if interval is None or interval.high - interval.low > 1 else [interval.low, interval.high]
+    low, high = min(ends), max(ends)
+    span = (high - low) or 1.0
+
+    def column(value: float) -> int:
+        return round(min(max((value - low) / span, 0.0), 1.0) * (width - 1))
+
+    lines = []
+    for entry in shown:
+        cells = [" "] * width
+        if entry.confidence_interval is not None:
+            first, last = column(entry.confidence_interval.low), column(entry.confidence_interval.high)
+            cells[first : last + 1] = "─" * (last + 1 - first)
+        cells[column(0.0)] = "│"
+        change = "no number"
+        if entry.relative_change is not None:
+            cells[column(entry.relative_change)] = "●"
+            change = percent(entry.relative_change, signed=True)
+        lines.append(f"  {_short(entry.commit)}  {''.join(cells)}  {change:>9}  n = {entry.executions}")
+    return "\n".join(lines)
+
+
+def _sentences(report: BisectionReport) -> Iterable[str]:
+    outcome = report.outcome
+    yield outcome.reason
+    yield f"Benchmark: {report.key.benchmark}, {report.key.metric}."
+    if outcome.relative_change is not None:
+        interval = outcome.confidence_interval
+        bounds = f" {percent_interval(interval.low, interval.high)}" if interval else ""
+        yield f"Bad against good: {percent(outcome.relative_change, signed=True)}{bounds}."
+    if outcome.visible_effect is not None:
+        yield f"A change of {percent(outcome.visible_effect)} would have been seen."
+
+
+def _cost(report: BisectionReport) -> str:
+    outcome = report.outcome
+    return (
+        f"{outcome.executions} executions in {outcome.rounds} rounds; {len(report.commit_range.commits)} candidates, "
+        f"{len(report.measured)} commits measured; engine {report.settings.engine}, seed {report.settings.seed}."
+    )
+
+
+def _culprit_line(report: BisectionReport, culprit: Culprit) -> str:
+    change = percent(culprit.relative_change, signed=True)
+    bounds = percent_interval(culprit.confidence_interval.low, culprit.confidence_interval.high)
+    sure = "" if culprit.posterior is None else f"  posterior {percent(culprit.posterior)}"
+    better = "  (an improvement)" if culprit.improvement else ""
+    return f"  {_short(culprit.commit)}  {change} {bounds}{sure}{better}  {_plain_subject(report, culprit.commit)}"
+
+
+def _culprit_row(report: BisectionReport, culprit: Culprit) -> Safe:
+    bounds = percent_interval(culprit.confidence_interval.low, culprit.confidence_interval.high)
+    return row(
+        [
+            code(_short(culprit.commit)),
+            Safe(percent(culprit.relative_change, signed=True) + (" (improvement)" if culprit.improvement else "")),
+            Safe(bounds),
+            Safe("" if culprit.posterior is None else percent(culprit.posterior)),
+            _subject(report, culprit.commit),
+        ]
+    )
+
+
+def _suspect_line(report: BisectionReport, suspect: Suspect) -> str:
+    why = f"  (skipped: {clean(suspect.skipped)})" if suspect.skipped else ""
+    posterior = percent(suspect.posterior)
+    return f"  {_short(suspect.commit)}  {posterior:>7}  {_plain_subject(report, suspect.commit)}{why}"
+
+
+def _subject(report: BisectionReport, commit: str) -> Safe:
+    subject = report.subjects.get(commit)
+    return code(subject, limit=SUBJECT_LIMIT) if subject else Safe("")
+
+
+def _plain_subject(report: BisectionReport, commit: str) -> str:
+    subject = report.subjects.get(commit)
+    return clean(subject, limit=SUBJECT_LIMIT) if subject else ""
+
+
+def _short(commit: str) -> str:
+    return clean(commit)[:SHORT_HASH]
+
+
+def _cut(entries: Iterable[T]) -> list[T]:
+    return list(islice(entries, MOST_ROWS))

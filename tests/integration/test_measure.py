@@ -1,0 +1,177 @@
+"""`perf-culprit measure` on real repositories: what it writes, `compare` reads; it stops early only when it may."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.cli import main
+from tests.support.git_repository import run_git
+from tests.support.measured_repository import COUNTER, RUN, line, measured_repository
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """All temporary folders of a test, empty again at its end."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setenv(COUNTER, str(tmp_path / "counter"))
+    yield folder
+    assert list(folder.iterdir()) == []
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    measured_repository(tmp_path / "repository", line(4, step_at=3))
+    return tmp_path / "repository"
+
+
+def measure(repository: Path, *options: str, commits: tuple[str, ...] = ("HEAD~1", "HEAD"), run: str = RUN) -> int:
+    out = str(repository.parent / "out")
+    return main(["measure", "--repo", str(repository), "--commits", *commits, "--run", run, "--output", out, *options])
+
+
+def written(repository: Path, name: str) -> dict[str, Any]:
+    run: dict[str, Any] = json.loads((repository.parent / "out" / f"{name}.json").read_text())
+    return run
+
+
+def worktrees(repository: Path) -> int:
+    return run_git(repository, "worktree", "list").count("\n") + 1
+
+
+def test_both_sides_are_runs_of_one_job(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert measure(repository, "--rounds", "3", "--warmup", "2", run=f"{RUN}; echo 1001000") == 0
+    said = capsys.readouterr().out
+    baseline, target = written(repository, "baseline"), written(repository, "target")
+    assert baseline["commit"] == run_git(repository, "rev-parse", "HEAD~1")
+    assert target["commit"] == run_git(repository, "rev-parse", "HEAD")
+    assert baseline["job"] == target["job"]
+    assert baseline["environment"]["os"] == "Linux"
+    for run in (baseline, target):
+        (benchmark,) = run["benchmarks"]
+        assert len(benchmark["samples"]) == 12
+        assert benchmark["group_sizes"] == [2] * 6
+        assert "looks" not in run
+    assert (repository.parent / "counter").read_text() == "16\n"  # 2 warm-ups and 6 executions per side
+    assert worktrees(repository) == 1
+    assert "compare --paired --baseline" in said
+    out = repository.parent / "out"
+    assert "execution" not in (out / "log.txt").read_text()
+
+
+def test_compare_reads_what_measure_wrote(repository: Path) -> None:
+    assert measure(repository) == 0
+    out = repository.parent / "out"
+    pair = ["--paired", "--baseline", str(out / "baseline.json"), "--target", str(out / "target.json")]
+    assert main(["compare", *pair]) == 1
+
+
+def test_the_order_is_a_b_b_a(repository: Path, tmp_path: Path) -> None:
+    order = tmp_path / "order"
+    assert measure(repository, "--rounds", "2", "--warmup", "0", run=f"cat number >> {order}; echo 1") == 0
+    assert order.read_text().split() == ["c2", "c3", "c3", "c2"] * 2
+
+
+def test_more_than_two_commits(repository: Path) -> None:
+    assert measure(repository, "--rounds", "1", commits=("HEAD~2", "HEAD~1", "HEAD")) == 0
+    names = sorted(path.name for path in (repository.parent / "out").iterdir())
+    assert names == ["baseline.json", "log.txt", "target-1.json", "target-2.json"]
+
+
+def test_a_clear_change_is_decided_at_the_first_look_at_a_stricter_level(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert measure(repository, "--until-decided", "--rounds", "8") == 0
+    said = capsys.readouterr().out
+    assert "measured 2 of 8 rounds" in said
+    assert "got worse" in said
+    assert written(repository, "target")["looks"] == 4
+    out = repository.parent / "out"
+    pair = ["--paired", "--baseline", str(out / "baseline.json"), "--target", str(out / "target.json")]
+    assert main(["compare", *pair, "--json", str(out / "report.json")]) == 1
+    settings = json.loads((out / "report.json").read_text())["settings"]
+    assert (settings["alpha"], settings["false_discovery_rate"]) == (0.0025, 0.0025)
+
+
+def test_what_stays_undecided_takes_the_whole_budget(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    noisy = f'n=$(cat "${COUNTER}" || echo 0); echo $((n + 1)) > "${COUNTER}"; echo $((1000 + 400 * (n * n % 3)))'
+    assert measure(repository, "--until-decided", "--rounds", "4", run=noisy) == 0
+    written_lines = capsys.readouterr()
+    assert "measured 4 of 4 rounds" in written_lines.out
+    assert written_lines.err.count("look after round") == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "commits", "run", "code", "said"),
+    [
+        pytest.param([], ("HEAD",), RUN, 2, "one commit is no pair", id="one commit"),
+        pytest.param(["--until-decided"], ("HEAD~2", "HEAD~1", "HEAD"), RUN, 2, "exactly two", id="three to decide"),
+        pytest.param([], ("nowhere", "HEAD"), RUN, 2, "git knows no commit 'nowhere'", id="unknown commit"),
+        pytest.param(["--build", "exit 3"], ("HEAD~1", "HEAD"), RUN, 3, "build ended with exit code 3", id="build"),
+        pytest.param([], ("HEAD~1", "HEAD"), "true", 3, "printed no samples", id="no samples"),
+        pytest.param([], ("HEAD~1", "HEAD"), "kill -KILL $$", 3, "out of memory?", id="killed"),
+        pytest.param(["--timeout", "0.2"], ("HEAD~1", "HEAD"), "sleep 9", 3, "took longer than 0.2 s", id="timeout"),
+        pytest.param(["--tool", "jmh"], ("HEAD~1", "HEAD"), RUN, 3, "cannot be read", id="other format"),
+    ],
+)
+def test_bad_input(
+    repository: Path,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    options: list[str],
+    commits: tuple[str, ...],
+    run: str,
+    code: int,
+    said: str,
+) -> None:
+    assert measure(repository, *options, commits=commits, run=run) == code
+    message = capsys.readouterr().err
+    assert said in message
+    assert "\nNext: " in message
+    assert worktrees(repository) == 1
+    assert not (repository.parent / "out" / "baseline.json").exists()
+
+
+@pytest.mark.parametrize("arguments", [["--rounds", "0"], ["--rounds", "x"], ["--timeout", "-1"], ["--warmup", "-1"]])
+def test_numbers_that_are_none(repository: Path, arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        measure(repository, *arguments)
+    assert ended.value.code == 2
+
+
+def test_a_cache_saves_the_second_build(repository: Path, tmp_path: Path) -> None:
+    build = f'echo x >> "{tmp_path / "builds"}"; echo built > built'
+    for _ in range(2):
+        run = f"cat built > /dev/null; {RUN}"
+        assert measure(repository, "--rounds", "1", "--build", build, "--cache", str(tmp_path / "cache"), run=run) == 0
+    assert (tmp_path / "builds").read_text() == "x\nx\n"
+
+
+def test_an_interrupt_leaves_nothing(repository: Path, temporary: Path, tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    argv = ["measure", "--repo", str(repository), "--commits", "HEAD~1", "HEAD", "--output", str(tmp_path / "out")]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bot", *argv, "--run", f"echo $$ > {started}; sleep 60"], stderr=subprocess.PIPE
+    )
+    deadline = time.monotonic() + 20
+    while not (started.exists() and started.read_text().strip()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert b"interrupted" in errors
+    assert not Path(f"/proc/{started.read_text().strip()}").exists()
+    assert worktrees(repository) == 1
+    assert os.listdir(temporary) == []  # noqa: PTH208 - names only
+    assert not (tmp_path / "out" / "baseline.json").exists()
