@@ -6,13 +6,14 @@ is in the registry of what it judges.
 
 from typing import Final
 
-from bot.detect import anova, control_chart, median_interval
+from bot.detect import anova, auto, control_chart, median_interval
 from bot.detect.detector import BenchmarkDetector, CounterDetector
 
 DETECTORS: Final[dict[str, BenchmarkDetector]] = {
     anova.ID: anova,
     median_interval.ID: median_interval,
     control_chart.ID: control_chart,
+    auto.ID: auto,
 }
 COUNTER_DETECTORS: Final[dict[str, CounterDetector]] = {
     control_chart.ID: control_chart,

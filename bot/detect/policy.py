@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from scipy import special
 
-from bot.detect import COUNTER_DETECTORS, DETECTORS
+from bot.detect import COUNTER_DETECTORS, DETECTORS, auto
 from bot.detect.categories import CategoryChange, category_change
 from bot.detect.counters import CounterPairing, pair_counters
 from bot.detect.detector import Detector, DetectorOptions
@@ -83,6 +83,8 @@ def judge(
     findings = _findings(pairing.pairs, evidence, settings, paired=options.paired)
     notes += [*_baseline_notes(baseline), *_category_notes(pairing.pairs, findings, settings)]
     notes += chance_notes(findings)
+    if detector == auto.ID:
+        notes += auto.remarks(pairing.pairs)
     if counters.tables:
         of_counters = COUNTER_DETECTORS[counter_detector].detect_counters(counters.tables, options)
         judged = counter_findings(counters.tables, of_counters, settings)

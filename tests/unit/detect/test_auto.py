@@ -6,6 +6,7 @@ import pytest
 from bot.detect import DETECTORS, anova, auto, median_interval
 from bot.detect.detector import DetectorOptions
 from bot.detect.pairs import MetricPair, pair_metrics
+from bot.detect.policy import PolicySettings, judge
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Run, Summary
@@ -97,3 +98,13 @@ def test_zero_negative_and_huge_values_have_a_shape() -> None:
     (choice,) = auto.choose(pairs_of(run_of(values, metric=metric), run_of(values, metric=metric)))
     assert choice.detector is anova
     assert choice.reason == "3 of 3 benchmarks could be normal"
+
+
+def test_the_report_says_which_detector_judged_and_why() -> None:
+    rng = np.random.default_rng(SEED)
+    runs = [noisy_run(rng, benchmarks=5, samples=30, noise="bimodal") for _ in range(3)]
+    baseline = Baseline(runs=tuple(runs[:2]), source=BaselineSource.HISTORY)
+    judgement = judge(baseline, runs[2], detector="auto", settings=PolicySettings())
+    (note,) = [note for note in judgement.notes if note.startswith("time: ")]
+    assert note.startswith("time: judged by median_interval, because 5 of 5 benchmarks are not normal")
+    assert not any(note.startswith("time: ") for note in judge(baseline, runs[2], settings=PolicySettings()).notes)
