@@ -62,6 +62,8 @@ def merge(
 
 def _benchmarks(reads: Sequence[Read]) -> tuple[tuple[Benchmark, ...], int]:
     """The merged benchmarks in order of their first appearance, and how many summaries became samples."""
+    if len(reads) == 1:
+        return reads[0].parsed.benchmarks, 0
     merged: dict[MetricKey, Benchmark] = {}
     places: dict[MetricKey, str] = {}
     turned = set[MetricKey]()

@@ -89,17 +89,8 @@ class TreeParser(Parser, Protocol):
 def from_samples(
     name: str, *, metric: Metric, samples: Sequence[float], place: str, group_sizes: Sequence[int] = ()
 ) -> Benchmark:
-    """A benchmark of repeated numbers: at least one, all finite, none negative in a time."""
-    if not samples:
-        raise DataError("holds no samples", place=place, next_step="let the tool write its repeated numbers")
-    if len(samples) > MAX_SAMPLES:
-        raise DataError(
-            f"holds more than {MAX_SAMPLES:,} samples", place=place, next_step="let the tool keep fewer samples"
-        )
-    # In C where all is well, which is nearly always: a suite has millions of samples.
-    if not (all(map(math.isfinite, samples)) and min(samples) >= 0):
-        for i, sample in enumerate(samples):
-            check_number(sample, metric=metric, place=place if len(samples) == 1 else f"{place}[{i}]")
+    """A benchmark of repeated numbers, as `check_samples` wants them."""
+    check_samples(samples, metric=metric, place=place)
     if group_sizes and (sum(group_sizes) != len(samples) or min(group_sizes) < 1):
         raise DataError("groups of samples do not add up", place=place, next_step="run the benchmark again")
     return Benchmark(
@@ -112,12 +103,30 @@ def from_samples(
 
 def from_summary(name: str, *, metric: Metric, summary: Summary, place: str) -> Benchmark:
     """A benchmark that the tool reports without its samples; the same refusals as for samples."""
+    check_summary(summary, metric=metric, place=place)
+    return Benchmark(name=checked_name(name, place=place), metric=checked_metric(metric, place=place), summary=summary)
+
+
+def check_samples(samples: Sequence[float], *, metric: Metric, place: str) -> None:
+    """At least one, all finite, none negative in a time."""
+    if not samples:
+        raise DataError("holds no samples", place=place, next_step="let the tool write its repeated numbers")
+    if len(samples) > MAX_SAMPLES:
+        raise DataError(
+            f"holds more than {MAX_SAMPLES:,} samples", place=place, next_step="let the tool keep fewer samples"
+        )
+    # In C where all is well, which is nearly always: a suite has millions of samples.
+    if not (all(map(math.isfinite, samples)) and min(samples) >= 0):
+        for i, sample in enumerate(samples):
+            check_number(sample, metric=metric, place=place if len(samples) == 1 else f"{place}[{i}]")
+
+
+def check_summary(summary: Summary, *, metric: Metric, place: str) -> None:
     check_number(summary.value, metric=metric, place=place)
     interval = summary.confidence_interval or ()
     for number in (summary.standard_deviation, summary.minimum, summary.maximum, *interval):
         if number is not None and not math.isfinite(number):
             raise DataError("a number of the summary is not finite", place=place, next_step="run the benchmark again")
-    return Benchmark(name=checked_name(name, place=place), metric=checked_metric(metric, place=place), summary=summary)
 
 
 def check_number(number: float, *, metric: Metric, place: str) -> None:

@@ -156,7 +156,7 @@ def open_file(path: str) -> Source:
                 return LargeFile(path, stream.read(LARGE_HEAD_BYTES))
     except (OSError, ValueError):
         pass  # read_file says what is wrong with it
-    return read_file(path)
+    return read_file(path, max_bytes=MAX_FILE_BYTES)
 
 
 def read_file(path: str | Path, *, max_bytes: int = MAX_FILE_BYTES) -> Source:

@@ -120,11 +120,13 @@ class LoadTest:
                 columns[row, 1] = 100 * second.failed / second.requests
             if second.succeeded:
                 columns[row, 2] = second.succeeded_ms / second.succeeded
+        # A file without the number of users, or a test without one success, is nothing to remark on.
+        recorded = np.flatnonzero(~np.isnan(columns).all(axis=0)).tolist()
         return build_table(
             self.name,
             times_s=np.arange(first, last + 1, dtype=np.float64),
-            values=columns,
-            metrics=(USERS, ERROR_RATE, RESPONSE_TIME),
+            values=columns[:, recorded],
+            metrics=[(USERS, ERROR_RATE, RESPONSE_TIME)[index] for index in recorded],
             place=self.place,
             load=load,
             load_name=THROUGHPUT,

@@ -8,6 +8,7 @@ from bot.errors import DataError
 from bot.model.environment import Environment
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.run import Benchmark, Summary
+from tests.support.counter_tables import table_of
 
 MS = Metric(name="time", unit="ms", direction=Direction.LOWER_IS_BETTER)
 EARLY, LATE = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
@@ -95,3 +96,11 @@ def test_environments_complete_each_other_and_differences_are_noted() -> None:
     run = merge(reads(a, b), environment=Environment(components={"cpu": "C", "os": "Linux"}))
     assert run.environment.components == {"cpu": "A", "python": "3.13", "os": "Linux"}
     assert run.notes == ("1.json and 0.json were measured in different environments (cpu)",)
+
+
+def test_tables_of_one_name_are_told_apart_by_their_files() -> None:
+    table = table_of(times_s=[1], a=[1])
+    reads = [Read(place=place, parsed=Parsed(counters=(table,))) for place in ("x/a.csv", "y/b.csv", "z/b.csv")]
+    run = merge(reads)
+    assert [entry.name for entry in run.counters] == ["host", "host (b.csv)", "host (b.csv 2)"]
+    assert run.benchmarks == ()
