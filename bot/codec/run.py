@@ -108,8 +108,13 @@ def encode_run(run: Run) -> bytes:
 def decode_run(data: bytes, *, place: str) -> Run:
     """The run in `data`; a DataError with file and place where it is none."""
     file = decode(run_adapter(), data, place=place, what=SCHEMA_NAME)
+    kinds = {(entry.metric, entry.unit, entry.direction) for entry in file.benchmarks}
+    metrics = {kind: Metric(name=kind[0], unit=kind[1], direction=kind[2]) for kind in kinds}
     return Run(
-        benchmarks=tuple(_benchmark(entry, f"{place}: benchmarks.{i}") for i, entry in enumerate(file.benchmarks)),
+        benchmarks=tuple(
+            _benchmark(entry, metrics[entry.metric, entry.unit, entry.direction], f"{place}: benchmarks.{i}")
+            for i, entry in enumerate(file.benchmarks)
+        ),
         counters=tuple(decode_table(entry, f"{place}: counters.{i}") for i, entry in enumerate(file.counters or ())),
         environment=Environment(components=file.environment),
         commit=file.commit,
@@ -137,7 +142,7 @@ def _summary_entry(summary: Summary | None) -> SummaryEntry | None:
     )
 
 
-def _benchmark(entry: BenchmarkEntry, place: str) -> Benchmark:
+def _benchmark(entry: BenchmarkEntry, metric: Metric, place: str) -> Benchmark:
     if bool(entry.samples) == (entry.summary is not None):
         raise DataError(
             "needs either samples (at least one) or a summary",
@@ -149,7 +154,7 @@ def _benchmark(entry: BenchmarkEntry, place: str) -> Benchmark:
     summary = entry.summary
     return Benchmark(
         name=entry.name,
-        metric=Metric(name=entry.metric, unit=entry.unit, direction=entry.direction),
+        metric=metric,
         samples=entry.samples or (),
         summary=None
         if summary is None
