@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bot.detect.counters import TablePair
 from bot.detect.estimate import LARGEST
@@ -60,15 +59,16 @@ def prepare(pair: TablePair, *, drop_idle: bool) -> Iterator[Prepared]:
     loads = table_loads(pair)
     for start in range(0, len(pair.metrics), BLOCK_COUNTERS):
         chosen = slice(start, min(start + BLOCK_COUNTERS, len(pair.metrics)))
-        target = np.ascontiguousarray(pair.target_values(chosen).T)
-        runs = [np.ascontiguousarray(run.values(chosen).T) for run in pair.baseline]
+        target = _measured(pair.target_values(chosen))
+        runs = [_measured(run.values(chosen)) for run in pair.baseline]
         for index in range(chosen.stop - start):
             yield _prepared(target[index], tuple(run[index] for run in runs), loads, drop_idle=drop_idle)
 
 
 def table_loads(pair: TablePair) -> Loads:
     tables = [pair.target, *(run.table for run in pair.baseline)]
-    known = [table.load for table in tables if table.load is not None and np.isfinite(table.load).any()]
+    loads = (_measured(table.load) for table in tables if table.load is not None)
+    known = [load for load in loads if np.isfinite(load).any()]
     if len(known) < len(tables):
         return Loads(reason="there is no load beside the counters" if not known else "some runs have no load")
     if len({table.load_name for table in tables}) > 1:
@@ -85,8 +85,8 @@ def _prepared(target: Floats, runs: tuple[Floats, ...], loads: Loads, *, drop_id
         notes.append(f"not scaled to one load: {skipped}")
         if abs(loads.difference) >= NOTABLE_LOAD_DIFFERENCE:
             notes.append(f"the target's load differs by {100 * loads.difference:+.3g} %")
-    ordered = np.sort(target[_known(target)])
-    ordered_runs = tuple(np.sort(run[known]) for run in runs if (known := _known(run)).any())
+    ordered = np.sort(target[np.isfinite(target)])
+    ordered_runs = tuple(np.sort(run[known]) for run in runs if (known := np.isfinite(run)).any())
     prepared = Prepared(target=ordered, runs=ordered_runs, details=details, notes=tuple(notes))
     return without_idle_time(prepared) if drop_idle else prepared
 
@@ -98,7 +98,7 @@ def _scaled(
     if loads.target is None:
         return (target, runs), loads.reason
     load, values = np.concatenate(loads.runs), np.concatenate(runs)
-    known = _known(values) & np.isfinite(load)
+    known = np.isfinite(values) & np.isfinite(load)
     if int(known.sum()) < 2:
         return (target, runs), "too few values with a load"
     load, values = (load, values) if known.all() else (load[known], values[known])
@@ -110,7 +110,7 @@ def _scaled(
     factors = [scaling_factors(side, model=model, reference=loads.reference) for side in (loads.target, *loads.runs)]
     sides = (target, *runs)
     for side, factor in zip(sides, factors, strict=True):
-        values_known = _known(side)
+        values_known = np.isfinite(side)
         lost = np.isnan(factor) & values_known
         if lost.sum() > MOST_UNSCALABLE * values_known.sum():
             return (target, runs), "by the fit it is near zero at some loads"
@@ -160,6 +160,8 @@ def _right_of(ordered: Floats, boundary: float | None) -> Floats:
     return ordered if boundary is None else ordered[np.searchsorted(ordered, boundary) :]
 
 
-def _known(values: Floats) -> NDArray[np.bool_]:
-    """What is not missing; infinite and absurd numbers are as good as missing."""
-    return np.abs(values) <= LARGEST
+def _measured(values: Floats) -> Floats:
+    """A transposed copy, a counter per row; infinite and absurd numbers are as good as missing."""
+    copied = np.array(values.T, order="C")
+    copied[np.abs(copied) > LARGEST] = np.nan
+    return copied

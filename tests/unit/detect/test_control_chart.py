@@ -15,7 +15,7 @@ from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.report import Conclusion
 from bot.model.run import Benchmark, Run, Summary
 from bot.stats.control_chart import LIMITS
-from tests.support.counter_runs import counter_run, counter_table, noisy_counters, stored
+from tests.support.noisy_counters import counter_run, counter_table, noisy_counters, stored
 from tests.support.noisy_runs import THROUGHPUT, TIME, Floats, noisy_run, run_of
 
 OPTIONS = DetectorOptions()

@@ -1,0 +1,128 @@
+from dataclasses import replace
+
+import pytest
+
+from bot.detect.limits import (
+    chance_notes,
+    counter_findings,
+    decide_by_limit,
+    is_out_of_control,
+    limit_q_values,
+    surest,
+    violation,
+)
+from bot.detect.settings import PolicySettings
+from bot.detect.verdict import Decided
+from bot.model.finding import Evidence, Finding, Side, Verdict
+from bot.model.metric import Direction, Metric, MetricKey
+
+SETTINGS = PolicySettings()
+
+
+def evidence(
+    score: float | None = 0.5,
+    threshold: float | None = 0.2,
+    *,
+    change: float | None = 0.3,
+    direction: Direction = Direction.LOWER_IS_BETTER,
+    test: str = "control_chart",
+    runs: int = 10,
+    **details: float,
+) -> Evidence:
+    target = 50 * (1 + change) if change is not None else 50.0
+    return Evidence(
+        key=MetricKey("host", "cpu"),
+        metric=Metric(name="cpu", unit="%", direction=direction),
+        test=test,
+        baseline=Side(mean=50.0, median=50.0, standard_deviation=1.0, count=100, runs=runs),
+        target=Side(mean=target, median=target, standard_deviation=1.0, count=100),
+        relative_change=change,
+        score=score,
+        threshold=threshold,
+        details=details,
+    )
+
+
+def decided(entry: Evidence, *, q_value: float | None = None, by_effect: bool = False) -> Decided:
+    metric = SETTINGS.of(entry.key)
+    return decide_by_limit(entry, q_value=q_value, metric=metric, policy=SETTINGS, by_effect=by_effect)
+
+
+def test_on_the_limit_is_in_control() -> None:
+    on = decided(evidence(score=0.2))
+    assert (on.verdict, on.reason) == (Verdict.NO_CHANGE, "20 % of samples outside, limit 20 %")
+    assert decided(evidence(score=0.201)).verdict is Verdict.REGRESSION
+
+
+def test_a_detector_that_could_say_nothing_is_inconclusive_with_its_reason() -> None:
+    silent = replace(evidence(score=None, threshold=None), reason="no common time")
+    assert (decided(silent).verdict, decided(silent).reason) == (Verdict.INCONCLUSIVE, "no common time")
+
+
+@pytest.mark.parametrize(("q_value", "runs", "verdict"), [
+    (0.09, 10, Verdict.REGRESSION),
+    (0.11, 10, Verdict.NO_CHANGE),
+    (0.11, 9, Verdict.REGRESSION),
+    (0.009, 1000, Verdict.REGRESSION),
+    (0.011, 1000, Verdict.NO_CHANGE),
+])  # fmt: skip
+def test_what_chance_does_as_often_is_no_change(q_value: float, runs: int, verdict: Verdict) -> None:
+    assert decided(evidence(runs=runs), q_value=q_value).verdict is verdict
+
+
+def test_no_more_can_be_asked_for_than_the_runs_can_show() -> None:
+    assert surest(evidence(runs=4), SETTINGS) == 0.25
+    assert surest(evidence(runs=200), SETTINGS) == SETTINGS.false_discovery_rate
+
+
+@pytest.mark.parametrize(("above", "below", "verdict"), [
+    (0.3, 0.0, Verdict.REGRESSION),
+    (0.0, 0.3, Verdict.IMPROVEMENT),
+    (0.3, 0.3, Verdict.REGRESSION),
+    (0.05, 0.3, Verdict.IMPROVEMENT),
+])  # fmt: skip
+def test_the_bad_side_counts_first(above: float, below: float, verdict: Verdict) -> None:
+    entry = evidence(share_above=above, share_below=below, threshold_above=0.1, threshold_below=0.1)
+    assert decided(entry).verdict is verdict
+
+
+@pytest.mark.parametrize(("change", "verdict"), [(0.1, Verdict.REGRESSION), (-0.1, Verdict.IMPROVEMENT)])
+def test_without_sides_the_medians_tell_good_from_bad(change: float, verdict: Verdict) -> None:
+    assert decided(evidence(change=change)).verdict is verdict
+    assert decided(evidence(change=change, test="rule_ensemble")).reason == "rule_ensemble: 0.5, limit 0.2"
+
+
+@pytest.mark.parametrize(("change", "verdict"), [
+    (0.06, Verdict.REGRESSION),
+    (0.04, Verdict.NO_CHANGE),
+    (-0.04, Verdict.NO_CHANGE),
+    (-0.06, Verdict.IMPROVEMENT),
+    (None, Verdict.REGRESSION),
+])  # fmt: skip
+def test_a_benchmark_must_also_move_by_the_minimum_effect(change: float | None, verdict: Verdict) -> None:
+    assert decided(evidence(change=change), by_effect=True).verdict is verdict
+
+
+def test_q_values_are_those_of_the_chances_that_are_known() -> None:
+    entries = [evidence(p_excess=0.01), evidence(), evidence(p_excess=0.04)]
+    assert limit_q_values(entries) == pytest.approx({0: 0.02, 2: 0.04})
+
+
+def test_the_note_counts_what_was_found_and_what_chance_would_find() -> None:
+    findings = [
+        Finding(evidence=evidence(score=score, runs=9, p_excess=0.5), verdict=Verdict.NO_CHANGE, reason="")
+        for score in (0.1, 0.3, 0.5, 0.1, 0.1)
+    ]
+    assert chance_notes(findings) == ["2 of 5 metrics are out of control; up to 0.5 would be by chance"]
+    assert chance_notes([Finding(evidence=evidence(), verdict=Verdict.NO_CHANGE, reason="")]) == []
+
+
+def test_the_violation_is_relative_to_the_threshold() -> None:
+    assert violation(evidence(score=0.3, threshold=0.2)) == pytest.approx(1.5)
+    assert violation(evidence(score=0.3, threshold=0.0)) == float("inf")
+    assert violation(evidence(score=0.0, threshold=0.0)) == 0.0
+    assert not is_out_of_control(evidence(score=None))
+
+
+def test_nothing_to_judge_is_no_finding() -> None:
+    assert counter_findings([], [], SETTINGS) == []
