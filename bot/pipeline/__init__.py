@@ -1,6 +1,7 @@
 """The stages in order, nothing else: the only importer of all of them. One module per part of the way."""
 
 from bot.model.bisection import Engine
+from bot.pipeline.audit import audit_as_json, audit_files, audit_history, audit_svg, audit_text
 from bot.pipeline.bisect import BisectPlan, bisect, bisection_plan, state_file
 from bot.pipeline.compare import (
     Compared,
@@ -44,6 +45,11 @@ __all__ = [
     "Engine",
     "MeasurePlan",
     "Measured",
+    "audit_as_json",
+    "audit_files",
+    "audit_history",
+    "audit_svg",
+    "audit_text",
     "bisect",
     "bisection_json",
     "bisection_markdown",

@@ -1,0 +1,88 @@
+"""How large a worsening must be to be found: every metric is made worse by bisection until it just is."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from bot.detect.detector import BenchmarkDetector, DetectorOptions
+from bot.detect.limits import CHANCE, decide_by_limit
+from bot.detect.pairs import MetricPair, scaled
+from bot.detect.settings import PolicySettings
+from bot.detect.verdict import decide
+from bot.model.finding import Evidence, Verdict
+from bot.model.metric import Direction
+from bot.stats.median_interval import Booleans
+from bot.stats.ragged import Floats
+
+SMALLEST_EFFECT, LARGEST_EFFECT = 0.005, 2.56
+# A throughput can fall by no more than all of it.
+LARGEST_FALL = 0.95
+# Halvings of the nine octaves between: the answer is known to about a tenth of itself.
+STEPS = 6
+
+
+def smallest_effects(
+    pairs: Sequence[MetricPair],
+    detector: BenchmarkDetector,
+    *,
+    options: DetectorOptions,
+    settings: PolicySettings,
+    rng: np.random.Generator,
+) -> Floats:
+    """The smallest worsening per pair that would be called a regression, shape (m,), whatever the minimum effect.
+
+    Each metric is judged as the only one that changed in its suite: all are injected at once, and its q-value is its
+    p-value times their number, which is what Benjamini & Hochberg ask of a single discovery. Infinite where the largest
+    effect is not found; NaN where the target is zero, which no factor changes, and where there is an alarm without any
+    injection, which would count as found. `rng` moves each metric's steps, so that
+    all metrics together are known finer than one.
+    """
+    falls = np.array([pair.metric.direction is Direction.HIGHER_IS_BETTER for pair in pairs])
+    high = np.log(np.where(falls, LARGEST_FALL, LARGEST_EFFECT))
+    step = (high - np.log(SMALLEST_EFFECT)) / 2**STEPS
+    low = np.log(SMALLEST_EFFECT) - step * rng.random(len(pairs))
+
+    def found(effects: Floats) -> Booleans:
+        worse = [worsened(pair, effect) for pair, effect in zip(pairs, effects.tolist(), strict=True)]
+        return np.array(
+            [
+                _is_regression(entry, settings=settings, metrics=len(pairs), paired=options.paired)
+                for entry in detector.detect(worse, options)
+            ],
+            dtype=np.bool_,
+        )
+
+    ever = found(np.exp(high))
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        hit = found(np.exp(middle))
+        low, high = np.where(hit, low, middle), np.where(hit, middle, high)
+    effects = np.where(ever, np.exp(high), np.inf)
+    untold = found(np.zeros(len(pairs))) | np.array([pair.target.value == 0 for pair in pairs], dtype=np.bool_)
+    return np.where(untold, np.nan, effects)
+
+
+def worsened(pair: MetricPair, effect: float) -> MetricPair:
+    """The pair with every number of the target moved by `effect` times itself to the bad side."""
+    sign = pair.metric.direction.worse_sign or 1
+    factor = 1 + effect * sign * (1 if pair.target.value >= 0 else -1)
+    return replace(pair, target=scaled(pair.target, pair.target.metric, factor))
+
+
+def _is_regression(evidence: Evidence, *, settings: PolicySettings, metrics: int, paired: bool) -> bool:
+    metric = replace(settings.of(evidence.key), minimum_effect=0.0)
+    if evidence.score is not None:
+        chance = evidence.details.get(CHANCE)
+        q_value = None if chance is None else min(1.0, chance * metrics)
+        decided = decide_by_limit(evidence, q_value=q_value, metric=metric, policy=settings, by_effect=True)
+    else:
+        q_value = None if evidence.p_value is None else min(1.0, evidence.p_value * metrics)
+        critical_p = min(settings.alpha, settings.false_discovery_rate / metrics)
+        decided = decide(
+            evidence, q_value=q_value, metric=metric, policy=settings, critical_p=critical_p, paired=paired
+        )
+    changes = {Verdict.REGRESSION}
+    if evidence.metric.direction is Direction.UNKNOWN:
+        changes.add(Verdict.IMPROVEMENT)
+    return decided.verdict in changes

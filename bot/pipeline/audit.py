@@ -1,0 +1,78 @@
+"""history or collect -> detect -> report: the detectors on the user's own runs."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+
+from bot.config import Config
+from bot.errors import DataError
+from bot.model.audit import Audit
+from bot.model.run import Run
+from bot.pipeline.settings import history_remote, policy_settings
+
+# The newest stored runs; older ones were measured on machines that are gone.
+MOST_RUNS = 200
+
+
+def audit_history(
+    *, repository: Path, config: Config, history_url: str | None = None, token: str | None = None, seed: int = 0
+) -> Audit:
+    """The newest stored runs of the configured suite, in the order of their times."""
+    from bot.history import open_git_branch
+    from bot.history.protocol import StoredRun
+
+    remote = history_remote(repository, history_url, token)
+    with open_git_branch(remote, branch=config.history.branch) as history:
+        commits = list(history.commits(config.suite))
+        stored = list(history.runs(config.suite, commits))
+    runs = [entry.run for entry in stored if isinstance(entry, StoredRun)]
+    unreadable = len(stored) - len(runs)
+    # A run without a time is as old as can be: nothing says that it is newer.
+    runs.sort(key=lambda run: run.time.timestamp() if run.time else 0.0)
+    if not runs:
+        raise DataError(
+            f"no stored runs of suite {config.suite!r}",
+            place=f"branch {config.history.branch} of {remote.shown}",
+            next_step="record runs first, or audit result files with --files",
+        )
+    found = audit_runs(runs[-MOST_RUNS:], config=config, seed=seed)
+    if unreadable:
+        found = replace(found, notes=(*found.notes, f"{unreadable:,} stored runs cannot be read and were left out"))
+    return found
+
+
+def audit_files(
+    files: Sequence[str], *, config: Config, tool: str = "auto", stdin: BinaryIO | None = None, seed: int = 0
+) -> Audit:
+    """One run per file, oldest first."""
+    from bot.collect import collect_each
+
+    return audit_runs(collect_each(files, tool=tool, stdin=stdin, suite=config.suite), config=config, seed=seed)
+
+
+def audit_runs(runs: Sequence[Run], *, config: Config, seed: int = 0) -> Audit:
+    """The same seed and the same runs give the same numbers."""
+    import numpy as np
+
+    from bot.detect.audit import audit
+
+    return audit(runs, settings=policy_settings(config), rng=np.random.default_rng(seed), window=config.history.window)
+
+
+def audit_text(audit: Audit) -> str:
+    from bot.report.audit import render_audit
+
+    return render_audit(audit)
+
+
+def audit_svg(audit: Audit) -> bytes:
+    from bot.report.audit_plot import render_audit_svg
+
+    return render_audit_svg(audit).encode()
+
+
+def audit_as_json(audit: Audit) -> bytes:
+    from bot.report.audit import audit_json
+
+    return audit_json(audit)

@@ -1,0 +1,127 @@
+"""An audit for a terminal and as JSON."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+
+from bot.model.audit import Audit, DetectorAudit, Rate, TrialKind
+from bot.report.inert import SENTENCE_LIMIT, clean
+from bot.report.numbers import percent, percent_at_least
+from bot.report.wording import counted
+
+FORMAT = "perf-culprit-audit"
+VERSION = 1
+SHOWN_EFFECTS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+SHOWN_LIMITS = 5
+
+
+def render_audit(audit: Audit) -> str:
+    blocks = [
+        _headline(audit),
+        f"False alarms and detectable effects:\n{_rates(audit)}",
+        f"Share of the injected slowdowns that was found, by size:\n{_curves(audit)}",
+        _recommendation(audit),
+        f"Hardest to judge by {audit.recommendation.detector}:\n{_limits(audit)}",
+    ]
+    if audit.notes:
+        blocks.append("Notes:\n" + _bullets(clean(note, limit=SENTENCE_LIMIT) for note in audit.notes))
+    return "\n\n".join(blocks) + "\n"
+
+
+def audit_json(audit: Audit) -> bytes:
+    """Rates and effects are fractions; null is an effect that was never found."""
+    return (
+        json.dumps({"format": FORMAT, "version": VERSION, **asdict(audit)}, indent=1, ensure_ascii=False) + "\n"
+    ).encode()
+
+
+def _headline(audit: Audit) -> str:
+    trials = audit.detectors[0].alarms.trials
+    done = {
+        TrialKind.STORED_RUNS: f"{counted(trials, 'run')} judged by the runs before",
+        TrialKind.SPLIT_RUNS: f"{counted(trials, 'random split')} of the samples within a run",
+    }[audit.kind]
+    return (
+        f"Audit of suite {clean(audit.suite)}: {counted(audit.runs, 'run')}, {counted(audit.metrics, 'metric')}, "
+        f"{counted(audit.samples_per_run, 'sample')} per run\n"
+        f"{done}, though nothing is known to have changed; slowdowns injected into {audit.injected_trials:,} of them"
+    )
+
+
+def _rates(audit: Audit) -> str:
+    header = ("detector", "runs with a false alarm", "metrics with one", "lasting alarms", "found in 90 % of trials")
+    rows = [
+        (
+            entry.detector,
+            f"{entry.alarms.count:,} of {entry.alarms.trials:,} {_bounds(entry.alarms)}",
+            f"{entry.metric_alarms.count:,} of {entry.metric_alarms.trials:,} {_bounds(entry.metric_alarms)}",
+            f"{entry.lasting:,}",
+            _detectable(entry),
+        )
+        for entry in audit.detectors
+    ]
+    return _table([header, *rows], columns="lllrl")
+
+
+def _bounds(rate: Rate) -> str:
+    return f"({100 * rate.low:.2g} … {100 * rate.high:.2g} %)"
+
+
+def _detectable(entry: DetectorAudit) -> str:
+    if entry.detectable_effect is None:
+        return "no effect of any size"
+    found = f"{percent_at_least(entry.detectable_effect)} and more"
+    if entry.detectable_range is None:
+        return found
+    low, high = entry.detectable_range
+    return f"{found} ({percent(low)} … {'any' if high is None else percent(high)})"
+
+
+def _curves(audit: Audit) -> str:
+    header = ("detector", *(percent(effect) for effect in SHOWN_EFFECTS))
+    rows = [
+        (entry.detector, *(f"{100 * _found(entry, effect):.0f} %" for effect in SHOWN_EFFECTS))
+        for entry in audit.detectors
+    ]
+    return _table([header, *rows], columns="l" + "r" * len(SHOWN_EFFECTS))
+
+
+def _found(entry: DetectorAudit, effect: float) -> float:
+    """The curve's share at the largest of its effects that is not above `effect`."""
+    return max((share for size, share in entry.curve if size <= effect * (1 + 1e-9)), default=0.0)
+
+
+def _recommendation(audit: Audit) -> str:
+    advice = audit.recommendation
+    effect = advice.minimum_effect
+    parts = [
+        f"detector {advice.detector}",
+        "no minimum effect helps" if effect is None else f"minimum-effect {percent(effect)}",
+    ]
+    if advice.samples is not None:
+        parts.append(f"{counted(advice.samples, 'sample')} per run")
+    return f"Recommendation: {', '.join(parts)}\n{_bullets(advice.reasons)}"
+
+
+def _limits(audit: Audit) -> str:
+    entry = next(entry for entry in audit.detectors if entry.detector == audit.recommendation.detector)
+    rows = [
+        (
+            "never found" if limit.effect is None else f"{percent_at_least(limit.effect)} found in every trial",
+            f"{clean(limit.key.benchmark)} {clean(limit.key.metric, limit=60)}",
+        )
+        for limit in entry.limits[:SHOWN_LIMITS]
+    ]
+    return _table(rows, columns="ll") if rows else "nothing: all values are zero"
+
+
+def _table(rows: Sequence[tuple[str, ...]], *, columns: str) -> str:
+    from tabulate import tabulate
+
+    align = ["left" if column == "l" else "right" for column in columns]
+    table = tabulate(rows, tablefmt="plain", disable_numparse=True, colalign=align)
+    return "\n".join(line.rstrip() for line in table.splitlines())
+
+
+def _bullets(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)

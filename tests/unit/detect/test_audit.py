@@ -1,0 +1,219 @@
+"""Audits of histories whose noise and whose changes are known."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bot.detect import DETECTORS, anova, median_interval
+from bot.detect.audit import audit
+from bot.detect.detector import DetectorOptions
+from bot.detect.injection import smallest_effects, worsened
+from bot.detect.pairs import pair_metrics
+from bot.detect.policy import PolicySettings, judge
+from bot.detect.trials import split_trials, stored_trials
+from bot.errors import DataError
+from bot.model.audit import Audit, TrialKind
+from bot.model.baseline import Baseline, BaselineSource
+from bot.model.environment import Environment
+from bot.model.finding import Verdict
+from bot.model.metric import Metric
+from bot.model.run import Run
+from tests.support.noisy_runs import THROUGHPUT, TIME, Noise, noisy_run, run_of
+
+SEED = 61
+SETTINGS = PolicySettings()
+BOTH = {"anova": anova, "median_interval": median_interval}
+
+
+def history(count: int, *, benchmarks: int = 10, samples: int = 20, noise: Noise = "normal") -> list[Run]:
+    rng = np.random.default_rng(SEED)
+    return [
+        noisy_run(rng, benchmarks=benchmarks, samples=samples, noise=noise, spread=0.02, own_offset=0.005)
+        for _ in range(count)
+    ]
+
+
+def audited(runs: list[Run]) -> Audit:
+    return audit(runs, settings=SETTINGS, rng=np.random.default_rng(SEED), detectors=BOTH)
+
+
+@pytest.mark.slow  # hundreds of judgements per detector: a rate needs trials
+@pytest.mark.parametrize("detector", DETECTORS)
+def test_a_a_false_alarms_hold_the_stated_rate(detector: str) -> None:
+    rng = np.random.default_rng(SEED)
+    alarms, trials = 0, 0
+    noises: tuple[Noise, ...] = ("lognormal", "bimodal", "heavy_tailed")
+    for noise in noises:
+        for _ in range(30):
+            runs = [noisy_run(rng, benchmarks=40, samples=20, noise=noise, own_offset=0.02) for _ in range(6)]
+            baseline = Baseline(runs=tuple(runs[1:]), source=BaselineSource.HISTORY)
+            judgement = judge(baseline, runs[0], detector=detector, settings=SETTINGS)
+            alarms += any(f.verdict in {Verdict.REGRESSION, Verdict.IMPROVEMENT} for f in judgement.findings)
+            trials += 1
+    assert alarms <= stats.binom.ppf(0.999, trials, SETTINGS.false_discovery_rate)
+
+
+def test_audit_silent() -> None:
+    found = audited(history(12))
+    assert found.kind is TrialKind.STORED_RUNS
+    assert (found.runs, found.metrics, found.samples_per_run) == (12, 10, 20)
+    for entry in found.detectors:
+        assert (entry.alarms.count, entry.alarms.trials) == (0, 10)
+        assert entry.metric_alarms.trials == 100
+        assert entry.alarms.high == pytest.approx(0.308, abs=1e-3)
+    assert found.recommendation.reasons[0].startswith("0 of 10 runs had a false alarm")
+
+
+def test_audit_fires_on_a_history_that_jumps() -> None:
+    """Runs that jump up and down by 20 % against a calm past: no alarm lasts, so all are false."""
+    runs = history(12)
+    rng = np.random.default_rng(SEED)
+    for index in (6, 8, 10):
+        effects = np.where(np.arange(10) == index - 6, 1.5, 1.0)
+        runs[index] = noisy_run(rng, benchmarks=10, samples=20, spread=0.02, own_offset=0.005, effects=effects)
+    entry = audited(runs).detectors[0]
+    assert entry.alarms.count == 3
+    assert entry.lasting == 0
+
+
+def test_a_change_that_stays_is_no_false_alarm() -> None:
+    runs = history(7)
+    rng = np.random.default_rng(SEED)
+    effects = np.where(np.arange(10) == 4, 1.5, 1.0)
+    runs += [
+        noisy_run(rng, benchmarks=10, samples=20, spread=0.02, own_offset=0.005, effects=effects) for _ in range(5)
+    ]
+    entry = audited(runs).detectors[0]
+    assert entry.lasting >= 1
+    assert entry.alarms.count == 0
+
+
+def test_what_was_judged_a_regression_takes_no_part() -> None:
+    runs = history(5)
+    key = runs[0].benchmarks[3].key
+    runs[2] = replace(runs[2], regressions=(key,))
+    trials = stored_trials(runs, window=30)
+    assert [len(trial.target.benchmarks) for trial in trials] == [9, 10, 10]
+    assert key not in {benchmark.key for benchmark in trials[1].baseline.runs[-1].benchmarks}
+
+
+def test_only_runs_of_the_same_hardware_and_within_the_window_are_baseline() -> None:
+    runs = history(8)
+    other = Environment(components={"cpu": "B"})
+    runs = [
+        replace(run, environment=other if index % 2 else Environment(components={"cpu": "A"}))
+        for index, run in enumerate(runs)
+    ]
+    trials = stored_trials(runs, window=2)
+    assert [len(trial.baseline.runs) for trial in trials] == [2, 2, 2, 2]
+    for trial in trials:
+        assert {run.environment.components["cpu"] for run in trial.baseline.runs} == {
+            trial.target.environment.components["cpu"]
+        }
+    assert trials[0].following == runs[6]
+    assert trials[-1].following is None
+
+
+def test_few_runs_are_split_within() -> None:
+    found = audited(history(2))
+    assert found.kind is TrialKind.SPLIT_RUNS
+    assert found.detectors[0].alarms.trials == 20
+    assert "one job" in found.notes[0]
+
+
+def test_halves_share_no_sample_and_miss_none() -> None:
+    run = history(1)[0]
+    (trial,) = split_trials([run], count=1, rng=np.random.default_rng(SEED))
+    assert trial.baseline.source is BaselineSource.PAIRED
+    for whole, first, second in zip(
+        run.benchmarks, trial.baseline.runs[0].benchmarks, trial.target.benchmarks, strict=True
+    ):
+        assert sorted(first.samples + second.samples) == sorted(whole.samples)
+        assert len(first.samples) == len(second.samples) == 10
+
+
+@pytest.mark.parametrize("runs", [[], history(2, samples=9)])
+def test_too_little_to_audit_is_an_error(runs: list[Run]) -> None:
+    with pytest.raises(DataError, match="too little to audit"):
+        audited(runs)
+
+
+def test_the_same_seed_gives_the_same_audit() -> None:
+    runs = history(6, benchmarks=4)
+    assert audited(runs) == audited(runs)
+
+
+def test_calmer_benchmarks_show_smaller_effects_and_the_noisiest_comes_first() -> None:
+    rng = np.random.default_rng(SEED)
+    spreads = np.array([[0.002], [0.01], [0.1]])
+    runs = [run_of(100 * rng.lognormal(0, spreads, (3, 30))) for _ in range(8)]
+    entry = audited(runs).detectors[0]
+    assert [limit.key.benchmark for limit in entry.limits] == ["bench_00002", "bench_00001", "bench_00000"]
+    effects = [limit.effect or np.inf for limit in entry.limits]
+    assert effects == sorted(effects, reverse=True)
+    assert [share for _, share in entry.curve] == sorted(share for _, share in entry.curve)
+
+
+def test_an_injected_effect_of_the_size_found_is_found_by_the_policy() -> None:
+    """The bisection's answer, judged as a whole run in which this metric alone changed."""
+    runs = history(8)
+    baseline = Baseline(runs=tuple(runs[:-1]), source=BaselineSource.HISTORY)
+    pairs = pair_metrics(baseline, runs[-1]).pairs
+    rng = np.random.default_rng(SEED)
+    effects = smallest_effects(pairs, anova, options=DetectorOptions(), settings=SETTINGS, rng=rng)
+    settings = replace(SETTINGS, minimum_effect=0.0)
+    for index, effect in enumerate(effects.tolist()):
+        verdicts = []
+        for factor in (0.8, 1.0):
+            benchmarks = list(runs[-1].benchmarks)
+            benchmarks[index] = worsened(pairs[index], effect * factor).target
+            judgement = judge(baseline, replace(runs[-1], benchmarks=tuple(benchmarks)), settings=settings)
+            verdicts += [f.verdict for f in judgement.findings if f.evidence.key == pairs[index].key]
+        assert verdicts[1] is Verdict.REGRESSION
+        assert verdicts[0] is not Verdict.REGRESSION
+
+
+@pytest.mark.parametrize(("sign", "metric"), [(1, TIME), (-1, TIME), (1, THROUGHPUT)])
+def test_worse_is_the_bad_side_of_any_number(sign: int, metric: Metric) -> None:
+    run = run_of([[sign * 100.0] * 5], metric=metric)
+    (pair,) = pair_metrics(Baseline(runs=(run,), source=BaselineSource.FILES), run).pairs
+    moved = worsened(pair, 0.1).target.samples[0] - sign * 100.0
+    assert moved * pair.metric.direction.worse_sign == pytest.approx(10)
+
+
+def test_zero_and_constant_benchmarks_have_defined_answers() -> None:
+    runs = [run_of([[0.0] * 12, [5.0] * 12]) for _ in range(6)]
+    entry = audited(runs).detectors[0]
+    assert [limit.key.benchmark for limit in entry.limits] == ["bench_00001"]
+    assert entry.detectable_effect is not None
+    assert entry.detectable_effect < 0.01
+    zeros = audited([run_of([[0.0] * 12]) for _ in range(6)])
+    assert zeros.detectors[0].limits == ()
+    assert zeros.recommendation.minimum_effect is None
+
+
+def test_the_recommendation_takes_the_detector_that_finds_more() -> None:
+    found = audited(history(12, noise="normal"))
+    anova_effect, median_effect = (entry.detectable_effect or np.inf for entry in found.detectors)
+    assert anova_effect < median_effect
+    assert found.recommendation.detector == "anova"
+    assert found.recommendation.minimum_effect is not None
+    assert found.recommendation.minimum_effect >= anova_effect
+
+
+def test_a_loud_detector_is_not_recommended() -> None:
+    runs = history(12)
+    rng = np.random.default_rng(SEED)
+    for index in range(4, 12):
+        effects = np.where(np.arange(10) == index - 4, 1.5 if index % 2 else 0.5, 1.0)
+        runs[index] = noisy_run(rng, benchmarks=10, samples=20, spread=0.02, own_offset=0.005, effects=effects)
+    reasons = audited(runs).recommendation.reasons
+    assert "more than the stated 1 % allows, but fewer than by any other detector" in reasons[0]
+
+
+def test_auto_is_told_but_not_audited() -> None:
+    found = audit(history(6, benchmarks=4), settings=SETTINGS, rng=np.random.default_rng(SEED))
+    assert "auto" not in {entry.detector for entry in found.detectors}
+    assert any(note.startswith("auto would choose: time: judged by anova") for note in found.notes)
