@@ -1,5 +1,6 @@
 """Control charts of samples and of counters [N12]: docs/detectors/control-chart.md has rule, reasons and rates."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -176,4 +177,5 @@ def _side(samples: Floats, *, median: float, runs: int) -> Side:
 def _change(target: float, baseline: float) -> float | None:
     if target == baseline:
         return 0.0
-    return (target - baseline) / abs(baseline) if baseline else None
+    change = (target - baseline) / abs(baseline) if baseline else math.inf
+    return change if math.isfinite(change) else None

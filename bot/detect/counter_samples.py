@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from bot.detect.counters import TablePair
-from bot.detect.estimate import LARGEST
+from bot.detect.estimate import LARGEST, SMALLEST
 from bot.stats.density import idle_boundary
 from bot.stats.load_scaling import LEAST_SPEARMAN, fit_load, fit_quality, scaling_factors
 from bot.stats.ragged import Floats
@@ -161,7 +161,9 @@ def _right_of(ordered: Floats, boundary: float | None) -> Floats:
 
 
 def _measured(values: Floats) -> Floats:
-    """A transposed copy, a counter per row; infinite and absurd numbers are as good as missing."""
+    """A transposed copy, a counter per row; infinite and absurd numbers are as good as missing, tiny ones are zero."""
     copied = np.array(values.T, order="C")
-    copied[np.abs(copied) > LARGEST] = np.nan
+    sizes = np.abs(copied)
+    copied[sizes > LARGEST] = np.nan
+    copied[sizes < SMALLEST] = 0.0
     return copied

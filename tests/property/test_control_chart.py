@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from bot.codec.report import decode_report, encode_report
 from bot.detect import control_chart
 from bot.detect.counters import pair_counters
 from bot.detect.detector import DetectorOptions
@@ -14,8 +15,10 @@ from bot.detect.policy import PolicySettings, judge
 from bot.model.finding import Evidence
 from bot.model.report import Conclusion
 from bot.model.run import Run
+from bot.report.build import build_report
 from bot.stats.control_chart import LIMITS, chart
 from tests.support.noisy_counters import counter_run, noisy_counters, stored
+from tests.support.reports import SETTINGS
 
 LEVELS = st.floats(-1e6, 1e6, allow_nan=False).map(lambda value: round(value, 3))
 SERIES = st.lists(LEVELS, min_size=1, max_size=40)
@@ -70,8 +73,11 @@ def test_any_numbers_have_an_answer(target: list[float], run: list[float], load:
         size = min(len(values), len(load))
         return counter_run({"cpu": values[:size]}, load=np.array(load[:size]))
 
-    judgement = judge(stored(made(run), made(run[::-1]), made(run)), made(target), settings=PolicySettings())
+    baseline = stored(made(run), made(run[::-1]), made(run))
+    judgement = judge(baseline, made(target), settings=PolicySettings())
     (finding,) = judgement.findings
+    report = build_report(judgement, baseline=baseline, target=made(target), settings=SETTINGS)
+    assert decode_report(encode_report(report), place="report").findings[0] == finding
     assert finding.reason
     assert finding.evidence.score is None or 0 <= finding.evidence.score <= 1
 
