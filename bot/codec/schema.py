@@ -10,11 +10,12 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-from bot.codec import report, run
+from bot.codec import bisection_report, report, run
 
 SCHEMAS: Final[dict[str, Callable[[], TypeAdapter[Any]]]] = {
     run.SCHEMA_NAME: run.run_adapter,
     report.SCHEMA_NAME: report.report_adapter,
+    bisection_report.SCHEMA_NAME: bisection_report.bisection_adapter,
 }
 
 

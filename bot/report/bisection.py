@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 
 from bot.model.bisection import Culprit, OutcomeKind, Suspect
 from bot.model.bisection_report import BisectionReport, MeasuredCommit
-from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, Safe, clean, code, join, own, prose, row
+from bot.report.inert import NAME_LIMIT, SENTENCE_LIMIT, SHORT_HASH, Safe, clean, code, join, ours, own, prose, row
 from bot.report.numbers import percent, percent_interval
 
 T = TypeVar("T")
@@ -31,7 +31,9 @@ HEADLINES: Final = {
 def bisection_text(report: BisectionReport) -> str:
     """For a terminal; foreign control characters never reach it."""
     outcome = report.outcome
-    blocks = [HEADLINES[outcome.kind], "\n".join(clean(line, limit=SENTENCE_LIMIT) for line in _sentences(report))]
+    benchmark = f"Benchmark: {_plain(report.key.benchmark)}, {_plain(report.key.metric)}."
+    said = [_plain(outcome.reason, limit=SENTENCE_LIMIT), benchmark, *_facts(report)]
+    blocks = [HEADLINES[outcome.kind], "\n".join(said)]
     if outcome.culprits:
         blocks.append("\n".join(_culprit_line(report, culprit) for culprit in outcome.culprits))
     if outcome.suspects:
@@ -51,21 +53,23 @@ def bisection_text(report: BisectionReport) -> str:
         blocks.append(
             "Skipped:\n"
             + "\n".join(
-                f"  {_short(commit)}  {clean(why, limit=SENTENCE_LIMIT)}"
+                f"  {_short(commit)}  {_plain(why, limit=SENTENCE_LIMIT)}"
                 for commit, why in _cut(outcome.skipped.items())
             )
         )
     if outcome.notes:
-        blocks.append("Notes:\n" + "\n".join(f"  {clean(note, limit=SENTENCE_LIMIT)}" for note in outcome.notes))
+        blocks.append("Notes:\n" + "\n".join(f"  {_plain(note, limit=SENTENCE_LIMIT)}" for note in outcome.notes))
     blocks.append(_cost(report))
-    blocks.append(f"Again: {clean(report.command, limit=COMMAND_LIMIT)}")
+    blocks.append(f"Again: {_plain(report.command, limit=COMMAND_LIMIT)}")
     return "\n\n".join(blocks) + "\n"
 
 
 def bisection_markdown(report: BisectionReport) -> str:
     """For a comment or a job summary. Subjects, reasons and commands are foreign text."""
     outcome = report.outcome
-    blocks = [own("### {}", Safe(HEADLINES[outcome.kind])), join("\n", (prose(line) for line in _sentences(report)))]
+    benchmark = own("Benchmark: {}, {}.", code(report.key.benchmark), code(report.key.metric))
+    said = [prose(outcome.reason), benchmark, *(ours(fact) for fact in _facts(report))]
+    blocks = [own("### {}", Safe(HEADLINES[outcome.kind])), join("\n", said)]
     if outcome.culprits:
         head = [Safe("| commit | change | interval | posterior | subject |"), Safe("|---|---:|---|---:|---|")]
         blocks.append(join("\n", [*head, *(_culprit_row(report, culprit) for culprit in outcome.culprits)]))
@@ -101,7 +105,7 @@ def bisection_markdown(report: BisectionReport) -> str:
         blocks.append(own("Skipped:\n\n{}", join("\n", skipped)))
     if outcome.notes:
         blocks.append(own("Notes:\n\n{}", join("\n", (own("- {}", prose(note)) for note in outcome.notes))))
-    blocks.append(prose(_cost(report)))
+    blocks.append(ours(_cost(report)))
     blocks.append(own("Again: {}", code(report.command, limit=COMMAND_LIMIT)))
     return "\n\n".join(blocks) + "\n"
 
@@ -136,10 +140,9 @@ def plot(measured: Sequence[MeasuredCommit], *, width: int = PLOT_WIDTH) -> str:
     return "\n".join(lines)
 
 
-def _sentences(report: BisectionReport) -> Iterable[str]:
+def _facts(report: BisectionReport) -> Iterable[str]:
+    """Sentences of numbers."""
     outcome = report.outcome
-    yield outcome.reason
-    yield f"Benchmark: {report.key.benchmark}, {report.key.metric}."
     if outcome.relative_change is not None:
         interval = outcome.confidence_interval
         bounds = f" {percent_interval(interval.low, interval.high)}" if interval else ""
@@ -178,7 +181,7 @@ def _culprit_row(report: BisectionReport, culprit: Culprit) -> Safe:
 
 
 def _suspect_line(report: BisectionReport, suspect: Suspect) -> str:
-    why = f"  (skipped: {clean(suspect.skipped)})" if suspect.skipped else ""
+    why = f"  (skipped: {_plain(suspect.skipped)})" if suspect.skipped else ""
     posterior = percent(suspect.posterior)
     return f"  {_short(suspect.commit)}  {posterior:>7}  {_plain_subject(report, suspect.commit)}{why}"
 
@@ -190,7 +193,12 @@ def _subject(report: BisectionReport, commit: str) -> Safe:
 
 def _plain_subject(report: BisectionReport, commit: str) -> str:
     subject = report.subjects.get(commit)
-    return clean(subject, limit=SUBJECT_LIMIT) if subject else ""
+    return _plain(subject, limit=SUBJECT_LIMIT) if subject else ""
+
+
+def _plain(foreign: str, *, limit: int = NAME_LIMIT) -> str:
+    """Foreign text for a line; `##[` anywhere in a line is a command to GitHub's runner."""
+    return clean(foreign, limit=limit).replace("##[", "## [")
 
 
 def _short(commit: str) -> str:

@@ -34,7 +34,7 @@ def test_help_loads_nothing_heavy() -> None:
 
 
 def test_every_verb_has_help(capsys: pytest.CaptureFixture[str]) -> None:
-    for verb in ("collect", "compare", "record", "publish", "demo", "schema"):
+    for verb in ("collect", "compare", "record", "publish", "measure", "bisect", "demo", "schema"):
         with pytest.raises(SystemExit) as ended:
             main([verb, "--help"])
         assert ended.value.code == 0
@@ -149,6 +149,11 @@ def test_output_that_cannot_be_written_leaves_nothing(results: Path, capsys: pyt
 
 
 def test_schema_is_what_is_published(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
-    for name, file in (("run", "run-v1"), ("report", "report-v1"), ("config", "config")):
+    for name, file in (
+        ("run", "run-v1"),
+        ("report", "report-v1"),
+        ("bisection", "bisection-v1"),
+        ("config", "config"),
+    ):
         assert main(["schema", name]) == 0
         assert json.loads(capsysbinary.readouterr().out) == json.loads((DOCS / f"{file}.schema.json").read_text())

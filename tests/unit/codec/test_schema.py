@@ -23,7 +23,11 @@ def test_the_published_schema_is_current(name: str) -> None:
 
 def test_schemas_are_written_under_their_names(tmp_path: Path) -> None:
     write_schemas(tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {"run-v1.schema.json", "report-v1.schema.json"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "run-v1.schema.json",
+        "report-v1.schema.json",
+        "bisection-v1.schema.json",
+    }
 
 
 @pytest.mark.parametrize("name", REPORTS)

@@ -1,0 +1,52 @@
+"""A bisection's answer with something in every field."""
+
+from bot.model.bisection import CommitRange, Culprit, Outcome, OutcomeKind, SearchSettings
+from bot.model.bisection_report import BisectionReport, MeasuredCommit
+from bot.model.finding import Interval
+from bot.model.metric import Direction, Metric, MetricKey
+
+GOOD, FIRST, SECOND, BAD = ("a" * 40, "b" * 40, "c" * 40, "d" * 40)
+RANGE = CommitRange(good=GOOD, bad=BAD, commits=(FIRST, SECOND, BAD), parents=((), (0,), (1,)))
+REPORT = BisectionReport(
+    outcome=Outcome(
+        kind=OutcomeKind.CULPRIT,
+        reason="One commit explains the change.",
+        culprits=(
+            Culprit(
+                commit=SECOND,
+                posterior=0.994,
+                relative_change=0.604,
+                confidence_interval=Interval(low=0.55, high=0.66, level=0.95),
+                log_bayes_factor=9.5,
+            ),
+        ),
+        relative_change=0.61,
+        confidence_interval=Interval(low=0.56, high=0.66, level=0.95),
+        executions=57,
+        rounds=16,
+        skipped={FIRST: "the build ended with exit code 2"},
+        notes=("The machine has a fast and a slow state.",),
+    ),
+    commit_range=RANGE,
+    settings=SearchSettings(seed=3),
+    key=MetricKey("parse", "time"),
+    metric=Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER),
+    measured=(
+        MeasuredCommit(commit=GOOD, executions=16, relative_change=0.0),
+        MeasuredCommit(commit=FIRST, executions=1, failures=("the build ended with exit code 2",)),
+        MeasuredCommit(
+            commit=SECOND,
+            executions=14,
+            relative_change=0.6,
+            confidence_interval=Interval(low=0.55, high=0.65, level=0.95),
+        ),
+        MeasuredCommit(
+            commit=BAD,
+            executions=16,
+            relative_change=0.61,
+            confidence_interval=Interval(low=0.56, high=0.66, level=0.95),
+        ),
+    ),
+    subjects={SECOND: "Fold accents, so that café finds cafe", BAD: "Mention accents"},
+    command="perf-culprit bisect --good aaa --bad ddd --run 'python bench.py'",
+)

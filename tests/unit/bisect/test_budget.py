@@ -1,0 +1,31 @@
+import pytest
+
+from bot.bisect.budget import with_budget
+from bot.model.bisection import CommitRange, Outcome, OutcomeKind, Phase, SearchSettings, SearchState
+
+RANGE = CommitRange(good="g", bad="c1", commits=("c1",), parents=((),))
+
+
+def ended(kind: OutcomeKind) -> SearchState:
+    return SearchState(
+        commit_range=RANGE,
+        settings=SearchSettings(budget_executions=50),
+        phase=Phase.DONE,
+        since=4,
+        suspect="c1",
+        outcome=Outcome(kind=kind, reason=""),
+    )
+
+
+@pytest.mark.parametrize("kind", [OutcomeKind.BUDGET_SPENT, OutcomeKind.INCONCLUSIVE])
+def test_what_stopped_for_the_budget_goes_on(kind: OutcomeKind) -> None:
+    state = with_budget(ended(kind), 100)
+    assert (state.phase, state.since, state.suspect, state.outcome) == (Phase.REPRODUCE, 0, None, None)
+    assert state.settings.budget_executions == 100
+
+
+def test_an_answer_stays_and_a_smaller_budget_changes_nothing() -> None:
+    named = ended(OutcomeKind.CULPRIT)
+    assert with_budget(named, 100).outcome is named.outcome
+    spent = ended(OutcomeKind.BUDGET_SPENT)
+    assert with_budget(spent, 50) is spent

@@ -1,0 +1,74 @@
+"""The one metric that is followed, or a message that lists what there is."""
+
+import pytest
+
+from bot.errors import DataError, UsageError
+from bot.measure.choice import choose_metric
+from bot.model.metric import Direction, Metric, MetricKey
+from bot.model.run import Benchmark, Run
+
+TIME = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
+MEMORY = Metric(name="memory", unit="B", direction=Direction.LOWER_IS_BETTER)
+LOAD = Metric(name="load", unit="", direction=Direction.UNKNOWN)
+
+
+def run_of(*entries: tuple[str, Metric]) -> Run:
+    return Run(benchmarks=tuple(Benchmark(name=name, metric=metric, samples=(1.0,)) for name, metric in entries))
+
+
+BOTH = run_of(("parse", TIME), ("parse", MEMORY), ("render", TIME))
+
+
+def test_one_metric_needs_no_name() -> None:
+    only = run_of(("parse", TIME))
+    assert choose_metric(only, only, benchmark=None, metric=None) == (MetricKey("parse", "time"), TIME)
+
+
+def test_names_narrow_the_choice() -> None:
+    assert choose_metric(BOTH, BOTH, benchmark="parse", metric="memory") == (MetricKey("parse", "memory"), MEMORY)
+    assert choose_metric(BOTH, BOTH, benchmark="render", metric=None)[0] == MetricKey("render", "time")
+    assert choose_metric(BOTH, BOTH, benchmark=None, metric="memory")[0] == MetricKey("parse", "memory")
+
+
+def test_what_only_one_end_has_is_no_choice() -> None:
+    more = run_of(("parse", TIME), ("new", TIME))
+    assert choose_metric(run_of(("parse", TIME)), more, benchmark=None, metric=None)[0] == MetricKey("parse", "time")
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "end"),
+    [
+        (run_of(("old", TIME)), run_of(("new", TIME)), "bad"),
+        (run_of(("other", TIME)), run_of(("old", TIME)), "good"),
+    ],
+)
+def test_a_benchmark_of_one_end_only(good: Run, bad: Run, end: str) -> None:
+    with pytest.raises(DataError, match=f"old .time. is not measured at the {end} commit"):
+        choose_metric(good, bad, benchmark="old", metric=None)
+
+
+def test_several_are_listed() -> None:
+    with pytest.raises(UsageError) as caught:
+        choose_metric(BOTH, BOTH, benchmark=None, metric=None)
+    assert "parse (time), parse (memory), render (time)" in str(caught.value)
+
+
+def test_a_name_that_matches_nothing_lists_what_there_is() -> None:
+    many = run_of(*((f"b{number}", TIME) for number in range(50)))
+    with pytest.raises(UsageError) as caught:
+        choose_metric(many, many, benchmark="prase", metric="time")
+    assert "there is no benchmark 'prase' with a metric 'time'" in str(caught.value)
+    assert "b19 (time) and 30 more" in str(caught.value)
+
+
+def test_names_in_messages_are_one_harmless_line() -> None:
+    odd = run_of(("a\n::error::x\x1b[2J", TIME), ("b", TIME))
+    with pytest.raises(UsageError) as caught:
+        choose_metric(odd, odd, benchmark=None, metric=None)
+    assert "\x1b" not in str(caught.value)
+    assert "::" not in str(caught.value)
+
+
+def test_a_metric_without_a_good_direction() -> None:
+    with pytest.raises(UsageError, match="lower or higher"):
+        choose_metric(run_of(("a", LOAD)), run_of(("a", LOAD)), benchmark="a", metric=None)

@@ -1,0 +1,84 @@
+"""A bisection's answer in words: whole texts, every outcome, and foreign text that stays text."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.model.bisection import DecayPart, Outcome, OutcomeKind, Suspect
+from bot.model.bisection_report import DEFINITE, MeasuredCommit
+from bot.model.finding import Interval
+from bot.model.metric import MetricKey
+from bot.report.bisection import MOST_ROWS, bisection_markdown, bisection_text, plot
+from tests.support.bisections import BAD, FIRST, GOOD, REPORT, SECOND
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "bisection"
+
+
+@pytest.mark.parametrize(("name", "render"), [("culprit.txt", bisection_text), ("culprit.md", bisection_markdown)])
+def test_whole_texts(name: str, render: object) -> None:
+    assert callable(render)
+    assert render(REPORT) == (GOLDEN / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", OutcomeKind)
+def test_every_outcome_has_words(kind: OutcomeKind) -> None:
+    outcome = Outcome(
+        kind=kind,
+        reason="A reason.",
+        suspects=(Suspect(commit=FIRST, posterior=0.6, skipped="no compiler"), Suspect(commit=BAD, posterior=0.4)),
+        decay=(DecayPart(after=GOOD, until=BAD, relative_change=0.2, share=1.0),),
+        visible_effect=0.03,
+    )
+    subject = replace(REPORT, outcome=outcome, measured=())
+    for text in (bisection_text(subject), bisection_markdown(subject)):
+        assert "A reason." in text
+        assert "A change of 3" in text
+        assert FIRST[:7] in text
+        assert "+20.0 %" in text
+    assert subject.is_definite is (kind in DEFINITE)
+
+
+def test_foreign_text_stays_text() -> None:
+    hostile = "`</code>@everyone **x** | ##[error] ::add-mask::y \x1b[2J\n# head ```"
+    outcome = replace(
+        REPORT.outcome,
+        suspects=(Suspect(commit=FIRST, posterior=0.5, skipped=hostile),),
+        skipped={FIRST: hostile},
+        notes=(hostile,),
+    )
+    subject = replace(
+        REPORT,
+        outcome=outcome,
+        subjects=dict.fromkeys((FIRST, SECOND, BAD), hostile),
+        key=MetricKey(hostile, hostile),
+        command=hostile,
+    )
+    text, markdown = bisection_text(subject), bisection_markdown(subject)
+    for said in (text, markdown):
+        assert "\x1b" not in said
+        assert "\n# head" not in said
+        assert not any(line.lstrip().startswith("::") for line in said.splitlines())
+    assert "##[" not in text
+    # Outside code spans of any fence nothing of it is left.
+    assert "\n@everyone" not in markdown
+    assert markdown.count("```text") == 1
+
+
+def test_the_plot_is_bounded_and_marks_what_is_unknown() -> None:
+    many = [MeasuredCommit(commit=f"{number:040x}", executions=1, relative_change=0.1) for number in range(200)]
+    lines = plot(many).splitlines()
+    assert len(lines) == MOST_ROWS
+    assert len({len(line) for line in lines}) == 1
+    (lost,) = plot([MeasuredCommit(commit=GOOD, executions=2, failures=("x",))]).splitlines()
+    assert "no number" in lost
+
+
+def test_a_wide_interval_does_not_squeeze_the_others() -> None:
+    wide = MeasuredCommit(
+        commit=BAD, executions=2, relative_change=0.5, confidence_interval=Interval(low=-0.9, high=90.0, level=0.95)
+    )
+    good = MeasuredCommit(commit=GOOD, executions=2, relative_change=0.0)
+    first, second = plot([good, wide]).splitlines()
+    assert first.index("●") < second.index("●")
+    assert second.index("●") - first.index("●") > 25
