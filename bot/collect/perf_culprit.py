@@ -13,6 +13,7 @@ from bot.collect.parser import (
     unique,
 )
 from bot.collect.source import Source
+from bot.model.counter import CounterTable
 from bot.model.metric import Metric
 from bot.model.run import Benchmark
 
@@ -53,7 +54,7 @@ def parse(source: Source, /) -> Parsed:
             (_checked(benchmark, checked[benchmark.metric], place), place)
             for benchmark, place in zip(run.benchmarks, places, strict=True)
         ),
-        counters=run.counters,
+        counters=tuple(_checked_table(table, f"{source.place}: counters[{i}]") for i, table in enumerate(run.counters)),
         environment=run.environment,
         commit=full_hash(run.commit),
         time=None if time is None else time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC),
@@ -76,3 +77,8 @@ def _checked(benchmark: Benchmark, metric: Metric, place: str) -> Benchmark:
     if name == benchmark.name and metric == benchmark.metric:
         return benchmark
     return replace(benchmark, name=name, metric=metric)
+
+
+def _checked_table(table: CounterTable, place: str) -> CounterTable:
+    metrics = tuple(checked_metric(metric, place=place) for metric in table.metrics)
+    return replace(table, name=checked_name(table.name, place=place), metrics=metrics)

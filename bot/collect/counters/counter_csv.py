@@ -81,7 +81,11 @@ def parse(source: Source, /) -> Parsed:
 
 def _header(line: str) -> tuple[str, list[str]]:
     delimiter = next((delimiter for delimiter in DELIMITERS if delimiter in line), ",")
-    return delimiter, [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [""])]
+    try:
+        names = next(csv.reader([line], delimiter=delimiter), None)
+    except csv.Error:
+        names = None
+    return delimiter, [name.strip() for name in names or [""]]
 
 
 def _check_names(names: list[str], place: str) -> None:

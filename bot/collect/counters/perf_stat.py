@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from bot.collect.counters.reader import counter, names_shown
 from bot.collect.counters.table import Readings
@@ -24,6 +25,7 @@ COSTS = frozenset(
 )
 COST_ENDINGS = ("-misses", "-faults", "-stalls")
 MODIFIERS = re.compile(r":[ukhGHpPSDIWe]{1,8}$")
+MAX_READINGS = 1_000_000
 # perf's spread is the standard error of the mean of the repetitions: 68.27 % of a normal distribution.
 STANDARD_ERROR_LEVEL = 0.6827
 
@@ -48,7 +50,11 @@ class Reading:
 
 def parsed(source: Source, readings: Iterable[Reading]) -> Parsed:
     """Benchmarks of the counts of one command, named after the file; a counter table where there are intervals."""
-    found = list(readings)
+    found = list(islice(readings, MAX_READINGS + 1))
+    if len(found) > MAX_READINGS:
+        raise DataError(
+            f"holds more than {MAX_READINGS:,} readings", place=source.place, next_step="use longer intervals (-I)"
+        )
     if not found:
         raise DataError("holds no event", place=source.place, next_step="check that perf stat ran")
     notes = [f"{source.place}: {note}" for note in _notes(found)]

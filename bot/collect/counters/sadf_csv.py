@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from bot.collect.counters.clock import LOCAL_NOTE, Clock
 from bot.collect.counters.reader import counter, number_or_none
-from bot.collect.counters.table import Built, Readings
+from bot.collect.counters.table import MAX_CELLS, Built, Readings, check_size
 from bot.collect.parser import Parsed, components
 from bot.collect.source import Source, shown
 from bot.errors import DataError
@@ -44,7 +44,7 @@ def parse(source: Source, /) -> Parsed:
     tables: dict[tuple[str, str], Readings] = {}
     clock = Clock()
     block: _Block | None = None
-    restarts = 0
+    restarts = values = 0
     for number, line in enumerate(source.lines(), start=1):
         text = line.rstrip("\r\n")
         place = f"{source.place}:{number}"
@@ -63,6 +63,9 @@ def parse(source: Source, /) -> Parsed:
                 place=place,
                 next_step="write the file with sadf -d, without -h for several devices; or sadf -j",
             )
+        values += len(block.names)
+        if values > MAX_CELLS:
+            check_size(values, 1, place=source.place)
         key = (cells[0], block.activity)
         if key not in tables and len(tables) == MAX_TABLES:
             raise DataError(f"holds more than {MAX_TABLES:,} tables", place=place, next_step="record fewer hosts")

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # 160 MB of numbers: a day of 2,000 counters every 15 seconds is 11.5 million.
 MAX_CELLS = 20_000_000
 MAX_COLUMNS = 50_000
+# Of values that come one at a time: each instant costs a hundred bytes until the table is built.
+MAX_INSTANTS = 2_000_000
 
 Built: TypeAlias = tuple[CounterTable, tuple[str, ...]]
 
@@ -79,11 +81,15 @@ def check_size(rows: int, columns: int, *, place: str) -> None:
     if not rows or not columns:
         raise DataError("holds no counter", place=place, next_step="check that the counters were being recorded")
     if columns > MAX_COLUMNS or rows * columns > MAX_CELLS:
-        raise DataError(
-            f"holds more than {MAX_COLUMNS:,} counters or {MAX_CELLS:,} values",
-            place=place,
-            next_step="record fewer counters, or sample less often",
-        )
+        raise _too_large(place)
+
+
+def _too_large(place: str) -> DataError:
+    return DataError(
+        f"holds more than {MAX_COLUMNS:,} counters, {MAX_INSTANTS:,} instants or {MAX_CELLS:,} values",
+        place=place,
+        next_step="record fewer counters, or sample less often",
+    )
 
 
 def _ordered(times: "Floats", columns: "Floats") -> "tuple[Floats, Floats, list[str]]":
@@ -136,15 +142,19 @@ class Readings:
     def __bool__(self) -> bool:
         return bool(self._columns)
 
+    def __len__(self) -> int:
+        """The number of values; missing ones are none."""
+        return len(self._cell_values)
+
     def add(self, time_s: float, metric: Metric, value: float) -> None:
         row = self._rows.setdefault(time_s, len(self._rows))
         column, _ = self._columns.setdefault(metric.name, (len(self._columns), metric))
+        if row >= MAX_INSTANTS or column >= MAX_COLUMNS or len(self) >= MAX_CELLS:
+            raise _too_large(self._place)
         if not isnan(value):
             self._cell_rows.append(row)
             self._cell_columns.append(column)
             self._cell_values.append(value)
-            if len(self._cell_values) > MAX_CELLS:
-                check_size(MAX_CELLS + 1, 1, place=self._place)
 
     def build(self, name: str, *, load_column: str | None = None, load_name: str | None = None) -> Built:
         """The table; the counter `load_column` becomes its load."""

@@ -76,3 +76,10 @@ def test_files_of_others_are_not_taken(text: str) -> None:
 
 def test_cells_may_be_quoted_and_lines_end_as_on_windows() -> None:
     assert columns(only_table(read('"time","a, b"\r\n"1","2"\r\n'))) == {"a, b": [2]}
+
+
+def test_a_quote_that_never_ends_is_no_csv() -> None:
+    with pytest.raises(DataError, match="is no CSV: field larger than"):
+        read('time,a\n1,1\n2,"' + "x\n" * 100_000)
+    with pytest.raises(DataError, match="holds no counter"):
+        read('time,"' + "x" * 200_000 + '"\n1,1\n', tool="counter_csv")

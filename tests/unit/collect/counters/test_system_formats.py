@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from bot.collect.counters import perf_stat, sadf_csv, table
 from bot.errors import DataError
 from bot.model.metric import Direction
 from tests.support.counter_tables import columns, only_table, read
@@ -234,3 +235,30 @@ def test_prometheus_vector_is_one_instant() -> None:
 def test_prometheus_answers_without_series_are_refused(text: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         read(text)
+
+
+def test_sadf_json_of_deep_or_nameless_elements_is_bounded() -> None:
+    entry = {
+        "timestamp": {"date": "2026-11-21", "time": "02:19:32", "utc": 1},
+        "deep": {"a": {"b": {"c": {"d": {"e": {"f": {"too": 1}}}}, "x": 2}}},
+        "plain": [{"v": 1}, {"v": 2}, 5],
+    }
+    empty: dict[str, object] = {"timestamp": {}}
+    run = read(json.dumps({"sysstat": {"hosts": [{"statistics": [entry, {}, empty]}]}}))
+    assert {table.name: columns(table) for table in run.counters} == {
+        "deep": {"a/b/x": [2]},
+        "plain": {"0/v": [1], "1/v": [2]},
+    }
+
+
+def test_too_many_perf_readings_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(perf_stat, "MAX_READINGS", 2)
+    with pytest.raises(DataError, match="more than 2 readings"):
+        read(f"{event()}\n" * 3)
+
+
+def test_too_many_values_of_all_tables_together_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sadf_csv, "MAX_CELLS", 4)
+    monkeypatch.setattr(table, "MAX_CELLS", 4)
+    with pytest.raises(DataError, match="or 4 values"):
+        read(SADF + "".join(f"host{i};1;2026-11-21 02:19:32 UTC;sda;5\n" for i in range(5)))

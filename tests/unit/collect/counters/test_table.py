@@ -71,13 +71,22 @@ def test_two_counters_of_one_name_and_too_many_values_are_refused(monkeypatch: p
     with pytest.raises(DataError, match="`a` stands there twice"):
         build_table("t", times_s=[1], values=np.ones((1, 2)), metrics=[counter("a"), counter("a")], place="f")
     monkeypatch.setattr(table_module, "MAX_CELLS", 3)
-    with pytest.raises(DataError, match="more than 50,000 counters or 3 values"):
+    with pytest.raises(DataError, match="50,000 counters, 2,000,000 instants or 3 values"):
         build([1, 2], [[1, 1], [1, 1]])
     readings = Readings("f")
     for i in range(3):
         readings.add(1.0, counter("a"), i)
     with pytest.raises(DataError, match="3 values"):
         readings.add(1.0, counter("a"), 3)
+
+
+def test_instants_without_values_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_module, "MAX_INSTANTS", 2)
+    readings = Readings("f")
+    readings.add(1.0, counter("a"), nan)
+    readings.add(2.0, counter("a"), nan)
+    with pytest.raises(DataError, match="2 instants"):
+        readings.add(3.0, counter("a"), nan)
 
 
 def test_readings_may_come_in_any_order_and_at_different_rates() -> None:
