@@ -7,6 +7,7 @@ from typing import Final, Literal
 from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
+from bot.codec.rules import RulesEntry, rule_evidence, rules_entry
 from bot.codec.run import KeyEntry
 from bot.codec.wire import WIRE_CONFIG, decode
 from bot.model.baseline import BaselineSource, RunChoice
@@ -65,6 +66,7 @@ class FindingEntry:
     details: dict[str, float] = field(default_factory=dict)
     evidence_reason: str | None = None
     notes: tuple[str, ...] = ()
+    rules: RulesEntry | None = None
     series: tuple[float, ...] = ()
 
 
@@ -240,6 +242,7 @@ def _finding_entry(finding: Finding) -> FindingEntry:
         details=dict(evidence.details),
         evidence_reason=evidence.reason,
         notes=evidence.notes,
+        rules=rules_entry(evidence.rules),
         series=finding.series,
     )
 
@@ -264,6 +267,7 @@ def _finding(entry: FindingEntry) -> Finding:
             reason=entry.evidence_reason,
             details=entry.details,
             notes=entry.notes,
+            rules=rule_evidence(entry.rules),
         ),
         verdict=entry.verdict,
         reason=entry.reason,

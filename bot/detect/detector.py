@@ -1,11 +1,12 @@
 """What every detector is: a module with an identity, and a function per kind of measurement that it judges."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from bot.detect.counters import TablePair
 from bot.detect.pairs import MetricPair
+from bot.detect.rules.options import RuleOptions
 from bot.model.finding import Evidence
 from bot.stats.control_chart import DEFAULT_LIMITS
 
@@ -17,6 +18,7 @@ class DetectorOptions:
     `paired`: all runs were measured interleaved on one machine, so a run is no unit of its own.
     Of control charts: `control_limits` is one of `bot.stats.control_chart.LIMITS`, `single_run_margin` what a lone
     baseline run is allowed to be off, `drop_idle_time` whether the lower of a counter's two modes is left out.
+    `rules` are the rule ensemble's.
     """
 
     alpha: float = 0.01
@@ -25,6 +27,7 @@ class DetectorOptions:
     control_limits: str = DEFAULT_LIMITS
     single_run_margin: float = 0.05
     drop_idle_time: bool = True
+    rules: RuleOptions = field(default_factory=RuleOptions)
 
 
 class Detector(Protocol):

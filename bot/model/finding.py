@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from bot.model.metric import Metric, MetricKey
+from bot.model.rules import RuleEvidence
 
 
 class Verdict(StrEnum):
@@ -64,6 +65,7 @@ class Evidence:
     `samples_needed`: samples per side that would decide an effect of the minimum size at the detector's confidence.
     `score` and `threshold`: for detectors that judge by a limit instead of a p-value (violation ratio, share of votes);
     out of control above the threshold. `details` holds the detector's own numbers by name (F, degrees of freedom, …).
+    `rules`: what a rule ensemble has beyond numbers, of counters out of control.
     """
 
     key: MetricKey
@@ -80,6 +82,7 @@ class Evidence:
     reason: str | None = None
     details: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    rules: RuleEvidence | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,11 +8,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bot.stats.discretise import Levels
 from bot.stats.items import Items, indicator_matrix
 from bot.stats.ragged import Floats, Integers
 from bot.stats.relative_entropy import relative_entropy
+
+Booleans = NDArray[np.bool_]
 
 # Pads premises that are shorter than the longest.
 NO_ITEM = -1
@@ -56,7 +59,7 @@ class Rules:
     def __len__(self) -> int:
         return len(self.consequents)
 
-    def take(self, chosen: "Integers | np.ndarray[tuple[int], np.dtype[np.bool_]]") -> "Rules":
+    def take(self, chosen: Integers | Booleans) -> "Rules":
         return Rules(
             premises=self.premises[chosen],
             consequents=self.consequents[chosen],
@@ -90,7 +93,7 @@ class _Frequent:
 
     items: Integers
     counters: Integers
-    holds: "np.ndarray[tuple[int, int], np.dtype[np.float32]]"
+    holds: NDArray[np.float32]
     counts: Floats
     least: int
 
@@ -149,9 +152,7 @@ def _with_one(frequent: _Frequent, block: Integers, mining: Mining) -> Rules:
     return frequent.rules(premises[:, None], consequents, counts, frequent.counts[premises])
 
 
-def _with_two(
-    frequent: _Frequent, consequent: int, together: "np.ndarray[tuple[int, int], np.dtype[np.float32]]", mining: Mining
-) -> Rules:
+def _with_two(frequent: _Frequent, consequent: int, together: NDArray[np.float32], mining: Mining) -> Rules:
     held = frequent.holds[frequent.holds[:, consequent] > 0]
     all_three = held.T @ held
     needed = np.maximum(np.ceil(mining.minimum_confidence * together - 1e-4), frequent.least)
@@ -169,25 +170,25 @@ def _with_two(
     return frequent.rules(premises, np.full(len(first), consequent), counts, premise_counts)
 
 
-def _beyond_chance(
-    both: Floats, premises: Floats, share: Floats, *, alpha: float
-) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+def _beyond_chance(both: Floats, premises: Floats, share: Floats, *, alpha: float) -> Booleans:
     """Whether the consequent is more frequent under the premise than `share`, and not by chance alone."""
     confidence = both / premises
     # Integers in floats are exact, so that equal confidence is no gain.
     better = both > share * premises * (1 + 1e-12)
     entropy = relative_entropy(confidence, share)
-    beyond: np.ndarray[tuple[int], np.dtype[np.bool_]] = better & (premises * entropy >= -math.log(alpha))
+    beyond: Booleans = better & (premises * entropy >= -math.log(alpha))
     return beyond
 
 
 def _joined(parts: list[Rules]) -> Rules:
     width = max(part.premises.shape[1] for part in parts)
-    padded = [
-        np.pad(part.premises, ((0, 0), (0, width - part.premises.shape[1])), constant_values=NO_ITEM) for part in parts
-    ]
+    premises = np.full((sum(map(len, parts)), width), NO_ITEM)
+    start = 0
+    for part in parts:
+        premises[start : start + len(part), : part.premises.shape[1]] = part.premises
+        start += len(part)
     return Rules(
-        premises=np.vstack(padded),
+        premises=premises,
         consequents=np.concatenate([part.consequents for part in parts]),
         support=np.concatenate([part.support for part in parts]),
         confidence=np.concatenate([part.confidence for part in parts]),

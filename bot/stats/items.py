@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bot.stats.discretise import MISSING, Levels
-from bot.stats.ragged import Integers
+from bot.stats.ragged import Floats, Integers
 
 Bits = NDArray[np.uint64]
 WORD = 64
@@ -40,6 +40,18 @@ class Items:
         return np.bincount((levels + self.starts)[present], minlength=self.total)
 
 
+def shares_change(items: Items, old: Levels, new: Levels) -> Floats:
+    """1 - cos between each counter's shares of levels in two runs, shape (m,); 0 where one run has none of it.
+
+    The confidence change of [F11, eq. 5-1] for more than two outcomes; `old` and `new` are (n, m).
+    """
+    before, after = items.counts(old).astype(np.float64), items.counts(new).astype(np.float64)
+    dot, *squares = (np.add.reduceat(product, items.starts) for product in (before * after, before**2, after**2))
+    lengths = np.sqrt(squares[0] * squares[1])
+    change: Floats = 1 - np.divide(dot, lengths, out=np.ones_like(dot), where=lengths > 0)
+    return np.clip(change, 0.0, 1.0)
+
+
 def indicator_matrix(levels: Levels, items: Items, chosen: Integers) -> NDArray[np.float32]:
     """1 where the item holds, else 0: shape (n, k) for the `chosen` items (k,)."""
     counters = items.counters[chosen]
@@ -67,7 +79,6 @@ class HeldBits:
 
 
 def to_instants(bits: Bits, count: int) -> NDArray[np.bool_]:
-    """The first `count` bits of one row as booleans, shape (count,)."""
-    shifts = np.arange(WORD, dtype=np.uint64)
-    unpacked: NDArray[np.bool_] = ((bits[:, None] >> shifts) & np.uint64(1)).astype(bool).ravel()[:count]
-    return unpacked
+    """The first `count` bits of each row (..., words) as booleans, shape (..., count)."""
+    octets = bits.astype("<u8").view(np.uint8)
+    return np.unpackbits(octets, axis=-1, count=count, bitorder="little").astype(bool)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bot.stats.association_rules import NO_ITEM, Rules
-from bot.stats.items import Bits, HeldBits, Items
+from bot.stats.items import Bits, HeldBits, Items, to_instants
 from bot.stats.ragged import Floats, Integers
 
 # Rules at a time: their bits are some megabytes.
@@ -44,24 +44,36 @@ def confidence_change(old: Floats, new: Floats) -> Floats:
 def apply_rules(rules: Rules, bits: HeldBits, items: Items) -> Outcome:
     """Count the rules' premises and matches in a run whose levels are `bits`."""
     premises, matches = np.zeros(len(rules), dtype=np.intp), np.zeros(len(rules), dtype=np.intp)
-    counters = items.counters
     for start in range(0, len(rules), BLOCK):
         part = slice(start, start + BLOCK)
-        consequents = rules.consequents[part]
-        held = _premise_bits(rules.premises[part], bits, bits.observed[counters[consequents]])
+        taken = rules.take(np.arange(start, min(start + BLOCK, len(rules))))
+        held = premise_bits(taken, bits, items)
         premises[part] = np.bitwise_count(held).sum(axis=1)
-        matches[part] = np.bitwise_count(held & bits.held[consequents]).sum(axis=1)
+        matches[part] = np.bitwise_count(held & bits.held[taken.consequents]).sum(axis=1)
     return Outcome(premises=premises, matches=matches)
 
 
 def mismatches(rules: Rules, bits: HeldBits, items: Items) -> Bits:
     """The instants at which a premise holds and the consequent does not though its counter was observed, (r, words)."""
-    held = _premise_bits(rules.premises, bits, bits.observed[items.counters[rules.consequents]])
-    return held & ~bits.held[rules.consequents]
+    return premise_bits(rules, bits, items) & ~bits.held[rules.consequents]
 
 
-def _premise_bits(premises: Integers, bits: HeldBits, observed: Bits) -> Bits:
-    held = observed
-    for column in premises.T:
+def premise_bits(rules: Rules, bits: HeldBits, items: Items) -> Bits:
+    """The instants at which each premise holds and the consequent's counter was observed, (r, words)."""
+    held = bits.observed[items.counters[rules.consequents]]
+    for column in rules.premises.T:
         held = np.where((column != NO_ITEM)[:, None], held & bits.held[column], held)
     return held
+
+
+def conditional_moments(held: Bits, values: Floats) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of each column at the instants of its bits: shapes (r,), NaN where there are none.
+
+    `held` (r, words), `values` (n, r), known at these instants.
+    """
+    chosen = to_instants(held, len(values)).T
+    count = chosen.sum(axis=0)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        mean = np.where(chosen, values, 0.0).sum(axis=0) / count
+        squares = np.where(chosen, (values - mean) ** 2, 0.0).sum(axis=0)
+        return mean, np.sqrt(squares / count)

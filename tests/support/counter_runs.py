@@ -1,65 +1,51 @@
-"""Runs of counters under load, seeded, for tests and benchmarks of the detectors."""
+"""Runs of counters with known faults: a load that comes and goes, counters that follow it, and their own noise."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bot.model.baseline import Baseline, BaselineSource
 from bot.model.counter import CounterTable
-from bot.model.metric import Direction, Metric
+from bot.model.environment import Environment
+from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.run import Run
-
-Floats = NDArray[np.float64]
+from bot.stats.ragged import Floats
 
 
 def counter_table(
-    columns: Mapping[str, Floats | Sequence[float]],
-    *,
-    load: Floats | None = None,
-    name: str = "host",
-    directions: Mapping[str, Direction] | None = None,
+    values: Floats, *, name: str = "host", step_s: float = 60.0, start_s: float = 0.0, names: Sequence[str] = ()
 ) -> CounterTable:
-    """One counter per entry; a direction that is not named is unknown."""
-    values = np.column_stack([np.asarray(column, dtype=np.float64) for column in columns.values()])
-    told = directions or {}
-    return CounterTable(
-        name=name,
-        metrics=tuple(Metric(name=key, unit="", direction=told.get(key, Direction.UNKNOWN)) for key in columns),
-        times_s=15.0 * np.arange(len(values), dtype=np.float64),
-        values=values,
-        load=load,
-        load_name=None if load is None else "requests",
-    )
+    """`values` (n, m); counters are named c0, c1, … unless named."""
+    named = names or [f"c{index}" for index in range(values.shape[1])]
+    metrics = tuple(Metric(name=name, unit="", direction=Direction.UNKNOWN) for name in named)
+    times_s = start_s + step_s * np.arange(len(values), dtype=np.float64)
+    return CounterTable(name=name, metrics=metrics, times_s=times_s, values=values)
 
 
-def counter_run(columns: Mapping[str, Floats | Sequence[float]], *, load: Floats | None = None) -> Run:
-    return Run(counters=(counter_table(columns, load=load),))
+def counter_run(
+    *tables: CounterTable,
+    environment: Mapping[str, str] | None = None,
+    commit: str | None = None,
+    regressions: tuple[MetricKey, ...] = (),
+) -> Run:
+    components = {"cpu": "AMD EPYC 7763"} if environment is None else environment
+    return Run(counters=tables, environment=Environment(components=components), commit=commit, regressions=regressions)
 
 
 def noisy_counters(
-    rng: np.random.Generator,
-    *,
-    counters: int,
-    instants: int,
-    own_offset: float = 0.0,
-    shared_offset: float = 0.0,
-    effects: Floats | float = 1.0,
-) -> Run:
-    """Counters about 50 with a noise of 10 %, half of them following the load.
+    rng: np.random.Generator, *, counters: int = 6, instants: int = 90, own_offset: float = 0.0, noise: str = "normal"
+) -> Floats:
+    """(instants, counters) around 100, 101, … with noise of 3 %; the later ones follow a common load, up to 0.9.
 
-    Offsets are standard deviations of a whole run's level: per counter, and of all counters together. `effects`
-    (counters,) multiplies the levels.
+    `own_offset`: each counter of a run is off by a normal factor of this many noise deviations.
     """
-    load = rng.normal(4000, 300, instants)
-    values = rng.normal(50, 5, (instants, counters))
-    values[:, ::2] += 0.02 * (load - 4000)[:, None]
-    values *= effects * np.exp(rng.normal(0, own_offset, counters) + rng.normal(0, shared_offset))
-    metrics = tuple(Metric(name=f"counter_{n:05}", unit="", direction=Direction.UNKNOWN) for n in range(counters))
-    times = 15.0 * np.arange(instants, dtype=np.float64)
-    table = CounterTable(name="host", metrics=metrics, times_s=times, values=values, load=load, load_name="requests")
-    return Run(counters=(table,))
-
-
-def stored(*runs: Run) -> Baseline:
-    return Baseline(runs=runs, source=BaselineSource.FILES)
+    size = (instants, counters)
+    own = rng.normal(size=size)
+    if noise == "heavy-tailed":
+        own = rng.standard_t(3, size) / np.sqrt(3)
+    elif noise == "bimodal":
+        own = 0.4 * own + 2.0 * (rng.random(size) < 0.4)
+    share = np.linspace(0, 0.9, counters)
+    load = rng.normal(size=(instants, 1))
+    noisy = own * np.sqrt(1 - share**2) + load * share + own_offset * rng.normal(size=counters)
+    values: Floats = (100.0 + np.arange(counters)) * (1 + 0.03 * noisy)
+    return values

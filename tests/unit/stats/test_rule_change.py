@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bot.stats.association_rules import NO_ITEM, Mining, Rules, mine_rules
-from bot.stats.items import HeldBits, Items, to_instants
+from bot.stats.items import HeldBits, Items, shares_change, to_instants
 from bot.stats.rule_change import apply_rules, confidence_change, mismatches
 from tests.unit.stats.test_association_rules import random_levels, three_each
 
@@ -65,3 +65,10 @@ def test_a_rule_keeps_its_confidence_in_the_run_it_was_mined_from() -> None:
     levels, items = random_levels(4, counters=9, instants=100), Items(np.full(9, 3))
     rules = mine_rules(levels, items, Mining())
     assert apply_rules(rules, HeldBits.of(levels, items), items).confidence == pytest.approx(rules.confidence)
+
+
+def test_shares_of_levels_change_by_the_cosine_between_them() -> None:
+    items = three_each(3)
+    old = np.array([[0, 1, -1], [1, 1, -1], [2, 1, -1]], dtype=np.int16)
+    new = np.array([[2, 1, 0], [2, 1, 0], [2, 1, 0]], dtype=np.int16)
+    assert shares_change(items, old, new) == pytest.approx([1 - 1 / np.sqrt(3), 0, 0])

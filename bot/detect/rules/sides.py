@@ -1,0 +1,40 @@
+"""The two sides of a counter described, from the medians of its intervals."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bot.model.finding import Side
+from bot.stats.ragged import Floats
+
+
+def side(runs: Sequence[Floats]) -> Side | None:
+    """Of the intervals' medians, over runs; None without any value."""
+    known = [values[np.isfinite(values)] for values in runs]
+    known = [values for values in known if len(values)]
+    if not known:
+        return None
+    values = np.concatenate(known)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, deviation = float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else None
+    usable = deviation is not None and np.isfinite(deviation)
+    return Side(
+        mean=finite(mean),
+        median=float(np.median(values)),
+        standard_deviation=deviation if usable else None,
+        count=len(values),
+        runs=len(known),
+    )
+
+
+def change_of_medians(target: Side | None, baseline: Side | None) -> float | None:
+    """Of the medians."""
+    if target is None or baseline is None:
+        return None
+    if target.median == baseline.median:
+        return 0.0
+    return (target.median - baseline.median) / abs(baseline.median) if baseline.median else None
+
+
+def finite(value: float) -> float:
+    return float(np.nan_to_num(value))

@@ -1,0 +1,51 @@
+"""Counters at a common rate: the test's window cut into equal intervals, each counter its median in each."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from bot.stats.ragged import Floats
+
+# Squares of larger numbers are no numbers any more; no counter has such values.
+LARGEST = 1e150
+
+
+def common_window(spans: Sequence[tuple[float, float]], *, warm_up: float, cool_down: float) -> tuple[float, float]:
+    """The part of a test that all its sources saw, without these fractions at its start and end [F11, 5.2.1].
+
+    `spans`: first and last instant of each source, in seconds on one clock, at least one. The window is empty (its end
+    not after its start) where the sources have no time in common.
+    """
+    start, end = max(first for first, _ in spans), min(last for _, last in spans)
+    length = end - start
+    return start + warm_up * length, end - cool_down * length
+
+
+def interval_medians(times_s: Floats, values: Floats, *, edges_s: Floats) -> Floats:
+    """Median of each counter in each interval [edge, next edge), the last closed: shape (len(edges) - 1, m).
+
+    `times_s` (n,) increasing, `values` (n, m), `edges_s` increasing. What is not finite, or too large to calculate
+    with, is missing and does not enter; NaN where an interval has no value. Medians bear clocks that differ by less
+    than an interval [F11, 5.2.1].
+    """
+    bounds = np.searchsorted(times_s, edges_s)
+    bounds[-1] = np.searchsorted(times_s, edges_s[-1], side="right")
+    medians = np.full((len(edges_s) - 1, values.shape[1]), np.nan)
+    for index, (first, last) in enumerate(pairwise(bounds.tolist())):
+        if first < last:
+            medians[index] = _medians(values[first:last])
+    return medians
+
+
+def _medians(values: Floats) -> Floats:
+    """Of the usable values of each column; sorting puts the missing last, so that the middle is found by counting."""
+    usable = np.abs(values) <= LARGEST
+    ordered = np.sort(values if usable.all() else np.where(usable, values, np.nan), axis=0)
+    count = usable.sum(axis=0)
+    columns = np.arange(values.shape[1])
+    lower = ordered[np.maximum(count - 1, 0) // 2, columns]
+    upper = ordered[np.minimum(count // 2, len(values) - 1), columns]
+    # Halves first: the sum of two large numbers may be infinite.
+    medians: Floats = np.where(count > 0, lower / 2 + upper / 2, np.nan)
+    return medians
