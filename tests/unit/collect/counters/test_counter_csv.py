@@ -1,6 +1,7 @@
 import pytest
 
 from bot.collect import PARSERS
+from bot.collect.counters import counter_csv
 from bot.collect.registry import find_parser, parsers_for
 from bot.collect.source import Source
 from bot.errors import DataError
@@ -81,5 +82,7 @@ def test_cells_may_be_quoted_and_lines_end_as_on_windows() -> None:
 def test_a_quote_that_never_ends_is_no_csv() -> None:
     with pytest.raises(DataError, match="is no CSV: field larger than"):
         read('time,a\n1,1\n2,"' + "x\n" * 100_000)
-    with pytest.raises(DataError, match="holds no counter"):
-        read('time,"' + "x" * 200_000 + '"\n1,1\n', tool="counter_csv")
+    header = Source("f", ('time,"' + "x" * 200_000 + '"\n1,1\n').encode())
+    assert not counter_csv.matches(header)
+    with pytest.raises(DataError, match="is no CSV: field larger than"):
+        counter_csv.parse(header)
