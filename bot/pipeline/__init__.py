@@ -1,8 +1,9 @@
 """The stages in order, nothing else: the only importer of all of them. One module per part of the way."""
 
 from bot.model.bisection import Engine
-from bot.pipeline.audit import audit_as_json, audit_files, audit_history, audit_svg, audit_text
+from bot.pipeline.audit import audit_as_json, audit_files, audit_history, audit_runs, audit_svg, audit_text
 from bot.pipeline.bisect import BisectPlan, bisect, bisection_plan, state_file
+from bot.pipeline.changes import Changes, changes_in_file, changes_in_history, changes_json, changes_text
 from bot.pipeline.compare import (
     Compared,
     collect_as_json,
@@ -40,6 +41,7 @@ from bot.pipeline.render import (
 
 __all__ = [
     "BisectPlan",
+    "Changes",
     "Compared",
     "Destination",
     "Engine",
@@ -48,6 +50,7 @@ __all__ = [
     "audit_as_json",
     "audit_files",
     "audit_history",
+    "audit_runs",
     "audit_svg",
     "audit_text",
     "bisect",
@@ -55,6 +58,10 @@ __all__ = [
     "bisection_markdown",
     "bisection_plan",
     "bisection_text",
+    "changes_in_file",
+    "changes_in_history",
+    "changes_json",
+    "changes_text",
     "collect_as_json",
     "collect_run",
     "commands",

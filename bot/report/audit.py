@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
 from bot.model.audit import Audit, DetectorAudit, Rate, TrialKind
-from bot.report.inert import SENTENCE_LIMIT, clean
+from bot.report.inert import SENTENCE_LIMIT
 from bot.report.numbers import percent, percent_at_least
+from bot.report.text import plain
 from bot.report.wording import counted
 
 FORMAT = "perf-culprit-audit"
@@ -24,7 +25,7 @@ def render_audit(audit: Audit) -> str:
         f"Hardest to judge by {audit.recommendation.detector}:\n{_limits(audit)}",
     ]
     if audit.notes:
-        blocks.append("Notes:\n" + _bullets(clean(note, limit=SENTENCE_LIMIT) for note in audit.notes))
+        blocks.append("Notes:\n" + _bullets(plain(note, limit=SENTENCE_LIMIT) for note in audit.notes))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -42,7 +43,7 @@ def _headline(audit: Audit) -> str:
         TrialKind.SPLIT_RUNS: f"{counted(trials, 'random split')} of the samples within a run",
     }[audit.kind]
     return (
-        f"Audit of suite {clean(audit.suite)}: {counted(audit.runs, 'run')}, {counted(audit.metrics, 'metric')}, "
+        f"Audit of suite {plain(audit.suite)}: {counted(audit.runs, 'run')}, {counted(audit.metrics, 'metric')}, "
         f"{counted(audit.samples_per_run, 'sample')} per run\n"
         f"{done}, though nothing is known to have changed; slowdowns injected into {audit.injected_trials:,} of them"
     )
@@ -108,7 +109,7 @@ def _limits(audit: Audit) -> str:
     rows = [
         (
             "never found" if limit.effect is None else f"{percent_at_least(limit.effect)} found in every trial",
-            f"{clean(limit.key.benchmark)} {clean(limit.key.metric, limit=60)}",
+            f"{plain(limit.key.benchmark)} {plain(limit.key.metric, limit=60)}",
         )
         for limit in entry.limits[:SHOWN_LIMITS]
     ]

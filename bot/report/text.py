@@ -33,7 +33,7 @@ def render_text(report: Report, *, colour: bool, width: int) -> str:
     sections = split(report)
     verdict = headline(report, sections).text
     if report.suite != "default":
-        verdict = f"{verdict} in {_plain(report.suite)}"
+        verdict = f"{verdict} in {plain(report.suite)}"
     blocks = [_coloured(verdict, _BOLD + _COLOURS[report.conclusion]) if colour else verdict, _advice(report, sections)]
     if sections.changed:
         blocks.append(_table_of(sections.changed, sections, width=width))
@@ -52,13 +52,13 @@ def render_text(report: Report, *, colour: bool, width: int) -> str:
     ]
     if report.notes:
         blocks.append(
-            "Notes:\n" + _bullets((_plain(note, limit=SENTENCE_LIMIT) for note in report.notes), len(report.notes))
+            "Notes:\n" + _bullets((plain(note, limit=SENTENCE_LIMIT) for note in report.notes), len(report.notes))
         )
     blocks.append(_footer(report))
     return "\n\n".join(blocks) + "\n"
 
 
-def _plain(foreign: str, *, limit: int = 120) -> str:
+def plain(foreign: str, *, limit: int = 120) -> str:
     """Foreign text for a line; `##[` anywhere in a line is a command to GitHub's runner."""
     return clean(foreign, limit=limit).replace("##[", "## [")
 
@@ -78,9 +78,7 @@ def _advice(report: Report, sections: Sections) -> str:
 
 def _name(finding: Finding, sections: Sections) -> str:
     key = finding.evidence.key
-    return (
-        f"{_plain(key.benchmark)} {_plain(key.metric, limit=60)}" if sections.several_metrics else _plain(key.benchmark)
-    )
+    return f"{plain(key.benchmark)} {plain(key.metric, limit=60)}" if sections.several_metrics else plain(key.benchmark)
 
 
 def _table_of(findings: Sequence[Finding], sections: Sections, *, width: int) -> str:
@@ -118,7 +116,7 @@ def _state(finding: Finding) -> str:
     crossed = crossing(finding)
     if not crossed:
         return word
-    was, now = (_plain(category, limit=20) for category in crossed)
+    was, now = (plain(category, limit=20) for category in crossed)
     return f"{word}: {was} → {now}"
 
 
@@ -129,7 +127,7 @@ def _sides(finding: Finding) -> tuple[str, str]:
     before, after = (
         NOTHING
         if quantity is None
-        else f"{quantity.number} {_plain(quantity.unit, limit=_UNIT_WIDTH) if quantity.unit else ''}".rstrip()
+        else f"{quantity.number} {plain(quantity.unit, limit=_UNIT_WIDTH) if quantity.unit else ''}".rstrip()
         for quantity in (None if side is None else next(shown) for side in sides)
     )
     return before, after
@@ -137,13 +135,13 @@ def _sides(finding: Finding) -> tuple[str, str]:
 
 def _undecided_list(sections: Sections) -> str:
     lines = (
-        f"{_name(finding, sections)}: {_plain(finding.reason, limit=SENTENCE_LIMIT)}" for finding in sections.undecided
+        f"{_name(finding, sections)}: {plain(finding.reason, limit=SENTENCE_LIMIT)}" for finding in sections.undecided
     )
     return _bullets(lines, len(sections.undecided))
 
 
 def _names(keys: Sequence[MetricKey]) -> str:
-    return _bullets((f"{_plain(key.benchmark)} {_plain(key.metric, limit=60)}" for key in keys), len(keys))
+    return _bullets((f"{plain(key.benchmark)} {plain(key.metric, limit=60)}" for key in keys), len(keys))
 
 
 def _bullets(lines: Iterable[str], total: int) -> str:
@@ -155,14 +153,14 @@ def _bullets(lines: Iterable[str], total: int) -> str:
 def _footer(report: Report) -> str:
     settings = report.settings
     ends = [
-        f"{end} {_plain(name)[:SHORT_HASH]}"
+        f"{end} {plain(name)[:SHORT_HASH]}"
         for end, name in (("base", report.base_commit), ("head", report.target_commit))
         if name
     ]
     return ", ".join(
         [
             *ends,
-            f"detector {_plain(settings.detector, limit=40)}",
+            f"detector {plain(settings.detector, limit=40)}",
             f"false discovery rate {percent(settings.false_discovery_rate)}",
             f"smallest effect {percent(settings.minimum_effect)}",
         ]

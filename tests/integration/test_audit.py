@@ -1,0 +1,40 @@
+"""An audit of a history branch in a real repository."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot import git, pipeline
+from bot.config import Config
+from bot.errors import DataError
+from bot.history import open_git_branch
+from tests.support.git_repository import init_repository
+from tests.support.measurements import measured
+from tests.support.stored_runs import make_run
+
+LEVELS = {"parse": 0.004, "render": 0.02}
+
+
+@pytest.fixture
+def remote(tmp_path: Path) -> Path:
+    return init_repository(tmp_path / "project.git", bare=True)
+
+
+def test_stored_runs_are_audited_in_the_order_of_their_times(remote: Path, tmp_path: Path) -> None:
+    runs = [
+        replace(measured(LEVELS, seed=number, commit=f"{number:040x}"), time=make_run(number).time)
+        for number in range(6)
+    ]
+    with open_git_branch(git.Remote(url=str(remote))) as history:
+        for number in (3, 0, 5, 1, 4, 2):
+            history.append(runs[number])
+    audit = pipeline.audit_history(repository=tmp_path, config=Config(), history_url=str(remote))
+    assert (audit.runs, audit.metrics, audit.detectors[0].alarms.trials) == (6, 2, 4)
+    assert audit == pipeline.audit_runs(runs, config=Config())
+    assert audit != pipeline.audit_runs(runs[::-1], config=Config())
+
+
+def test_an_empty_history_says_what_to_do(remote: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no stored runs of suite 'default'"):
+        pipeline.audit_history(repository=tmp_path, config=Config(), history_url=str(remote))

@@ -1,0 +1,52 @@
+"""An audit made by hand, for the renderers."""
+
+from bot.model.audit import Audit, DetectorAudit, MetricLimit, Rate, Recommendation, TrialKind
+from bot.model.metric import MetricKey
+
+CURVE = ((0.005, 0.0), (0.01, 0.02), (0.02, 0.1), (0.05, 0.62), (0.1, 0.97), (0.2, 1.0), (2.0, 1.0))
+
+
+def made_audit(*, suite: str = "default", benchmark: str = "parse", note: str = "a remark") -> Audit:
+    anova = DetectorAudit(
+        detector="anova",
+        alarms=Rate(count=1, trials=28, low=0.0009, high=0.1835),
+        metric_alarms=Rate(count=2, trials=5600, low=0.00004, high=0.0013),
+        lasting=3,
+        detectable_effect=0.0841,
+        detectable_range=(0.079, 0.092),
+        curve=CURVE,
+        limits=(
+            MetricLimit(key=MetricKey(benchmark, "time"), effect=None),
+            MetricLimit(key=MetricKey("render", "time"), effect=0.124),
+        ),
+        samples_needed=44,
+    )
+    blind = DetectorAudit(
+        detector="median_interval",
+        alarms=Rate(count=0, trials=28, low=0.0, high=0.1234),
+        metric_alarms=Rate(count=0, trials=5600, low=0.0, high=0.00066),
+        lasting=0,
+        detectable_effect=None,
+        detectable_range=None,
+        curve=tuple((effect, 0.2) for effect, _ in CURVE),
+        limits=(),
+        samples_needed=None,
+    )
+    return Audit(
+        suite=suite,
+        kind=TrialKind.STORED_RUNS,
+        runs=30,
+        metrics=200,
+        samples_per_run=30,
+        injected_trials=4,
+        stated_rate=0.01,
+        minimum_effect=0.05,
+        detectors=(anova, blind),
+        recommendation=Recommendation(
+            detector="anova",
+            minimum_effect=0.1,
+            samples=44,
+            reasons=("1 of 28 runs had a false alarm by anova, which agrees with the stated 1 %",),
+        ),
+        notes=(note,),
+    )
