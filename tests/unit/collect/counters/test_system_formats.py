@@ -174,7 +174,7 @@ def test_perfmon_takes_utc_from_the_bias_and_knows_missing_values() -> None:
     assert [metric.unit for metric in table.metrics] == ["B", "1/s"]
 
 
-def test_perfmon_as_tabs_and_as_utf_16() -> None:
+def test_perfmon_with_tabs() -> None:
     text = '"(PDH-TSV 4.0) (GMT)(0)"\t"\\\\A\\x\\y"\r\n"03/02/2026 10:00:00.000"\t"1"\r\n'
     assert columns(only_table(read(text))) == {"x\\y": [1]}
 
