@@ -20,8 +20,9 @@ MINIMUM_SAMPLES: Final = 20
 def idle_boundary(ordered: Floats) -> float | None:
     """The value left of which samples are idle-time work; None where the density has a single peak.
 
-    `ordered` (n,): sorted finite samples. Gaussian kernel density estimate on a grid of bins, bandwidth by Silverman's
-    rule of thumb (R's nrd0, with the resolution of the counter as its least value, so that integers are no peaks).
+    `ordered` (n,): sorted samples of magnitudes whose squares neither overflow nor vanish. Gaussian kernel density
+    estimate on a grid of bins, bandwidth by Silverman's rule of thumb (R's nrd0, with the resolution of the counter as
+    its least value, so that integers are no peaks).
     The boundary is the deepest local minimum between two peaks [N12, section 4.2.1].
     """
     if len(ordered) < MINIMUM_SAMPLES or ordered[0] == ordered[-1]:
@@ -29,8 +30,6 @@ def idle_boundary(ordered: Floats) -> float | None:
     bandwidth = _bandwidth(ordered)
     low, high = (float(ordered[round(percent / 100 * (len(ordered) - 1))]) for percent in OUTER_PERCENT)
     low, high = low - 3 * bandwidth, high + 3 * bandwidth
-    if not (np.isfinite(bandwidth) and high - low > 0 and np.isfinite(high - low)):
-        return None
     density = _density(ordered, low=low, high=high, bandwidth=bandwidth)
     left, right = np.maximum.accumulate(density), np.maximum.accumulate(density[::-1])[::-1]
     lower_peak = np.minimum(left, right)

@@ -64,6 +64,14 @@ def test_one_outlier_does_not_hide_the_modes() -> None:
     assert 8 < boundary < 28
 
 
-@pytest.mark.parametrize("samples", [np.arange(10.0), np.full(100, 3.0), np.repeat([0.0, 50.0], 50)])
+@pytest.mark.parametrize(
+    "samples",
+    [
+        np.arange(10.0),
+        np.full(100, 3.0),
+        np.repeat([0.0, 50.0], 50),
+        np.repeat([1e9, np.nextafter(1e9, 2e9)], [999, 1]),
+    ],
+)
 def test_too_few_constant_or_two_valued_samples_have_no_boundary(samples: Floats) -> None:
     assert idle_boundary(samples) is None
