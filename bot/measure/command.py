@@ -60,8 +60,8 @@ def run_command(
             f"the command could not be started: {error}", place=str(directory), next_step="check the command"
         ) from None
     with process:
-        output = _Output(process, log=log, standard_output=standard_output)
         try:
+            output = _Output(process, log=log, standard_output=standard_output)
             fault = output.pump(started + timeout_seconds, timeout_seconds) or _fault(process.returncode)
         finally:
             end_group(process)
@@ -84,6 +84,18 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
     _signal(process, signal.SIGKILL)
     process.wait()
     _reap(group)
+
+
+def end_orphans(folder: Path) -> None:
+    """Kill what still works inside a folder of ours after its parent is gone. Only Linux tells; elsewhere it stays."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            is_inside = (entry / "cwd").readlink().is_relative_to(folder)
+            if is_inside:
+                os.kill(int(entry.name), signal.SIGKILL)
+        except OSError:
+            # Ended meanwhile, or another user's.
+            continue
 
 
 def _signal(process: subprocess.Popen[bytes], number: int) -> bool:

@@ -11,6 +11,7 @@ from typing import Final
 from bot import git
 from bot.errors import DataError
 from bot.measure.cache import BuildCache
+from bot.measure.command import end_orphans
 from bot.measure.commands import Commands
 from bot.measure.log import Log
 from bot.measure.runner import Runner
@@ -88,12 +89,16 @@ def open_workplace(
 
 
 def remove_abandoned(repository: Path) -> None:
-    """Remove the worktrees of workplaces whose process was killed (`kill -9`): nobody holds their lock."""
+    """Clean up after workplaces whose process was killed (`kill -9`): nobody holds their lock.
+
+    A benchmark that goes on running there would disturb what is measured now.
+    """
     folders = {path.parent for path in git.worktrees(repository)[1:] if path.parent.name.startswith(FOLDER_PREFIX)}
     for folder in sorted(folders):
         try:
             with (folder / LOCK_NAME).open("rb") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                end_orphans(folder)
                 remove_folder(folder)
         except OSError:
             # In use, another user's, or not ours at all.
