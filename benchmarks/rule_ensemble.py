@@ -1,16 +1,24 @@
-"""The rule ensemble's limit: 2,000 counters x 144 intervals x 10 runs, time and memory, beside the bare counting.
+"""The rule ensemble's limit, time and memory beside the bare counting, and how often it cries wolf.
 
-python benchmarks/rule_ensemble.py                two minutes at most
-python benchmarks/rule_ensemble.py --sampled      from 5,760 instants per run, as an eight-hour test records them
+python benchmarks/rule_ensemble.py time       2,000 counters x 144 intervals x 10 runs
+python benchmarks/rule_ensemble.py sampled    the same from 5,760 instants per run, as an eight-hour test records them
+python benchmarks/rule_ensemble.py alarms     the A/A and power table, some minutes; `--trials N` for fewer
 """
 
 import argparse
 import resource
+import sys
 import time
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
+from scipy import stats
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bot.detect.counters import pair_counters
+from bot.detect.limits import is_out_of_control
 from bot.detect.rule_ensemble import assess
 from bot.detect.rules.options import RuleOptions
 from bot.model.baseline import Baseline, BaselineSource
@@ -18,10 +26,11 @@ from bot.model.finding import Evidence
 from bot.model.run import Run
 from bot.stats.discretise import three_level_scale, to_levels
 from bot.stats.items import Items, indicator_matrix
-from tests.support.counter_runs import counter_run, counter_table
+from tests.support.counter_runs import counter_run, counter_table, noisy_counters
 
 COUNTERS, INTERVALS, RUNS, LOADS = 2_000, 144, 10, 20
 FAULTS = 40
+METRICS = 20
 
 
 def simulated_run(instants: int, *, seed: int, mixing: np.ndarray, faults: int = 0) -> Run:
@@ -33,32 +42,65 @@ def simulated_run(instants: int, *, seed: int, mixing: np.ndarray, faults: int =
     return counter_run(counter_table(values, step_s=28_800 / instants))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sampled", action="store_true")
-    sampled = parser.parse_args().sampled
-    instants = 5_760 if sampled else INTERVALS
+def limits(instants: int) -> None:
     # One load drives each counter.
     mixing = np.eye(LOADS)[np.random.default_rng(0).integers(0, LOADS, COUNTERS)].T
-    runs = tuple(simulated_run(instants, seed=seed + 1, mixing=mixing) for seed in range(RUNS))
+    runs = [simulated_run(instants, seed=seed + 1, mixing=mixing) for seed in range(RUNS)]
     target = simulated_run(instants, seed=99, mixing=mixing, faults=FAULTS)
-    tables = pair_counters(Baseline(runs=runs, source=BaselineSource.HISTORY), target).tables
-    options = RuleOptions() if sampled else RuleOptions(interval_s=200.0, warm_up=0.0, cool_down=0.0)
+    options = RuleOptions(interval_s=28_800 / INTERVALS, warm_up=0.0, cool_down=0.0)
     start = time.perf_counter()
-    evidence = assess(tables, options)
+    evidence = assessed(target, runs, options)
     elapsed_s = time.perf_counter() - start
     peak_gb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    found = sum(map(is_out_of_control, evidence[:FAULTS]))
     print(f"rule ensemble, {COUNTERS:,} counters x {instants:,} instants x {RUNS} runs: {elapsed_s:.1f} s")
     print(f"  peak {peak_gb:.2f} GB; limits 120 s and 4 GB on two cores")
-    print(
-        f"  flagged {sum(map(flagged, evidence))} counters, {sum(map(flagged, evidence[:FAULTS]))} of {FAULTS} faults"
-    )
-    reference_s = counting(runs[0].counters[0].values[: INTERVALS * (instants // INTERVALS) : instants // INTERVALS])
+    print(f"  flagged {sum(map(is_out_of_control, evidence))} counters, {found} of {FAULTS} faults")
+    reference_s = counting(runs[0].counters[0].values[:: instants // INTERVALS])
     print(f"  reference, the product that counts all pairs: {reference_s:.2f} s per model")
 
 
-def flagged(entry: Evidence) -> bool:
-    return entry.score is not None and entry.threshold is not None and entry.score > entry.threshold
+def alarms(trials: int) -> None:
+    print(
+        f"{METRICS} counters of 90 instants, {trials} targets: flagged of the unchanged, flagged of one shifted by 15 %"
+    )
+    for runs in (1, 2, 3, 5, 10):
+        for noise in ("normal", "heavy-tailed", "bimodal"):
+            for offset in (0.0, 1.0, 3.0) if runs > 1 else (0.0,):
+                rng = np.random.default_rng([runs, len(noise), int(offset)])
+                false, found = 0, 0
+                for _ in range(trials):
+                    values = [
+                        noisy_counters(rng, counters=METRICS, own_offset=offset, noise=noise) for _ in range(runs + 1)
+                    ]
+                    values[0][:, 3] *= 1.15
+                    target, *baseline = (counter_run(counter_table(entry)) for entry in values)
+                    flags = [is_out_of_control(entry) for entry in assessed(target, baseline, RuleOptions())]
+                    found += flags.pop(3)
+                    false += sum(flags)
+                total = trials * (METRICS - 1)
+                bound = stats.binomtest(false, total).proportion_ci(0.95).high
+                print(
+                    f"  {runs:2} runs, {noise:12}, offset {offset:.0f} x noise: "
+                    f"{false / total:6.2%} (95 % bound {bound:.2%}), shift found {found / trials:4.0%}",
+                    flush=True,
+                )
+
+
+def assessed(target: Run, runs: Sequence[Run], options: RuleOptions) -> list[Evidence]:
+    return assess(pair_counters(Baseline(runs=tuple(runs), source=BaselineSource.HISTORY), target).tables, options)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", nargs="?", choices=("time", "sampled", "alarms", "all"), default="all")
+    parser.add_argument("--trials", type=int, default=50)
+    arguments = parser.parse_args()
+    for what, instants in (("time", INTERVALS), ("sampled", 5_760)):
+        if arguments.what in {what, "all"}:
+            limits(instants)
+    if arguments.what in {"alarms", "all"}:
+        alarms(arguments.trials)
 
 
 def counting(values: np.ndarray) -> float:

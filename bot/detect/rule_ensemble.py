@@ -18,6 +18,7 @@ from bot.detect.rules.wording import counter_names, model_votes, sentence, viola
 from bot.model.finding import Evidence, Side
 from bot.model.metric import Metric, MetricKey
 from bot.model.rules import RuleEvidence
+from bot.stats.prediction import MINIMUM_VALUES
 from bot.stats.ragged import Floats
 
 ID: Final = "rule_ensemble"
@@ -90,7 +91,7 @@ def _ensemble(tables: Sequence[TablePair], options: RuleOptions) -> _Ensemble | 
         names=counter_names(tables),
         models=models,
         weights=weights,
-        combined=combine(models, weights, options),
+        combined=combine(models, weights, options, decisive=training.decisive),
     )
 
 
@@ -157,8 +158,12 @@ def _doubts(made: _Ensemble) -> list[str]:
     loads = range(len(made.names) - len(made.tables), len(made.names))
     if any(made.out_of_control(load) for load in loads):
         doubts.append("the load differs from the baseline's too")
-    if len(made.training.runs) == 1:
-        doubts.append("a single baseline run: nothing shows how much good runs differ")
+    near = len(made.training.nearest)
+    if near < MINIMUM_VALUES:
+        runs = "run is" if near == 1 else "runs are"
+        doubts.append(
+            f"only {near} baseline {runs} this near in environment: {MINIMUM_VALUES} show how good runs differ"
+        )
     return doubts
 
 

@@ -16,3 +16,18 @@ def relative_entropy(observed: Floats, expected: Floats) -> Floats:
         not_happened = np.where(observed < 1, (1 - observed) * np.log((1 - observed) / (1 - expected)), 0.0)
     entropy: Floats = np.maximum(happened + not_happened, 0.0)
     return entropy
+
+
+def lowest_plausible_share(observed: Floats, counts: Floats, *, alpha: float) -> Floats:
+    """Lower confidence bound of a share seen in `counts` independent trials, elementwise, by Chernoff's bound.
+
+    Below it the chance of a share as high as `observed` is less than `alpha`. Conservative: the exact binomial bound is
+    higher.
+    """
+    low, high = np.zeros_like(observed), observed.copy()
+    needed = -np.log(alpha) / np.maximum(counts, 1)
+    for _ in range(40):  # halves the error each time, so twelve digits
+        middle = (low + high) / 2
+        too_low = relative_entropy(observed, middle) > needed
+        low, high = np.where(too_low, middle, low), np.where(too_low, high, middle)
+    return low

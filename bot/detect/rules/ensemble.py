@@ -7,7 +7,7 @@ import numpy as np
 
 from bot.detect.rules.models import Booleans, Model
 from bot.detect.rules.options import RuleOptions
-from bot.stats.ensemble import MAJORITY, bagging_threshold, votes
+from bot.stats.ensemble import MAJORITY, bagging_threshold, normalised, votes
 from bot.stats.items import to_instants
 from bot.stats.ragged import Floats, Integers
 
@@ -27,8 +27,12 @@ class Combined:
     flagged: Integers
 
 
-def combine(models: Sequence[Model], weights: Floats, options: RuleOptions) -> Combined:
-    """`weights` (models,) sum to 1; models that do not know a counter have no vote on it."""
+def combine(models: Sequence[Model], weights: Floats, options: RuleOptions, *, decisive: Sequence[int]) -> Combined:
+    """`weights` (models,) sum to 1; models that do not know a counter have no vote on it.
+
+    The score is not above what the `decisive` models alone give it: a counter that is as ever to the runs of the
+    target's own environment has not changed, whatever runs of others say.
+    """
     known = np.array([model.known for model in models])
     flagged = np.array([model.flagged for model in models]) & known
     counts = known.sum(axis=0)
@@ -36,8 +40,12 @@ def combine(models: Sequence[Model], weights: Floats, options: RuleOptions) -> C
         thresholds = np.array([bagging_threshold(count) for count in range(len(models) + 1)])[counts]
     else:
         thresholds = np.full(len(counts), MAJORITY)
+    score = votes(flagged, weights, known)
+    if decisive:
+        chosen = list(decisive)
+        score = np.fmin(score, votes(flagged[chosen], normalised(weights[chosen]), known[chosen]))
     return Combined(
-        score=votes(flagged, weights, known),
+        score=score,
         threshold=thresholds,
         able=votes(np.array([model.ruled for model in models]), weights, known),
         known=counts,

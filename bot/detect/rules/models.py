@@ -13,7 +13,7 @@ from bot.stats.discretise import MISSING, Levels, Scale, equal_width_scale, thre
 from bot.stats.items import Bits, HeldBits, Items, shares_change
 from bot.stats.prediction import prediction_limits
 from bot.stats.ragged import Floats, Integers
-from bot.stats.relative_entropy import relative_entropy
+from bot.stats.relative_entropy import lowest_plausible_share, relative_entropy
 from bot.stats.rule_change import Outcome, apply_rules, conditional_moments, confidence_change, mismatches, premise_bits
 
 Booleans = NDArray[np.bool_]
@@ -149,7 +149,7 @@ class _Group:
         )
 
     def _signatures(self, rules: Rules, options: RuleOptions) -> tuple[Rules, Floats]:
-        """The rules that every run of the environment keeps, and the lowest confidence any of them shows.
+        """The rules that every run of the environment keeps, and the lowest confidence that is to be expected of each.
 
         What good runs break is no signature of them: without this a counter whose level differs from run to run is
         flagged by most models in any run.
@@ -157,6 +157,11 @@ class _Group:
         peers = np.array([apply_rules(rules, bits, self.items).confidence for bits in self.bits])
         broken: Booleans = confidence_change(rules.confidence, peers) > options.confidence_change
         kept: Booleans = ~np.any(broken, axis=0)
+        if len(self.bits) == 1:
+            # The best of many premises looks better than it is, and no other run says by how much.
+            counts = len(self.levels[0]) * rules.support / rules.confidence
+            alpha = options.mining.alpha / max(self.items.total, 1)
+            return rules, lowest_plausible_share(rules.confidence, counts, alpha=alpha)
         return rules.take(kept), np.fmin.reduce(peers, axis=0)[kept]
 
     def _accuse(self, rules: Rules, broken: Integers, satisfied: Integers, moved: Booleans) -> Booleans:

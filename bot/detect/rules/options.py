@@ -15,7 +15,8 @@ class RuleOptions:
     two standard deviations. `alpha` bounds how often a counter's rules fail by chance of the instants alone.
     `warm_up` and `cool_down` are the fractions of a test that are dropped. `interval_s`: None finds one that holds a
     sample of the slowest counter. `most_models` of the nearest and newest runs are mined. With
-    `prefer_near_duplicates` only runs of the target's environment are, where there are two. `weights` are the user's
+    `prefer_near_duplicates` only runs of the target's environment are, where there are two; a single one must agree
+    with the majority. `weights` are the user's
     own for models by commit; those not named weigh 1.
     """
 

@@ -22,13 +22,15 @@ ENOUGH_NEAR_DUPLICATES = 2
 class Training:
     """`runs` from oldest to newest, with their models' `weights` (runs,) and `groups`: positions of equal environment.
 
-    `nearest` are the positions of the runs most like the target. `left_out` counts runs judged regressions.
+    `nearest` are the positions of the runs most like the target. `decisive` are those of its own environment where they
+    must agree with the majority. `left_out` counts runs judged regressions.
     """
 
     runs: tuple[Run, ...]
     weights: Floats
     groups: tuple[tuple[int, ...], ...]
     nearest: tuple[int, ...]
+    decisive: tuple[int, ...]
     left_out: int
 
 
@@ -42,6 +44,7 @@ def choose_training(tables: Sequence[TablePair], options: RuleOptions) -> Traini
     ]
     likeness = [sum(similarity(run.environment, target)) for run in clean]
     chosen = list(range(len(clean)))
+    same: list[int] = []
     if options.ensemble == "stacking" and options.prefer_near_duplicates:
         same = [index for index in chosen if _identity(clean[index].environment) == _identity(target)]
         chosen = same if len(same) >= ENOUGH_NEAR_DUPLICATES else chosen
@@ -54,6 +57,7 @@ def choose_training(tables: Sequence[TablePair], options: RuleOptions) -> Traini
         weights=_weights(runs, target, options),
         groups=_groups(runs, options),
         nearest=tuple(at for at, index in enumerate(chosen) if likeness[index] == closest),
+        decisive=tuple(at for at, index in enumerate(chosen) if index in same),
         left_out=len(found) - len(clean),
     )
 

@@ -224,6 +224,18 @@ def test_near_duplicates_of_the_environment_train_alone_and_are_named() -> None:
     assert [vote.run for vote in entry.rules.votes] == ["0" * 12, "1" * 12, "2" * 12]
 
 
+def test_a_single_near_duplicate_must_agree_with_the_others() -> None:
+    rng = np.random.default_rng(SEED)
+    runs = [lab_run(rng, LAB_A, level=1.0)] + [lab_run(rng, LAB_B, level=2.0) for _ in range(4)]
+    assert flagged(evidence(lab_run(rng, LAB_A, level=1.0), *runs)) == []
+    assert "c1" in flagged(evidence(lab_run(rng, LAB_A, level=1.0, fault=1.3), *runs))
+    as_in_the_source = RuleOptions(prefer_near_duplicates=False)
+    near_labs = [lab_run(rng, {**LAB_A, "os": "32 bit"}, level=2.0) for _ in range(4)]
+    target = lab_run(rng, LAB_A, level=1.0)
+    assert flagged(evidence(target, runs[0], *near_labs)) == []
+    assert flagged(evidence(target, runs[0], *near_labs, options=as_in_the_source)) == ["c1"]
+
+
 def test_a_counter_that_differs_from_run_to_run_has_no_rule() -> None:
     rng = np.random.default_rng(SEED)
     runs = []
@@ -295,6 +307,14 @@ def test_a_load_that_differs_is_said_beside_the_counters() -> None:
     assert "the load differs from the baseline's too" not in same.notes
 
 
+def test_a_fault_is_not_blamed_on_the_counters_that_it_predicted() -> None:
+    """c5 follows the load as c4 does: when c5 is always high, "when c5 is high, c4 is high" breaks too."""
+    rng = np.random.default_rng(SEED)
+    runs = good_runs(rng, 5)
+    for _ in range(10):
+        assert flagged(evidence(with_shift(rng, 5, 1.2), *runs)) == ["c5"]
+
+
 def noise_run(values: Floats) -> Run:
     return counter_run(counter_table(values))
 
@@ -316,11 +336,13 @@ def test_false_alarms_stay_at_the_stated_rate(noise: str, own_offset: float) -> 
     assert stats.binomtest(alarms, trials * counters, RuleOptions().alpha, alternative="greater").pvalue > 0.01
 
 
-def test_one_baseline_run_is_one_model_and_a_doubt() -> None:
+@pytest.mark.parametrize(("count", "said"), [(1, "only 1 baseline run is"), (2, "only 2 baseline runs are"), (3, None)])
+def test_too_few_baseline_runs_to_see_their_spread_are_a_doubt(count: int, said: str | None) -> None:
     rng = np.random.default_rng(SEED)
-    entries = evidence(with_shift(rng, 2, 1.15), *good_runs(rng, 1))
+    entries = evidence(with_shift(rng, 2, 1.15), *good_runs(rng, count))
     assert "c2" in flagged(entries)
-    assert "a single baseline run: nothing shows how much good runs differ" in entries[2].notes
+    doubts = [note for note in entries[2].notes if note.startswith("only")]
+    assert [note.startswith(said) for note in doubts] == [True] if said else doubts == []
 
 
 def altered(run: Run, values: Floats | float) -> Run:
