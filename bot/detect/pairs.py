@@ -17,7 +17,8 @@ class MetricPair:
     """One metric on both sides, in the target's unit.
 
     `metric` is the one to judge by: its direction may be the user's, not the tool's. `baseline` has one entry per run
-    that measured the metric, oldest first, at least one. `obstacle` says why the sides cannot be compared at all.
+    that measured the metric, oldest first, at least one; `commits` are those runs' where known. `obstacle` says why the
+    sides cannot be compared at all.
     """
 
     key: MetricKey
@@ -25,6 +26,7 @@ class MetricPair:
     target: Benchmark
     baseline: tuple[Benchmark, ...]
     obstacle: str | None = None
+    commits: tuple[str | None, ...] = ()
 
     @property
     def series(self) -> tuple[float, ...]:
@@ -49,15 +51,17 @@ def pair_metrics(
     A run that was judged a regression in a metric is no baseline for that metric. `direction` overrides a metric's.
     """
     # Plain tuples as keys: a suite's history has hundreds of thousands of entries, and a dataclass hashes slowly.
-    runs: dict[tuple[str, str], list[Benchmark]] = {}
+    runs: dict[tuple[str, str], tuple[list[Benchmark], list[str | None]]] = {}
     for run in baseline.runs:
         regressed = {(key.benchmark, key.metric) for key in run.regressions}
         for benchmark in run.benchmarks:
             name = (benchmark.name, benchmark.metric.name)
             if name in runs and name not in regressed:
-                runs[name].append(benchmark)
+                of_metric, commits = runs[name]
+                of_metric.append(benchmark)
+                commits.append(run.commit)
             elif name not in regressed:
-                runs[name] = [benchmark]
+                runs[name] = [benchmark], [run.commit]
     pairs, new = [], []
     for benchmark in target.benchmarks:
         key, metric = benchmark.key, benchmark.metric
@@ -69,7 +73,8 @@ def pair_metrics(
         overridden = override is not metric.direction
         if overridden:
             metric = replace(metric, direction=override)
-        pairs.append(_pair(key, metric, benchmark, earlier, trusted_direction=overridden))
+        of_metric, commits = earlier
+        pairs.append(_pair(key, metric, benchmark, of_metric, commits=tuple(commits), trusted_direction=overridden))
     measured = {benchmark.key for benchmark in target.benchmarks}
     newest = baseline.runs[-1].benchmarks if baseline.runs else ()
     missing = tuple(dict.fromkeys(entry.key for entry in newest if entry.key not in measured))
@@ -83,7 +88,13 @@ def metric_families(pairs: Sequence[MetricPair]) -> NDArray[np.intp]:
 
 
 def _pair(
-    key: MetricKey, metric: Metric, target: Benchmark, earlier: list[Benchmark], *, trusted_direction: bool
+    key: MetricKey,
+    metric: Metric,
+    target: Benchmark,
+    earlier: list[Benchmark],
+    *,
+    commits: tuple[str | None, ...],
+    trusted_direction: bool,
 ) -> MetricPair:
     converted = []
     obstacle = None
@@ -95,7 +106,9 @@ def _pair(
         elif direction is not target.metric.direction and not trusted_direction:
             obstacle = f"the direction changed from {direction} to {target.metric.direction}"
         converted.append(benchmark if factor is None or factor == 1.0 else scaled(benchmark, metric, factor))
-    return MetricPair(key=key, metric=metric, target=target, baseline=tuple(converted), obstacle=obstacle)
+    return MetricPair(
+        key=key, metric=metric, target=target, baseline=tuple(converted), obstacle=obstacle, commits=commits
+    )
 
 
 def scaled(benchmark: Benchmark, metric: Metric, factor: float) -> Benchmark:

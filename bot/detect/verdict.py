@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from bot.detect.change_point import ID as CHANGE_POINT
 from bot.detect.settings import MetricSettings, PolicySettings
 from bot.detect.summary import EXACT, WITHOUT_SAMPLE_COUNT
 from bot.model.finding import Evidence, Level, Verdict
@@ -89,7 +90,7 @@ def _undecided(evidence: Evidence, worsening: float, effect: float, critical_p: 
 
 
 def too_few_samples(evidence: Evidence, minimum: int) -> str | None:
-    if evidence.test in WITHOUT_SAMPLE_COUNT:
+    if evidence.test in WITHOUT_SAMPLE_COUNT or evidence.test == CHANGE_POINT:
         return None
     for name, side in (("target", evidence.target), ("baseline", evidence.baseline)):
         if side is not None and side.count < minimum:

@@ -5,7 +5,7 @@ from bot.report.charts import bar, sparkline
 from bot.report.inert import Safe, code, join, own, prose
 from bot.report.numbers import Quantity, is_time, percent, percent_interval, probability, quantities
 from bot.report.sections import crossing
-from bot.report.wording import CONTROL_CHART, comparison, counted
+from bot.report.wording import CHANGE_POINT, CONTROL_CHART, comparison, counted
 
 NOTHING = Safe("\N{EN DASH}")
 UNIT_LIMIT = 24
@@ -54,14 +54,16 @@ def certainty_text(finding: Finding) -> str:
     if evidence.score is not None and evidence.threshold is not None and evidence.test == CONTROL_CHART:
         outside, limit = percent(evidence.score), percent(evidence.threshold)
         return f"{outside} of samples outside, limit {limit}"
+    if evidence.score is not None and evidence.threshold is not None and evidence.test == CHANGE_POINT:
+        return f"strength {evidence.score:.1f}, limit {evidence.threshold:.1f}"
     if finding.q_value is None:
         return "not tested"
     return f"{probability('q', finding.q_value)}, {_backing(evidence)}"
 
 
 def _level(evidence: Evidence, side: Side) -> float:
-    """What the relative change is of: the control chart's center line is a median."""
-    return side.median if evidence.test == CONTROL_CHART else side.mean
+    """What the relative change is of: the control chart's center line is a median, a change point's levels are."""
+    return side.median if evidence.test in (CONTROL_CHART, CHANGE_POINT) else side.mean
 
 
 def _backing(evidence: Evidence) -> str:

@@ -26,6 +26,7 @@ class NextStep:
 
 
 CONTROL_CHART = "control_chart"
+CHANGE_POINT = "change_point"
 _EXPECTED = {
     Direction.LOWER_IS_BETTER: ", where lower is better",
     Direction.HIGHER_IS_BETTER: ", where higher is better",

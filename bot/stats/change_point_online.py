@@ -40,10 +40,14 @@ WORTH_A_LOOK_T = 2.5
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Alarm:
-    """Raised with run `index`, for a change that the gate puts at run `change_index`."""
+    """Raised with run `index`, for a change that the gate puts at run `change_index`.
+
+    The level before it lasts from run `baseline_index`.
+    """
 
     index: int
     change_index: int
+    baseline_index: int
     relative_change: float | None
     strength: float
 
@@ -75,7 +79,7 @@ def online_alarms(series: npt.ArrayLike, *, alarm_strength: float = ALARM_STRENG
             continue
         if _rank_sum_z(baseline[-SEPARATION_REACH:], newest) < LEAST_RANK_SUM_Z:
             continue
-        reached = gate_strength(baseline, newest) + RANGE_WEIGHT * _log_share_of_range(values)
+        reached = _reached(baseline, values)
         if reached >= alarm_strength:
             before = float(np.median(known[baseline_start:split][-SEPARATION_REACH:]))
             after = float(np.median(known[split : run + 1]))
@@ -83,12 +87,27 @@ def online_alarms(series: npt.ArrayLike, *, alarm_strength: float = ALARM_STRENG
                 Alarm(
                     index=int(places[run]),
                     change_index=int(places[split]),
+                    baseline_index=int(places[baseline_start]),
                     relative_change=(after - before) / abs(before) if before else None,
                     strength=reached,
                 )
             )
             baseline_start, last_alarm = split, run
     return tuple(alarms)
+
+
+def newest_strength(series: npt.ArrayLike) -> float:
+    """What `online_alarms` holds against the alarm strength at the last run of a series, shape (n,), all finite.
+
+    At least `FIRST_JUDGED` runs come before the last. Only for showing: an alarm has further conditions.
+    """
+    values = on_level_scale(np.asarray(series, dtype=float)[-MEMORY - NEWEST :])
+    older = values[:-NEWEST]
+    return _reached(older[_last_change(older) :], values)
+
+
+def _reached(baseline: Floats, values: Floats) -> float:
+    return gate_strength(baseline, values[-NEWEST:]) + RANGE_WEIGHT * _log_share_of_range(values)
 
 
 def gate_strength(baseline: Floats, newest: Floats) -> float:

@@ -1,0 +1,73 @@
+"""The verb that looks back at a series of commits or builds: changes."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from bot.cli.options import Verbs, chosen_config, count, new_verb
+from bot.cli.output import write
+from bot.errors import EXIT_FINE, UsageError
+
+
+def add_verbs(verbs: Verbs) -> None:
+    verb = new_verb(
+        verbs, "changes", _changes, "when did it really change: a table or the stored history, one row per commit"
+    )
+    verb.add_argument("file", nargs="?", metavar="FILE", help="CSV or TSV with a header, oldest row first; - for stdin")
+    verb.add_argument(
+        "--column", action="append", default=[], metavar="NAME", help="column to judge, repeatable (default: numbers)"
+    )
+    verb.add_argument("--index", metavar="NAME", help="column that names the rows: commit, build or time")
+    verb.add_argument("--repo", type=Path, metavar="DIR", help="instead of a file: this repository's stored history")
+    verb.add_argument("--history", metavar="URL", help="where the history branch lives (default: remote origin)")
+    verb.add_argument("--benchmark", metavar="PATTERN", help="only stored benchmarks of this name or shell pattern")
+    verb.add_argument("--suite", metavar="NAME", help="stored suite (default: configuration)")
+    verb.add_argument("--ignore-environment", action="store_true", help="take stored runs of any hardware")
+    verb.add_argument(
+        "--online",
+        action="store_true",
+        help="say for each row whether a bot that sees no later row alarms",
+    )
+    verb.add_argument("--seed", type=count, default=0, metavar="N", help="of the p-values' reorderings (default: 0)")
+    verb.add_argument("--json", type=Path, metavar="OUT", help="write the changes here (- for standard output)")
+    verb.add_argument("--config", type=Path, metavar="FILE", help="default: .github/perf-culprit.yml where it exists")
+
+
+def _changes(arguments: argparse.Namespace) -> int:
+    _check_source(arguments)
+    from bot import pipeline
+
+    if arguments.repo is not None:
+        changes = pipeline.changes_in_history(
+            arguments.repo,
+            config=chosen_config(arguments),
+            history_url=arguments.history,
+            pattern=arguments.benchmark or "*",
+            online=arguments.online,
+            seed=arguments.seed,
+        )
+    else:
+        changes = pipeline.changes_in_file(
+            arguments.file,
+            columns=arguments.column,
+            label=arguments.index,
+            online=arguments.online,
+            seed=arguments.seed,
+            stdin=sys.stdin.buffer,
+        )
+    if arguments.json:
+        write(arguments.json, pipeline.changes_json(changes))
+    stream = sys.stderr if arguments.json == Path("-") else sys.stdout
+    print(pipeline.changes_text(changes), end="", file=stream)
+    return EXIT_FINE
+
+
+def _check_source(arguments: argparse.Namespace) -> None:
+    if (arguments.file is None) == (arguments.repo is None):
+        raise UsageError("give either a file or --repo", next_step="such as: perf-culprit changes builds.csv")
+    of_files = {"--column": arguments.column, "--index": arguments.index}
+    of_history = {"--history": arguments.history, "--benchmark": arguments.benchmark, "--suite": arguments.suite}
+    foreign, kind = (of_files, "a file") if arguments.file is None else (of_history, "--repo")
+    misplaced = [option for option, value in foreign.items() if value]
+    if misplaced:
+        raise UsageError(f"{', '.join(misplaced)} belongs to {kind}", next_step="leave it out")

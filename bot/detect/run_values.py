@@ -1,0 +1,63 @@
+"""One value per run of a metric: what series over commits are made of."""
+
+import math
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final
+
+from bot.detect.estimate import common_statistic, estimate
+from bot.detect.pairs import scaled
+from bot.detect.units import conversion_factor
+from bot.model.change import Series
+from bot.model.run import Benchmark, Run
+
+if TYPE_CHECKING:
+    from bot.model.metric import MetricKey
+
+MEDIAN: Final = "median"
+
+
+def run_values(benchmarks: Sequence[Benchmark]) -> tuple[float, ...] | None:
+    """The median of each run's samples; where runs state another statistic instead of samples, that of all.
+
+    None where runs state different ones: a mean among medians would look like a change.
+    """
+    has_summaries = any(entry.summary is not None for entry in benchmarks)
+    statistic = common_statistic(benchmarks) if has_summaries else MEDIAN
+    return None if statistic is None else tuple(estimate(entry, statistic).value for entry in benchmarks)
+
+
+def metric_series(runs: Sequence[Run], *, pattern: str = "*") -> tuple[Series, ...]:
+    """One series per metric of the benchmarks that match the shell pattern, in the unit of its newest run."""
+    measured: dict[MetricKey, dict[int, Benchmark]] = {}
+    for index, run in enumerate(runs):
+        for benchmark in run.benchmarks:
+            measured.setdefault(benchmark.key, {})[index] = benchmark
+    metrics = {key: entries for key, entries in measured.items() if fnmatchcase(key.benchmark, pattern)}
+    several = len({key.metric for key in metrics}) > 1
+    return tuple(
+        _series(f"{key.benchmark} {key.metric}" if several else key.benchmark, metrics[key], count=len(runs))
+        for key in sorted(metrics)
+    )
+
+
+def _series(name: str, entries: dict[int, Benchmark], *, count: int) -> Series:
+    newest = entries[max(entries)].metric
+    comparable: dict[int, Benchmark] = {}
+    for index, entry in entries.items():
+        factor = conversion_factor(entry.metric.unit, newest.unit)
+        if factor is not None:
+            comparable[index] = entry if factor == 1.0 else scaled(entry, newest, factor)
+    notes = []
+    if len(comparable) < len(entries):
+        notes.append(f"runs in another unit than {newest.unit or 'none'} left out: {len(entries) - len(comparable)}")
+    found = run_values(list(comparable.values()))
+    if found is None:
+        notes.append("the runs report different statistics, such as a mean and a median")
+    values = dict(zip(comparable, found or (), strict=False))
+    return Series(
+        name=name,
+        values=tuple(values.get(index, math.nan) for index in range(count)),
+        unit=newest.unit,
+        notes=tuple(notes),
+    )

@@ -1,0 +1,91 @@
+"""Where series of runs changed, and when a bot that sees only the past would have said so."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+
+import numpy as np
+
+from bot.errors import DataError
+from bot.model.change import ChangePoint, Series, SeriesAlarm, SeriesChanges, SeriesTable
+from bot.stats.change_point import ChangeKind, find_changes
+from bot.stats.change_point_online import FIRST_JUDGED, online_alarms
+from bot.stats.change_point_scan import SHORTEST_SEGMENT
+from bot.stats.multiplicity import benjamini_hochberg
+
+FEWEST_VALUES = 2 * SHORTEST_SEGMENT
+# Of the whole-series rule: a change that is no longer among the discoveries of the table is left out.
+FALSE_DISCOVERY_RATE = 0.05
+
+
+def judge_series(table: SeriesTable, *, seed: int, online: bool) -> tuple[SeriesChanges, ...]:
+    """One result per series, in order. Each draws from `seed` anew, so that it does not depend on the others.
+
+    Too few values in every series are an error; in some they are those series' reason.
+    """
+    found = tuple(_judged(series, table.labels, seed=seed, online=online) for series in table.series)
+    if all(entry.reason is not None for entry in found):
+        raise DataError(
+            "; ".join(dict.fromkeys(f"{entry.series.name}: {entry.reason}" for entry in found[:3])),
+            place=table.place,
+            next_step=f"give {FEWEST_VALUES} values or more, oldest first: a level needs {SHORTEST_SEGMENT}",
+        )
+    return _over_all(found) if len(found) > 1 else found
+
+
+def _judged(series: Series, labels: Sequence[str], *, seed: int, online: bool) -> SeriesChanges:
+    values = np.array(series.values)
+    known = int(np.isfinite(values).sum())
+    if known < FEWEST_VALUES:
+        return SeriesChanges(series=series, reason=f"{known} values, {FEWEST_VALUES} are needed")
+    changes = tuple(
+        ChangePoint(
+            index=change.index,
+            label=labels[change.index],
+            kind="drift" if change.kind is ChangeKind.DRIFT else "step",
+            before=change.before,
+            after=change.after,
+            relative_change=change.relative_change,
+            p_value=change.p_value,
+            q_value=change.q_value,
+            strength=change.strength,
+        )
+        for change in find_changes(values, rng=np.random.default_rng(seed))
+    )
+    if not online:
+        return SeriesChanges(series=series, changes=changes)
+    if known <= FIRST_JUDGED:
+        note = f"{known} values: the online gate judges from the {FIRST_JUDGED + 1}st on"
+        series = replace(series, notes=(*series.notes, note))
+    return SeriesChanges(series=series, changes=changes, alarms=_alarms(values.tolist(), labels))
+
+
+def _alarms(values: Sequence[float], labels: Sequence[str]) -> tuple[SeriesAlarm, ...]:
+    return tuple(
+        SeriesAlarm(
+            index=alarm.index,
+            label=labels[alarm.index],
+            change_index=alarm.change_index,
+            change_label=labels[alarm.change_index],
+            relative_change=alarm.relative_change,
+            strength=alarm.strength,
+        )
+        for alarm in online_alarms(values)
+    )
+
+
+def _over_all(found: Sequence[SeriesChanges]) -> tuple[SeriesChanges, ...]:
+    """Benjamini-Hochberg once more, over the reported changes of all series."""
+    within = np.array([change.q_value for change in chain.from_iterable(entry.changes for entry in found)])
+    adjusted = iter(benjamini_hochberg(within).tolist())
+    return tuple(
+        replace(
+            entry,
+            changes=tuple(
+                change
+                for change in (replace(change, q_value=next(adjusted)) for change in entry.changes)
+                if change.q_value <= FALSE_DISCOVERY_RATE
+            ),
+        )
+        for entry in found
+    )

@@ -1,0 +1,68 @@
+"""Series over commits or builds, and where they changed."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Series:
+    """`values`: one per run, oldest first; NaN where a run lacks it. `notes` say what was done to them."""
+
+    name: str
+    values: tuple[float, ...]
+    unit: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeriesTable:
+    """Series of the same runs. `labels` name the runs (commits, builds, times), "" where nothing does.
+
+    `label_name` says what the labels are. `notes` are about the table: what was left out of it.
+    """
+
+    place: str
+    series: tuple[Series, ...]
+    labels: tuple[str, ...]
+    label_name: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChangePoint:
+    """`index` (from 0) and `label` are those of the first run of the new level; of a drift, of its steepest place.
+
+    `before` and `after` are medians in the series' unit. `q_value` is over all changes of the table.
+    """
+
+    index: int
+    label: str
+    kind: Literal["step", "drift"]
+    before: float
+    after: float
+    relative_change: float | None
+    p_value: float
+    q_value: float
+    strength: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeriesAlarm:
+    """Raised with run `index` by a bot that sees only the runs up to it, for a change at `change_index`."""
+
+    index: int
+    label: str
+    change_index: int
+    change_label: str
+    relative_change: float | None
+    strength: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeriesChanges:
+    """What was found in one series. `alarms` is None where nobody asked. `reason` says why nothing could be judged."""
+
+    series: Series
+    changes: tuple[ChangePoint, ...] = ()
+    alarms: tuple[SeriesAlarm, ...] | None = None
+    reason: str | None = None

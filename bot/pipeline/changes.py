@@ -1,0 +1,93 @@
+"""collect or history -> detect -> report: where a series really changed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from bot.config import Config
+from bot.errors import DataError, UsageError
+from bot.model.change import SeriesChanges, SeriesTable
+from bot.pipeline.settings import history_remote
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Changes:
+    """The series that were looked at, and what was found in each."""
+
+    table: SeriesTable
+    found: tuple[SeriesChanges, ...]
+
+
+def changes_in_file(
+    path: str,
+    *,
+    columns: Sequence[str] = (),
+    label: str | None = None,
+    online: bool = False,
+    seed: int = 0,
+    stdin: BinaryIO | None = None,
+) -> Changes:
+    """Of a table with one row per commit or build."""
+    from bot.collect.table import read_table
+
+    return _judged(read_table(path, columns=columns, label=label, stdin=stdin), online=online, seed=seed)
+
+
+def changes_in_history(
+    repository: Path,
+    *,
+    config: Config,
+    history_url: str | None = None,
+    pattern: str = "*",
+    online: bool = False,
+    seed: int = 0,
+) -> Changes:
+    """Of the runs stored for the commits of HEAD's own line."""
+    from bot.detect.run_values import metric_series
+    from bot.history import open_git_branch
+    from bot.history.main_line import main_line
+
+    remote = history_remote(repository, history_url, None)
+    with open_git_branch(remote, branch=config.history.branch) as history:
+        line = main_line(history, repository, suite=config.suite, any_hardware=config.ignore_environment)
+    if not line.runs:
+        raise DataError(
+            "; ".join([f"holds no run of the suite {config.suite!r} for a commit of this line", *line.notes]),
+            place=f"{remote.shown} {config.history.branch}",
+            next_step="record runs first, or check --suite and --history",
+        )
+    series = metric_series(line.runs, pattern=pattern)
+    if not series:
+        names = sorted({benchmark.name for run in line.runs for benchmark in run.benchmarks})
+        raise UsageError(
+            f"no stored benchmark matches {pattern!r}",
+            place="--benchmark",
+            next_step=f"use a name or shell pattern of: {', '.join(names[:20])}",
+        )
+    table = SeriesTable(
+        place=remote.shown,
+        series=series,
+        labels=tuple(run.commit or "" for run in line.runs),
+        label_name="commit",
+        notes=line.notes,
+    )
+    return _judged(table, online=online, seed=seed)
+
+
+def changes_text(changes: Changes) -> str:
+    from bot.report.changes import changes_text
+
+    return changes_text(changes.table, changes.found)
+
+
+def changes_json(changes: Changes) -> bytes:
+    from bot.report.changes import changes_json
+
+    return changes_json(changes.found)
+
+
+def _judged(table: SeriesTable, *, online: bool, seed: int) -> Changes:
+    from bot.detect.series_changes import judge_series
+
+    return Changes(table=table, found=judge_series(table, seed=seed, online=online))

@@ -1,0 +1,154 @@
+"""Changes of series for reading and for programs: a text table, and perf-culprit-changes v1."""
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any, Final
+
+from bot.model.change import ChangePoint, SeriesAlarm, SeriesChanges, SeriesTable
+from bot.report.inert import SENTENCE_LIMIT, clean
+from bot.report.numbers import percent, quantities, significant
+
+FORMAT: Final = "perf-culprit-changes"
+VERSION: Final = 1
+NAME_LIMIT: Final = 80
+LABEL_LIMIT: Final = 24
+HASH: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+SHOWN_HASH: Final = 12
+LISTED: Final = 200
+
+
+def changes_json(found: Sequence[SeriesChanges]) -> bytes:
+    """The fields are described in docs/detectors/change-point.md."""
+    data = {"format": FORMAT, "version": VERSION, "columns": [_column(entry) for entry in found]}
+    return (json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def _column(entry: SeriesChanges) -> dict[str, Any]:
+    rows = len(entry.series.values)
+    column: dict[str, Any] = {
+        "name": entry.series.name,
+        "unit": entry.series.unit,
+        "rows": rows,
+        "missing": sum(map(math.isnan, entry.series.values)),
+        "reason": entry.reason,
+        "notes": list(entry.series.notes),
+        "changes": [_change(change) for change in entry.changes],
+    }
+    if entry.alarms is not None:
+        raised = {alarm.index for alarm in entry.alarms}
+        column["alarms"] = [_alarm(alarm) for alarm in entry.alarms]
+        column["alarm"] = [index in raised for index in range(rows)]
+    return column
+
+
+def _change(change: ChangePoint) -> dict[str, Any]:
+    return {
+        "index": change.index,
+        "label": change.label,
+        "kind": change.kind,
+        "before": change.before,
+        "after": change.after,
+        "relative_change": change.relative_change,
+        "p_value": change.p_value,
+        "q_value": change.q_value,
+        "strength": change.strength,
+    }
+
+
+def _alarm(alarm: SeriesAlarm) -> dict[str, Any]:
+    return {
+        "index": alarm.index,
+        "label": alarm.label,
+        "change_index": alarm.change_index,
+        "change_label": alarm.change_label,
+        "relative_change": alarm.relative_change,
+        "strength": alarm.strength,
+    }
+
+
+def changes_text(table: SeriesTable, found: Sequence[SeriesChanges]) -> str:
+    """A block per series. Rows count from 0, and foreign text is made inert."""
+    blocks = [_block(entry, label_name=table.label_name) for entry in found]
+    notes = [f"Note: {_plain(note, limit=SENTENCE_LIMIT)}" for note in table.notes]
+    return "\n\n".join([*blocks, *(["\n".join(notes)] if notes else [])]) + "\n"
+
+
+def _block(entry: SeriesChanges, *, label_name: str | None) -> str:
+    series = entry.series
+    name = _plain(series.name, limit=NAME_LIMIT)
+    if entry.reason is not None:
+        return "\n".join([f"Not judged: {name}, {entry.reason}", *_notes(entry)])
+    label = None if label_name is None else _plain(label_name, limit=LABEL_LIMIT)
+    missing = sum(map(math.isnan, series.values))
+    rows = f"{len(series.values):,} rows" + (f", {missing:,} without a value" if missing else "")
+    # The count first: a line that starts with a foreign "::" would be a command to GitHub's runner.
+    lines = [f"{_counted(len(entry.changes), 'change')} in {name} ({rows})", *_notes(entry)]
+    if entry.changes:
+        header = ("row", *([label] if label else []), "kind", "before", "after", "change", "strength", "q")
+        lines += _rows(header, [_change_row(change, series.unit, bool(label)) for change in entry.changes])
+    if entry.alarms is not None:
+        lines.append(f"Seeing only the rows before: {_counted(len(entry.alarms), 'alarm')}")
+    if entry.alarms:
+        header = ("row", *([label] if label else []), "changed since row", "change", "strength")
+        lines += _rows(header, [_alarm_row(alarm, bool(label)) for alarm in entry.alarms])
+    return "\n".join(lines)
+
+
+def _notes(entry: SeriesChanges) -> list[str]:
+    return [f"  {_plain(note, limit=SENTENCE_LIMIT)}" for note in entry.series.notes]
+
+
+def _change_row(change: ChangePoint, unit: str, labelled: bool) -> tuple[str, ...]:
+    before, after = (
+        f"{shown.number} {_plain(shown.unit, limit=LABEL_LIMIT)}" if shown.unit else shown.number
+        for shown in quantities((change.before, change.after), unit)
+    )
+    return (
+        str(change.index),
+        *([_label(change.label)] if labelled else []),
+        change.kind,
+        before,
+        after,
+        _percent(change.relative_change),
+        significant(change.strength),
+        f"{change.q_value:.2g}",
+    )
+
+
+def _alarm_row(alarm: SeriesAlarm, labelled: bool) -> tuple[str, ...]:
+    return (
+        str(alarm.index),
+        *([_label(alarm.label)] if labelled else []),
+        str(alarm.change_index),
+        _percent(alarm.relative_change),
+        significant(alarm.strength),
+    )
+
+
+def _percent(relative_change: float | None) -> str:
+    return "from 0" if relative_change is None else percent(relative_change, signed=True)
+
+
+def _label(label: str) -> str:
+    short = label[:SHOWN_HASH] if HASH.fullmatch(label) else label
+    return _plain(short, limit=LABEL_LIMIT) if short else ""
+
+
+def _rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    from tabulate import tabulate
+
+    shown = tabulate([header, *islice(rows, LISTED)], tablefmt="plain", disable_numparse=True)
+    lines = [f"  {line.rstrip()}" for line in shown.splitlines()]
+    return [*lines, f"  and {len(rows) - LISTED:,} more: see --json"] if len(rows) > LISTED else lines
+
+
+def _plain(foreign: str, *, limit: int) -> str:
+    """Foreign text inside a line; `##[` anywhere in a line is a command to GitHub's runner."""
+    return clean(foreign, limit=limit).replace("##[", "## [")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

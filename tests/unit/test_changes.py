@@ -1,0 +1,322 @@
+"""`perf-culprit changes` as a user calls it: tables of any kind, the stored history, and what is wrong with both."""
+
+import io
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bot.cli import main
+from bot.git import Remote
+from bot.history import open_git_branch
+from bot.model.environment import Environment
+from bot.model.metric import Direction, Metric
+from bot.model.run import Benchmark, Run
+from tests.support.git_repository import chain, import_commits, init_repository, run_git
+
+ROWS = 200
+COMMITS = 24
+STEP_AT, DRIFT_FROM, DRIFT_TO, BLIP_AT = 120, 60, 120, 90
+TIME = Metric(name="time", unit="ms", direction=Direction.LOWER_IS_BETTER)
+
+
+def noise(seed: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return 100 + np.random.default_rng(seed).normal(size=ROWS)
+
+
+def columns() -> dict[str, list[str]]:
+    step, drift, blip = noise(1), noise(2), noise(3)
+    step[STEP_AT:] += 8
+    drift += 15 * np.clip((np.arange(ROWS) - DRIFT_FROM) / (DRIFT_TO - DRIFT_FROM), 0, 1)
+    blip[BLIP_AT] *= 3
+    return {
+        "build": [f"b{number}" for number in range(ROWS)],
+        "step": [f"{value:.4f}" for value in step],
+        "drift": [f"{value:.4f}" for value in drift],
+        "blip": [f"{value:.4f}" for value in blip],
+    }
+
+
+def table(data: Mapping[str, Sequence[str]], *, delimiter: str = ",") -> str:
+    return "\n".join(delimiter.join(row) for row in [tuple(data), *zip(*data.values(), strict=True)]) + "\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "builds.csv").write_text(table(columns()))
+    return tmp_path
+
+
+def found(*arguments: str, file: str = "builds.csv") -> dict[str, dict[str, Any]]:
+    assert main(["changes", file, *arguments, "--json", "out.json"]) == 0
+    data = json.loads(Path("out.json").read_text())
+    assert (data["format"], data["version"]) == ("perf-culprit-changes", 1)
+    return {column["name"]: column for column in data["columns"]}
+
+
+def failed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    code = main(["changes", *arguments])
+    return code, capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_step_a_drift_and_a_blip() -> None:
+    judged = found()
+    assert list(judged) == ["step", "drift", "blip"]
+    (step,) = judged["step"]["changes"]
+    assert abs(step["index"] - STEP_AT) <= 1
+    assert (step["kind"], step["label"]) == ("step", f"b{step['index']}")
+    assert step["relative_change"] == pytest.approx(0.08, abs=0.01)
+    assert step["before"] == pytest.approx(100, abs=1)
+    assert step["p_value"] <= step["q_value"] <= 0.05
+    (drift,) = judged["drift"]["changes"]
+    assert (drift["kind"], DRIFT_FROM <= drift["index"] <= DRIFT_TO) == ("drift", True)
+    assert judged["blip"]["changes"] == []
+    assert {column["rows"] for column in judged.values()} == {ROWS}
+    assert "alarms" not in judged["step"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_online_says_for_each_row_whether_there_would_be_an_alarm() -> None:
+    step = found("--online", "--column", "step")["step"]
+    (alarm,) = step["alarms"]
+    assert STEP_AT < alarm["index"] < STEP_AT + 8
+    assert abs(alarm["change_index"] - STEP_AT) <= 3
+    assert (alarm["label"], alarm["change_label"]) == (f"b{alarm['index']}", f"b{alarm['change_index']}")
+    assert alarm["relative_change"] == pytest.approx(0.08, abs=0.02)
+    assert [index for index, raised in enumerate(step["alarm"]) if raised] == [alarm["index"]]
+    assert len(step["alarm"]) == ROWS
+
+
+def test_an_alarm_needs_no_later_row(folder: Path) -> None:
+    alarm = found("--online", "--column", "step")["step"]["alarms"][0]
+    lines = (folder / "builds.csv").read_text().splitlines(keepends=True)
+    (folder / "short.csv").write_text("".join(lines[: alarm["index"] + 2]))
+    assert found("--online", "--column", "step", file="short.csv")["step"]["alarms"] == [alarm]
+
+
+def test_the_text_names_rows_and_what_was_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert folder.is_dir()
+    assert main(["changes", "builds.csv", "--online"]) == 0
+    text = capsys.readouterr().out
+    assert "1 change in step (200 rows)" in text
+    assert "0 changes in blip" in text
+    assert "Seeing only the rows before: 1 alarm" in text
+    assert "b120" in text
+    assert "columns left out: `build`" in text
+
+
+def test_json_on_standard_output_is_only_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert folder.is_dir()
+    main(["changes", "builds.csv", "--json", "-"])
+    written = capsys.readouterr()
+    assert json.loads(written.out)["columns"]
+    assert "1 change in step" in written.err
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_same_again_and_whatever_else_is_judged() -> None:
+    first = found("--column", "step", "--seed", "7")
+    assert found("--column", "step", "--seed", "7") == first
+    (alone,) = first["step"]["changes"]
+    (among,) = found("--seed", "7")["step"]["changes"]
+    assert among == {**alone, "q_value": among["q_value"]}
+    assert among["q_value"] >= alone["q_value"]
+
+
+def test_a_constant_factor_changes_nothing(folder: Path) -> None:
+    data = columns()
+    scaled = {name: [repr(float(text) * 1024) for text in data[name]] for name in ("step", "drift", "blip")}
+    (folder / "scaled.csv").write_text(table({"build": data["build"], **scaled}))
+    plain, times = found("--online"), found("--online", file="scaled.csv")
+    assert list(plain) == list(times)
+    for name, column in plain.items():
+        assert times[name]["alarm"] == column["alarm"]
+        for before, after in zip(column["changes"], times[name]["changes"], strict=True):
+            same = ("index", "kind", "p_value", "q_value")
+            assert [after[field] for field in same] == [before[field] for field in same]
+            assert after["strength"] == pytest.approx(before["strength"])
+            assert after["before"] == pytest.approx(1024 * before["before"])
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        pytest.param(lambda text: text.replace(",", ";"), id="semicolons"),
+        pytest.param(lambda text: text.replace(",", "\t"), id="tabs"),
+        pytest.param(lambda text: text.replace("\n", "\r\n"), id="line ends of Windows"),
+        pytest.param(lambda text: "\ufeff" + text, id="byte order mark"),
+        pytest.param(lambda text: "\n" + text + "\n\n", id="empty lines around"),
+        pytest.param(lambda text: text.replace("b7,", '"b,\n""7""",'), id="quoted"),
+    ],
+)
+def test_ways_to_write_a_table(folder: Path, written: Callable[[str], str]) -> None:
+    plain = found()
+    (folder / "other.csv").write_text(written(table(columns())), newline="")
+    assert found(file="other.csv") == plain
+
+
+def test_standard_input(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = found()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((folder / "builds.csv").read_bytes())))
+    assert found(file="-") == plain
+
+
+def test_missing_values_keep_their_rows(folder: Path) -> None:
+    data = columns()
+    for number, text in zip(range(10, 15), ("", "NaN", "nan", "null", "NA"), strict=True):
+        data["step"][number] = text
+    (folder / "gaps.csv").write_text(table(data))
+    step = found("--column", "step", file="gaps.csv")["step"]
+    assert step["missing"] == 5
+    assert abs(step["changes"][0]["index"] - STEP_AT) <= 1
+
+
+def test_a_table_of_one_column_has_missing_values_too(folder: Path) -> None:
+    values = columns()["step"]
+    values[3] = ""
+    (folder / "one.csv").write_text("\n".join(["ms", *values]) + "\n")
+    assert (found(file="one.csv")["ms"]["rows"], found(file="one.csv")["ms"]["missing"]) == (ROWS, 1)
+
+
+def test_columns_that_say_which_row_it_is_are_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    counted = [str(number) for number in range(ROWS)]
+    data = {
+        **dict.fromkeys(("", "index", "sut_version", "first_timestamp", "commit", "time"), counted),
+        "cpu time": columns()["step"],
+        "note": ["fine"] * ROWS,
+    }
+    (folder / "many.csv").write_text(table(data))
+    assert list(found(file="many.csv")) == ["cpu time"]
+    text = capsys.readouterr().out
+    assert "columns left out: ``, `index`, `sut_version`, `first_timestamp`, `commit`, `time`, `note`" in text
+    assert "sut_version" in text.splitlines()[1]
+
+
+def test_a_time_that_goes_back_is_a_measurement(folder: Path) -> None:
+    (folder / "time.csv").write_text(table({"time": columns()["step"]}))
+    assert len(found(file="time.csv")["time"]["changes"]) == 1
+
+
+def test_the_column_that_names_rows_can_be_chosen(folder: Path) -> None:
+    data = {**columns(), "day": [f"day {number}" for number in range(ROWS)]}
+    (folder / "days.csv").write_text(table(data))
+    (change,) = found("--column", "step", "--index", "day", file="days.csv")["step"]["changes"]
+    assert change["label"] == f"day {change['index']}"
+
+
+def test_columns_with_too_few_values_say_so_beside_others(folder: Path) -> None:
+    data = columns()
+    data["drift"] = ["1.5"] * 10 + [""] * (ROWS - 10)
+    (folder / "few.csv").write_text(table(data))
+    judged = found(file="few.csv")
+    assert judged["drift"]["reason"] == "10 values, 16 are needed"
+    assert judged["step"]["reason"] is None
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "code", "said"),
+    [
+        pytest.param("", [], 3, "bad.csv: is empty", id="empty"),
+        pytest.param("a,b\n", [], 3, "has no rows", id="no rows"),
+        pytest.param("a,b\n1,2\n1,2,3\n", [], 3, "bad.csv:3: has 3 cells, the header has 2", id="cells"),
+        pytest.param('a,b\n1,"2\n', [], 3, "is no table", id="open quote"),
+        pytest.param("a,a\n1,2\n", [], 3, "has the column `a` twice", id="same name"),
+        pytest.param("1.5,2\n1.4,2\n", [], 3, "begins with numbers", id="no header"),
+        pytest.param("a\nx\ny\n", [], 3, "has no column of numbers", id="no numbers"),
+        pytest.param("\na,b\n1,2\n1,oops\n1,3\n", [], 3, "bad.csv:4: column `b`: `oops` is no number", id="text"),
+        pytest.param("a;b\n1;1,5\n2;1.5\n3;2.5\n", [], 3, "bad.csv:2: column `b`: `1,5` is no number", id="comma"),
+        pytest.param("a\n1\n1e99\n", [], 3, "too large or too small", id="huge"),
+        pytest.param("a\n1\ninf\n2\n", [], 3, "`inf` is no number", id="infinite"),
+        pytest.param("a,b\nx,1\n", ["--column", "a"], 3, "bad.csv:2: column `a`: `x` is no number", id="chosen text"),
+        pytest.param("a,b\n1,2\n", ["--column", "c"], 2, "there is no column `c`\nNext: use `a`, `b`", id="unknown"),
+        pytest.param("a,b\n1,2\n", ["--index", "c"], 2, "there is no column `c`", id="unknown index"),
+        pytest.param("a\n" + "1\n" * 15, [], 3, "a: 15 values, 16 are needed", id="few rows"),
+        pytest.param("PK\x03\x04zip", [], 3, "is a zip archive", id="archive"),
+    ],
+)
+def test_what_is_wrong_with_a_table(
+    folder: Path, capsys: pytest.CaptureFixture[str], *, content: str, arguments: list[str], code: int, said: str
+) -> None:
+    (folder / "bad.csv").write_text(content)
+    got, message = failed(capsys, "bad.csv", *arguments)
+    assert (got, said in message) == (code, True), message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        pytest.param([], "give either a file or --repo", id="neither"),
+        pytest.param(["builds.csv", "--repo", "."], "give either a file or --repo", id="both"),
+        pytest.param(["builds.csv", "--benchmark", "x", "--suite", "y"], "--benchmark, --suite belongs", id="foreign"),
+        pytest.param(["--repo", ".", "--column", "x"], "--column belongs to a file", id="column of a history"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_options_that_do_not_go_together(capsys: pytest.CaptureFixture[str], arguments: list[str], said: str) -> None:
+    code, message = failed(capsys, *arguments)
+    assert (code, said in message) == (2, True), message
+
+
+def test_foreign_names_are_no_commands_for_the_runner(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "evil.csv").write_text(table({"::error::x\x1b[31m": columns()["step"]}))
+    assert main(["changes", "evil.csv"]) == 0
+    written = capsys.readouterr().out
+    assert not any(line.startswith("::") for line in written.splitlines())
+    assert "\x1b" not in written
+
+
+@pytest.fixture
+def repository(folder: Path) -> tuple[Path, list[str]]:
+    """Commits on main with a stored run each and a step halfway; a run of a branch, and one of another machine."""
+    origin = init_repository(folder / "origin.git", bare=True)
+    code = init_repository(folder / "code")
+    hashes = import_commits(code, {**chain("c", COMMITS), "side": ["c5"]})
+    run_git(code, "update-ref", "refs/heads/main", hashes[f"c{COMMITS}"])
+    run_git(code, "remote", "add", "origin", str(origin))
+    line = [hashes[f"c{number}"] for number in range(1, COMMITS + 1)]
+    rng = np.random.default_rng(8)
+    with open_git_branch(Remote(url=str(origin))) as history:
+        for number, commit in enumerate(line):
+            level = 10.0 if number < COMMITS // 2 else 13.0
+            # One sample is far off, as a mean would notice.
+            samples = (*(float(value) for value in rng.normal(level, 0.1, 4)), 500.0 * (number % 2 + 1))
+            history.append(stored(commit, samples))
+        history.append(stored(hashes["side"], (99.0,)))
+        other = replace(stored(line[0], (77.0,)), environment=Environment(components={"cpu": "slow"}))
+        history.append(other)
+    return code, line
+
+
+def stored(commit: str, samples: tuple[float, ...]) -> Run:
+    sort = Benchmark(name="sort/large", metric=TIME, samples=samples)
+    return Run(
+        benchmarks=(sort, replace(sort, name="parse", samples=(4.0,))),
+        commit=commit,
+        environment=Environment(components={"cpu": "fast"}),
+    )
+
+
+@pytest.mark.slow  # a push to a real repository for each run
+def test_the_stored_history(repository: tuple[Path, list[str]], capsys: pytest.CaptureFixture[str]) -> None:
+    code, line = repository
+    out = ["--json", "out.json"]
+    assert main(["changes", "--repo", str(code), "--benchmark", "sort*", "--online", *out]) == 0
+    (column,) = json.loads(Path("out.json").read_text())["columns"]
+    assert (column["name"], column["unit"], column["rows"]) == ("sort/large", "ms", COMMITS)
+    (change,) = column["changes"]
+    assert (change["index"], change["label"], change["kind"]) == (COMMITS // 2, line[COMMITS // 2], "step")
+    assert change["relative_change"] == pytest.approx(0.3, abs=0.05)
+    text = capsys.readouterr().out
+    assert line[COMMITS // 2][:12] in text
+    assert "not on this line left out: 1" in text
+    assert "on other hardware than the newest left out: 1" in text
+    assert failed(capsys, "--repo", str(code), "--benchmark", "nothing*")[0] == 2
+    said = failed(capsys, "--repo", str(code), "--suite", "other")
+    assert (said[0], "no run of the suite 'other'" in said[1]) == (3, True)
