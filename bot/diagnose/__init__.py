@@ -1,0 +1,28 @@
+"""Execution logs to call trees, suspects and impacted services (docs/diagnosis.md)."""
+
+from bot.diagnose.diagnose import call_trees, diagnose_log
+from bot.diagnose.log import ReadLog, read_log
+from bot.diagnose.part import Part, analyse, finish, merge
+from bot.diagnose.pattern import LinePattern, compile_pattern, load_pattern
+from bot.diagnose.presets import PRESETS
+from bot.diagnose.ranking import distance_score, rank_suspects
+from bot.diagnose.settings import RankingSettings, ReadingSettings
+
+__all__ = [
+    "PRESETS",
+    "LinePattern",
+    "Part",
+    "RankingSettings",
+    "ReadLog",
+    "ReadingSettings",
+    "analyse",
+    "call_trees",
+    "compile_pattern",
+    "diagnose_log",
+    "distance_score",
+    "finish",
+    "load_pattern",
+    "merge",
+    "rank_suspects",
+    "read_log",
+]

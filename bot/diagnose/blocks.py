@@ -1,0 +1,164 @@
+"""A log file in blocks of whole lines: stretches of a plain file, or unpacked bytes of a compressed one."""
+
+import gzip
+import os
+import stat
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from bot.diagnose.part import MAX_LINE_BYTES
+from bot.errors import DataError, UsageError
+
+BLOCK_BYTES: Final = 16 << 20
+STDIN_NAME: Final = "-"
+# gzip and zstd make text that repeats itself some 100 times smaller; beyond that somebody means harm.
+MAX_RATIO: Final = 300
+RATIO_FREE_BYTES: Final = 64 << 20
+MAX_ZSTD_WINDOW_BYTES: Final = 1 << 27
+_READ_BYTES: Final = 1 << 20
+_GZIP: Final = b"\x1f\x8b"
+_ZSTD: Final = b"\x28\xb5\x2f\xfd"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stretch:
+    """Lines of a plain file whose first byte is in start..end; read by whoever analyses them."""
+
+    path: str
+    start: int
+    end: int
+
+    def read(self) -> bytes:
+        with Path(self.path).open("rb") as file:
+            if self.start:
+                file.seek(self.start - 1)
+            data = file.read(self.end - self.start + bool(self.start))
+            # The last line may end behind the stretch, but no further than a line may be long.
+            tail = b"" if data.endswith(b"\n") else file.readline(MAX_LINE_BYTES + 1)
+        begin = data.find(b"\n") + 1 if self.start else 0
+        if self.start and not begin:
+            return b""
+        return data[begin:] + tail if begin < len(data) else b""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lines:
+    data: bytes
+
+    def read(self) -> bytes:
+        return self.data
+
+
+def blocks(name: str, *, truncated: Callable[[str], None], block_bytes: int = BLOCK_BYTES) -> Iterator[Stretch | Lines]:
+    """The file's lines in order. `truncated` is told where a compressed file ends too early."""
+    if name == STDIN_NAME:
+        with os.fdopen(os.dup(0), "rb") as stream:
+            yield from _streamed(stream, block_bytes=block_bytes)
+        return
+    path = Path(name)
+    try:
+        status = path.stat()
+        with path.open("rb") as file:
+            head = file.read(4) if stat.S_ISREG(status.st_mode) else b""
+            if head.startswith(_GZIP):
+                file.seek(0)
+                yield from _unpacked(_gzip, file, name, truncated=truncated, block_bytes=block_bytes)
+            elif head == _ZSTD:
+                file.seek(0)
+                yield from _unpacked(_zstd, file, name, truncated=truncated, block_bytes=block_bytes)
+            elif stat.S_ISREG(status.st_mode):
+                for start in range(0, status.st_size, block_bytes):
+                    yield Stretch(path=name, start=start, end=min(start + block_bytes, status.st_size))
+            else:
+                yield from _streamed(file, block_bytes=block_bytes)
+    except OSError as error:
+        raise UsageError(
+            f"cannot be read: {error.strerror or error}", place=name, next_step="give log files that exist"
+        ) from None
+
+
+def _streamed(stream: BinaryIO, *, block_bytes: int) -> Iterator[Lines]:
+    rest = b""
+    while data := stream.read(block_bytes):
+        data = rest + data
+        end = data.rfind(b"\n") + 1
+        # A line without an end is passed on in pieces that are refused as too long.
+        if not end and len(data) <= MAX_LINE_BYTES:
+            rest = data
+            continue
+        end = end or len(data)
+        rest = data[end:]
+        yield Lines(data=data[:end])
+    if rest:
+        yield Lines(data=rest)
+
+
+def _unpacked(
+    opened: Callable[[BinaryIO, str], BinaryIO],
+    file: BinaryIO,
+    name: str,
+    *,
+    truncated: Callable[[str], None],
+    block_bytes: int,
+) -> Iterator[Lines]:
+    bounded = _Bounded(opened(file, name), packed=file, name=name, truncated=truncated)
+    yield from _streamed(bounded, block_bytes=block_bytes)  # type: ignore[arg-type] # only read() is used
+    if not bounded.unpacked:
+        truncated(name)
+
+
+class _Bounded:
+    """Reads what unpacks sanely: up to the end or the damage, and never far more than was packed."""
+
+    def __init__(self, stream: BinaryIO, *, packed: BinaryIO, name: str, truncated: Callable[[str], None]) -> None:
+        self.unpacked = 0
+        self._stream = stream
+        self._packed = packed
+        self._name = name
+        self._truncated = truncated
+        self._ended = False
+
+    def read(self, size: int) -> bytes:
+        pieces = []
+        while size > 0 and not self._ended:
+            piece = self._piece(min(size, _READ_BYTES))
+            pieces.append(piece)
+            size -= len(piece)
+            self.unpacked += len(piece)
+            if self.unpacked > RATIO_FREE_BYTES + MAX_RATIO * self._packed.tell():
+                raise DataError(
+                    f"unpacks to more than {MAX_RATIO} times its size",
+                    place=self._name,
+                    next_step="check where the file comes from; unpack it yourself where it is right",
+                )
+        return b"".join(pieces)
+
+    def _piece(self, size: int) -> bytes:
+        try:
+            piece = self._stream.read(size)
+        except (EOFError, OSError, ValueError, zlib.error):
+            self._truncated(self._name)
+            piece = b""
+        self._ended = not piece
+        return piece
+
+
+def _gzip(file: BinaryIO, name: str) -> BinaryIO:
+    del name
+    return gzip.GzipFile(fileobj=file, mode="rb")  # type: ignore[return-value] # reads like one
+
+
+def _zstd(file: BinaryIO, name: str) -> BinaryIO:
+    try:
+        import zstandard
+    except ImportError:
+        raise UsageError(
+            "zstd needs a package that is not installed",
+            place=name,
+            next_step="pip install 'perf-culprit[zstd]', or unpack the file first (unzstd)",
+        ) from None
+    decompressor = zstandard.ZstdDecompressor(max_window_size=MAX_ZSTD_WINDOW_BYTES)
+    return decompressor.stream_reader(file, read_across_frames=True)

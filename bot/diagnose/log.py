@@ -1,0 +1,120 @@
+"""Log files to one whole part: a producer of blocks, workers that analyse them, parts merged in the files' order."""
+
+import gc
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, Future
+from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
+from dataclasses import dataclass
+from itertools import chain
+from multiprocessing import get_context
+from typing import Final
+
+from bot.diagnose.blocks import BLOCK_BYTES, Lines, Stretch, blocks
+from bot.diagnose.part import Part, analyse, finish, merge
+from bot.diagnose.pattern import LinePattern, presets_that_read
+from bot.diagnose.settings import ReadingSettings
+from bot.diagnose.time_limit import can_be_limited, time_limit
+from bot.errors import DataError, InfrastructureError
+
+# A block takes a fraction of a second; the rest is for busy machines.
+BLOCK_TIME_LIMIT_S: Final = 30.0
+_HEAD_LINES: Final = 50
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReadLog:
+    part: Part
+    truncated_files: tuple[str, ...]
+
+
+def read_log(
+    names: Sequence[str],
+    *,
+    pattern: LinePattern,
+    settings: ReadingSettings,
+    workers: int = 2,
+    executor: Executor | None = None,
+    block_bytes: int = BLOCK_BYTES,
+    time_limit_s: float = BLOCK_TIME_LIMIT_S,
+) -> ReadLog:
+    """The files as one log. A given `executor` (of a cluster, say) shares their folder and is left open.
+
+    Raises: UsageError for a file that cannot be read; ConfigError where the pattern takes for ever; DataError where
+    nothing can be used.
+    """
+    truncated: list[str] = []
+    produced = chain.from_iterable(blocks(name, truncated=truncated.append, block_bytes=block_bytes) for name in names)
+    first = next(produced, None)
+    if first is None:
+        raise DataError(
+            "holds no line", place=", ".join(names), next_step="check that the logger was on during the load test"
+        )
+    second = next(produced, None)
+    every = chain([first], [second] if second else [], produced)
+    if executor is not None:
+        part = _shared(every, pattern, settings, executor=executor, ahead=2 * workers, limit_s=time_limit_s)
+    elif second is None and can_be_limited():
+        part = analyse_block(first, pattern, settings, time_limit_s)
+    else:
+        part = _on_processes(every, pattern, settings, workers=workers, limit_s=time_limit_s)
+    part = finish(part)
+    if not any(service.calls for service in part.services.values()):
+        raise _nothing_usable(names, first, part)
+    return ReadLog(part=part, truncated_files=tuple(dict.fromkeys(truncated)))
+
+
+def analyse_block(block: Stretch | Lines, pattern: LinePattern, settings: ReadingSettings, limit_s: float) -> Part:
+    """What a worker runs."""
+    with time_limit(limit_s, pattern=pattern.name):
+        return analyse(block.read(), pattern=pattern, settings=settings)
+
+
+def _on_processes(
+    every: Iterator[Stretch | Lines], pattern: LinePattern, settings: ReadingSettings, *, workers: int, limit_s: float
+) -> Part:
+    # Spawned, not forked: safe whatever threads the caller has. Their rows are many and hold no cycles, so collecting
+    # garbage would only cost time.
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=gc.disable) as pool:
+        try:
+            return _shared(every, pattern, settings, executor=pool, ahead=2 * workers, limit_s=limit_s)
+        except BrokenProcessPool:
+            raise InfrastructureError(
+                "a worker process ended without a result",
+                next_step="try --workers 1; where that helps, the machine has too little memory for more",
+            ) from None
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _shared(
+    every: Iterator[Stretch | Lines],
+    pattern: LinePattern,
+    settings: ReadingSettings,
+    *,
+    executor: Executor,
+    ahead: int,
+    limit_s: float,
+) -> Part:
+    whole = Part(settings=settings, ms_per_unit=pattern.ms_per_unit)
+    pending: deque[Future[Part]] = deque()
+    for block in every:
+        pending.append(executor.submit(analyse_block, block, pattern, settings, limit_s))
+        if len(pending) >= ahead:
+            whole = merge(whole, pending.popleft().result())
+    while pending:
+        whole = merge(whole, pending.popleft().result())
+    return whole
+
+
+def _nothing_usable(names: Sequence[str], first: Stretch | Lines, part: Part) -> DataError:
+    lines = first.read()[: 1 << 20].splitlines()[:_HEAD_LINES]
+    reading = presets_that_read(lines)
+    example = f", such as {part.examples[0].text[:120]!r}" if part.examples else ""
+    return DataError(
+        f"none of {part.lines:,} lines is a method execution{example}",
+        place=", ".join(names),
+        next_step=f"use --pattern {reading[0]}, which reads it"
+        if reading
+        else "write a pattern file for its lines (docs/diagnosis.md)",
+    )

@@ -1,0 +1,205 @@
+"""Partial results of a log: a monoid, so that processes or a cluster can share the work in any grouping.
+
+`analyse` makes the part of a stretch of lines, `merge` joins the parts of neighbouring stretches, `Part()` with the
+same settings is neutral. A call whose lines lie near an end of the stretch stays open: its other lines may be in the
+neighbour.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias
+
+from bot.diagnose.calls import LABEL, METHOD, CompleteCalls, ServicePart
+from bot.diagnose.pattern import LinePattern, Row
+from bot.diagnose.settings import ReadingSettings
+from bot.errors import DataError
+from bot.model.call_tree import LineFault, UnusedLine
+
+MAX_LINE_BYTES: Final = 1 << 16
+MAX_SERVICES: Final = 1_000
+MAX_EXAMPLES: Final = 8
+# A call that never ends must not fill the memory: it is closed as it is, and counted.
+MAX_CALL_ROWS: Final = 100_000
+MAX_CALL_BYTES: Final = 192 << 20
+_Key: TypeAlias = tuple[bytes, bytes]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpenCall:
+    """`from_start`, `from_end`: executions before its first row and after its last one in the part."""
+
+    rows: list[Row]
+    from_start: int
+    from_end: int
+
+    @property
+    def key(self) -> _Key:
+        return self.rows[0][:2]
+
+    @property
+    def is_too_long(self) -> bool:
+        rows = self.rows
+        return len(rows) > MAX_CALL_ROWS or sum([len(row[LABEL] or b"") + len(row[METHOD] or b"") for row in rows]) > (
+            MAX_CALL_BYTES
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    """`rows`: lines that the pattern matched. `open_calls`: in the order of their first rows."""
+
+    settings: ReadingSettings = field(default_factory=ReadingSettings)
+    ms_per_unit: float = 1.0
+    lines: int = 0
+    rows: int = 0
+    services: dict[bytes, ServicePart] = field(default_factory=dict)
+    open_calls: tuple[OpenCall, ...] = ()
+    unused: Counter[LineFault] = field(default_factory=Counter)
+    examples: tuple[UnusedLine, ...] = ()
+    cut_calls: int = 0
+
+
+def analyse(data: bytes, *, pattern: LinePattern, settings: ReadingSettings) -> Part:
+    """The part of whole lines."""
+    lines = (data.replace(b"\r\n", b"\n") if b"\r\n" in data else data).split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    unused: list[UnusedLine] = []
+    counts: Counter[LineFault] = Counter()
+    if lines and max(map(len, lines)) > MAX_LINE_BYTES:
+        for i, line in enumerate(lines):
+            if len(line) > MAX_LINE_BYTES:
+                _note(unused, counts, LineFault.TOO_LONG, i, line)
+                lines[i] = b""
+    read = pattern.read(lines)
+    rows = [row for row in read if row is not None]
+    if len(rows) < len(lines):
+        for i, row in enumerate(read):
+            if row is None and lines[i].strip():
+                _note(unused, counts, LineFault.NO_MATCH, i, lines[i])
+    closed, open_calls = _by_call(rows, settings.horizon)
+    part = Part(
+        settings=settings,
+        ms_per_unit=pattern.ms_per_unit,
+        lines=len(lines),
+        rows=len(rows),
+        unused=counts,
+        examples=tuple(unused),
+    )
+    return _with_calls(part, closed=closed, open_calls=open_calls)
+
+
+def merge(a: Part, b: Part) -> Part:
+    """The part of `a`'s lines followed by `b`'s. Associative but for the rounding of sums; neither is changed."""
+    if not a.lines or not b.lines:
+        return b if b.lines else a
+    joined = {call.key: call for call in b.open_calls if call.from_start < a.settings.horizon}
+    open_calls = []
+    last_of = {call.key: i for i, call in enumerate(a.open_calls)}
+    for i, call in enumerate(a.open_calls):
+        follow = joined.get(call.key) if last_of[call.key] == i else None
+        if follow is None or call.from_end + follow.from_start > a.settings.horizon:
+            open_calls.append(replace(call, from_end=call.from_end + b.rows))
+        else:
+            rows = call.rows + joined.pop(call.key).rows
+            open_calls.append(OpenCall(rows=rows, from_start=call.from_start, from_end=follow.from_end))
+    taken = {id(call.rows) for call in joined.values()}
+    open_calls += [
+        replace(call, from_start=call.from_start + a.rows)
+        for call in b.open_calls
+        if call.from_start >= a.settings.horizon or id(call.rows) in taken
+    ]
+    whole = Part(
+        settings=a.settings,
+        ms_per_unit=a.ms_per_unit,
+        lines=a.lines + b.lines,
+        rows=a.rows + b.rows,
+        services=a.services,
+        unused=a.unused + b.unused,
+        examples=(*a.examples, *(_later(example, a.lines) for example in b.examples))[:MAX_EXAMPLES],
+        cut_calls=a.cut_calls + b.cut_calls,
+    )
+    horizon = a.settings.horizon
+    still_open = [call for call in open_calls if call.from_start < horizon or call.from_end < horizon]
+    closed = [call.rows for call in open_calls if call.from_start >= horizon and call.from_end >= horizon]
+    return _with_calls(whole, closed=closed, open_calls=still_open, neighbour=b.services)
+
+
+def finish(part: Part) -> Part:
+    """The part of a whole log: nothing comes before or after, so its open calls are as complete as they get."""
+    return _with_calls(part, closed=[call.rows for call in part.open_calls], open_calls=[])
+
+
+def _by_call(rows: Sequence[Row], horizon: int) -> tuple[list[list[Row]], list[OpenCall]]:
+    calls: dict[_Key, list[Row]] = {}
+    for row in rows:
+        key = row[:2]
+        if key in calls:
+            calls[key].append(row)
+        else:
+            calls[key] = [row]
+    from_end = {row[:2]: len(rows) - 1 - i for i, row in enumerate(rows[-horizon:], max(0, len(rows) - horizon))}
+    from_start: dict[_Key, int] = {}
+    for i, row in enumerate(rows[:horizon]):
+        from_start.setdefault(row[:2], i)
+    ends = from_start.keys() | from_end.keys()
+    open_calls = [
+        OpenCall(rows=own, from_start=from_start.get(key, horizon), from_end=from_end.get(key, horizon))
+        for key, own in calls.items()
+        if key in ends
+    ]
+    return [own for key, own in calls.items() if key not in ends], open_calls
+
+
+def _with_calls(
+    part: Part,
+    *,
+    closed: Iterable[Sequence[Row]],
+    open_calls: Sequence[OpenCall],
+    neighbour: Mapping[bytes, ServicePart] | None = None,
+) -> Part:
+    """The part with more complete calls and its neighbour's; open calls that are too long count as complete."""
+    complete = CompleteCalls(settings=part.settings, ms_per_unit=part.ms_per_unit)
+    too_long = [call for call in open_calls if call.is_too_long]
+    for rows in (*closed, *(call.rows for call in too_long)):
+        complete.add(rows)
+    services = {**part.services}
+    sources = [source for source in (neighbour, complete.services()) if source]
+    for service in {name: None for source in sources for name in source}:
+        more = [source[service] for source in sources if service in source]
+        first = services.get(service)
+        services[service] = (
+            first.merged(more, settings=part.settings) if first else more[0].merged(more[1:], settings=part.settings)
+        )
+    if len(services) > MAX_SERVICES:
+        raise DataError(
+            f"more than {MAX_SERVICES:,} different services",
+            next_step="check that the pattern's group `service` leaves out arguments and ids",
+        )
+    examples = (
+        UnusedLine(fault=fault, line=None, text=_shown(b" ".join([field for field in row if field])))
+        for fault, row in complete.unused_rows
+    )
+    return replace(
+        part,
+        services=services,
+        open_calls=tuple(call for call in open_calls if call not in too_long) if too_long else tuple(open_calls),
+        unused=part.unused + complete.unused,
+        examples=(*part.examples, *examples)[:MAX_EXAMPLES],
+        cut_calls=part.cut_calls + len(too_long),
+    )
+
+
+def _note(examples: list[UnusedLine], counts: Counter[LineFault], fault: LineFault, index: int, line: bytes) -> None:
+    counts[fault] += 1
+    if len(examples) < MAX_EXAMPLES:
+        examples.append(UnusedLine(fault=fault, line=index + 1, text=_shown(line)))
+
+
+def _later(example: UnusedLine, lines: int) -> UnusedLine:
+    return example if example.line is None else replace(example, line=example.line + lines)
+
+
+def _shown(line: bytes) -> str:
+    return line[:400].decode("utf-8", "replace")

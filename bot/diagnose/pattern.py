@@ -1,0 +1,148 @@
+"""How a line of an execution log is read: a regular expression with named groups, or a JSON object per line."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from bot.diagnose.presets import PRESETS
+from bot.errors import ConfigError, UsageError
+
+# service, call, label, method, elapsed, time, thread; the last two None where the pattern has no such group.
+Row: TypeAlias = tuple[bytes, bytes, bytes, bytes, bytes, bytes | None, bytes | None]
+
+NEEDED: Final = ("service", "call", "label", "method")
+OPTIONAL: Final = ("time", "thread")
+MILLISECONDS_PER_UNIT: Final = {"elapsed_ms": 1.0, "elapsed_us": 1e-3, "elapsed_s": 1e3}
+MAX_PATTERN_BYTES: Final = 10_000
+_MAX_JSON_DEPTH: Final = 20
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LinePattern:
+    """`expression` is None for JSON lines, whose unit of time is named on each line."""
+
+    name: str
+    expression: re.Pattern[bytes] | None
+    ms_per_unit: float
+
+    def read(self, lines: Sequence[bytes]) -> list[Row | None]:
+        """What each line says; None where it is no method execution."""
+        if self.expression is None:
+            return [_json_row(line) for line in lines]
+        search = self.expression.search
+        groups = self.expression.groupindex
+        elapsed = next(group for group in MILLISECONDS_PER_UNIT if group in groups)
+        picked = [groups[name] for name in (*NEEDED, elapsed, *OPTIONAL) if name in groups]
+        rows: list[Any] = [match and match.group(*picked) for match in map(search, lines)]
+        missing = [name not in groups for name in OPTIONAL]
+        if not any(missing):
+            return rows
+        no_time, no_thread = missing
+        return [row and (*row[:5], None if no_time else row[5], None if no_thread else row[-1]) for row in rows]
+
+
+def load_pattern(name: str) -> LinePattern:
+    """A preset by its name, or the pattern in a file; a ConfigError names what the file lacks."""
+    preset = PRESETS.get(name)
+    if preset is not None:
+        if preset.expression is None:
+            return LinePattern(name=name, expression=None, ms_per_unit=1.0)
+        return compile_pattern(preset.expression, name=name)
+    path = Path(name)
+    try:
+        with path.open("rb") as file:
+            text = file.read(MAX_PATTERN_BYTES + 1)
+    except OSError as error:
+        raise UsageError(
+            f"no preset and no pattern file that can be read: {error.strerror}",
+            place=name,
+            next_step=f"give one of {', '.join(PRESETS)}, or a file with one regular expression",
+        ) from None
+    if len(text) > MAX_PATTERN_BYTES:
+        raise ConfigError("too long for a pattern", place=name, next_step=f"keep it below {MAX_PATTERN_BYTES:,} bytes")
+    return compile_pattern(text.strip(b"\r\n"), name=name)
+
+
+def compile_pattern(expression: bytes, *, name: str) -> LinePattern:
+    try:
+        compiled = re.compile(expression)
+    # The parser recurses, and repeats have a limit.
+    except (re.error, RecursionError, OverflowError) as error:
+        raise ConfigError(
+            f"no regular expression: {error}",
+            place=name,
+            next_step="write it in the syntax of Python's re; it is matched against bytes",
+        ) from None
+    groups = compiled.groupindex
+    units = [group for group in MILLISECONDS_PER_UNIT if group in groups]
+    missing = [group for group in NEEDED if group not in groups]
+    if not units:
+        missing.append(" or ".join(MILLISECONDS_PER_UNIT))
+    if missing:
+        raise ConfigError(
+            f"lacks the named groups {', '.join(missing)}",
+            place=name,
+            next_step="name each as (?P<service>…); docs/diagnosis.md has an example of a whole pattern",
+        )
+    if len(units) > 1:
+        raise ConfigError(
+            f"gives the time twice: {', '.join(units)}", place=name, next_step="keep the group of one unit"
+        )
+    return LinePattern(name=name, expression=compiled, ms_per_unit=MILLISECONDS_PER_UNIT[units[0]])
+
+
+def presets_that_read(lines: Sequence[bytes]) -> list[str]:
+    """The presets that read at least one of the lines, for a message."""
+    return [name for name in PRESETS if any(row is not None for row in load_pattern(name).read(lines))]
+
+
+def _json_row(line: bytes) -> Row | None:
+    # Python's parser recurses; an execution is a flat object.
+    if line.count(b"{") + line.count(b"[") > _MAX_JSON_DEPTH and _depth(line) > _MAX_JSON_DEPTH:
+        return None
+    try:
+        fields = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(fields, dict):
+        return None
+    needed = [_text(fields.get(name)) for name in NEEDED]
+    elapsed = _elapsed_ms(fields)
+    if elapsed is None or None in needed:
+        return None
+    time, thread = (_text(fields.get(name)) for name in OPTIONAL)
+    return (*needed, elapsed, time, thread)  # type: ignore[return-value] # None was refused above
+
+
+def _depth(line: bytes) -> int:
+    """An upper bound: brackets inside strings count too."""
+    depth = deepest = 0
+    for byte in line:
+        if byte in b"{[":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif byte in b"}]":
+            depth -= 1
+    return deepest
+
+
+def _text(value: Any) -> bytes | None:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace")
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value).encode()
+    return None
+
+
+def _elapsed_ms(fields: dict[str, Any]) -> bytes | None:
+    for name, ms_per_unit in MILLISECONDS_PER_UNIT.items():
+        value = fields.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            try:
+                return repr(float(value) * ms_per_unit).encode()
+            except OverflowError:
+                return b"inf"
+    return None

@@ -1,0 +1,48 @@
+"""Line patterns that come with the program, each with a line that it reads (docs/diagnosis.md shows them)."""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Preset:
+    """`expression` is None where a line is a JSON object."""
+
+    description: str
+    expression: bytes | None
+    example: str
+
+
+# Possessive repeats: a line that does not fit is given up at once, however it was made.
+PRESETS: Final[dict[str, Preset]] = {
+    "labelled": Preset(
+        description="service=, call=, then label, method and milliseconds",
+        expression=(
+            rb"^(?P<time>\S++ \S++) \[(?P<thread>[^\]]*+)\] service=(?P<service>\S++) call=(?P<call>\S++) "
+            rb"(?P<label>[0-9.]++) (?P<method>\S++) (?P<elapsed_ms>-?+[0-9.]++) ?ms\b"
+        ),
+        example=(
+            "2026-03-01 09:15:02.117 [exec-7] service=placeOrder call=c81f02 1.1.2.1 com.acme.OrderDao.find 12.345 ms"
+        ),
+    ),
+    "spring": Preset(
+        description="Spring Boot's line with application, thread and trace; label, method and milliseconds as message",
+        expression=(
+            rb"^(?P<time>[0-9]\S++(?: [0-9]\S++)?+) ++[A-Z]++ ++[0-9]++ --- \[ *+(?P<service>[^\]]*+)\] "
+            rb"\[ *+(?P<thread>[^\]]*+)\] \[(?P<call>[^\]-]++)[^\]]*+\] ++\S++ *+: "
+            rb"(?P<label>[0-9.]++) (?P<method>\S++) (?P<elapsed_ms>-?+[0-9.]++) ?ms\b"
+        ),
+        example=(
+            "2026-03-01T09:15:02.117Z  INFO 4711 --- [orders] [nio-8080-exec-7] [65f1c0a2b3d4-7d1e] "
+            "c.acme.CallTimer : 1.1.2.1 OrderDao.find 12.345 ms"
+        ),
+    ),
+    "json": Preset(
+        description="one JSON object per line, keys named as the groups of a pattern",
+        expression=None,
+        example=(
+            '{"time": "2026-03-01T09:15:02.117Z", "service": "placeOrder", "call": "c81f02", "label": "1.1.2.1", '
+            '"method": "com.acme.OrderDao.find", "elapsed_ms": 12.345, "thread": "exec-7"}'
+        ),
+    ),
+}

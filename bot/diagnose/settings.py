@@ -1,0 +1,23 @@
+"""What the diagnosis of a log can be told."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReadingSettings:
+    """`horizon`: lines of one call are at most so many executions of other calls apart.
+
+    `window_s`: the narrowest window of response time and throughput; wider ones where the log spans many.
+    """
+
+    window_s: float = 60.0
+    slowest_kept: int = 10
+    horizon: int = 2_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RankingSettings:
+    """`fluctuation_weight`: the λ of the score. `minimum_self_ms`: None for 1 % of the mean response time."""
+
+    fluctuation_weight: float = 1.0
+    minimum_self_ms: float | None = None
