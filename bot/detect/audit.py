@@ -32,7 +32,7 @@ FEWEST_TRIALS = 3
 SPLITS = 20
 # The newest runs tell how the machines are now; older ones would only cost time.
 MOST_TRIALS = 60
-INJECTED_TRIALS = 4
+INJECTED_TRIALS = 3
 POWER = 0.9
 BOOTSTRAPS = 400
 CURVE_EFFECTS: Final = tuple(float(effect) for effect in np.geomspace(0.005, 2.0, 27))

@@ -27,6 +27,8 @@ DOCS = "detectors/auto.md"
 LOOKED_AT_RUNS = 5
 # A benchmark's samples are taken for normal unless this test says otherwise.
 NORMALITY_ALPHA = 0.01
+# The median's standard error as a fraction of the mean's: ranks lose some certainty, which this has to make up for.
+WORTHWHILE_RATIO = 0.8
 # The rule follows the majority of a metric's benchmarks.
 MAJORITY = 0.5
 
@@ -86,8 +88,8 @@ def _choice(metric: str, pairs: Sequence[MetricPair]) -> Choice:
         return Choice(metric=metric, detector=anova, reason=f"{count - odd} of {count} benchmarks could be normal")
     ratio = _error_ratio(residuals)
     shapes = f"{odd} of {count} benchmarks are not normal"
-    if ratio >= 1:
-        reason = f"{shapes}, but their means are still known better than their medians (errors 1 to {ratio:.2f})"
+    if ratio >= WORTHWHILE_RATIO:
+        reason = f"{shapes}, but their medians are not known much better than their means (errors {ratio:.2f} to 1)"
         return Choice(metric=metric, detector=anova, reason=reason)
     reason = f"{shapes} and their medians are known better than their means (errors {ratio:.2f} to 1)"
     return Choice(metric=metric, detector=median_interval, reason=reason)

@@ -8,7 +8,7 @@ import numpy as np
 from bot.detect.detector import BenchmarkDetector, DetectorOptions
 from bot.detect.limits import CHANCE, decide_by_limit
 from bot.detect.pairs import MetricPair, scaled
-from bot.detect.settings import PolicySettings
+from bot.detect.settings import MetricSettings, PolicySettings
 from bot.detect.verdict import decide
 from bot.model.finding import Evidence, Verdict
 from bot.model.metric import Direction
@@ -43,18 +43,20 @@ def smallest_effects(
     step = (high - np.log(SMALLEST_EFFECT)) / 2**STEPS
     low = np.log(SMALLEST_EFFECT) - step * rng.random(len(pairs))
 
+    rules = [replace(settings.of(pair.key), minimum_effect=0.0) for pair in pairs]
+
     def found(effects: Floats) -> Booleans:
         worse = [worsened(pair, effect) for pair, effect in zip(pairs, effects.tolist(), strict=True)]
         return np.array(
             [
-                _is_regression(entry, settings=settings, metrics=len(pairs), paired=options.paired)
-                for entry in detector.detect(worse, options)
+                _is_regression(entry, metric=metric, settings=settings, metrics=len(pairs), paired=options.paired)
+                for entry, metric in zip(detector.detect(worse, options), rules, strict=True)
             ],
             dtype=np.bool_,
         )
 
     ever = found(np.exp(high))
-    for _ in range(STEPS):
+    for _ in range(STEPS if ever.any() else 0):
         middle = (low + high) / 2
         hit = found(np.exp(middle))
         low, high = np.where(hit, low, middle), np.where(hit, middle, high)
@@ -70,8 +72,9 @@ def worsened(pair: MetricPair, effect: float) -> MetricPair:
     return replace(pair, target=scaled(pair.target, pair.target.metric, factor))
 
 
-def _is_regression(evidence: Evidence, *, settings: PolicySettings, metrics: int, paired: bool) -> bool:
-    metric = replace(settings.of(evidence.key), minimum_effect=0.0)
+def _is_regression(
+    evidence: Evidence, *, metric: MetricSettings, settings: PolicySettings, metrics: int, paired: bool
+) -> bool:
     if evidence.score is not None:
         chance = evidence.details.get(CHANCE)
         q_value = None if chance is None else min(1.0, chance * metrics)

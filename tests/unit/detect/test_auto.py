@@ -48,7 +48,7 @@ def test_two_equal_modes_leave_the_mean_its_place() -> None:
     values = np.where(rng.random((2, 20, 40)) < 0.5, 100.0, 150.0) + rng.normal(0, 1, (2, 20, 40))
     (choice,) = auto.choose(pairs_of(run_of(values[0]), run_of(values[1])))
     assert choice.detector is anova
-    assert choice.reason.startswith("20 of 20 benchmarks are not normal, but their means are still known better")
+    assert choice.reason.startswith("20 of 20 benchmarks are not normal, but their medians are not known much better")
 
 
 def test_too_few_samples_to_see_a_shape() -> None:
