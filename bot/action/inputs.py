@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from bot.config import Config, LevelsConfig, load_config, parse_change, parse_ratio
 from bot.errors import UsageError
+from bot.pipeline.settings import with_detector
 
 Mode = Literal["auto", "compare", "record", "publish"]
 MODES: tuple[Mode, ...] = ("auto", "compare", "record", "publish")
@@ -55,6 +56,8 @@ def read_inputs(environ: Mapping[str, str]) -> Inputs:
         return tuple(line.strip() for line in text(name).splitlines() if line.strip())
 
     config = load_config(Path(text("config")) if text("config") else None)
+    if text("detector"):
+        config = with_detector(config, text("detector"))
     mode = text("mode") or "auto"
     found = next((known for known in MODES if known == mode), None)
     if found is None:
@@ -83,9 +86,8 @@ def read_inputs(environ: Mapping[str, str]) -> Inputs:
 
 def _overrides(text: Any, flag: Any, config: Config) -> dict[str, object]:
     changes: dict[str, object] = {}
-    for name, key in (("name", "suite"), ("detector", "detector")):
-        if text(name):
-            changes[key] = text(name)
+    if text("name"):
+        changes["suite"] = text("name")
     if text("minimum-effect"):
         changes["minimum_effect"] = parse_change(text("minimum-effect"), name="input minimum-effect")
     if text("history-branch"):

@@ -46,10 +46,13 @@ def chosen_config(arguments: argparse.Namespace) -> "Config":
     from bot.config import load_config, parse_change
 
     config = load_config(arguments.config)
+    if getattr(arguments, "detector", None):
+        from bot.pipeline.settings import with_detector
+
+        config = with_detector(config, arguments.detector)
     changes: dict[str, object] = {}
-    for option in ("suite", "detector"):
-        if getattr(arguments, option, None):
-            changes[option] = getattr(arguments, option)
+    if getattr(arguments, "suite", None):
+        changes["suite"] = arguments.suite
     if getattr(arguments, "minimum_effect", None):
         changes["minimum_effect"] = parse_change(arguments.minimum_effect, name="--minimum-effect")
     if getattr(arguments, "ignore_environment", False):

@@ -71,11 +71,39 @@ class CommentConfig(_Section):
     ] = ()
 
 
+class RulerConfig(_Section):
+    """A fixed workload measured with each run: it tells how fast the machine was, and all others are scaled by it."""
+
+    benchmark: Annotated[str, Field(min_length=1, max_length=500)]
+    metric: Annotated[str, Field(min_length=1, max_length=200)] = "time"
+
+
+class ControlChartConfig(_Section):
+    """Limits of the detector `control_chart` (docs/detectors/control-chart.md)."""
+
+    limits: Literal["5/95", "1/99", "10/90", "3sd"] = "5/95"
+    single_run_margin: Annotated[Percent, Field(description="allowed beyond the expected ratio with one run")] = 0.05
+    drop_idle_time: bool = True
+
+
+class RuleEnsembleConfig(_Section):
+    """The detector `rule_ensemble` (docs/detectors/rule-ensemble.md)."""
+
+    ensemble: Literal["stacking", "bagging", "single"] = "stacking"
+    discretisation: Literal["three_level", "equal_width"] = "three_level"
+    warm_up: Annotated[Percent, Field(description="share of a test dropped at its start")] = 0.05
+    cool_down: Annotated[Percent, Field(description="share of a test dropped at its end")] = 0.05
+    weights: Annotated[
+        dict[str, Annotated[float, Field(ge=0, le=1000)]], Field(description="weight of a run's model, by full commit")
+    ] = Field(default_factory=dict)
+
+
 class Config(_Section):
     """Everything that can be set. Rates and effects are fractions, times are milliseconds."""
 
     suite: Annotated[str, Field(min_length=1, max_length=100)] = "default"
-    detector: str = "anova"
+    detector: Annotated[str, Field(description="judges benchmarks")] = "anova"
+    counter_detector: Annotated[str, Field(description="judges counters")] = "control_chart"
     alpha: Percent = 0.01
     false_discovery_rate: Percent = 0.01
     minimum_effect: Percent = 0.05
@@ -89,6 +117,9 @@ class Config(_Section):
     benchmarks: tuple[BenchmarkConfig, ...] = ()
     history: HistoryConfig = HistoryConfig()
     comment: CommentConfig = CommentConfig()
+    ruler: RulerConfig | None = None
+    control_chart: ControlChartConfig = ControlChartConfig()
+    rule_ensemble: RuleEnsembleConfig = RuleEnsembleConfig()
     ignore_environment: Annotated[bool, Field(description="compare runs of different hardware all the same")] = False
 
     @model_validator(mode="after")

@@ -77,9 +77,9 @@ def judge(
         control_limits=settings.control_limits,
         single_run_margin=settings.single_run_margin,
         drop_idle_time=settings.drop_idle_time,
+        rules=settings.ensemble,
     )
     evidence = DETECTORS[detector].detect(pairing.pairs, options)
-    hardware = () if settings.ignore_environment else hardware_differences(baseline, target)
     findings = _findings(pairing.pairs, evidence, settings, paired=options.paired)
     notes += [*_baseline_notes(baseline), *_category_notes(pairing.pairs, findings, settings)]
     notes += chance_notes(findings)
@@ -207,7 +207,8 @@ def _finding(
         minimum_effect=metric.minimum_effect,
         category=category.assigned,
         category_now=category.now,
-        series=pair.series if pair.obstacle is None else (),
+        # Thousands of unchanged metrics need no chart.
+        series=pair.series if pair.obstacle is None and decided.verdict is not Verdict.NO_CHANGE else (),
     )
 
 

@@ -1,9 +1,10 @@
 """The decision rule's numbers, and the user's exceptions for single metrics."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Final
 
+from bot.detect.rules.options import RuleOptions
 from bot.model.metric import Direction, MetricKey
 from bot.stats.control_chart import DEFAULT_LIMITS
 
@@ -41,7 +42,8 @@ class PolicySettings:
     `categories` are names with their upper bounds in milliseconds, fastest first, the last without a bound; they
     apply to metrics of time where less is better. The first of `rules` that matches a metric is the only one that does.
     `ignore_environment` judges although the hardware differs. `ruler` is the fixed workload that tells how fast the
-    machine was. The last three are those of `DetectorOptions`.
+    machine was. The next three and `ensemble` are those of
+    `DetectorOptions`. `general` holds for metrics without a rule.
     """
 
     alpha: float = 0.01
@@ -57,9 +59,18 @@ class PolicySettings:
     control_limits: str = DEFAULT_LIMITS
     single_run_margin: float = 0.05
     drop_idle_time: bool = True
+    ensemble: RuleOptions = field(default_factory=RuleOptions)
+    general: "MetricSettings" = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Asked for each of thousands of metrics, of which few have a rule.
+        object.__setattr__(self, "general", self._resolved(MetricRule()))
 
     def of(self, key: MetricKey) -> "MetricSettings":
-        rule = next((rule for rule in self.rules if rule.matches(key)), MetricRule())
+        rule = next((rule for rule in self.rules if rule.matches(key)), None)
+        return self.general if rule is None else self._resolved(rule)
+
+    def _resolved(self, rule: MetricRule) -> "MetricSettings":
         minimum = self.minimum_effect if rule.minimum_effect is None else rule.minimum_effect
         return MetricSettings(
             minimum_effect=minimum,

@@ -62,7 +62,13 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
     from bot.report.build import build_report
 
     config = corrected_for_looks(config, looks=max(run.looks for run in (target, *baseline.runs)))
-    judgement = judge(baseline, target, detector=config.detector, settings=policy_settings(config))
+    judgement = judge(
+        baseline,
+        target,
+        detector=config.detector,
+        counter_detector=config.counter_detector,
+        settings=policy_settings(config),
+    )
     return build_report(judgement, baseline=baseline, target=target, settings=report_settings(config))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from bot import git
 from bot.config import CategoryConfig, Config, LevelsConfig
 from bot.errors import UsageError
+from bot.model.metric import MetricKey
 from bot.model.report import Settings
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def report_settings(config: Config) -> Settings:
 
 
 def policy_settings(config: Config) -> "PolicySettings":
+    from bot.detect.rules.options import RuleOptions
     from bot.detect.settings import MetricRule, PolicySettings
 
     return PolicySettings(
@@ -52,7 +54,33 @@ def policy_settings(config: Config) -> "PolicySettings":
             for entry in config.benchmarks
         ),
         ignore_environment=config.ignore_environment,
+        ruler=None if config.ruler is None else MetricKey(config.ruler.benchmark, config.ruler.metric),
+        control_limits=config.control_chart.limits,
+        single_run_margin=config.control_chart.single_run_margin,
+        drop_idle_time=config.control_chart.drop_idle_time,
+        ensemble=RuleOptions(
+            ensemble=config.rule_ensemble.ensemble,
+            discretisation=config.rule_ensemble.discretisation,
+            warm_up=config.rule_ensemble.warm_up,
+            cool_down=config.rule_ensemble.cool_down,
+            weights=config.rule_ensemble.weights or None,
+        ),
     )
+
+
+def with_detector(config: Config, name: str) -> Config:
+    """`name` judges what it can: benchmarks, counters or both; the other kind keeps its detector."""
+    from bot.detect import COUNTER_DETECTORS, DETECTORS
+
+    changes = {
+        key: name
+        for key, registry in (("detector", DETECTORS), ("counter_detector", COUNTER_DETECTORS))
+        if name in registry
+    }
+    if not changes:
+        known = ", ".join(dict.fromkeys((*DETECTORS, *COUNTER_DETECTORS)))
+        raise UsageError(f"there is no detector {name!r}", next_step=f"use one of: {known}")
+    return config.model_copy(update=changes)
 
 
 def corrected_for_looks(config: Config, *, looks: int) -> Config:

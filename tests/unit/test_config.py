@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.config import Config, config_schema, load_config, parse_config, parse_ratio
-from bot.errors import ConfigError
+from bot.errors import ConfigError, UsageError
+from bot.model.metric import MetricKey
+from bot.pipeline.settings import policy_settings, with_detector
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "config.schema.json"
 
@@ -121,3 +123,28 @@ def test_ratio_is_the_form_of_github_action_benchmark() -> None:
 
 def test_published_schema_is_current() -> None:
     assert json.loads(SCHEMA.read_text()) == config_schema(), "write it again: perf-culprit schema config"
+
+
+def test_detectors_have_keys_of_their_own() -> None:
+    text = """\
+detector: median_interval
+counter-detector: rule_ensemble
+ruler: {benchmark: spin}
+control-chart: {limits: 1/99, drop-idle-time: false}
+rule-ensemble: {ensemble: bagging, warm-up: 10%, weights: {abc: 2}}
+"""
+    config = parse_config(text.encode(), place="f.yml")
+    settings_of = policy_settings(config)
+    assert settings_of.ruler == MetricKey("spin", "time")
+    assert (settings_of.control_limits, settings_of.drop_idle_time) == ("1/99", False)
+    assert (settings_of.ensemble.ensemble, settings_of.ensemble.warm_up) == ("bagging", pytest.approx(0.1))
+    assert settings_of.ensemble.weights == {"abc": 2.0}
+
+
+def test_a_detector_is_chosen_by_name_for_what_it_can_judge() -> None:
+    both = with_detector(Config(), "control_chart")
+    assert (both.detector, both.counter_detector) == ("control_chart", "control_chart")
+    counters = with_detector(Config(), "rule_ensemble")
+    assert (counters.detector, counters.counter_detector) == ("anova", "rule_ensemble")
+    with pytest.raises(UsageError, match="no detector 'oracle'"):
+        with_detector(Config(), "oracle")
