@@ -268,10 +268,11 @@ def _detectable_effect(findings: Sequence[Finding], settings: PolicySettings) ->
     return max(largest, float(effects.max()))
 
 
-def _reading_order(finding: Finding) -> tuple[int, int, int, int, float, MetricKey]:
+def _reading_order(finding: Finding) -> tuple[int, int, float, float, float, MetricKey]:
     evidence = finding.evidence
     if evidence.score is not None:
-        return READING_ORDER[finding.verdict], 1, 0, 0, -violation(evidence), evidence.key
+        longest = evidence.details.get("time_in_violation", 0.0)
+        return READING_ORDER[finding.verdict], 1, -violation(evidence), -longest, 0.0, evidence.key
     change = evidence.relative_change
     return (
         READING_ORDER[finding.verdict],

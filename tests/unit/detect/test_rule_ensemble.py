@@ -11,12 +11,13 @@ from bot.codec.rules import rule_evidence, rules_entry
 from bot.detect import COUNTER_DETECTORS, rule_ensemble
 from bot.detect.counters import pair_counters
 from bot.detect.detector import DetectorOptions
+from bot.detect.policy import PolicySettings, judge
 from bot.detect.rule_ensemble import assess
 from bot.detect.rules.options import RuleOptions
 from bot.detect.rules.training import choose_training, similarity
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.environment import Environment
-from bot.model.finding import Evidence
+from bot.model.finding import Evidence, Verdict
 from bot.model.metric import MetricKey
 from bot.model.run import Run
 from bot.stats.association_rules import Mining
@@ -87,6 +88,23 @@ def test_it_is_registered_and_takes_its_options_from_the_detectors() -> None:
     assert flagged(detector.detect_counters(tables, DetectorOptions())) == ["c1"]
     deaf = DetectorOptions(rules=RuleOptions(confidence_change=1.0))
     assert flagged(detector.detect_counters(tables, deaf)) == []
+
+
+def test_methods_4_7_the_report_ranks_by_votes_then_by_time_in_violation() -> None:
+    rng = np.random.default_rng(SEED)
+    values = noisy_counters(rng)
+    values[:, 4] *= 0.8
+    values[20:, 2] *= 1.15
+    runs = tuple(good_runs(rng, 5))
+    judgement = judge(
+        Baseline(runs=runs, source=BaselineSource.HISTORY),
+        counter_run(counter_table(values)),
+        counter_detector=rule_ensemble.ID,
+        settings=PolicySettings(),
+    )
+    regressions = [finding for finding in judgement.findings if finding.verdict is Verdict.REGRESSION]
+    assert [finding.evidence.metric.name for finding in regressions] == ["c4", "c2"]
+    assert [finding.evidence.score for finding in regressions] == [1.0, 1.0]
 
 
 def follows(rng: np.random.Generator, *, broken: bool = False) -> Run:
