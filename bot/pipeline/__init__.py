@@ -13,6 +13,7 @@ from bot.pipeline.compare import (
     compare_run_with_history,
     compare_with_history,
 )
+from bot.pipeline.diagnose import DiagnosisPlan, diagnose, diagnosis_json, diagnosis_text
 from bot.pipeline.measure import Measured, MeasurePlan, commands, measure_commits
 from bot.pipeline.publish import (
     Destination,
@@ -44,6 +45,7 @@ __all__ = [
     "Changes",
     "Compared",
     "Destination",
+    "DiagnosisPlan",
     "Engine",
     "MeasurePlan",
     "Measured",
@@ -72,6 +74,9 @@ __all__ = [
     "compare_with_history",
     "complete_check",
     "connect",
+    "diagnose",
+    "diagnosis_json",
+    "diagnosis_text",
     "fetch_results",
     "fetch_run",
     "headline",

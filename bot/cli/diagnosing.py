@@ -1,0 +1,77 @@
+"""The verb that looks for the code behind a regression: diagnose."""
+
+import argparse
+import math
+import sys
+from pathlib import Path
+
+from bot.cli.options import Verbs, new_verb, positive, seconds
+from bot.cli.output import write
+from bot.errors import EXIT_FINE
+
+
+def add_verbs(verbs: Verbs) -> None:
+    verb = new_verb(
+        verbs, "diagnose", _diagnose, "execution logs -> methods that cost most, and the services to test again"
+    )
+    verb.add_argument(
+        "--log", nargs="+", action="extend", required=True, metavar="FILE", help="plain, .gz or .zst; - for stdin"
+    )
+    verb.add_argument(
+        "--pattern",
+        required=True,
+        metavar="PRESET|FILE",
+        help="labelled, spring, json, or a file with one regular expression (docs/diagnosis.md)",
+    )
+    verb.add_argument("--json", type=Path, metavar="OUT", help="write everything as JSON here (- for standard output)")
+    verb.add_argument("--top", type=positive, default=20, metavar="N", help="suspects in the text (default: 20)")
+    verb.add_argument(
+        "--lambda",
+        dest="fluctuation_weight",
+        type=_number,
+        default=1.0,
+        metavar="WEIGHT",
+        help="how much differences between services lower a score (default: 1)",
+    )
+    verb.add_argument(
+        "--minimum-self-time",
+        dest="minimum_self_ms",
+        type=_number,
+        metavar="MS",
+        help="methods that take less per call of every service come last (default: 1%% of the mean response time)",
+    )
+    verb.add_argument(
+        "--window", type=seconds, default=60.0, metavar="SECONDS", help="of response time and throughput (default: 60)"
+    )
+    verb.add_argument("--workers", type=positive, default=2, metavar="N", help="processes that read (default: 2)")
+
+
+def _diagnose(arguments: argparse.Namespace) -> int:
+    from bot import pipeline
+
+    diagnosis = pipeline.diagnose(
+        pipeline.DiagnosisPlan(
+            logs=arguments.log,
+            pattern=arguments.pattern,
+            fluctuation_weight=arguments.fluctuation_weight,
+            minimum_self_ms=arguments.minimum_self_ms,
+            window_s=arguments.window,
+            workers=arguments.workers,
+        )
+    )
+    if arguments.json:
+        write(arguments.json, pipeline.diagnosis_json(diagnosis))
+    text = pipeline.diagnosis_text(diagnosis, top=arguments.top)
+    # JSON on standard output is only JSON.
+    print(text, end="", file=sys.stderr if arguments.json == Path("-") else sys.stdout)
+    return EXIT_FINE
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not (0 <= number < math.inf):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 up")
+    return number

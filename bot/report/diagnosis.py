@@ -1,0 +1,231 @@
+"""A diagnosis for a terminal and as JSON: suspects, what to test again for each, services, and unused lines."""
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from bot.model.call_tree import Diagnosis, ImpactedService, MethodSuspect, ServiceStatistics, SlowCall, Window
+from bot.report.inert import clean
+from bot.report.numbers import percent, quantities, significant
+from bot.report.wording import counted
+
+FORMAT: Final = "perf-culprit-diagnosis"
+VERSION: Final = 1
+BAR_WIDTH: Final = 30
+SHOWN_IMPACTS: Final = 5
+SHOWN_SERVICES: Final = 20
+SHOWN_SLOW_CALLS: Final = 3
+_LINE_LIMIT: Final = 160
+_SELF: Final = "█"
+_CHILDREN: Final = "░"
+
+
+def diagnosis_text(diagnosis: Diagnosis, *, top: int = 20) -> str:
+    """For a terminal; foreign control characters never reach it, and no line starts with foreign text."""
+    suspects = [suspect for suspect in diagnosis.suspects if not suspect.tiny][:top]
+    shown = suspects or list(diagnosis.suspects[:top])
+    blocks = [_headline(diagnosis), _suspects(shown), _impacts(shown[:SHOWN_IMPACTS]), _services(diagnosis.services)]
+    more = len(diagnosis.suspects) - len(shown)
+    if more:
+        tiny = sum(suspect.tiny for suspect in diagnosis.suspects)
+        limit = _time(diagnosis.minimum_self_ms)
+        blocks.insert(
+            2, f"and {counted(more, 'more method')}; {tiny:,} take less than {limit} per call of every service"
+        )
+    blocks += [block for block in (_unused(diagnosis),) if block]
+    return "\n\n".join(blocks) + "\n"
+
+
+def diagnosis_json(diagnosis: Diagnosis) -> bytes:
+    """Every suspect in order with its services, and every service with its statistics; times in milliseconds."""
+    reading = diagnosis.reading
+    trees = {tree.service: tree for tree in diagnosis.trees}
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "fluctuation_weight": diagnosis.fluctuation_weight,
+        "minimum_self_ms": diagnosis.minimum_self_ms,
+        "suspects": [_suspect_document(suspect) for suspect in diagnosis.suspects],
+        "services": [
+            _service_document(service)
+            | {"all_calls": trees[service.service].calls, "variants": trees[service.service].variants}
+            for service in diagnosis.services
+        ],
+        "log": {
+            "lines": reading.lines,
+            "executions": reading.executions,
+            "unused": {fault.name.lower(): count for fault, count in reading.unused},
+            "unused_examples": [
+                {"fault": example.fault.name.lower(), "line": example.line, "text": example.text}
+                for example in reading.examples
+            ],
+            "headless_calls": reading.headless_calls,
+            "cut_calls": reading.cut_calls,
+            "truncated_files": list(reading.truncated_files),
+        },
+    }
+    return (json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode("utf-8", "replace")
+
+
+def _suspect_document(suspect: MethodSuspect) -> dict[str, Any]:
+    return {
+        "method": suspect.method,
+        "score": suspect.score,
+        "self_ms": suspect.self_ms,
+        "self_ms_per_execution": suspect.self_ms / suspect.calls,
+        "calls": suspect.calls,
+        "longest_ms": suspect.longest_ms,
+        "tiny": suspect.tiny,
+        "services": [
+            {
+                "service": impact.service,
+                "self_share": impact.self_share,
+                "children_share": impact.children_share,
+                "self_ms_per_call": impact.self_ms_per_call,
+            }
+            for impact in suspect.services
+        ],
+    }
+
+
+def _service_document(service: ServiceStatistics) -> dict[str, Any]:
+    return {
+        "service": service.service,
+        "calls": service.calls,
+        "min_ms": service.min_ms,
+        "max_ms": service.max_ms,
+        "mean_ms": service.mean_ms,
+        "standard_deviation_ms": service.standard_deviation_ms,
+        "slowest": [
+            {"call": slow.call, "elapsed_ms": slow.elapsed_ms, "time_s": slow.time_s} for slow in service.slowest
+        ],
+        "windows": [_window_document(window) for window in service.windows],
+    }
+
+
+def _window_document(window: Window) -> dict[str, float]:
+    return {
+        "start_s": window.start_s,
+        "width_s": window.width_s,
+        "calls": window.calls,
+        "calls_per_s": window.calls_per_s,
+        "mean_ms": window.mean_ms,
+        "longest_ms": window.longest_ms,
+    }
+
+
+def _plain(foreign: str, *, limit: int = _LINE_LIMIT) -> str:
+    # ##[ anywhere in a line is a command to GitHub's runner.
+    return clean(foreign, limit=limit).replace("##[", "## [")
+
+
+def _headline(diagnosis: Diagnosis) -> str:
+    reading = diagnosis.reading
+    calls = sum(tree.calls for tree in diagnosis.trees)
+    return (
+        f"{counted(calls, 'call')} of {counted(len(diagnosis.trees), 'service')}, "
+        f"{counted(len(diagnosis.suspects), 'method')}, {counted(reading.lines, 'line')}"
+    )
+
+
+def _suspects(suspects: Sequence[MethodSuspect]) -> str:
+    header = ("rank", "score", "self time", "per execution", "executions", "services", "method")
+    rows = [
+        (
+            str(rank),
+            f"{suspect.score:.4f}",
+            _time(suspect.self_ms),
+            _time(suspect.self_ms / suspect.calls),
+            f"{suspect.calls:,}",
+            str(len(suspect.services)),
+            _plain(suspect.method) + (" (tiny)" if suspect.tiny else ""),
+        )
+        for rank, suspect in enumerate(suspects, 1)
+    ]
+    return "Suspects\n" + _table([header, *rows], right=6)
+
+
+def _impacts(suspects: Sequence[MethodSuspect]) -> str:
+    parts = [
+        f"{rank}. {_plain(suspect.method)}\n" + "\n".join(_bar(impact) for impact in suspect.services[:SHOWN_SERVICES])
+        for rank, suspect in enumerate(suspects, 1)
+    ]
+    return f"Services to test again ({_SELF} own time, {_CHILDREN} what it calls)\n" + "\n".join(parts)
+
+
+def _bar(impact: ImpactedService) -> str:
+    own = round(min(1.0, impact.self_share) * BAR_WIDTH)
+    below = min(round(impact.children_share * BAR_WIDTH), BAR_WIDTH - own)
+    bar = (_SELF * own + _CHILDREN * below).ljust(BAR_WIDTH, "·")
+    return f"   {bar} {percent(impact.self_share):>7} {percent(impact.children_share):>7}  {_plain(impact.service)}"
+
+
+def _services(services: Sequence[ServiceStatistics]) -> str:
+    header = ("calls", "mean", "SD", "min", "max", "calls/s", "slowest", "service")
+    rows = [
+        (
+            f"{service.calls:,}",
+            *(
+                _time(value)
+                for value in (service.mean_ms, service.standard_deviation_ms, service.min_ms, service.max_ms)
+            ),
+            _throughput(service.windows),
+            _slowest(service.slowest),
+            _plain(service.service),
+        )
+        for service in services[:SHOWN_SERVICES]
+    ]
+    more = len(services) - len(rows)
+    table = "Services\n" + _table([header, *rows], right=6)
+    return f"{table}\nand {more:,} more: see the JSON" if more else table
+
+
+def _throughput(windows: Sequence[Window]) -> str:
+    """The lowest and the highest; the first and the last window may hold less than their width."""
+    inner = windows[1:-1] or windows
+    if not inner:
+        return "n/a"
+    rates = [window.calls_per_s for window in inner]
+    low, high = significant(min(rates)), significant(max(rates))
+    return low if low == high else f"{low}–{high}"  # noqa: RUF001 - a range of numbers takes an en dash
+
+
+def _slowest(calls: Sequence[SlowCall]) -> str:
+    return ", ".join(_plain(slow.call, limit=24) + _at(slow.time_s) for slow in calls[:SHOWN_SLOW_CALLS]) or "n/a"
+
+
+def _at(time_s: float | None) -> str:
+    return "" if time_s is None else f" at {datetime.fromtimestamp(time_s, UTC):%H:%M:%S}"
+
+
+def _unused(diagnosis: Diagnosis) -> str:
+    reading = diagnosis.reading
+    lines = [f"- {counted(count, 'line')}: {fault.value}" for fault, count in reading.unused]
+    lines += [
+        f"  {f'line {example.line:,}' if example.line else 'seen as'}: {_plain(example.text)}"
+        for example in reading.examples
+    ]
+    if reading.headless_calls:
+        lines.append(f"- {counted(reading.headless_calls, 'call')} without a logged root: in trees, not in statistics")
+    if reading.cut_calls:
+        lines.append(f"- {counted(reading.cut_calls, 'call')} too long to be held whole: cut in pieces")
+    lines += [f"- the file ends too early: {_plain(name)}" for name in reading.truncated_files]
+    return "Not used\n" + "\n".join(lines) if lines else ""
+
+
+def _time(milliseconds: float) -> str:
+    (quantity,) = quantities((milliseconds,), "ms")
+    return f"{quantity.number} {quantity.unit}"
+
+
+def _table(rows: Sequence[Sequence[str]], *, right: int) -> str:
+    """The first `right` columns to the right, the others to the left; nothing else is touched."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if i < right else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
