@@ -14,7 +14,7 @@ from bot.collect.source import STDIN_NAME, Source, read_file, read_stream, shown
 from bot.errors import DataError, UsageError
 from bot.model.change import Series, SeriesTable
 
-MAX_ROWS: Final = 50_000
+MAX_ROWS: Final = 20_000
 MAX_CELLS: Final = 2_000_000
 MAX_HEADER_CHARACTERS: Final = 200_000
 DELIMITERS: Final = (",", ";", "\t")

@@ -19,10 +19,11 @@ from bot.stats.change_point_online import (
     FIRST_JUDGED,
     NEWEST,
     REFRACTORY,
-    newest_strength,
+    gate_strength,
     online_alarms,
 )
 from bot.stats.change_point_online import Alarm as OnlineAlarm
+from bot.stats.change_point_scan import on_level_scale
 from bot.stats.ragged import Floats
 
 ID: Final = "change_point"
@@ -30,6 +31,8 @@ DESCRIPTION: Final = "Change points: the newest runs are a new level of the stor
 DOCS: Final = "detectors/change-point.md"
 
 UNTESTED: Final = "none"
+# Only the alarms of the runs just before the target can silence it; twice the wait after an alarm shows them.
+LOOKED_BACK: Final = 2 * REFRACTORY
 SHOWN_HASH: Final = 12
 
 
@@ -54,7 +57,7 @@ def _assess(pair: MetricPair) -> Evidence:
         return _untested(pair, reason)
     series = np.array(values)
     target = len(pair.baseline)
-    alarms = online_alarms(series)
+    alarms = online_alarms(series, first_judged=target - LOOKED_BACK)
     newest = alarms[-1] if alarms else None
     if newest is not None and 0 < target - newest.index <= REFRACTORY:
         ago, wait = target - newest.index, REFRACTORY + 1 - (target - newest.index)
@@ -77,12 +80,17 @@ def _judged(pair: MetricPair, series: Floats, alarm: OnlineAlarm | None) -> Evid
         baseline=before,
         target=after,
         relative_change=change if alarm is None else alarm.relative_change,
-        # Where another condition than the strength kept the gate silent, the limit is not exceeded all the same.
-        score=min(newest_strength(series), ALARM_STRENGTH) if alarm is None else alarm.strength,
+        score=_quiet_strength(series) if alarm is None else alarm.strength,
         threshold=ALARM_STRENGTH,
         details={} if alarm is None else {"change_index": float(alarm.change_index)},
         notes=() if alarm is None else (f"changed since {_run_name(pair, split)}",),
     )
+
+
+def _quiet_strength(series: Floats) -> float:
+    """Of the newest runs against those before: at most the limit, because other conditions may keep the gate silent."""
+    values = on_level_scale(series[-SEPARATION_REACH - NEWEST :])
+    return min(gate_strength(values[:-NEWEST], values[-NEWEST:]), ALARM_STRENGTH)
 
 
 def _run_name(pair: MetricPair, index: int) -> str:

@@ -52,18 +52,21 @@ class Alarm:
     strength: float
 
 
-def online_alarms(series: npt.ArrayLike, *, alarm_strength: float = ALARM_STRENGTH) -> tuple[Alarm, ...]:
+def online_alarms(
+    series: npt.ArrayLike, *, alarm_strength: float = ALARM_STRENGTH, first_judged: int = FIRST_JUDGED
+) -> tuple[Alarm, ...]:
     """The alarms of a series, shape (n,), one value per run, oldest first, each raised from the runs up to it alone.
 
     Values that are not finite are left out and keep their places in the count. The decision for a run never changes
-    when later runs arrive. Any unit, any direction; figures in docs/detectors/change-point.md.
+    when later runs arrive. Any unit, any direction; figures in docs/detectors/change-point.md. `first_judged` is the
+    first run that may alarm, `FIRST_JUDGED` at least.
     """
     given = np.asarray(series, dtype=float)
     places = np.flatnonzero(np.isfinite(given))
     known = given[places]
     alarms: list[Alarm] = []
     baseline_start, last_alarm = 0, -REFRACTORY - 1
-    for run in range(FIRST_JUDGED, len(known)):
+    for run in range(max(first_judged, FIRST_JUDGED), len(known)):
         if run - last_alarm <= REFRACTORY:
             continue
         split = run - NEWEST + 1
@@ -79,7 +82,7 @@ def online_alarms(series: npt.ArrayLike, *, alarm_strength: float = ALARM_STRENG
             continue
         if _rank_sum_z(baseline[-SEPARATION_REACH:], newest) < LEAST_RANK_SUM_Z:
             continue
-        reached = _reached(baseline, values)
+        reached = gate_strength(baseline, newest) + RANGE_WEIGHT * _log_share_of_range(values)
         if reached >= alarm_strength:
             before = float(np.median(known[baseline_start:split][-SEPARATION_REACH:]))
             after = float(np.median(known[split : run + 1]))
@@ -94,20 +97,6 @@ def online_alarms(series: npt.ArrayLike, *, alarm_strength: float = ALARM_STRENG
             )
             baseline_start, last_alarm = split, run
     return tuple(alarms)
-
-
-def newest_strength(series: npt.ArrayLike) -> float:
-    """What `online_alarms` holds against the alarm strength at the last run of a series, shape (n,), all finite.
-
-    At least `FIRST_JUDGED` runs come before the last. Only for showing: an alarm has further conditions.
-    """
-    values = on_level_scale(np.asarray(series, dtype=float)[-MEMORY - NEWEST :])
-    older = values[:-NEWEST]
-    return _reached(older[_last_change(older) :], values)
-
-
-def _reached(baseline: Floats, values: Floats) -> float:
-    return gate_strength(baseline, values[-NEWEST:]) + RANGE_WEIGHT * _log_share_of_range(values)
 
 
 def gate_strength(baseline: Floats, newest: Floats) -> float:
