@@ -14,13 +14,13 @@ SHOWN_CHARACTERS: Final = 400
 
 
 class Log:
-    """One section per command. `tail` is the section's end as one line, for messages."""
+    """One section per command. `tail` is the section's end as one line, for messages. `keep` adds to an older log."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, keep: bool = False) -> None:
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("wb", buffering=0)
+            self._file = path.open("ab" if keep else "wb", buffering=0)
         except OSError as error:
             raise UsageError(
                 f"cannot be written: {error.strerror}", place=str(path), next_step="give a path that can be written"

@@ -82,7 +82,7 @@ def bisect(repository: Path, plan: BisectPlan, *, config: Config, say: Say) -> B
     file = state_file(repository, plan)
     with ExitStack() as stack:
         stack.enter_context(interruptible())
-        log = stack.enter_context(Log(file.with_suffix(".log")))
+        log = stack.enter_context(Log(file.with_suffix(".log"), keep=session is not None))
         workplace = stack.enter_context(
             open_workplace(
                 repository,

@@ -8,6 +8,7 @@ from bot.model.bisection import Culprit, OutcomeKind, Suspect
 from bot.model.bisection_report import BisectionReport, MeasuredCommit
 from bot.report.inert import NAME_LIMIT, SENTENCE_LIMIT, SHORT_HASH, Safe, clean, code, join, ours, own, prose, row
 from bot.report.numbers import percent, percent_interval
+from bot.report.wording import counted
 
 T = TypeVar("T")
 PLOT_WIDTH: Final = 31
@@ -154,8 +155,9 @@ def _facts(report: BisectionReport) -> Iterable[str]:
 def _cost(report: BisectionReport) -> str:
     outcome = report.outcome
     return (
-        f"{outcome.executions} executions in {outcome.rounds} rounds; {len(report.commit_range.commits)} candidates, "
-        f"{len(report.measured)} commits measured; engine {report.settings.engine}, seed {report.settings.seed}."
+        f"{counted(outcome.executions, 'execution')} in {counted(outcome.rounds, 'round')}; "
+        f"{counted(len(report.commit_range.commits), 'candidate')}, "
+        f"{counted(len(report.measured), 'commit')} measured; engine {report.settings.engine}, seed {report.settings.seed}."
     )
 
 

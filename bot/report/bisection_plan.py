@@ -6,6 +6,7 @@ from typing import Final
 
 from bot.model.bisection import CommitRange
 from bot.report.inert import SHORT_HASH, clean
+from bot.report.wording import counted
 
 LISTED: Final = 40
 SUBJECT_LIMIT: Final = 72
@@ -19,9 +20,9 @@ def plan_text(
     merges = sum(len(parents) > 1 for parents in commit_range.parents)
     clear, hidden = executions
     summary = (
-        f"{len(commits)} candidates after {commit_range.good[:SHORT_HASH]} up to {commit_range.bad[:SHORT_HASH]}: "
-        f"{merges} merges, {len(commit_range.unchanged)} without a change of what the build reads, "
-        f"{len(commit_range.reverts)} reverts"
+        f"{counted(len(commits), 'candidate')} after {commit_range.good[:SHORT_HASH]} up to {commit_range.bad[:SHORT_HASH]}: "
+        f"{counted(merges, 'merge')}, {len(commit_range.unchanged)} without a change of what the build reads, "
+        f"{counted(len(commit_range.reverts), 'revert')}"
     )
     lines = [summary]
     if commit_range.merge_bases:

@@ -158,6 +158,7 @@ def test_a_cache_saves_the_second_build(repository: Path, tmp_path: Path) -> Non
     assert (tmp_path / "builds").read_text() == "x\nx\n"
 
 
+@pytest.mark.slow  # a process of its own, ended while it measures
 def test_an_interrupt_leaves_nothing(repository: Path, temporary: Path, tmp_path: Path) -> None:
     started = tmp_path / "started"
     argv = ["measure", "--repo", str(repository), "--commits", "HEAD~1", "HEAD", "--output", str(tmp_path / "out")]

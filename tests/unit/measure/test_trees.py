@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from bot import git
 from bot.errors import InfrastructureError
 from bot.measure.cache import BuildCache
 from bot.measure.failure import ExecutionError
@@ -146,3 +147,19 @@ def test_files_of_a_commit_that_is_not_here(repository: Path) -> None:
     import_commits(repository, {"one": []})
     with pytest.raises(InfrastructureError, match="fetch-depth"):
         trees_of(repository, Builds()).of("0" * 40)
+
+
+def test_what_git_cannot_remove_is_removed_by_hand(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commits = import_commits(repository, {"one": []})
+    trees = trees_of(repository, Builds(locked=True))
+    path = trees.of(commits["one"])
+
+    def refuse(*_: object) -> None:
+        raise git.GitError("worktree", "Permission denied")
+
+    monkeypatch.setattr(git, "remove_worktree", refuse)
+    (path / "link").symlink_to(repository, target_is_directory=True)
+    trees.close()
+    assert not path.exists()
+    assert (repository / ".git").is_dir()
+    assert known_worktrees(repository) == 1

@@ -1,0 +1,27 @@
+from bot.model.bisection import CommitRange
+from bot.report.bisection_plan import LISTED, plan_text
+
+
+def test_the_plan_counts_and_lists() -> None:
+    commits = tuple(f"{number:040x}" for number in range(1, 61))
+    parents = (*(((number - 1,) if number else ()) for number in range(59)), (58, 3))
+    commit_range = CommitRange(
+        good="a" * 40,
+        bad=commits[-1],
+        commits=commits,
+        parents=parents,
+        reverts=((5, 2),),
+        unchanged=(1,),
+        merge_bases=("b" * 40,),
+    )
+    subjects = {commits[0]: "First\x1b[2J", commits[1]: "Second"}
+    lines = plan_text(commit_range, subjects=subjects, executions=(50, 150), budget=400).splitlines()
+    assert lines[0] == (
+        "60 candidates after aaaaaaa up to 0000000: 1 merge, 1 without a change of what the build reads, 1 revert"
+    )
+    assert lines[1] == "good is no ancestor of bad: the merge base bbbbbbb is measured first"
+    assert "\x1b" not in lines[3]
+    assert lines[4] == "  0000000  Second  (unchanged)"
+    assert f"  … and {60 - LISTED} more" in lines
+    assert "about 50 executions" in lines[-2]
+    assert "budget 400" in lines[-2]
