@@ -18,7 +18,6 @@ from bot.detect.rules.wording import counter_names, model_votes, sentence, viola
 from bot.model.finding import Evidence, Side
 from bot.model.metric import Metric, MetricKey
 from bot.model.rules import RuleEvidence
-from bot.stats.prediction import MINIMUM_VALUES
 from bot.stats.ragged import Floats
 
 ID: Final = "rule_ensemble"
@@ -29,6 +28,8 @@ DOCS: Final = "detectors/rule-ensemble.md"
 
 UNTESTED: Final = "none"
 MOST_NOTES: Final = 3
+# From three runs on their spread is known well enough for the stated rate of false alarms.
+ENOUGH_RUNS: Final = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -159,11 +160,9 @@ def _doubts(made: _Ensemble) -> list[str]:
     if any(made.out_of_control(load) for load in loads):
         doubts.append("the load differs from the baseline's too")
     near = len(made.training.nearest)
-    if near < MINIMUM_VALUES:
+    if near < ENOUGH_RUNS:
         runs = "run is" if near == 1 else "runs are"
-        doubts.append(
-            f"only {near} baseline {runs} this near in environment: {MINIMUM_VALUES} show how good runs differ"
-        )
+        doubts.append(f"only {near} baseline {runs} this near in environment: {ENOUGH_RUNS} show how good runs differ")
     return doubts
 
 

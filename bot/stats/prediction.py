@@ -5,15 +5,15 @@ from scipy import special
 
 from bot.stats.ragged import Floats
 
-# Two values have a spread only by luck: the limits of one degree of freedom exclude nothing.
-MINIMUM_VALUES = 3
+# One value has no spread.
+MINIMUM_VALUES = 2
 
 
 def prediction_limits(values: Floats, *, alpha: float) -> tuple[Floats, Floats]:
     """Lowest and highest value of one more run, shapes (m,), from those of n runs, shape (n, m).
 
     Student's mean ± t * s * sqrt(1 + 1 / n), which one more normal value leaves with chance `alpha`. NaN values are
-    left out; infinite, so that nothing is excluded, where fewer than three are left. Assumes independent runs.
+    left out; infinite, so that nothing is excluded, where fewer than two are left. Assumes independent runs.
     """
     known = np.isfinite(values)
     count = known.sum(axis=0)

@@ -22,6 +22,10 @@ Booleans = NDArray[np.bool_]
 # chance are nearer, and it only decides which of several counters is blamed for broken rules between them.
 MOVED = 0.2
 
+# The spread of two runs is hardly known: limits of one degree of freedom at one percent would find nothing any more.
+TWO_RUNS = 2
+ALPHA_OF_TWO_RUNS = 0.1
+
 # Rules at a time whose values are looked at instant by instant: some tens of megabytes.
 BLOCK = 1 << 14
 
@@ -179,6 +183,8 @@ class _Group:
 
         A share of instants is no measure for that: it hardly falls as a run drifts away until it falls at once.
         """
+        if len(self.bits) == TWO_RUNS:
+            alpha = max(alpha, ALPHA_OF_TWO_RUNS)
         found = np.zeros(len(rules), dtype=bool)
         for start in range(0, len(rules), BLOCK):
             part = rules.take(np.arange(start, min(start + BLOCK, len(rules))))
