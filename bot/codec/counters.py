@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from pydantic.dataclasses import dataclass
+import msgspec
+from msgspec import UNSET, UnsetType
 
-from bot.codec.wire import WIRE_CONFIG
 from bot.errors import DataError
 from bot.model.counter import CounterTable
 from bot.model.metric import Direction, Metric
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 NEXT_STEP = "write the file again with this version of perf-culprit"
 
 
-@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
-class CounterEntry:
+class CounterEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: str
     unit: str = ""
     direction: Direction = Direction.UNKNOWN
@@ -27,12 +26,11 @@ class CounterEntry:
     values: list[float | None]
 
 
-@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
-class CounterTableEntry:
+class CounterTableEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: str
     times_s: list[float]
-    load: list[float | None] | None = None
-    load_name: str | None = None
+    load: list[float | None] | UnsetType | None = UNSET
+    load_name: str | UnsetType | None = UNSET
     counters: list[CounterEntry]
 
 
@@ -40,8 +38,8 @@ def encode_table(table: CounterTable) -> CounterTableEntry:
     return CounterTableEntry(
         name=table.name,
         times_s=table.times_s.tolist(),
-        load=None if table.load is None else _nullable(table.load),
-        load_name=table.load_name,
+        load=UNSET if table.load is None else _nullable(table.load),
+        load_name=table.load_name or UNSET,
         counters=[
             CounterEntry(
                 name=metric.name,
@@ -59,6 +57,7 @@ def decode_table(entry: CounterTableEntry, place: str) -> CounterTable:
     import numpy as np
 
     times = np.array(entry.times_s, dtype=np.float64)
+    load = None if entry.load is UNSET else entry.load
     count = len(times)
     names = [counter.name for counter in entry.counters]
     if not count or not names:
@@ -68,7 +67,7 @@ def decode_table(entry: CounterTableEntry, place: str) -> CounterTable:
     if len(set(names)) != len(names):
         raise DataError("two counters have one name", place=f"{place}.counters", next_step=NEXT_STEP)
     columns = [(f"counters.{index}.values", counter.values) for index, counter in enumerate(entry.counters)]
-    for part, column in [*columns, *([] if entry.load is None else [("load", entry.load)])]:
+    for part, column in [*columns, *([("load", load)] if load is not None else [])]:
         if len(column) != count:
             raise DataError(f"has {len(column)} values for {count} times", place=f"{place}.{part}", next_step=NEXT_STEP)
     values = np.empty((count, len(columns)))
@@ -81,8 +80,8 @@ def decode_table(entry: CounterTableEntry, place: str) -> CounterTable:
         ),
         times_s=times,
         values=values,
-        load=None if entry.load is None else _floats(entry.load),
-        load_name=None if entry.load is None else entry.load_name,
+        load=None if load is None else _floats(load),
+        load_name=None if load is None else entry.load_name or None,
     )
 
 

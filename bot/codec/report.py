@@ -8,7 +8,6 @@ from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from bot.codec.rules import RulesEntry, rule_evidence, rules_entry
-from bot.codec.run import KeyEntry
 from bot.codec.wire import WIRE_CONFIG, decode
 from bot.model.baseline import BaselineSource, RunChoice
 from bot.model.environment import Environment
@@ -18,6 +17,12 @@ from bot.model.report import Conclusion, Report, Settings
 
 REPORT_FORMAT: Final = "perf-culprit-report"
 SCHEMA_NAME = "report-v1"
+
+
+@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
+class KeyEntry:
+    benchmark: str
+    metric: str
 
 
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
@@ -113,7 +118,7 @@ class ReportFile:
 
 @cache
 def report_adapter() -> TypeAdapter[ReportFile]:
-    """Built on first use, as `run_adapter`."""
+    """Built on first use: building a validator costs milliseconds that `--help` need not pay."""
     return TypeAdapter(ReportFile)
 
 

@@ -1,15 +1,13 @@
 """A run as JSON (run v1): what `collect --json` writes, what the history stores, what an artifact carries."""
 
-from dataclasses import field
 from datetime import datetime
-from functools import cache
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, TypeVar
 
-from pydantic import Field, TypeAdapter
-from pydantic.dataclasses import dataclass
+import msgspec
+from msgspec import UNSET, UnsetType
 
 from bot.codec.counters import CounterTableEntry, decode_table, encode_table
-from bot.codec.wire import WIRE_CONFIG, decode
+from bot.codec.large import decode_large
 from bot.errors import DataError
 from bot.model.environment import Environment
 from bot.model.metric import Direction, Metric, MetricKey
@@ -19,58 +17,48 @@ RUN_FORMAT: Final = "perf-culprit-run"
 SCHEMA_NAME = "run-v1"
 
 
-@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
-class SummaryEntry:
+class SummaryEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     value: float
     statistic: str = "value"
-    count: int | None = None
-    standard_deviation: float | None = None
-    minimum: float | None = None
-    maximum: float | None = None
-    confidence_interval: tuple[float, float] | None = None
-    confidence_level: float | None = None
+    count: int | UnsetType | None = UNSET
+    standard_deviation: float | UnsetType | None = UNSET
+    minimum: float | UnsetType | None = UNSET
+    maximum: float | UnsetType | None = UNSET
+    confidence_interval: tuple[float, float] | UnsetType | None = UNSET
+    confidence_level: float | UnsetType | None = UNSET
 
 
-@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
-class BenchmarkEntry:
+class BenchmarkEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: str
     metric: str = "time"
     unit: str = ""
     direction: Direction = Direction.LOWER_IS_BETTER
-    samples: tuple[float, ...] | None = None
-    summary: SummaryEntry | None = None
-    group_sizes: tuple[int, ...] | None = None
-    category: str | None = None
+    samples: tuple[float, ...] | UnsetType | None = UNSET
+    summary: SummaryEntry | UnsetType | None = UNSET
+    group_sizes: tuple[int, ...] | UnsetType | None = UNSET
+    category: str | UnsetType | None = UNSET
 
 
-@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
-class KeyEntry:
+class RunKeyEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     benchmark: str
     metric: str
 
 
-@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
-class RunFile:
+class RunFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The whole file. `format` and `version` make it known by content."""
 
     format: Literal["perf-culprit-run"]
     version: Literal[1]
     benchmarks: tuple[BenchmarkEntry, ...]
-    counters: tuple[CounterTableEntry, ...] | None = None
-    environment: dict[str, str] = field(default_factory=dict)
-    commit: str | None = None
-    time: datetime | None = None
+    counters: tuple[CounterTableEntry, ...] | UnsetType | None = UNSET
+    environment: dict[str, str] = {}
+    commit: str | UnsetType | None = UNSET
+    time: datetime | UnsetType | None = UNSET
     suite: str = "default"
-    job: str | None = None
-    regressions: tuple[KeyEntry, ...] = ()
-    looks: Annotated[int, Field(ge=1, le=1000)] | None = None
+    job: str | UnsetType | None = UNSET
+    regressions: tuple[RunKeyEntry, ...] = ()
+    looks: Annotated[int, msgspec.Meta(ge=1, le=1000)] | UnsetType | None = UNSET
     notes: tuple[str, ...] = ()
-
-
-@cache
-def run_adapter() -> TypeAdapter[RunFile]:
-    """Built on first use: building a validator costs milliseconds that `--help` need not pay."""
-    return TypeAdapter(RunFile)
 
 
 def encode_run(run: Run) -> bytes:
@@ -81,10 +69,10 @@ def encode_run(run: Run) -> bytes:
             metric=benchmark.metric.name,
             unit=benchmark.metric.unit,
             direction=benchmark.metric.direction,
-            samples=benchmark.samples if benchmark.summary is None else None,
-            summary=_summary_entry(benchmark.summary),
-            group_sizes=benchmark.group_sizes or None,
-            category=benchmark.category,
+            samples=benchmark.samples if benchmark.summary is None else UNSET,
+            summary=UNSET if benchmark.summary is None else _summary_entry(benchmark.summary),
+            group_sizes=benchmark.group_sizes or UNSET,
+            category=_or_unset(benchmark.category),
         )
         for benchmark in run.benchmarks
     )
@@ -92,22 +80,22 @@ def encode_run(run: Run) -> bytes:
         format=RUN_FORMAT,
         version=1,
         benchmarks=entries,
-        counters=tuple(map(encode_table, run.counters)) or None,
+        counters=tuple(map(encode_table, run.counters)) or UNSET,
         environment=dict(run.environment.components),
-        commit=run.commit,
-        time=run.time,
+        commit=_or_unset(run.commit),
+        time=_or_unset(run.time),
         suite=run.suite,
-        job=run.job,
-        regressions=tuple(KeyEntry(benchmark=key.benchmark, metric=key.metric) for key in run.regressions),
-        looks=run.looks if run.looks > 1 else None,
+        job=_or_unset(run.job),
+        regressions=tuple(RunKeyEntry(benchmark=key.benchmark, metric=key.metric) for key in run.regressions),
+        looks=run.looks if run.looks > 1 else UNSET,
         notes=run.notes,
     )
-    return run_adapter().dump_json(file, exclude_none=True) + b"\n"
+    return msgspec.json.encode(file) + b"\n"
 
 
 def decode_run(data: bytes, *, place: str) -> Run:
     """The run in `data`; a DataError with file and place where it is none."""
-    file = decode(run_adapter(), data, place=place, what=SCHEMA_NAME)
+    file = decode_large(RunFile, data, place=place, what=SCHEMA_NAME)
     kinds = {(entry.metric, entry.unit, entry.direction) for entry in file.benchmarks}
     metrics = {kind: Metric(name=kind[0], unit=kind[1], direction=kind[2]) for kind in kinds}
     return Run(
@@ -117,33 +105,56 @@ def decode_run(data: bytes, *, place: str) -> Run:
         ),
         counters=tuple(decode_table(entry, f"{place}: counters.{i}") for i, entry in enumerate(file.counters or ())),
         environment=Environment(components=file.environment),
-        commit=file.commit,
-        time=file.time,
+        commit=file.commit or None,
+        time=file.time or None,
         suite=file.suite,
-        job=file.job,
+        job=file.job or None,
         regressions=tuple(MetricKey(entry.benchmark, entry.metric) for entry in file.regressions),
         looks=file.looks or 1,
         notes=file.notes,
     )
 
 
-def _summary_entry(summary: Summary | None) -> SummaryEntry | None:
-    if summary is None:
-        return None
+T = TypeVar("T")
+
+
+def _or_unset(value: T | None) -> T | UnsetType:
+    """What is not known is left out of the file."""
+    return UNSET if value is None else value
+
+
+def _known(value: T | UnsetType | None) -> T | None:
+    return None if value is UNSET else value
+
+
+def _summary_entry(summary: Summary) -> SummaryEntry:
     return SummaryEntry(
         value=summary.value,
         statistic=summary.statistic,
-        count=summary.count,
-        standard_deviation=summary.standard_deviation,
-        minimum=summary.minimum,
-        maximum=summary.maximum,
-        confidence_interval=summary.confidence_interval,
-        confidence_level=summary.confidence_level,
+        count=_or_unset(summary.count),
+        standard_deviation=_or_unset(summary.standard_deviation),
+        minimum=_or_unset(summary.minimum),
+        maximum=_or_unset(summary.maximum),
+        confidence_interval=_or_unset(summary.confidence_interval),
+        confidence_level=_or_unset(summary.confidence_level),
+    )
+
+
+def _summary(entry: SummaryEntry) -> Summary:
+    return Summary(
+        value=entry.value,
+        statistic=entry.statistic,
+        count=_known(entry.count),
+        standard_deviation=_known(entry.standard_deviation),
+        minimum=_known(entry.minimum),
+        maximum=_known(entry.maximum),
+        confidence_interval=_known(entry.confidence_interval),
+        confidence_level=_known(entry.confidence_level),
     )
 
 
 def _benchmark(entry: BenchmarkEntry, metric: Metric, place: str) -> Benchmark:
-    if bool(entry.samples) == (entry.summary is not None):
+    if bool(entry.samples) == bool(entry.summary):
         raise DataError(
             "needs either samples (at least one) or a summary",
             place=place,
@@ -151,23 +162,11 @@ def _benchmark(entry: BenchmarkEntry, metric: Metric, place: str) -> Benchmark:
         )
     if entry.group_sizes and (sum(entry.group_sizes) != len(entry.samples or ()) or min(entry.group_sizes) < 1):
         raise DataError("group_sizes do not add up to the number of samples", place=place, next_step="leave them out")
-    summary = entry.summary
     return Benchmark(
         name=entry.name,
         metric=metric,
         samples=entry.samples or (),
-        summary=None
-        if summary is None
-        else Summary(
-            value=summary.value,
-            statistic=summary.statistic,
-            count=summary.count,
-            standard_deviation=summary.standard_deviation,
-            minimum=summary.minimum,
-            maximum=summary.maximum,
-            confidence_interval=summary.confidence_interval,
-            confidence_level=summary.confidence_level,
-        ),
+        summary=_summary(entry.summary) if entry.summary else None,
         group_sizes=entry.group_sizes or (),
-        category=entry.category,
+        category=entry.category or None,
     )
