@@ -96,6 +96,8 @@ def _pair(
     commits: tuple[str | None, ...],
     trusted_direction: bool,
 ) -> MetricPair:
+    if all(benchmark.metric == target.metric for benchmark in earlier):
+        return MetricPair(key=key, metric=metric, target=target, baseline=tuple(earlier))
     converted = []
     obstacle = None
     for benchmark in earlier:
