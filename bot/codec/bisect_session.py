@@ -1,5 +1,6 @@
 """A running bisection as JSON: the state of its search, and what it measures."""
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Final, Literal
 
@@ -7,10 +8,11 @@ from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from bot.codec.wire import WIRE_CONFIG, decode
+from bot.errors import DataError
 from bot.model.bisection import SearchState
 from bot.model.metric import Metric, MetricKey
 
-SESSION_FORMAT: Final = "perf-culprit-bisect-session"
+SCHEMA_NAME: Final = "bisect-session-v1"
 
 
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
@@ -27,13 +29,39 @@ class BisectSession:
 
 
 @cache
-def _adapter() -> TypeAdapter[BisectSession]:
+def session_adapter() -> TypeAdapter[BisectSession]:
     return TypeAdapter(BisectSession)
 
 
 def encode_session(session: BisectSession) -> bytes:
-    return _adapter().dump_json(session) + b"\n"
+    return session_adapter().dump_json(session) + b"\n"
 
 
 def decode_session(data: bytes, *, place: str) -> BisectSession:
-    return decode(_adapter(), data, place=place, what="bisect-session-v1")
+    """The session in `data`; a DataError where it is none, or where its results cannot be of its range."""
+    session = decode(session_adapter(), data, place=place, what=SCHEMA_NAME)
+    fault = next(_faults(session.search), None)
+    if fault is not None:
+        raise DataError(f"is no state of a search: {fault}", place=place, next_step="start again without --resume")
+    return session
+
+
+def _faults(state: SearchState) -> Iterator[str]:
+    commit_range = state.commit_range
+    known = {commit_range.good, *commit_range.merge_bases, *commit_range.commits}
+    suspects = () if state.suspect is None else (state.suspect,)
+    results = (*state.stored, *state.results)
+    named = [
+        *(step.commit for step in state.named),
+        *state.withdrawn,
+        *suspects,
+        *(commit for job in state.jobs for commit in job.commits),
+        *(commit for result in results for commit in (*result.values, *result.failures)),
+    ]
+    yield from (f"commit {commit[:12]!r} is not in its range" for commit in named if commit not in known)
+    jobs = {job.id for job in state.jobs}
+    yield from ("a result is of no round" for result in state.results if result.job_id not in jobs)
+    for result in results:
+        for commit, values in result.values.items():
+            if not values or min(values) <= 0:
+                yield f"a value of {commit[:12]} is not a positive number"

@@ -157,7 +157,8 @@ def _cost(report: BisectionReport) -> str:
     return (
         f"{counted(outcome.executions, 'execution')} in {counted(outcome.rounds, 'round')}; "
         f"{counted(len(report.commit_range.commits), 'candidate')}, "
-        f"{counted(len(report.measured), 'commit')} measured; engine {report.settings.engine}, seed {report.settings.seed}."
+        f"{counted(len(report.measured), 'commit')} measured; "
+        f"engine {report.settings.engine}, seed {report.settings.seed}."
     )
 
 

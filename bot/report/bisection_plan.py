@@ -19,8 +19,9 @@ def plan_text(
     commits = commit_range.commits
     merges = sum(len(parents) > 1 for parents in commit_range.parents)
     clear, hidden = executions
+    ends = f"after {commit_range.good[:SHORT_HASH]} up to {commit_range.bad[:SHORT_HASH]}"
     summary = (
-        f"{counted(len(commits), 'candidate')} after {commit_range.good[:SHORT_HASH]} up to {commit_range.bad[:SHORT_HASH]}: "
+        f"{counted(len(commits), 'candidate')} {ends}: "
         f"{counted(merges, 'merge')}, {len(commit_range.unchanged)} without a change of what the build reads, "
         f"{counted(len(commit_range.reverts), 'revert')}"
     )

@@ -1,0 +1,88 @@
+"""A search's state survives the disk, and a file that is none is refused before anything believes it."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from bot.codec.bisect_session import BisectSession, decode_session, encode_session
+from bot.errors import DataError
+from bot.model.bisection import (
+    CommitRange,
+    Failure,
+    FailureKind,
+    Job,
+    NamedStep,
+    Phase,
+    Purpose,
+    Result,
+    SearchSettings,
+    SearchState,
+)
+from bot.model.metric import Direction, Metric, MetricKey
+
+SESSION = BisectSession(
+    run="./bench",
+    build="make",
+    key=MetricKey("parse", "time"),
+    metric=Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER),
+    search=SearchState(
+        commit_range=CommitRange(
+            good="g", bad="b", commits=("a", "b"), parents=((), (0,)), reverts=((1, 0),), merge_bases=("m",)
+        ),
+        settings=SearchSettings(seed=4),
+        prior={"a": 0.25, "b": 0.75},
+        jobs=(Job(id="1", commits=("g", "a", "b"), purpose=Purpose.SEARCH),),
+        results=(
+            Result(
+                job_id="1",
+                values={"g": (0.1,), "b": (0.30000000000000004,)},
+                failures={"a": Failure(kind=FailureKind.BUILD, message="no compiler")},
+            ),
+        ),
+        phase=Phase.CONFIRM,
+        since=1,
+        suspect="b",
+        named=(NamedStep(commit="a", posterior=0.99, log_bayes_factor=4.5),),
+        withdrawn=("b",),
+    ),
+)
+
+
+def test_everything_comes_back() -> None:
+    assert decode_session(encode_session(SESSION), place="state.json") == SESSION
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        pytest.param(lambda file: file.update(version=2), "version", id="version"),
+        pytest.param(lambda file: file.update(more=1), "more", id="unknown field"),
+        pytest.param(lambda file: file["search"].update(suspect="x"), "'x' is not in its range", id="suspect"),
+        pytest.param(lambda file: file["search"].update(withdrawn=["x"]), "'x' is not in its range", id="withdrawn"),
+        pytest.param(lambda file: file["search"]["named"][0].update(commit="x"), "'x' is not", id="named"),
+        pytest.param(lambda file: _result(file)["values"].update(x=[1.0]), "'x' is not in its range", id="value"),
+        pytest.param(lambda file: _result(file)["values"].update(g=[0.0]), "not a positive number", id="zero"),
+        pytest.param(lambda file: _result(file)["values"].update(g=[float("nan")]), "finite number", id="nan"),
+        pytest.param(lambda file: _result(file)["values"].update(g=[]), "not a positive number", id="no values"),
+        pytest.param(lambda file: _result(file).update(job_id="2"), "of no round", id="round"),
+        pytest.param(
+            lambda file: _result(file)["failures"].update(x={"kind": "build"}),
+            "'x' is not in its range",
+            id="failure",
+        ),
+        pytest.param(lambda file: file["search"]["jobs"][0].update(commits=["x"]), "'x' is not in its range", id="job"),
+    ],
+)
+def test_what_is_no_session(change: Callable[[dict[str, Any]], None], said: str) -> None:
+    file = json.loads(encode_session(SESSION))
+    change(file)
+    with pytest.raises(DataError, match=said) as caught:
+        decode_session(json.dumps(file).encode(), place="state.json")
+    assert caught.value.place == "state.json"
+
+
+def _result(file: dict[str, Any]) -> dict[str, Any]:
+    result: dict[str, Any] = file["search"]["results"][0]
+    return result
