@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -486,3 +487,42 @@ def test_premises_of_two_find_what_one_does_not() -> None:
     assert "cpu" in flagged(evidence(broken, *runs, options=wide))
     assert flagged(evidence(run(), *runs, options=wide)) == []
     assert flagged(evidence(broken, *runs, options=narrow)) == []
+
+
+def test_tables_whose_clocks_have_nothing_in_common_start_together() -> None:
+    rng = np.random.default_rng(SEED)
+
+    def run(*, broken: bool = False) -> Run:
+        values = follows(rng, broken=broken).counters[0].values
+        dated = counter_table(values[:, :1], name="driver", names=("load",), start_s=1.7e9)
+        return counter_run(dated, counter_table(values[:, 1:], name="server", names=("cpu", "disk")))
+
+    cpu = evidence(run(broken=True), *(run() for _ in range(4)))[1]
+    assert flagged([cpu]) == ["cpu"]
+    assert cpu.rules is not None
+    # Spans are on the clock of the counter's own table.
+    assert all(0 <= start < end <= 96 * 60 for start, end in cpu.rules.violations)
+
+
+def test_a_run_without_one_of_the_tables_has_no_vote_on_its_counters() -> None:
+    rng = np.random.default_rng(SEED)
+
+    def run(*, shift: float = 1.0, both: bool = True) -> Run:
+        first = counter_table(noisy_counters(rng), name="one")
+        second = counter_table(shift * noisy_counters(rng), name="two")
+        return counter_run(first, second) if both else counter_run(first)
+
+    runs = [run(both=False), *(run() for _ in range(4))]
+    entries = evidence(run(shift=1.2), *runs)
+    assert {entry.key.benchmark for entry in entries if flagged([entry])} == {"two"}
+    assert {entry.details["models"] for entry in entries if entry.key.benchmark == "two"} == {4}
+    assert {entry.details["models"] for entry in entries if entry.key.benchmark == "one"} == {5}
+
+
+def test_the_newest_runs_train_where_there_are_too_many() -> None:
+    rng = np.random.default_rng(SEED)
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    runs = [replace(run, time=start + timedelta(days=day)) for day, run in enumerate(good_runs(rng, 4))]
+    mixed = [runs[2], runs[0], runs[3], runs[1]]
+    tables = pair_counters(Baseline(runs=tuple(mixed), source=BaselineSource.HISTORY), runs[0]).tables
+    assert choose_training(tables, RuleOptions(most_models=2)).runs == (runs[2], runs[3])
