@@ -52,6 +52,16 @@ class DecayEntry:
 
 
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
+class NoiseEntry:
+    """Of natural logarithms of single executions."""
+
+    standard_deviation: float
+    autocorrelation: float | None
+    mode_ratio: float | None
+    slow_share: float | None
+
+
+@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
 class MeasuredEntry:
     """One commit that was executed; `relative_change` against the good end within the same rounds."""
 
@@ -85,6 +95,7 @@ class BisectionFile:
     confidence_interval: IntervalEntry | None = None
     visible_effect: float | None = None
     unresolved: float | None = None
+    noise: NoiseEntry | None = None
     executions: int = 0
     rounds: int = 0
     candidates: int = 0
@@ -144,6 +155,14 @@ def encode_bisection(report: BisectionReport) -> bytes:
         confidence_interval=_interval(outcome.confidence_interval),
         visible_effect=outcome.visible_effect,
         unresolved=outcome.unresolved,
+        noise=None
+        if outcome.noise is None
+        else NoiseEntry(
+            standard_deviation=outcome.noise.standard_deviation,
+            autocorrelation=outcome.noise.autocorrelation,
+            mode_ratio=outcome.noise.mode_ratio,
+            slow_share=outcome.noise.slow_share,
+        ),
         executions=outcome.executions,
         rounds=outcome.rounds,
         candidates=len(report.commit_range.commits),

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
+from math import expm1
 from typing import Final, TypeVar
 
-from bot.model.bisection import Culprit, OutcomeKind, Suspect
+from bot.model.bisection import Culprit, Noise, OutcomeKind, Suspect
 from bot.model.bisection_report import BisectionReport, MeasuredCommit
 from bot.report.inert import NAME_LIMIT, SENTENCE_LIMIT, SHORT_HASH, Safe, clean, code, join, ours, own, prose, row
-from bot.report.numbers import percent, percent_interval
+from bot.report.numbers import percent, percent_interval, significant
 from bot.report.wording import counted
 
 T = TypeVar("T")
@@ -150,6 +151,20 @@ def _facts(report: BisectionReport) -> Iterable[str]:
         yield f"Bad against good: {percent(outcome.relative_change, signed=True)}{bounds}."
     if outcome.visible_effect is not None:
         yield f"A change of {percent(outcome.visible_effect)} would have been seen."
+    if outcome.noise is not None:
+        yield _noise(outcome.noise)
+
+
+def _noise(noise: Noise) -> str:
+    parts = [f"Noise of one execution: {percent(expm1(noise.standard_deviation))}"]
+    if noise.autocorrelation is not None:
+        parts.append(f"autocorrelation from one to the next {significant(noise.autocorrelation)}")
+    if noise.mode_ratio is not None and noise.slow_share is not None:
+        parts.append(
+            f"the machine has two states, a factor of {significant(noise.mode_ratio)} apart, "
+            f"the slow one {percent(noise.slow_share)} of the time"
+        )
+    return "; ".join(parts) + "."
 
 
 def _cost(report: BisectionReport) -> str:

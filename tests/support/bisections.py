@@ -1,6 +1,6 @@
 """A bisection's answer with something in every field."""
 
-from bot.model.bisection import CommitRange, Culprit, Outcome, OutcomeKind, SearchSettings
+from bot.model.bisection import CommitRange, Culprit, Noise, Outcome, OutcomeKind, SearchSettings
 from bot.model.bisection_report import BisectionReport, MeasuredCommit
 from bot.model.finding import Interval
 from bot.model.metric import Direction, Metric, MetricKey
@@ -24,6 +24,7 @@ REPORT = BisectionReport(
         confidence_interval=Interval(low=0.56, high=0.66, level=0.95),
         executions=57,
         rounds=16,
+        noise=Noise(standard_deviation=0.031, autocorrelation=0.28, mode_ratio=1.52, slow_share=0.6),
         skipped={FIRST: "the build ended with exit code 2"},
         notes=("The machine has a fast and a slow state.",),
     ),

@@ -30,4 +30,10 @@ def test_the_whole_answer() -> None:
     assert [entry["executions"] for entry in answer["measured"]] == [16, 1, 14, 16]
     assert answer["measured"][1]["failures"] == ["the build ended with exit code 2"]
     assert (answer["executions"], answer["candidates"], answer["seed"]) == (57, 3, 3)
+    assert answer["noise"] == {
+        "standard_deviation": 0.031,
+        "autocorrelation": 0.28,
+        "mode_ratio": 1.52,
+        "slow_share": 0.6,
+    }
     assert answer["command"] == REPORT.command
