@@ -4,6 +4,7 @@ docs/detectors/change-point.md has the rule, its rates, and how many runs it nee
 """
 
 from collections.abc import Sequence
+from statistics import fmean, median
 from typing import Final
 
 import numpy as np
@@ -19,11 +20,9 @@ from bot.stats.change_point_online import (
     FIRST_JUDGED,
     NEWEST,
     REFRACTORY,
-    gate_strength,
     online_alarms,
 )
-from bot.stats.change_point_online import Alarm as OnlineAlarm
-from bot.stats.change_point_scan import on_level_scale
+from bot.stats.change_point_quiet import are_quiet, newest_strengths
 from bot.stats.ragged import Floats
 
 ID: Final = "change_point"
@@ -39,75 +38,98 @@ SHOWN_HASH: Final = 12
 def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
     """One evidence per pair, in order. A series of values per run is all that counts, not the samples within one."""
     del options  # the gate's constants were chosen together on labelled series; none of them is the user's
-    return [_assess(pair) for pair in pairs]
+    evidence: dict[int, Evidence] = {}
+    by_length: dict[int, dict[int, tuple[float, ...]]] = {}
+    for index, pair in enumerate(pairs):
+        values, obstacle = _values(pair)
+        if obstacle is None:
+            by_length.setdefault(len(values), {})[index] = values
+        else:
+            evidence[index] = _untested(pair, obstacle)
+    for length, of_pairs in by_length.items():
+        series = np.array(list(of_pairs.values()))
+        quiet = are_quiet(series, first_judged=length - 1 - LOOKED_BACK)
+        strengths = np.minimum(newest_strengths(series), ALARM_STRENGTH)
+        columns = zip(of_pairs, series, quiet.tolist(), strengths.tolist(), strict=True)
+        for index, values_of_runs, is_quiet, strength in columns:
+            assess = _silent if is_quiet else _assess
+            evidence[index] = assess(pairs[index], values_of_runs, strength)
+    return [evidence[index] for index in range(len(pairs))]
 
 
-def _assess(pair: MetricPair) -> Evidence:
+def _values(pair: MetricPair) -> tuple[tuple[float, ...], str | None]:
+    """One value per run, the target's last, or why there is no series to judge."""
     benchmarks = (*pair.baseline, pair.target)
-    values = run_values(benchmarks)
     if pair.obstacle is not None:
-        return _untested(pair, pair.obstacle)
-    if values is None:
-        return _untested(pair, "the runs report different statistics, such as a mean and a median")
+        return (), pair.obstacle
+    have, lacking = len(pair.baseline), FIRST_JUDGED - len(pair.baseline)
+    if lacking > 0:
+        return (), f"change points need {FIRST_JUDGED} stored runs, and there are {have}; {lacking} more would do"
     if not all(map(is_measurable, benchmarks)):
-        return _untested(pair, "the numbers are too large or too small to calculate with")
-    if len(pair.baseline) < FIRST_JUDGED:
-        have, lacking = len(pair.baseline), FIRST_JUDGED - len(pair.baseline)
-        reason = f"change points need {FIRST_JUDGED} stored runs, and there are {have}; {lacking} more would do"
-        return _untested(pair, reason)
-    series = np.array(values)
-    target = len(pair.baseline)
+        return (), "the numbers are too large or too small to calculate with"
+    values = run_values(benchmarks)
+    return (values, None) if values else ((), "the runs report different statistics, such as a mean and a median")
+
+
+def _assess(pair: MetricPair, series: Floats, strength: float) -> Evidence:
+    """A series that is worth a second look; `strength` is for the case that there is no alarm."""
+    target = len(series) - 1
     alarms = online_alarms(series, first_judged=target - LOOKED_BACK)
     newest = alarms[-1] if alarms else None
-    if newest is not None and 0 < target - newest.index <= REFRACTORY:
-        ago, wait = target - newest.index, REFRACTORY + 1 - (target - newest.index)
-        since = _run_name(pair, newest.change_index)
-        reason = f"a change since {since} was seen {ago} runs ago; the next judged run comes in {wait}"
+    if newest is None or target - newest.index > REFRACTORY:
+        return _silent(pair, series, strength)
+    since = _run_name(pair, newest.change_index)
+    if newest.index < target:
+        alarmed = _run_name(pair, newest.index)
+        reason = f"alarm {alarmed}, for a change since {since}; the {REFRACTORY} runs after an alarm are not judged"
         return _untested(pair, reason)
-    return _judged(pair, series, newest if newest is not None and newest.index == target else None)
+    before = series[newest.baseline_index : newest.change_index][-SEPARATION_REACH:]
+    return Evidence(
+        key=pair.key,
+        metric=pair.metric,
+        test=ID,
+        baseline=_side(before),
+        target=_side(series[newest.change_index :]),
+        relative_change=newest.relative_change,
+        score=newest.strength,
+        threshold=ALARM_STRENGTH,
+        details={"change_index": float(newest.change_index)},
+        notes=(f"changed since {since}",),
+    )
 
 
-def _judged(pair: MetricPair, series: Floats, alarm: OnlineAlarm | None) -> Evidence:
-    first, split = (0, len(series) - NEWEST) if alarm is None else (alarm.baseline_index, alarm.change_index)
-    before, after = _side(series[first:split][-SEPARATION_REACH:]), _side(series[split:])
+def _silent(pair: MetricPair, series: Floats, strength: float) -> Evidence:
+    before, after = _side(series[:-NEWEST][-SEPARATION_REACH:]), _side(series[-NEWEST:])
     change = (after.median - before.median) / abs(before.median) if before.median else None
-    if after.median == before.median:
-        change = 0.0
     return Evidence(
         key=pair.key,
         metric=pair.metric,
         test=ID,
         baseline=before,
         target=after,
-        relative_change=change if alarm is None else alarm.relative_change,
-        score=_quiet_strength(series) if alarm is None else alarm.strength,
+        relative_change=0.0 if after.median == before.median else change,
+        # At most the limit: other conditions than the strength may have kept the gate silent.
+        score=strength,
         threshold=ALARM_STRENGTH,
-        details={} if alarm is None else {"change_index": float(alarm.change_index)},
-        notes=() if alarm is None else (f"changed since {_run_name(pair, split)}",),
     )
-
-
-def _quiet_strength(series: Floats) -> float:
-    """Of the newest runs against those before: at most the limit, because other conditions may keep the gate silent."""
-    values = on_level_scale(series[-SEPARATION_REACH - NEWEST :])
-    return min(gate_strength(values[:-NEWEST], values[-NEWEST:]), ALARM_STRENGTH)
 
 
 def _run_name(pair: MetricPair, index: int) -> str:
     """Such as `3 runs before the target (commit 0123456789ab)`."""
-    ago = len(pair.baseline) - index
     commit = pair.commits[index] if index < len(pair.commits) else None
     named = f" (commit {commit[:SHOWN_HASH]})" if commit else ""
-    return f"{ago} runs before the target{named}" if ago > 1 else f"the run before the target{named}"
+    ago = len(pair.baseline) - index
+    return f"{ago} {'run' if ago == 1 else 'runs'} before the target{named}"
 
 
 def _side(values: Floats) -> Side:
+    numbers = values.tolist()
     return Side(
-        mean=float(values.mean()),
-        median=float(np.median(values)),
+        mean=fmean(numbers),
+        median=median(numbers),
         standard_deviation=float(values.std(ddof=1)),
-        count=len(values),
-        runs=len(values),
+        count=len(numbers),
+        runs=len(numbers),
     )
 
 

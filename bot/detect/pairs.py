@@ -97,7 +97,7 @@ def _pair(
     trusted_direction: bool,
 ) -> MetricPair:
     if all(benchmark.metric == target.metric for benchmark in earlier):
-        return MetricPair(key=key, metric=metric, target=target, baseline=tuple(earlier))
+        return MetricPair(key=key, metric=metric, target=target, baseline=tuple(earlier), commits=commits)
     converted = []
     obstacle = None
     for benchmark in earlier:

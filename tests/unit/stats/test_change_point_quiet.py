@@ -1,0 +1,46 @@
+"""The first look at many series agrees with the gate that looks at one."""
+
+import numpy as np
+import pytest
+
+from bot.stats.change_point_evidence import SEPARATION_REACH
+from bot.stats.change_point_online import FIRST_JUDGED, NEWEST, gate_strength, online_alarms
+from bot.stats.change_point_quiet import are_quiet, newest_strengths
+from bot.stats.change_point_scan import on_level_scale
+from bot.stats.ragged import Floats
+
+LENGTHS = (31, 60, 140)
+
+
+def many(length: int) -> Floats:
+    """Noise, steps of all sizes near the end, blips, zeros, signs and constants, on scales far apart."""
+    rng = np.random.default_rng(length)
+    series = 100 + rng.normal(size=(120, length))
+    for row, size in enumerate(np.linspace(0, 12, 60)):
+        series[row, length - 1 - row % 10 :] += size
+    series[60:70, -3] *= 10
+    series[70:80] -= 100
+    series[80:90] = np.round(series[80:90] / 50)
+    series[90:95], series[95:100] = 5.0, 0.0
+    return np.asarray(series * 10.0 ** rng.integers(-40, 40, (120, 1)))
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_what_is_quiet_has_no_alarm(length: int) -> None:
+    series = many(length)
+    first_judged = max(FIRST_JUDGED, length - 25)
+    quiet = are_quiet(series, first_judged=first_judged)
+    alarmed = np.array([bool(online_alarms(row, first_judged=first_judged)) for row in series])
+    assert not (quiet & alarmed).any()
+    assert alarmed.sum() >= 10
+    assert quiet.sum() >= 30
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_strengths_are_those_of_the_gate(length: int) -> None:
+    series = many(length)
+    expected = []
+    for row in series:
+        values = on_level_scale(row[-SEPARATION_REACH - NEWEST :])
+        expected.append(gate_strength(values[:-NEWEST], values[-NEWEST:]))
+    assert newest_strengths(series) == pytest.approx(np.array(expected), rel=1e-6, abs=1e-6)
