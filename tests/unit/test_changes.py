@@ -318,5 +318,8 @@ def test_the_stored_history(repository: tuple[Path, list[str]], capsys: pytest.C
     assert "not on this line left out: 1" in text
     assert "on other hardware than the newest left out: 1" in text
     assert failed(capsys, "--repo", str(code), "--benchmark", "nothing*")[0] == 2
+    run_git(code.parent, "clone", "--quiet", "--depth=1", f"file://{code}", "shallow")
+    said = failed(capsys, "--repo", "shallow", "--history", str(code.parent / "origin.git"))
+    assert (said[0], "fetch-depth: 0" in said[1]) == (2, True)
     said = failed(capsys, "--repo", str(code), "--suite", "other")
     assert (said[0], "no run of the suite 'other'" in said[1]) == (3, True)

@@ -34,7 +34,7 @@ def test_help_loads_nothing_heavy() -> None:
 
 
 def test_every_verb_has_help(capsys: pytest.CaptureFixture[str]) -> None:
-    for verb in ("collect", "compare", "record", "publish", "measure", "bisect", "audit", "demo", "schema"):
+    for verb in ("collect", "compare", "record", "publish", "measure", "bisect", "audit", "changes", "demo", "schema"):
         with pytest.raises(SystemExit) as ended:
             main([verb, "--help"])
         assert ended.value.code == 0
