@@ -1,13 +1,12 @@
 """A log file in blocks of whole lines: stretches of a plain file, or unpacked bytes of a compressed one."""
 
-import gzip
 import os
 import stat
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, Protocol
 
 from bot.diagnose.part import MAX_LINE_BYTES
 from bot.errors import DataError, UsageError
@@ -55,7 +54,7 @@ class Lines:
 def blocks(name: str, *, truncated: Callable[[str], None], block_bytes: int = BLOCK_BYTES) -> Iterator[Stretch | Lines]:
     """The file's lines in order. `truncated` is told where a compressed file ends too early."""
     if name == STDIN_NAME:
-        with os.fdopen(os.dup(0), "rb") as stream:
+        with _standard_input() as stream:
             yield from _streamed(stream, block_bytes=block_bytes)
         return
     path = Path(name)
@@ -65,10 +64,10 @@ def blocks(name: str, *, truncated: Callable[[str], None], block_bytes: int = BL
             head = file.read(4) if stat.S_ISREG(status.st_mode) else b""
             if head.startswith(_GZIP):
                 file.seek(0)
-                yield from _unpacked(_gzip, file, name, truncated=truncated, block_bytes=block_bytes)
+                yield from _unpacked(_Gunzip, file, name, truncated=truncated, block_bytes=block_bytes)
             elif head == _ZSTD:
                 file.seek(0)
-                yield from _unpacked(_zstd, file, name, truncated=truncated, block_bytes=block_bytes)
+                yield from _unpacked(_Unzstd, file, name, truncated=truncated, block_bytes=block_bytes)
             elif stat.S_ISREG(status.st_mode):
                 for start in range(0, status.st_size, block_bytes):
                     yield Stretch(path=name, start=start, end=min(start + block_bytes, status.st_size))
@@ -80,7 +79,11 @@ def blocks(name: str, *, truncated: Callable[[str], None], block_bytes: int = BL
         ) from None
 
 
-def _streamed(stream: BinaryIO, *, block_bytes: int) -> Iterator[Lines]:
+def _standard_input() -> BinaryIO:
+    return os.fdopen(os.dup(0), "rb")
+
+
+def _streamed(stream: "_Readable", *, block_bytes: int) -> Iterator[Lines]:
     rest = b""
     while data := stream.read(block_bytes):
         data = rest + data
@@ -97,7 +100,7 @@ def _streamed(stream: BinaryIO, *, block_bytes: int) -> Iterator[Lines]:
 
 
 def _unpacked(
-    opened: Callable[[BinaryIO, str], BinaryIO],
+    opened: Callable[[BinaryIO, str], "_Readable"],
     file: BinaryIO,
     name: str,
     *,
@@ -105,30 +108,32 @@ def _unpacked(
     block_bytes: int,
 ) -> Iterator[Lines]:
     bounded = _Bounded(opened(file, name), packed=file, name=name, truncated=truncated)
-    yield from _streamed(bounded, block_bytes=block_bytes)  # type: ignore[arg-type] # only read() is used
-    if not bounded.unpacked:
-        truncated(name)
+    yield from _streamed(bounded, block_bytes=block_bytes)
+
+
+class _Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
 
 
 class _Bounded:
     """Reads what unpacks sanely: up to the end or the damage, and never far more than was packed."""
 
-    def __init__(self, stream: BinaryIO, *, packed: BinaryIO, name: str, truncated: Callable[[str], None]) -> None:
-        self.unpacked = 0
+    def __init__(self, stream: _Readable, *, packed: BinaryIO, name: str, truncated: Callable[[str], None]) -> None:
         self._stream = stream
         self._packed = packed
         self._name = name
         self._truncated = truncated
+        self._unpacked = 0
         self._ended = False
 
-    def read(self, size: int) -> bytes:
+    def read(self, size: int, /) -> bytes:
         pieces = []
         while size > 0 and not self._ended:
             piece = self._piece(min(size, _READ_BYTES))
             pieces.append(piece)
             size -= len(piece)
-            self.unpacked += len(piece)
-            if self.unpacked > RATIO_FREE_BYTES + MAX_RATIO * self._packed.tell():
+            self._unpacked += len(piece)
+            if self._unpacked > RATIO_FREE_BYTES + MAX_RATIO * self._packed.tell():
                 raise DataError(
                     f"unpacks to more than {MAX_RATIO} times its size",
                     place=self._name,
@@ -139,26 +144,61 @@ class _Bounded:
     def _piece(self, size: int) -> bytes:
         try:
             piece = self._stream.read(size)
-        except (EOFError, OSError, ValueError, zlib.error):
+        except (EOFError, ValueError):
             self._truncated(self._name)
             piece = b""
         self._ended = not piece
         return piece
 
 
-def _gzip(file: BinaryIO, name: str) -> BinaryIO:
-    del name
-    return gzip.GzipFile(fileobj=file, mode="rb")  # type: ignore[return-value] # reads like one
+class _Gunzip:
+    """gzip's own reader drops what it unpacked just before the damage; this one gives it out."""
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        del name
+        self._file = file
+        self._inflate = zlib.decompressobj(wbits=31)
+        self._packed = b""
+
+    def read(self, size: int, /) -> bytes:
+        while True:
+            packed = self._packed or self._file.read(_READ_BYTES)
+            self._packed = b""
+            if self._inflate.eof:
+                if not packed:
+                    return b""
+                # Another member, or the zeros that pad some archives.
+                packed = packed.lstrip(b"\0")
+                if not packed:
+                    continue
+                self._inflate = zlib.decompressobj(wbits=31)
+            elif not packed:
+                raise EOFError
+            try:
+                data = self._inflate.decompress(packed, size)
+            except zlib.error as error:
+                raise ValueError(str(error)) from None
+            self._packed = self._inflate.unconsumed_tail or self._inflate.unused_data
+            if data:
+                return data
 
 
-def _zstd(file: BinaryIO, name: str) -> BinaryIO:
-    try:
-        import zstandard
-    except ImportError:
-        raise UsageError(
-            "zstd needs a package that is not installed",
-            place=name,
-            next_step="pip install 'perf-culprit[zstd]', or unpack the file first (unzstd)",
-        ) from None
-    decompressor = zstandard.ZstdDecompressor(max_window_size=MAX_ZSTD_WINDOW_BYTES)
-    return decompressor.stream_reader(file, read_across_frames=True)
+class _Unzstd:
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        try:
+            import zstandard
+        except ImportError:
+            raise UsageError(
+                "zstd needs a package that is not installed",
+                place=name,
+                next_step="pip install 'perf-culprit[zstd]', or unpack the file first (unzstd)",
+            ) from None
+        decompressor = zstandard.ZstdDecompressor(max_window_size=MAX_ZSTD_WINDOW_BYTES)
+        self._stream = decompressor.stream_reader(file, read_across_frames=True)
+        self._error = zstandard.ZstdError
+
+    def read(self, size: int, /) -> bytes:
+        try:
+            return self._stream.read(size)
+        except self._error as error:
+            raise ValueError(str(error)) from None

@@ -99,7 +99,7 @@ def merge(a: Part, b: Part) -> Part:
     last_of = {call.key: i for i, call in enumerate(a.open_calls)}
     for i, call in enumerate(a.open_calls):
         follow = joined.get(call.key) if last_of[call.key] == i else None
-        if follow is None or call.from_end + follow.from_start > a.settings.horizon:
+        if follow is None or call.from_end + follow.from_start >= a.settings.horizon:
             open_calls.append(replace(call, from_end=call.from_end + b.rows))
         else:
             rows = call.rows + joined.pop(call.key).rows

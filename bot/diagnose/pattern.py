@@ -17,7 +17,6 @@ NEEDED: Final = ("service", "call", "label", "method")
 OPTIONAL: Final = ("time", "thread")
 MILLISECONDS_PER_UNIT: Final = {"elapsed_ms": 1.0, "elapsed_us": 1e-3, "elapsed_s": 1e3}
 MAX_PATTERN_BYTES: Final = 10_000
-_MAX_JSON_DEPTH: Final = 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,12 +99,9 @@ def presets_that_read(lines: Sequence[bytes]) -> list[str]:
 
 
 def _json_row(line: bytes) -> Row | None:
-    # Python's parser recurses; an execution is a flat object.
-    if line.count(b"{") + line.count(b"[") > _MAX_JSON_DEPTH and _depth(line) > _MAX_JSON_DEPTH:
-        return None
     try:
         fields = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(fields, dict):
         return None
@@ -115,18 +111,6 @@ def _json_row(line: bytes) -> Row | None:
         return None
     time, thread = (_text(fields.get(name)) for name in OPTIONAL)
     return (*needed, elapsed, time, thread)  # type: ignore[return-value] # None was refused above
-
-
-def _depth(line: bytes) -> int:
-    """An upper bound: brackets inside strings count too."""
-    depth = deepest = 0
-    for byte in line:
-        if byte in b"{[":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif byte in b"}]":
-            depth -= 1
-    return deepest
 
 
 def _text(value: Any) -> bytes | None:

@@ -38,8 +38,9 @@ def minimum_self_ms(trees: Iterable[CallTree], settings: RankingSettings) -> flo
 def rank_suspects(trees: Sequence[CallTree], settings: RankingSettings) -> tuple[MethodSuspect, ...]:
     """Every method, the highest score first, methods of tiny absolute time after all others.
 
-    Tiny: below the minimum self time per call in every service; there many short executions add up. The source found that most of its false positives
-    hold a large share of a service that is quick anyway, and that their absolute times tell them apart ([Z15] 4.1.1).
+    Tiny: below the minimum self time per call in every service; there many short executions add up. The source found
+    that most of its false positives hold a large share of a service that is quick anyway, and that their absolute
+    times tell them apart ([Z15] 4.1.1).
     """
     limit_ms = minimum_self_ms(trees, settings)
     methods: dict[str, _Method] = {}

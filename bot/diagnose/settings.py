@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReadingSettings:
-    """`horizon`: lines of one call are at most so many executions of other calls apart.
+    """`horizon`: fewer executions of other calls than that lie between two lines of one call.
 
     `window_s`: the narrowest window of response time and throughput; wider ones where the log spans many.
     """

@@ -1,0 +1,45 @@
+"""Who called whom, from labels."""
+
+from bot.diagnose.shape import shape_of
+
+
+def test_the_parent_of_1_1_2_1_is_1_1_2() -> None:
+    labels = [b"1", b"1.1", b"1.1.1", b"1.1.2", b"1.1.2.1", b"1.2", b"1.10"]
+    shape = shape_of(labels, [b"m"] * len(labels))
+    assert shape.parents == (-1, 0, 1, 1, 3, 0, 0)
+    assert (shape.tops, shape.has_root) == ((0,), True)
+
+
+def test_any_order_of_lines_gives_the_same_tree() -> None:
+    shape = shape_of([b"1.1.1", b"1.1", b"1"], [b"c", b"b", b"a"])
+    assert shape.parents == (1, 2, -1)
+    assert shape.digest == shape_of([b"1", b"1.1", b"1.1.1"], [b"a", b"b", b"c"]).digest
+    assert shape.digest != shape_of([b"1", b"1.1", b"1.1.1"], [b"a", b"b", b"d"]).digest
+    assert shape.digest != shape_of([b"1", b"1.1", b"1.2"], [b"a", b"b", b"c"]).digest
+
+
+def test_parents_come_before_children() -> None:
+    shape = shape_of([b"1.1.1", b"2", b"1.1", b"1"], [b"m"] * 4)
+    seen = {-1}
+    for execution in shape.order:
+        assert shape.parents[execution] in seen
+        seen.add(execution)
+
+
+def test_a_missing_parent_gives_its_children_to_the_nearest_ancestor() -> None:
+    assert shape_of([b"1", b"1.2.3.4", b"1.2.3.4.1"], [b"m"] * 3).parents == (-1, 0, 1)
+
+
+def test_without_root_there_are_tops_but_no_root() -> None:
+    shape = shape_of([b"1.1", b"1.2", b"1.2.1"], [b"m"] * 3)
+    assert (shape.tops, shape.has_root) == ((0, 1), False)
+
+
+def test_several_roots_are_a_whole_call() -> None:
+    shape = shape_of([b"1", b"2", b"2.1"], [b"m"] * 3)
+    assert (shape.tops, shape.has_root) == ((0, 1), True)
+
+
+def test_components_may_be_words() -> None:
+    labels = [b"main", b"main.b", b"main.a-1", b"main.a", b"main.a.x"]
+    assert shape_of(labels, [b"m"] * 5).parents == (-1, 0, 0, 0, 3)
