@@ -1,0 +1,421 @@
+"""`perf-culprit bisect` on real repositories: it names culprits, survives being killed, and leaves nothing behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.cli import main
+from tests.support.git_repository import chain, import_commits, init_repository, run_git
+from tests.support.measured_repository import COUNTER, RUN, Commit, line, measured_repository
+
+# Whole searches of real worktrees and processes.
+pytestmark = pytest.mark.slow
+
+CULPRIT = 5
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """All temporary folders of a test, empty again at its end."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setenv(COUNTER, str(tmp_path / "counter"))
+    yield folder
+    assert list(folder.iterdir()) == []
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    return tmp_path / "repository"
+
+
+def bisect(repository: Path, *options: str, good: str, bad: str, run: str = RUN) -> tuple[int, dict[str, Any]]:
+    """The exit code and the JSON answer."""
+    out = repository.parent / "answer.json"
+    out.unlink(missing_ok=True)
+    argv = ["bisect", "--repo", str(repository), "--good", good, "--bad", bad, "--run", run, "--json", str(out)]
+    code = main([*argv, *options])
+    return code, json.loads(out.read_text()) if out.exists() else {}
+
+
+def worktrees(repository: Path) -> int:
+    return run_git(repository, "worktree", "list").count("\n") + 1
+
+
+def test_the_culprit_is_named_with_its_evidence(
+    repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hashes = measured_repository(repository, line(12, step_at=CULPRIT))
+    (repository / "value").write_text("changed by hand")
+    code, answer = bisect(repository, "--markdown", str(tmp_path / "a.md"), good=hashes["c0"], bad=hashes["c11"])
+    assert code == 0
+    assert answer["outcome"] == "culprit"
+    assert answer["definite"] is True
+    (culprit,) = answer["culprits"]
+    assert (culprit["commit"], culprit["subject"]) == (hashes["c5"], "commit c5")
+    assert culprit["posterior"] > 0.98
+    assert culprit["confidence_interval"]["low"] < 0.6 < culprit["confidence_interval"]["high"]
+    assert answer["executions"] < 120
+    measured = {entry["commit"]: entry for entry in answer["measured"]}
+    assert abs(measured[hashes["c4"]]["relative_change"]) < 0.02
+    assert abs(measured[hashes["c5"]]["relative_change"] - 0.6) < 0.02
+    said = capsys.readouterr().out
+    assert "One commit brought the change" in said
+    assert hashes["c5"][:7] in said
+    assert "●" in said
+    assert "perf-culprit bisect --good" in said
+    markdown = (tmp_path / "a.md").read_text()
+    assert f"`{hashes['c5'][:7]}`" in markdown
+    assert "`commit c5`" in markdown
+    assert worktrees(repository) == 1
+    assert (repository / "value").read_text() == "changed by hand"
+
+
+def test_a_culprit_on_a_merged_branch(repository: Path) -> None:
+    commits = {
+        "base": Commit(),
+        "left1": Commit(),
+        "left2": Commit(),
+        "right1": Commit(parents=["base"]),
+        "right2": Commit(level=1600),
+        "right3": Commit(level=1600),
+        "merge": Commit(level=1600, parents=["left2", "right3"]),
+        "tip": Commit(level=1600),
+    }
+    hashes = measured_repository(repository, commits)
+    code, answer = bisect(repository, good=hashes["base"], bad=hashes["tip"])
+    assert code == 0
+    assert [entry["commit"] for entry in answer["culprits"]] == [hashes["right2"]]
+
+
+def test_a_good_commit_on_another_branch_is_judged_by_the_merge_base(repository: Path) -> None:
+    commits = {
+        "base": Commit(),
+        "release": Commit(),
+        "main1": Commit(parents=["base"]),
+        "main2": Commit(level=1600),
+        "main3": Commit(level=1600),
+    }
+    hashes = measured_repository(repository, commits)
+    code, answer = bisect(repository, good=hashes["release"], bad=hashes["main3"])
+    assert code == 0
+    assert [entry["commit"] for entry in answer["culprits"]] == [hashes["main2"]]
+    assert hashes["base"] in {entry["commit"] for entry in answer["measured"]}
+
+
+def test_what_was_fixed_on_the_good_side_is_nobodys_fault(repository: Path) -> None:
+    commits = {
+        "base": Commit(level=1600),
+        "release": Commit(level=1000),
+        "main1": Commit(level=1600, parents=["base"]),
+        "main2": Commit(level=1600),
+    }
+    hashes = measured_repository(repository, commits)
+    code, answer = bisect(repository, good=hashes["release"], bad=hashes["main2"])
+    assert (code, answer["outcome"], answer["culprits"]) == (0, "fixed_on_good_side", [])
+
+
+def test_the_weighted_engine(repository: Path) -> None:
+    hashes = measured_repository(repository, line(9, step_at=CULPRIT))
+    code, answer = bisect(repository, "--engine", "weighted", good=hashes["c0"], bad=hashes["c8"])
+    assert code == 0
+    assert [entry["commit"] for entry in answer["culprits"]] == [hashes["c5"]]
+    assert answer["engine"] == "weighted"
+
+
+@pytest.mark.parametrize("place", ["bare", "subfolder"])
+def test_bare_repositories_and_subfolders(repository: Path, tmp_path: Path, place: str) -> None:
+    commits = {name: Commit(level=entry.level) for name, entry in line(5, step_at=3).items()}
+    hashes = measured_repository(repository, commits)
+    if place == "bare":
+        run_git(tmp_path, "clone", "--quiet", "--bare", str(repository), str(tmp_path / "bare"))
+    else:
+        (repository / place).mkdir()
+    folder = tmp_path / "bare" if place == "bare" else repository / place
+    out = tmp_path / "out"
+    argv = ["measure", "--repo", str(folder), "--commits", hashes["c2"], hashes["c3"], "--run", RUN]
+    assert main([*argv, "--rounds", "1", "--output", str(out)]) == 0
+    assert (out / "target.json").exists()
+
+
+def test_no_repository(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "empty").mkdir()
+    assert bisect(tmp_path / "empty", good="a", bad="b")[0] == 4
+    assert "not a git repository" in capsys.readouterr().err
+
+
+def test_higher_is_better(repository: Path) -> None:
+    hashes = measured_repository(repository, line(6, step_at=3, low=1600, high=1000))
+    script = f'printf \'[{{"name": "rate", "unit": "op/s", "value": %s}}]\' $({RUN}) > $PERF_CULPRIT_OUTPUT'
+    code, answer = bisect(repository, good=hashes["c0"], bad=hashes["c5"], run=script)
+    assert code == 0
+    assert (answer["benchmark"], answer["direction"]) == ("rate", "higher_is_better")
+    assert [entry["commit"] for entry in answer["culprits"]] == [hashes["c3"]]
+    assert answer["culprits"][0]["relative_change"] == pytest.approx(-0.375, abs=0.02)
+
+
+def test_no_change_is_an_answer(repository: Path) -> None:
+    hashes = measured_repository(repository, line(6, step_at=99))
+    code, answer = bisect(repository, good=hashes["c0"], bad=hashes["c5"])
+    assert code == 0
+    assert answer["outcome"] == "not_reproduced"
+    assert answer["culprits"] == []
+
+
+def test_commits_that_do_not_build_become_suspects(repository: Path) -> None:
+    commits = line(6, step_at=3)
+    commits["c2"] = Commit(files={"broken": ""})
+    commits["c3"] = Commit(level=1600, files={"broken": ""})
+    hashes = measured_repository(repository, commits)
+    run_git(repository, "rm", "--quiet", "broken")
+    run_git(repository, "-c", "user.name=Ada", "-c", "user.email=a@b.c", "commit", "--quiet", "-m", "repaired")
+    bad = run_git(repository, "rev-parse", "HEAD")
+    code, answer = bisect(repository, "--build", "test ! -e broken", good=hashes["c0"], bad=bad)
+    assert hashes["c3"] in {entry["commit"] for entry in (*answer["suspects"], *answer["culprits"])}
+    assert hashes["c3"] in answer["skipped"]
+    assert code == (0 if answer["definite"] else 3)
+
+
+def test_a_benchmark_that_disappears_inside_the_range(repository: Path) -> None:
+    commits = line(9, step_at=6)
+    for name in ("c3", "c4"):
+        commits[name] = Commit(files={"renamed": "yes"})
+    for name in ("c5", "c6", "c7", "c8"):
+        commits[name] = Commit(level=commits[name].level, files={"renamed": "no"})
+    hashes = measured_repository(repository, commits)
+    name = '$(test "$(cat renamed 2>/dev/null)" = yes && echo other || echo parse)'
+    script = f'printf \'[{{"name": "%s", "unit": "ms", "value": %s}}]\' "{name}" $({RUN})'
+    code, answer = bisect(repository, "--benchmark", "parse", good=hashes["c0"], bad=hashes["c8"], run=script)
+    assert code == 0
+    assert [entry["commit"] for entry in answer["culprits"]] == [hashes["c6"]]
+    assert all("there is no benchmark 'parse'" in why for why in answer["skipped"].values())
+
+
+def test_only_commits_that_change_a_path_can_be_the_culprit(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commits = {f"c{i}": Commit(level=1600 if i >= 4 else 1000, files={"docs": f"{i // 3}"}) for i in range(9)}
+    hashes = measured_repository(repository, commits)
+    code, answer = bisect(repository, "--paths", "value", good=hashes["c0"], bad=hashes["c8"])
+    assert code == 0
+    assert [entry["commit"] for entry in answer["culprits"]] == [hashes["c4"]]
+    capsys.readouterr()
+    assert bisect(repository, "--paths", "vlaue", good=hashes["c0"], bad=hashes["c8"])[0] == 2
+    assert "no commit between good and bad changes vlaue" in capsys.readouterr().err
+
+
+def test_dry_run_measures_nothing(repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hashes = measured_repository(repository, line(12, step_at=CULPRIT))
+    assert bisect(repository, "--dry-run", good=hashes["c0"], bad=hashes["c11"]) == (0, {})
+    said = capsys.readouterr().out
+    assert "11 candidates" in said
+    assert "commit c5" in said
+    assert "Nothing was measured" in said
+    assert not (tmp_path / "counter").exists()
+
+
+def test_a_spent_budget_is_a_partial_answer_that_goes_on(repository: Path, tmp_path: Path) -> None:
+    hashes = measured_repository(repository, line(12, step_at=CULPRIT))
+    state = tmp_path / "state.json"
+    ends = {"good": hashes["c0"], "bad": hashes["c11"]}
+    code, answer = bisect(repository, "--executions", "30", "--state", str(state), **ends)
+    assert code == 3
+    assert answer["outcome"] in {"budget_spent", "inconclusive"}
+    assert answer["definite"] is False
+    assert answer["executions"] <= 30
+    before = state.with_suffix(".log").read_text()
+    code, answer = bisect(repository, "--executions", "200", "--resume", str(state), **ends)
+    assert state.with_suffix(".log").read_text().startswith(before)
+    assert (code, [entry["commit"] for entry in answer["culprits"]]) == (0, [hashes["c5"]])
+
+
+def test_spent_time_is_a_partial_answer(repository: Path) -> None:
+    hashes = measured_repository(repository, line(12, step_at=CULPRIT))
+    code, answer = bisect(repository, "--minutes", "0.0001", good=hashes["c0"], bad=hashes["c11"])
+    assert code == 3
+    assert any("time was spent" in note for note in answer["notes"])
+
+
+def start(repository: Path, good: str, bad: str, state: Path, run: str) -> subprocess.Popen[bytes]:
+    argv = [sys.executable, "-m", "bot", "bisect", "--repo", str(repository), "--good", good, "--bad", bad]
+    return subprocess.Popen(
+        [*argv, "--run", run, "--state", str(state)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+
+
+def results_in(state: Path) -> int:
+    return len(json.loads(state.read_bytes())["search"]["results"]) if state.exists() else 0
+
+
+def wait_until(is_so: Any, seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def test_a_killed_search_loses_at_most_the_running_round(repository: Path, tmp_path: Path, temporary: Path) -> None:
+    hashes = measured_repository(repository, line(12, step_at=CULPRIT))
+    state = tmp_path / "state.json"
+    ends = {"good": hashes["c0"], "bad": hashes["c11"]}
+    for kill_after in (1, 4, 8):
+        options = ["--resume", str(state)] if state.exists() else []
+        argv = [sys.executable, "-m", "bot", "bisect", "--repo", str(repository), "--good", ends["good"]]
+        process = subprocess.Popen(
+            [*argv, "--bad", ends["bad"], "--run", RUN, "--state", str(state), *options],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        wait_until(lambda wanted=kill_after: results_in(state) >= wanted)
+        process.kill()
+        process.wait()
+    kept = json.loads(state.read_bytes())["search"]["results"]
+    assert len(kept) >= 8
+    assert worktrees(repository) > 1
+    # A child of the killed process may still be at work.
+    place = next(temporary.glob("perf-culprit-measure-*"))
+    orphan = subprocess.Popen(["sleep", "60"], cwd=next(place.glob("0*")))
+    code, answer = bisect(repository, "--resume", str(state), **ends)
+    assert (code, [entry["commit"] for entry in answer["culprits"]]) == (0, [hashes["c5"]])
+    assert json.loads(state.read_bytes())["search"]["results"][: len(kept)] == kept
+    assert orphan.wait(timeout=5) == -signal.SIGKILL
+    assert worktrees(repository) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_the_children_and_says_how_to_go_on(
+    repository: Path, tmp_path: Path, temporary: Path, number: signal.Signals
+) -> None:
+    hashes = measured_repository(repository, line(4, step_at=2))
+    pid_file, state = tmp_path / "pid", tmp_path / "state.json"
+    run = f'{RUN}; test ! -e "{state}" || {{ sleep 60 & echo $! > "{pid_file}"; wait; }}'
+    process = start(repository, hashes["c0"], hashes["c3"], state, run)
+    wait_until(lambda: pid_file.exists() and pid_file.read_text().strip())
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert f"--resume {state}" in errors.decode()
+    pid = int(pid_file.read_text())
+    assert not Path(f"/proc/{pid}").exists() or " Z " in Path(f"/proc/{pid}/stat").read_text()
+    assert worktrees(repository) == 1
+    assert os.listdir(temporary) == []  # noqa: PTH208 - names only
+
+
+@pytest.mark.parametrize(
+    ("options", "run", "code", "said"),
+    [
+        pytest.param(["--good", "HEAD", "--bad", "HEAD"], RUN, 2, "same commit", id="good is bad"),
+        pytest.param(["--good", "HEAD", "--bad", "HEAD~2"], RUN, 2, "swap good and bad", id="swapped"),
+        pytest.param(["--good", "nowhere"], RUN, 2, "git knows no commit 'nowhere'", id="unknown commit"),
+        pytest.param(["--build", "echo no gcc; exit 1"], RUN, 3, "the build ended with exit code 1", id="build"),
+        pytest.param([], "true", 3, "printed no samples", id="no samples"),
+        pytest.param([], "kill -SEGV $$", 3, "ended by SIGSEGV", id="signal"),
+        pytest.param(["--timeout", "0.3"], "sleep 60", 3, "took longer than 0.3 s", id="timeout"),
+        pytest.param(["--benchmark", "parse"], RUN, 2, "use one of: result (value)", id="benchmark of no name"),
+        pytest.param(["--metric", "memory"], RUN, 2, "no benchmark with a metric 'memory'", id="metric of no name"),
+        pytest.param(["--resume", "absent.json"], RUN, 2, "absent.json", id="no state"),
+        pytest.param(["--resume", "value"], RUN, 3, "not a valid", id="broken state"),
+        pytest.param(["--cache", "value"], RUN, 4, "cannot be kept", id="cache that is a file"),
+    ],
+)
+def test_bad_input(
+    repository: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    options: list[str],
+    run: str,
+    code: int,
+    said: str,
+) -> None:
+    measured_repository(repository, line(3, step_at=2))
+    monkeypatch.chdir(repository)
+    if "--cache" in options:
+        options = [*options, "--build", "true"]
+    argv = ["bisect", "--good", "HEAD~2", "--bad", "HEAD", "--run", run, *options]
+    assert main(argv) == code
+    written = capsys.readouterr().err
+    assert "error: " in written
+    assert said in written
+    assert "\nNext: " in written
+    assert worktrees(repository) == 1
+
+
+def test_several_benchmarks_want_a_choice(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hashes = measured_repository(repository, line(3, step_at=2))
+    script = 'echo \'[{"name": "a", "unit": "ms", "value": 1}, {"name": "b", "unit": "ms", "value": 2}]\''
+    assert bisect(repository, good=hashes["c0"], bad=hashes["c2"], run=script)[0] == 2
+    assert "a (value), b (value)" in capsys.readouterr().err
+
+
+def test_unrelated_histories(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    init_repository(repository)
+    hashes = import_commits(repository, {**chain("a", 2), **chain("b", 2)})
+    assert bisect(repository, good=hashes["a1"], bad=hashes["b2"])[0] == 2
+    assert "no common history" in capsys.readouterr().err
+
+
+def test_a_shallow_clone_says_so(repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hashes = measured_repository(repository, line(5, step_at=3))
+    shallow = tmp_path / "shallow"
+    run_git(tmp_path, "clone", "--quiet", "--depth=2", f"file://{repository}", str(shallow))
+    assert bisect(shallow, good=hashes["c0"], bad=hashes["c4"])[0] == 2
+    assert "fetch-depth: 0" in capsys.readouterr().err
+    run_git(shallow, "fetch", "--quiet", "--depth=1", "origin", hashes["c0"])
+    assert bisect(shallow, good=hashes["c0"], bad=hashes["c4"])[0] == 2
+    assert "this is a shallow clone" in capsys.readouterr().err
+
+
+def test_a_state_of_another_search_is_refused(
+    repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hashes = measured_repository(repository, line(5, step_at=3))
+    state = tmp_path / "state.json"
+    ends = {"good": hashes["c0"], "bad": hashes["c4"]}
+    bisect(repository, "--executions", "10", "--state", str(state), **ends)
+    assert bisect(repository, "--resume", str(state), good=hashes["c1"], bad=hashes["c4"])[0] == 2
+    assert bisect(repository, "--resume", str(state), run="echo 1", **ends)[0] == 2
+    written = capsys.readouterr().err
+    assert "--good, --bad" in written
+    assert "--run" in written
+
+
+BENCHMARK = """\
+import time
+
+def work():
+    started = time.process_time()
+    total = 0
+    for number in range({size}):
+        total += number * number
+    return time.process_time() - started
+
+for _ in range(3):
+    print(work())
+"""
+
+
+def test_a_real_benchmark_with_a_planted_step(repository: Path) -> None:
+    sizes = {f"c{number}": 240_000 if number >= 8 else 150_000 for number in range(12)}
+    commits = {name: Commit(files={"bench.py": BENCHMARK.format(size=size)}) for name, size in sizes.items()}
+    side = {"side1": Commit(parents=["c2"], files={"bench.py": BENCHMARK.format(size=150_000), "side": "1"})}
+    merge = {"merge": Commit(parents=["c11", "side1"], files={"bench.py": BENCHMARK.format(size=240_000)})}
+    hashes = measured_repository(repository, {**commits, **side, **merge})
+    code, answer = bisect(
+        repository, "--executions", "300", good=hashes["c0"], bad=hashes["merge"], run=f"{sys.executable} bench.py"
+    )
+    named = [entry["commit"] for entry in answer["culprits"]]
+    assert hashes["c8"] in named
+    assert code == 0
+    assert answer["executions"] <= 300
