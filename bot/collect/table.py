@@ -135,11 +135,15 @@ def _delimiter(header: str) -> str:
 
 
 def _check_header(header: Sequence[str], place: str) -> None:
-    twice = next((name for number, name in enumerate(header) if name in header[:number]), None)
-    if twice is not None:
-        raise DataError(
-            f"has the column `{shown(twice)}` twice", place=f"{place}:1", next_step="give each column a name of its own"
-        )
+    known: set[str] = set()
+    for name in header:
+        if name in known:
+            raise DataError(
+                f"has the column `{shown(name)}` twice",
+                place=f"{place}:1",
+                next_step="give each column a name of its own",
+            )
+        known.add(name)
     if all(NUMBER.fullmatch(name) for name in header):
         raise DataError(
             "begins with numbers instead of names",
@@ -152,7 +156,8 @@ def _numeric(cells: _Cells, *, left_out: Iterable[str | None]) -> tuple[list[str
     """The columns that are mostly numbers and do not name rows, and a note about all others."""
     naming = set(left_out)
     chosen = [name for name, texts in cells.columns.items() if name not in naming and _is_numeric(texts)]
-    others = [name for name in cells.columns if name not in chosen]
+    known = set(chosen)
+    others = [name for name in cells.columns if name not in known]
     if not chosen:
         raise DataError(
             "has no column of numbers besides those that count or name the rows",

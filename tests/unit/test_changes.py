@@ -199,6 +199,13 @@ def test_columns_that_say_which_row_it_is_are_left_out(folder: Path, capsys: pyt
     assert "sut_version" in text.splitlines()[1]
 
 
+def test_a_time_in_words_names_the_rows(folder: Path) -> None:
+    data = {"time": [f"day {number}" for number in range(ROWS)], "step": columns()["step"]}
+    (folder / "dated.csv").write_text(table(data))
+    (change,) = found(file="dated.csv")["step"]["changes"]
+    assert change["label"] == f"day {change['index']}"
+
+
 def test_a_time_that_goes_back_is_a_measurement(folder: Path) -> None:
     (folder / "time.csv").write_text(table({"time": columns()["step"]}))
     assert len(found(file="time.csv")["time"]["changes"]) == 1
@@ -238,6 +245,9 @@ def test_columns_with_too_few_values_say_so_beside_others(folder: Path) -> None:
         pytest.param("a,b\n1,2\n", ["--column", "c"], 2, "there is no column `c`\nNext: use `a`, `b`", id="unknown"),
         pytest.param("a,b\n1,2\n", ["--index", "c"], 2, "there is no column `c`", id="unknown index"),
         pytest.param("a\n" + "1\n" * 15, [], 3, "a: 15 values, 16 are needed", id="few rows"),
+        pytest.param("a\n" + "1\n" * 20_001, [], 3, "holds more than 20,000 rows", id="many rows"),
+        pytest.param("a" * 140_000 + ",b\n1,2\n", [], 3, "is no table: field larger", id="long name"),
+        pytest.param(",".join(map(hex, range(50_000))) + "\n", [], 3, "has no rows", id="many columns"),
         pytest.param("PK\x03\x04zip", [], 3, "is a zip archive", id="archive"),
     ],
 )
