@@ -1,0 +1,197 @@
+"""How often each detector alarms when nothing changed, beside the rate that its page states.
+
+python benchmarks/accuracy/error_rates.py                all detectors, four minutes on one core
+python benchmarks/accuracy/error_rates.py --trials 1000 --counter-trials 100    narrower intervals
+
+A trial is one unchanged target against stored runs, all with an offset of 3 % of each metric per run; every detector
+judges the same runs. Intervals are the binomial ones of Clopper and Pearson at 95 %.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+from scipy import stats
+from tabulate import tabulate
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from bot.detect import COUNTER_DETECTORS, DETECTORS, change_point, control_chart, rule_ensemble
+from bot.detect.counters import pair_counters
+from bot.detect.detector import DetectorOptions
+from bot.detect.limits import counter_findings, is_out_of_control
+from bot.detect.policy import PolicySettings, judge
+from bot.detect.rule_ensemble import assess
+from bot.detect.rules.options import RuleOptions
+from bot.model.baseline import Baseline, BaselineSource
+from bot.model.finding import Finding, Verdict
+from bot.model.run import Run
+from tests.support.counter_runs import counter_run, counter_table, noisy_counters
+from tests.support.noisy_runs import Noise, noisy_run
+
+SETTINGS = PolicySettings()
+CHANGES = {Verdict.REGRESSION, Verdict.IMPROVEMENT}
+STORED = (10, 30)
+METRICS, SAMPLES, INSTANTS = 50, 30, 96
+OFFSET, SPREAD = 0.03, 0.05
+# `noisy_counters` have a noise of 3 %, and its offsets are in units of that.
+COUNTER_OFFSET = 1.0
+COUNTER_NOISES = ("normal", "bimodal", "heavy-tailed")
+# Of the page of change points: alarms per run and series that nothing changed in, the worst of its noises.
+CHANGE_POINT_RATE = 0.0018
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Alarms:
+    """Metrics with an alarm per trial; `judged` metrics of all trials together had an answer."""
+
+    counts: tuple[int, ...]
+    judged: int
+
+    def row(self) -> list[str]:
+        trials = len(self.counts)
+        if not self.judged:
+            return ["0 %", "-", "-"]
+        runs = sum(count > 0 for count in self.counts)
+        judged = f"{100 * self.judged / trials / METRICS:.0f} %"
+        return [judged, share(runs, trials), share(sum(self.counts), trials * METRICS)]
+
+
+def share(alarms: int, trials: int) -> str:
+    interval = stats.binomtest(alarms, trials).proportion_ci(method="exact")
+    return f"{100 * alarms / trials:.2f} % ({100 * interval.low:.2f} to {100 * interval.high:.2f})"
+
+
+def of_findings(trials: Iterable[Sequence[Finding]]) -> Alarms:
+    counts, judged = [], 0
+    for findings in trials:
+        counts.append(sum(finding.verdict in CHANGES for finding in findings))
+        judged += sum(
+            finding.evidence.p_value is not None or finding.evidence.score is not None for finding in findings
+        )
+    return Alarms(counts=tuple(counts), judged=judged)
+
+
+def stated(detector: str, runs: int) -> str:
+    """Of the share of runs with any alarm."""
+    if detector == control_chart.ID:
+        return f"{100 / runs:.1f} %"
+    if detector == change_point.ID:
+        return f"{100 * (1 - (1 - CHANGE_POINT_RATE) ** METRICS):.1f} %"
+    return "1 %"
+
+
+def benchmark_rows(trials: int) -> list[list[str]]:
+    table = []
+    for runs in STORED:
+        for noise in get_args(Noise)[1:]:
+            rng = np.random.default_rng([runs, len(noise)])
+            found: dict[str, list[Sequence[Finding]]] = {name: [] for name in DETECTORS}
+            for _ in range(trials):
+                *stored, target = (benchmark_run(rng, noise) for _ in range(runs + 1))
+                baseline = Baseline(runs=tuple(stored), source=BaselineSource.HISTORY)
+                for name, kept in found.items():
+                    kept.append(judge(baseline, target, detector=name, settings=SETTINGS).findings)
+            table += [
+                [name, str(runs), noise, *of_findings(kept).row(), stated(name, runs)] for name, kept in found.items()
+            ]
+            print(f"  benchmarks, {runs} runs, {noise}: {time.process_time():.0f} s", file=sys.stderr, flush=True)
+    return sorted(table, key=lambda row: list(DETECTORS).index(row[0]))
+
+
+def benchmark_run(rng: np.random.Generator, noise: Noise) -> Run:
+    return noisy_run(rng, benchmarks=METRICS, samples=SAMPLES, noise=noise, spread=SPREAD, own_offset=OFFSET)
+
+
+CounterMethod = Callable[[Baseline, Run], tuple[int, int]]
+
+
+def called(detector: str) -> CounterMethod:
+    """Counters that the policy calls changed, and how many have an answer."""
+
+    def count(baseline: Baseline, target: Run) -> tuple[int, int]:
+        tables = pair_counters(baseline, target).tables
+        evidence = COUNTER_DETECTORS[detector].detect_counters(tables, DetectorOptions())
+        findings = counter_findings(tables, evidence, SETTINGS)
+        return sum(f.verdict in CHANGES for f in findings), sum(entry.score is not None for entry in evidence)
+
+    return count
+
+
+def out_of_control(baseline: Baseline, target: Run) -> tuple[int, int]:
+    tables = pair_counters(baseline, target).tables
+    evidence = control_chart.detect_counters(tables, DetectorOptions())
+    return sum(map(is_out_of_control, evidence)), sum(entry.score is not None for entry in evidence)
+
+
+def ensemble(options: RuleOptions) -> CounterMethod:
+    def count(baseline: Baseline, target: Run) -> tuple[int, int]:
+        evidence = assess(pair_counters(baseline, target).tables, options)
+        return sum(map(is_out_of_control, evidence)), sum(entry.score is not None for entry in evidence)
+
+    return count
+
+
+COUNTER_METHODS: Mapping[str, CounterMethod] = {
+    f"{control_chart.ID}, out of control": out_of_control,
+    **{f"{name}, called": called(name) for name in COUNTER_DETECTORS},
+    f"{rule_ensemble.ID}, bagging": ensemble(RuleOptions(ensemble="bagging")),
+    f"{rule_ensemble.ID}, single": ensemble(RuleOptions(ensemble="single")),
+}
+
+
+def counter_stated(method: str, runs: int) -> str:
+    if method == f"{control_chart.ID}, out of control":
+        return f"{100 / (runs + 1):.1f} % of counters"
+    return f"{100 / runs:.1f} % of runs" if method.startswith(control_chart.ID) else "1 % of counters"
+
+
+def counter_rows(trials: int) -> list[list[str]]:
+    table = []
+    for runs in STORED:
+        for noise in COUNTER_NOISES:
+            rng = np.random.default_rng([runs, len(noise)])
+            found: dict[str, list[tuple[int, int]]] = {name: [] for name in COUNTER_METHODS}
+            for _ in range(trials):
+                *stored, target = (noisy_counter_run(rng, noise) for _ in range(runs + 1))
+                baseline = Baseline(runs=tuple(stored), source=BaselineSource.HISTORY)
+                for name, method in COUNTER_METHODS.items():
+                    found[name].append(method(baseline, target))
+            for name, kept in found.items():
+                alarms = Alarms(counts=tuple(count for count, _ in kept), judged=sum(judged for _, judged in kept))
+                table.append([name, str(runs), noise, *alarms.row(), counter_stated(name, runs)])
+            print(f"  counters, {runs} runs, {noise}: {time.process_time():.0f} s", file=sys.stderr, flush=True)
+    return sorted(table, key=lambda row: list(COUNTER_METHODS).index(row[0]))
+
+
+def noisy_counter_run(rng: np.random.Generator, noise: str) -> Run:
+    values = noisy_counters(rng, counters=METRICS, instants=INSTANTS, own_offset=COUNTER_OFFSET, noise=noise)
+    return counter_run(counter_table(values))
+
+
+def print_table(title: str, rows: Sequence[Sequence[str]], *, of_metrics: str) -> None:
+    headers = ["detector", "stored runs", "noise", "judged", "runs with any alarm", of_metrics, "stated"]
+    print(f"\n{title}\n\n{tabulate(rows, headers=headers, tablefmt='github', disable_numparse=True)}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", nargs="?", choices=("benchmarks", "counters", "all"), default="all")
+    parser.add_argument("--trials", type=int, default=200, help="of benchmarks")
+    parser.add_argument("--counter-trials", type=int, default=30)
+    arguments = parser.parse_args()
+    if arguments.what in {"benchmarks", "all"}:
+        title = f"{arguments.trials} unchanged targets of {METRICS} benchmarks with {SAMPLES} samples"
+        print_table(title, benchmark_rows(arguments.trials), of_metrics="metrics alarmed")
+    if arguments.what in {"counters", "all"}:
+        title = f"{arguments.counter_trials} unchanged targets of {METRICS} counters with {INSTANTS} instants"
+        print_table(title, counter_rows(arguments.counter_trials), of_metrics="counters flagged")
+
+
+if __name__ == "__main__":
+    main()
