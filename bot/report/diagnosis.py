@@ -31,7 +31,7 @@ def diagnosis_text(diagnosis: Diagnosis, *, top: int = 20) -> str:
         tiny = sum(suspect.tiny for suspect in diagnosis.suspects)
         limit = _time(diagnosis.minimum_self_ms)
         blocks.insert(
-            2, f"and {counted(more, 'more method')}; {tiny:,} take less than {limit} per call of every service"
+            2, f"and {counted(more, 'more method')}, {tiny:,} of them below {limit} per call of every service"
         )
     blocks += [block for block in (_unused(diagnosis),) if block]
     return "\n\n".join(blocks) + "\n"
@@ -210,7 +210,7 @@ def _unused(diagnosis: Diagnosis) -> str:
         lines.append(f"- {counted(reading.headless_calls, 'call')} without a logged root: in trees, not in statistics")
     if reading.cut_calls:
         lines.append(f"- {counted(reading.cut_calls, 'call')} too long to be held whole: cut in pieces")
-    lines += [f"- the file ends too early: {_plain(name)}" for name in reading.truncated_files]
+    lines += [f"- a file ends too early or is damaged: {_plain(name)}" for name in reading.truncated_files]
     return "Not used\n" + "\n".join(lines) if lines else ""
 
 
