@@ -33,3 +33,12 @@ def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:
 def test_a_directory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be written"):
         replace_file(tmp_path, b"report")
+
+
+def test_the_file_that_a_link_names_is_replaced(tmp_path: Path) -> None:
+    path, link = tmp_path / "report.json", tmp_path / "latest.json"
+    path.write_bytes(b"old")
+    link.symlink_to(path.name)
+    replace_file(link, b"new")
+    assert link.is_symlink()
+    assert path.read_bytes() == b"new"
