@@ -1,9 +1,10 @@
 """The demo's story: record main's history, then judge a pull request, measured beside its base."""
 
+import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from bot import pipeline
@@ -13,7 +14,7 @@ from bot.errors import InfrastructureError
 from bot.files import replace_file
 
 BENCHMARK_TIMEOUT_SECONDS = 60.0
-ROUNDS = 2  # of base, head, head, base: what drifts meets both sides alike
+ROUNDS = 12  # of base, head, head, base: what drifts meets both sides alike
 
 Say = Callable[[str], None]
 
@@ -31,13 +32,30 @@ def run_demo(directory: Path, *, say: Say) -> None:
     for number, commit in enumerate(repository.main, start=1):
         _record(repository, commit, directory, config=config, say=say, number=number)
 
-    say("[3/4] pull request: measure base and head in turn (base head head base), so that noise meets both alike")
-    base, head = _measure_pair(repository, directory, say=say)
+    say("[3/4] pull request: measure base and head in turn (base head head base) until the noise is beaten")
+    measured = pipeline.measure_commits(
+        repository.work,
+        [repository.main[-1], repository.head],
+        plan=pipeline.MeasurePlan(
+            commands=pipeline.commands(
+                run=f'{shlex.quote(sys.executable)} bench.py "$PERF_CULPRIT_OUTPUT"',
+                build=None,
+                run_timeout_seconds=BENCHMARK_TIMEOUT_SECONDS,
+                build_timeout_seconds=BENCHMARK_TIMEOUT_SECONDS,
+            ),
+            rounds=ROUNDS,
+            until_decided=True,
+        ),
+        output=directory / "measured",
+        config=config,
+        say=_progress(say),
+    )
 
     say("[4/4] compare, and write what the pull request would show")
+    baseline, target = (str(file) for file in measured.files)
     report = pipeline.compare_files(
-        baseline=base,
-        target=head,
+        baseline=[baseline],
+        target=[target],
         paired=True,
         config=config,
         base_commit=repository.main[-1],
@@ -75,18 +93,17 @@ def _record(repository: DemoRepository, commit: str, directory: Path, *, config:
     say(f"      {commit[:7]} {pipeline.headline(compared.report)}")
 
 
-def _measure_pair(repository: DemoRepository, directory: Path, *, say: Say) -> tuple[list[str], list[str]]:
-    trees = {
-        "base": checkout(repository, repository.main[-1], directory / "base"),
-        "head": checkout(repository, repository.head, directory / "head"),
-    }
-    results: dict[str, list[str]] = {"base": [], "head": []}
-    order: Sequence[str] = ("base", "head", "head", "base") * ROUNDS
-    for number, side in enumerate(order, start=1):
-        path = _benchmark(trees[side], directory / f"{side}-{number}.json")
-        results[side].append(str(path))
-        say(f"      {number}/{len(order)} {side}")
-    return results["base"], results["head"]
+def _progress(say: Say) -> Say:
+    """One line per round, not per execution."""
+    said = set[str]()
+
+    def line(text: str) -> None:
+        shown = text.partition(":")[0] if text.startswith(("round", "warm-up")) else text
+        if shown not in said:
+            said.add(shown)
+            say(f"      {shown}")
+
+    return line
 
 
 def _benchmark(tree: Path, output: Path) -> Path:

@@ -7,7 +7,7 @@ import time
 
 import textkit
 
-SAMPLES = 24
+SAMPLES = 8
 LOOP_SECONDS = 0.003
 LOOPS_PER_SAMPLE = 3
 
