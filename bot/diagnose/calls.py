@@ -12,8 +12,10 @@ from bot.diagnose.response_times import ResponseTimes, merged, response_times, s
 from bot.diagnose.settings import ReadingSettings
 from bot.diagnose.shape import Shape, shape_of
 from bot.diagnose.variants import smallest
+from bot.errors import DataError
 from bot.model.call_tree import LineFault
 
+MAX_SERVICES: Final = 1_000
 MAX_LABEL_BYTES: Final = 1 << 15
 # Some decades: more is a broken clock.
 MAX_ELAPSED_MS: Final = 1e12
@@ -22,6 +24,14 @@ METHOD: Final = 3
 ELAPSED: Final = 4
 TIME: Final = 5
 THREAD: Final = 6
+
+
+def check_services(count: int) -> None:
+    if count > MAX_SERVICES:
+        raise DataError(
+            f"more than {MAX_SERVICES:,} different services",
+            next_step="check that the pattern's group `service` leaves out arguments and ids",
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,7 +116,10 @@ class CompleteCalls:
             return
         _, _, labels, methods, elapsed, times, _ = zip(*rows, strict=True)
         service, call = rows[0][:2]
-        shapes = self._alike.setdefault(service, {})
+        shapes = self._alike.get(service)
+        if shapes is None:
+            shapes = self._alike[service] = {}
+            check_services(len(self._alike))
         alike = shapes.get((labels, methods))
         if alike is None:
             alike = shapes[labels, methods] = _Alike(shape=shape_of(labels, methods))
@@ -144,9 +157,12 @@ class CompleteCalls:
     def _apart(self, rows: Sequence[Row]) -> Iterable[list[Row]]:
         """A call's name that came again: told apart by thread where logged, else at the first repeated label."""
         by_thread: dict[bytes | None, list[Row]] = {}
-        for row, again in groupby(rows):
-            by_thread.setdefault(row[THREAD], []).append(row)
-            for repeated in list(again)[1:]:
+        for row, alike in groupby(rows):
+            same = list(alike)
+            # Without a time, lines that look the same may well be different executions.
+            kept = 1 if row[TIME] is not None else len(same)
+            by_thread.setdefault(row[THREAD], []).extend(same[:kept])
+            for repeated in same[kept:]:
                 self._leave_out(LineFault.REPEATED, repeated)
         for own in by_thread.values():
             part: dict[bytes, Row] = {}

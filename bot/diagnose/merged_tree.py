@@ -13,6 +13,14 @@ MAX_NODES: Final = 100_000
 _TOP: Final = -1
 
 
+def check_nodes(count: int) -> None:
+    if count > MAX_NODES:
+        raise DataError(
+            f"more than {MAX_NODES:,} different paths of methods",
+            next_step="check that the pattern's group `method` leaves out arguments, ids and times",
+        )
+
+
 @dataclass(kw_only=True, slots=True)
 class MergedTree:
     """Node i: its caller's index (smaller than i, or -1), method, and executions with their summed and longest time."""
@@ -72,11 +80,7 @@ class MergedTree:
 
     def _new(self, parent: int, method: bytes) -> int:
         node = len(self.methods)
-        if node == MAX_NODES:
-            raise DataError(
-                f"more than {MAX_NODES:,} different paths of methods in one service",
-                next_step="check that the pattern's group `method` leaves out arguments, ids and times",
-            )
+        check_nodes(node)
         self.index[parent, method] = node
         self.parents.append(parent)
         self.methods.append(method)

@@ -10,14 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
-from bot.diagnose.calls import LABEL, METHOD, CompleteCalls, ServicePart
+from bot.diagnose.calls import LABEL, METHOD, CompleteCalls, ServicePart, check_services
+from bot.diagnose.merged_tree import check_nodes
 from bot.diagnose.pattern import LinePattern, Row
 from bot.diagnose.settings import ReadingSettings
-from bot.errors import DataError
 from bot.model.call_tree import LineFault, UnusedLine
 
 MAX_LINE_BYTES: Final = 1 << 16
-MAX_SERVICES: Final = 1_000
 MAX_EXAMPLES: Final = 8
 # A call that never ends must not fill the memory: it is closed as it is, and counted.
 MAX_CALL_ROWS: Final = 100_000
@@ -161,7 +160,10 @@ def _with_calls(
 ) -> Part:
     """The part with more complete calls and its neighbour's; open calls that are too long count as complete."""
     complete = CompleteCalls(settings=part.settings, ms_per_unit=part.ms_per_unit)
-    too_long = [call for call in open_calls if call.is_too_long]
+    too_long: list[OpenCall] = []
+    kept: list[OpenCall] = []
+    for call in open_calls:
+        (too_long if call.is_too_long else kept).append(call)
     for rows in (*closed, *(call.rows for call in too_long)):
         complete.add(rows)
     services = {**part.services}
@@ -172,11 +174,8 @@ def _with_calls(
         services[service] = (
             first.merged(more, settings=part.settings) if first else more[0].merged(more[1:], settings=part.settings)
         )
-    if len(services) > MAX_SERVICES:
-        raise DataError(
-            f"more than {MAX_SERVICES:,} different services",
-            next_step="check that the pattern's group `service` leaves out arguments and ids",
-        )
+    check_nodes(sum(len(one.tree.methods) for one in services.values()))
+    check_services(len(services))
     examples = (
         UnusedLine(fault=fault, line=None, text=_shown(b" ".join([field for field in row if field])))
         for fault, row in complete.unused_rows
@@ -184,7 +183,7 @@ def _with_calls(
     return replace(
         part,
         services=services,
-        open_calls=tuple(call for call in open_calls if call not in too_long) if too_long else tuple(open_calls),
+        open_calls=tuple(kept),
         unused=part.unused + complete.unused,
         examples=(*part.examples, *examples)[:MAX_EXAMPLES],
         cut_calls=part.cut_calls + len(too_long),

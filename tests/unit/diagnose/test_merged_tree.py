@@ -42,3 +42,8 @@ def test_names_that_never_repeat_are_refused(monkeypatch: pytest.MonkeyPatch) ->
     data = log(execution for i in range(60) for execution in call(f"c{i}", [("1", f"order{i}", 1.0)]))
     with pytest.raises(DataError, match="more than 50 different paths of methods"):
         trees_of(part_of(data))
+    several = log(
+        execution for i in range(60) for execution in call("c", [("1", f"order{i}", 1.0)], service=f"s{i % 3}")
+    )
+    with pytest.raises(DataError, match="more than 50 different paths of methods"):
+        trees_of(part_of(several))

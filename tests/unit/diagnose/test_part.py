@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.diagnose import Part, ReadingSettings, compile_pattern, finish, load_pattern, merge, part
+from bot.diagnose import Part, ReadingSettings, calls, compile_pattern, finish, load_pattern, merge, part
 from bot.errors import DataError
 from bot.model.call_tree import LineFault
 from tests.support.execution_logs import Execution, call, line, log, part_of, paths, trees_of
@@ -21,8 +21,8 @@ def test_windows_line_ends_and_no_end_at_all() -> None:
 
 
 def test_interleaved_threads() -> None:
-    calls = [call(f"c{i}", ROWS) for i in range(5)]
-    data = log(execution for executions in zip(*calls, strict=True) for execution in executions)
+    threads = [call(f"c{i}", ROWS) for i in range(5)]
+    data = log(execution for executions in zip(*threads, strict=True) for execution in executions)
     assert paths(trees_of(part_of(data))["shop"])["order > find"] == (5, 20, 15)
 
 
@@ -101,6 +101,11 @@ def test_a_line_logged_twice_counts_once() -> None:
     assert paths(trees_of(whole)["shop"]) == ONE_CALL
 
 
+def test_without_times_equal_lines_are_calls_of_their_own() -> None:
+    pattern = compile_pattern(rb"(?P<service>s) (?P<call>c) (?P<label>\S+) (?P<method>m) (?P<elapsed_ms>\d+)", name="p")
+    assert trees_of(part_of(b"s c 1 m 5\n" * 3, pattern=pattern))["s"].calls == 3
+
+
 def test_calls_without_root_are_in_trees_and_counted() -> None:
     whole = finish(part_of(log(call("c1", ROWS[1:]))))
     assert whole.services[b"shop"].headless_calls == 1
@@ -143,10 +148,14 @@ def test_a_call_that_never_ends_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_services_that_never_repeat_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(part, "MAX_SERVICES", 10)
+    monkeypatch.setattr(calls, "MAX_SERVICES", 10)
     data = log(execution for i in range(11) for execution in call("c1", ROWS, service=f"s{i}"))
     with pytest.raises(DataError, match="more than 10 different services"):
         trees_of(part_of(data))
+    lines = data.splitlines(keepends=True)
+    first, second = (finish(part_of(b"".join(half))) for half in (lines[:18], lines[18:]))
+    with pytest.raises(DataError, match="more than 10 different services"):
+        merge(first, second)
 
 
 def test_nothing_is_neutral() -> None:

@@ -1,0 +1,179 @@
+"""Execution logs with planted slow methods: what the diagnosis is timed and scored on.
+
+    python benchmarks/logs/generator.py FILE [CALLS] [SEED]
+
+35,906 calls (the default) of 6 services and 591 methods give the size of the log in [Z15] section 4: some 1.6 million
+lines, 630 MB.
+"""
+
+import random
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+CALLS = 35_906
+SERVICES = 6
+METHODS = 591
+KINDS_PER_SERVICE = 40  # trees that a service's parameters lead to
+BYTES_PER_LINE = 397
+IN_FLIGHT = 12
+USUAL_LOG_MS = 2.0  # a usual method takes some 7 ms by itself
+PLANTED = {"always": 5, "one service": 5, "contention": 5, "frequent": 5}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    label: str
+    method: int
+    parent: int
+    repeats: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """`planted`: method -> why it is slow. `obvious`: those that somebody reading the log would name."""
+
+    names: list[str]
+    services: list[str]
+    planted: dict[str, str]
+    obvious: list[str]
+    kinds: list[list[list[Step]]]
+    usual_ms: list[float]
+    slow_in: dict[int, int]
+
+
+def plan(seed: int) -> Plan:
+    """The system: who calls what, and how long it takes."""
+    chance = random.Random(seed)
+    names = [f"com.acme.{layer}.Class{number % 97:02d}.method{number:03d}" for number in range(METHODS)
+             for layer in (("web", "service", "dao", "util")[number % 4],)]  # fmt: skip
+    services = [f"placeOrder{number}" for number in range(SERVICES)]
+    chosen = chance.sample(range(1, METHODS), sum(PLANTED.values()))
+    reasons = [why for why, number in PLANTED.items() for _ in range(number)]
+    planted = dict(zip(chosen, reasons, strict=True))
+    background = [method for method in range(METHODS) if method not in planted]
+    shared = chance.sample(background, len(background) // 3)
+    private = [method for method in background if method not in set(shared)]
+    slow_in = {method: chance.randrange(SERVICES) for method, why in planted.items() if why == "one service"}
+    used_in = {
+        method: set(range(SERVICES))
+        if why == "always"
+        else {slow_in.get(method, 0), *chance.sample(range(SERVICES), 3)}
+        for method, why in planted.items()
+    }
+    kinds = []
+    for service in range(SERVICES):
+        pool = shared + private[service::SERVICES]
+        slow = [method for method, services in used_in.items() if service in services]
+        kinds.append([_kind(chance, pool, slow, planted, number) for number in range(KINDS_PER_SERVICE)])
+    usual_ms = [chance.lognormvariate(USUAL_LOG_MS, 1.0) for _ in range(METHODS)]
+    return Plan(
+        names=names,
+        services=services,
+        planted={names[method]: why for method, why in planted.items()},
+        obvious=[names[method] for method, why in planted.items() if why == "always"],
+        kinds=kinds,
+        usual_ms=usual_ms,
+        slow_in=slow_in,
+    )
+
+
+def _kind(chance: random.Random, pool: list[int], slow: list[int], planted: dict[int, str], number: int) -> list[Step]:
+    """A tree of some 40 executions that holds a share of the planted methods."""
+    methods = chance.sample(pool, 34) + chance.sample(slow, min(len(slow), 5)) + [slow[number % len(slow)]]
+    methods = list(dict.fromkeys(methods))
+    chance.shuffle(methods)
+    steps = [Step(label="1", method=pool[0], parent=-1, repeats=False)]
+    children = [0]
+    for method in methods:
+        parent = chance.choice([i for i, step in enumerate(steps) if step.label.count(".") < 7 and not step.repeats])
+        children[parent] += 1
+        repeats = planted.get(method) == "frequent"
+        steps.append(
+            Step(label=f"{steps[parent].label}.{children[parent]}", method=method, parent=parent, repeats=repeats)
+        )
+        children.append(0)
+    return steps
+
+
+def _self_ms(chance: random.Random, system: Plan, method: int, service: int, *, busy: bool) -> float:
+    usual = system.usual_ms[method]
+    noise = chance.lognormvariate(0.0, 0.3)
+    match system.planted.get(system.names[method]):
+        case "always":
+            return 900 * noise
+        case "one service":
+            return (600 if system.slow_in[method] == service else usual) * noise
+        case "contention":
+            return (1500 if busy and chance.random() < 0.5 else 3 * usual) * noise
+        case "frequent":
+            return 12 * noise
+        case _:
+            return usual * noise
+
+
+def _call(chance: random.Random, system: Plan, number: int) -> Iterator[tuple[str, str, float]]:
+    """Label, method and elapsed time of each execution, in the order of their starts."""
+    service = number % SERVICES
+    busy = number // 250 % 4 == 3
+    steps = chance.choice(system.kinds[service])
+    rows: list[tuple[str, str, float]] = []
+    totals = [0.0] * len(steps)
+    repeated: dict[int, list[float]] = {}
+    for i in range(len(steps) - 1, -1, -1):
+        step = steps[i]
+        times = [_self_ms(chance, system, step.method, service, busy=busy) for _ in range(6 if step.repeats else 1)]
+        repeated[i] = times
+        totals[i] += sum(times)
+        if step.parent >= 0:
+            totals[step.parent] += totals[i]
+    for i, step in enumerate(steps):
+        if step.repeats:
+            base, _, last = step.label.rpartition(".")
+            rows += [
+                (f"{base}.{int(last) + 1000 * n}", system.names[step.method], t) for n, t in enumerate(repeated[i])
+            ]
+        else:
+            rows.append((step.label, system.names[step.method], totals[i]))
+    yield from rows
+
+
+def write_log(path: Path, *, calls: int = CALLS, seed: int = 0) -> Plan:
+    """A log of the preset `labelled`: calls of several threads, interleaved line by line."""
+    system = plan(seed)
+    chance = random.Random(seed + 1)
+    padding = "args=" + "".join(chance.choices("abcdefghijklmnop0123456789", k=BYTES_PER_LINE))
+    started = 0
+    clock_ms = 0
+    with path.open("w", encoding="ascii") as file:
+        threads: list[tuple[int, int, Iterator[tuple[str, str, float]]]] = []
+        while started < calls or threads:
+            while started < calls and len(threads) < IN_FLIGHT:
+                threads.append((started % IN_FLIGHT, started, _call(chance, system, started)))
+                started += 1
+            slot = chance.randrange(len(threads))
+            thread, number, rows = threads[slot]
+            for _ in range(chance.randint(1, 6)):
+                row = next(rows, None)
+                if row is None:
+                    threads.pop(slot)
+                    break
+                clock_ms += 2
+                seconds = clock_ms // 1000
+                head = (
+                    f"2026-03-01 {seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+                    f".{clock_ms % 1000:03d} "
+                    f"[exec-{thread}] service={system.services[number % SERVICES]} call=c{number:07x} "
+                    f"{row[0]} {row[1]} {row[2]:.3f} ms "
+                )
+                file.write(f"{head}{padding[: BYTES_PER_LINE - 1 - len(head)]}\n")
+    return system
+
+
+if __name__ == "__main__":
+    write_log(
+        Path(sys.argv[1]),
+        calls=int(sys.argv[2]) if len(sys.argv) > 2 else CALLS,
+        seed=int(sys.argv[3]) if len(sys.argv) > 3 else 0,
+    )

@@ -1,0 +1,108 @@
+"""The log of [Z15] section 4 (630 MB, 1.6 million lines) to suspects and impact, beside a bare regex pass in one run.
+
+    python benchmarks/logs/timing.py [FILE]
+
+FILE is made where it does not exist (a temporary one otherwise, with the same log twice for the second figure).
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+PROJECT = Path(__file__).parents[2]
+sys.path.insert(0, str(PROJECT))
+
+from benchmarks.logs.generator import write_log  # noqa: E402 - found by the path above
+from bot.diagnose import PRESETS  # noqa: E402 - same
+
+LIMIT_S = 10.0
+LIMIT_MB = 500.0
+LIMIT_RATIO = 6.0
+
+
+def bare_pass_s(path: Path) -> float:
+    """One process that only matches each line."""
+    expression = PRESETS["labelled"].expression
+    assert expression is not None
+    search = re.compile(expression).search
+    begun = time.perf_counter()
+    with path.open("rb") as file:
+        matched = sum(search(line) is not None for line in file)
+    assert matched > 0
+    return time.perf_counter() - begun
+
+
+def diagnose(path: Path) -> tuple[float, float, float]:
+    """Seconds, CPU seconds of all processes, and the highest sum of their memory in MB."""
+    command = [sys.executable, "-m", "bot", "diagnose", "--log", str(path), "--pattern", "labelled"]
+    import resource
+
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    begun = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=PROJECT)
+    peak_mb = 0.0
+
+    def watch() -> None:
+        nonlocal peak_mb
+        while process.poll() is None:
+            peak_mb = max(peak_mb, sum(map(_memory_mb, _family(process.pid))))
+            time.sleep(0.05)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    assert process.wait() == 0
+    seconds = time.perf_counter() - begun
+    watcher.join()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, peak_mb
+
+
+def _family(pid: int) -> list[int]:
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return []
+    return [pid, *(member for child in children for member in _family(int(child)))]
+
+
+def _memory_mb(pid: int) -> float:
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0.0
+    found = re.search(r"VmRSS:\s+(\d+) kB", status)
+    return int(found[1]) / 1024 if found else 0.0
+
+
+def main(given: Path | None) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = given or Path(folder) / "once.log"
+        if not path.exists():
+            write_log(path)
+        print(f"{path.stat().st_size / 1e6:,.0f} MB")
+        bare_s = bare_pass_s(path)
+        seconds, cpu_s, memory_mb = diagnose(path)
+        print(f"bare pass: {bare_s:.2f} s")
+        print(
+            f"diagnose: {seconds:.2f} s (limit {LIMIT_S:g} s), {cpu_s:.2f} CPU s, "
+            f"{memory_mb:.0f} MB (limit {LIMIT_MB:g} MB)"
+        )
+        print(f"  {seconds / bare_s:.1f} x the bare pass (limit {LIMIT_RATIO:g} x)")
+        twice = Path(folder) / "twice.log"
+        with twice.open("wb") as file:
+            for _ in range(2):
+                with path.open("rb") as source:
+                    while data := source.read(1 << 24):
+                        file.write(data)
+        twice_s, twice_cpu_s, twice_mb = diagnose(twice)
+        print(
+            f"twice the file: {twice_s:.2f} s ({twice_s / seconds:.2f} x), {twice_cpu_s:.2f} CPU s, {twice_mb:.0f} MB"
+        )
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
