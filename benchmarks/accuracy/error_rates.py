@@ -1,6 +1,6 @@
 """How often each detector alarms when nothing changed, beside the rate that its page states.
 
-python benchmarks/accuracy/error_rates.py                all detectors, four minutes on one core
+python benchmarks/accuracy/error_rates.py                all detectors, three minutes
 python benchmarks/accuracy/error_rates.py --trials 1000 --counter-trials 100    narrower intervals
 
 A trial is one unchanged target against stored runs, all with an offset of 3 % of each metric per run; every detector
@@ -11,7 +11,10 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import product
 from pathlib import Path
 from typing import get_args
 
@@ -21,15 +24,15 @@ from tabulate import tabulate
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from bot.detect import COUNTER_DETECTORS, DETECTORS, change_point, control_chart, rule_ensemble
-from bot.detect.counters import pair_counters
+from bot.detect import DETECTORS, change_point, control_chart, rule_ensemble
+from bot.detect.counters import TablePair, pair_counters
 from bot.detect.detector import DetectorOptions
 from bot.detect.limits import counter_findings, is_out_of_control
 from bot.detect.policy import PolicySettings, judge
 from bot.detect.rule_ensemble import assess
 from bot.detect.rules.options import RuleOptions
 from bot.model.baseline import Baseline, BaselineSource
-from bot.model.finding import Finding, Verdict
+from bot.model.finding import Evidence, Finding, Verdict
 from bot.model.run import Run
 from tests.support.counter_runs import counter_run, counter_table, noisy_counters
 from tests.support.noisy_runs import Noise, noisy_run
@@ -86,60 +89,55 @@ def stated(detector: str, runs: int) -> str:
     return "1 %"
 
 
-def benchmark_rows(trials: int) -> list[list[str]]:
-    table = []
-    for runs in STORED:
-        for noise in get_args(Noise)[1:]:
-            rng = np.random.default_rng([runs, len(noise)])
-            found: dict[str, list[Sequence[Finding]]] = {name: [] for name in DETECTORS}
-            for _ in range(trials):
-                *stored, target = (benchmark_run(rng, noise) for _ in range(runs + 1))
-                baseline = Baseline(runs=tuple(stored), source=BaselineSource.HISTORY)
-                for name, kept in found.items():
-                    kept.append(judge(baseline, target, detector=name, settings=SETTINGS).findings)
-            table += [
-                [name, str(runs), noise, *of_findings(kept).row(), stated(name, runs)] for name, kept in found.items()
-            ]
-            print(f"  benchmarks, {runs} runs, {noise}: {time.process_time():.0f} s", file=sys.stderr, flush=True)
-    return sorted(table, key=lambda row: list(DETECTORS).index(row[0]))
+def benchmark_rows(scenario: tuple[int, Noise], trials: int) -> list[list[str]]:
+    """One row of the table per detector."""
+    runs, noise = scenario
+    rng = np.random.default_rng([runs, len(noise)])
+    found: dict[str, list[Sequence[Finding]]] = {name: [] for name in DETECTORS}
+    for _ in range(trials):
+        *stored, target = (benchmark_run(rng, noise) for _ in range(runs + 1))
+        baseline = Baseline(runs=tuple(stored), source=BaselineSource.HISTORY)
+        for name, kept in found.items():
+            kept.append(judge(baseline, target, detector=name, settings=SETTINGS).findings)
+    print(f"  benchmarks, {runs} runs, {noise}: {time.process_time():.0f} s", file=sys.stderr, flush=True)
+    return [[name, str(runs), noise, *of_findings(kept).row(), stated(name, runs)] for name, kept in found.items()]
 
 
 def benchmark_run(rng: np.random.Generator, noise: Noise) -> Run:
     return noisy_run(rng, benchmarks=METRICS, samples=SAMPLES, noise=noise, spread=SPREAD, own_offset=OFFSET)
 
 
-CounterMethod = Callable[[Baseline, Run], tuple[int, int]]
+# Flagged counters, and how many have an answer.
+CounterMethod = Callable[[tuple[TablePair, ...]], tuple[int, int]]
 
 
-def called(detector: str) -> CounterMethod:
-    """Counters that the policy calls changed, and how many have an answer."""
-
-    def count(baseline: Baseline, target: Run) -> tuple[int, int]:
-        tables = pair_counters(baseline, target).tables
-        evidence = COUNTER_DETECTORS[detector].detect_counters(tables, DetectorOptions())
-        findings = counter_findings(tables, evidence, SETTINGS)
-        return sum(f.verdict in CHANGES for f in findings), sum(entry.score is not None for entry in evidence)
-
-    return count
+@lru_cache(maxsize=1)
+def charts(tables: tuple[TablePair, ...]) -> Sequence[Evidence]:
+    return control_chart.detect_counters(tables, DetectorOptions())
 
 
-def out_of_control(baseline: Baseline, target: Run) -> tuple[int, int]:
-    tables = pair_counters(baseline, target).tables
-    evidence = control_chart.detect_counters(tables, DetectorOptions())
-    return sum(map(is_out_of_control, evidence)), sum(entry.score is not None for entry in evidence)
+def charted(tables: tuple[TablePair, ...]) -> tuple[int, int]:
+    return out_of_control(charts(tables))
+
+
+def called(tables: tuple[TablePair, ...]) -> tuple[int, int]:
+    """By the policy, which asks for more than to be out of control."""
+    findings = counter_findings(tables, charts(tables), SETTINGS)
+    return sum(finding.verdict in CHANGES for finding in findings), out_of_control(charts(tables))[1]
 
 
 def ensemble(options: RuleOptions) -> CounterMethod:
-    def count(baseline: Baseline, target: Run) -> tuple[int, int]:
-        evidence = assess(pair_counters(baseline, target).tables, options)
-        return sum(map(is_out_of_control, evidence)), sum(entry.score is not None for entry in evidence)
+    return lambda tables: out_of_control(assess(tables, options))
 
-    return count
+
+def out_of_control(evidence: Sequence[Evidence]) -> tuple[int, int]:
+    return sum(map(is_out_of_control, evidence)), sum(entry.score is not None for entry in evidence)
 
 
 COUNTER_METHODS: Mapping[str, CounterMethod] = {
-    f"{control_chart.ID}, out of control": out_of_control,
-    **{f"{name}, called": called(name) for name in COUNTER_DETECTORS},
+    f"{control_chart.ID}, out of control": charted,
+    f"{control_chart.ID}, called": called,
+    f"{rule_ensemble.ID}, stacking": ensemble(RuleOptions()),
     f"{rule_ensemble.ID}, bagging": ensemble(RuleOptions(ensemble="bagging")),
     f"{rule_ensemble.ID}, single": ensemble(RuleOptions(ensemble="single")),
 }
@@ -151,22 +149,23 @@ def counter_stated(method: str, runs: int) -> str:
     return f"{100 / runs:.1f} % of runs" if method.startswith(control_chart.ID) else "1 % of counters"
 
 
-def counter_rows(trials: int) -> list[list[str]]:
+def counter_rows(scenario: tuple[int, str], trials: int) -> list[list[str]]:
+    """One row of the table per method."""
+    runs, noise = scenario
+    rng = np.random.default_rng([runs, len(noise)])
+    found: dict[str, list[tuple[int, int]]] = {name: [] for name in COUNTER_METHODS}
+    for _ in range(trials):
+        *stored, target = (noisy_counter_run(rng, noise) for _ in range(runs + 1))
+        baseline = Baseline(runs=tuple(stored), source=BaselineSource.HISTORY)
+        tables = pair_counters(baseline, target).tables
+        for name, method in COUNTER_METHODS.items():
+            found[name].append(method(tables))
+    print(f"  counters, {runs} runs, {noise}: {time.process_time():.0f} s", file=sys.stderr, flush=True)
     table = []
-    for runs in STORED:
-        for noise in COUNTER_NOISES:
-            rng = np.random.default_rng([runs, len(noise)])
-            found: dict[str, list[tuple[int, int]]] = {name: [] for name in COUNTER_METHODS}
-            for _ in range(trials):
-                *stored, target = (noisy_counter_run(rng, noise) for _ in range(runs + 1))
-                baseline = Baseline(runs=tuple(stored), source=BaselineSource.HISTORY)
-                for name, method in COUNTER_METHODS.items():
-                    found[name].append(method(baseline, target))
-            for name, kept in found.items():
-                alarms = Alarms(counts=tuple(count for count, _ in kept), judged=sum(judged for _, judged in kept))
-                table.append([name, str(runs), noise, *alarms.row(), counter_stated(name, runs)])
-            print(f"  counters, {runs} runs, {noise}: {time.process_time():.0f} s", file=sys.stderr, flush=True)
-    return sorted(table, key=lambda row: list(COUNTER_METHODS).index(row[0]))
+    for name, kept in found.items():
+        alarms = Alarms(counts=tuple(count for count, _ in kept), judged=sum(judged for _, judged in kept))
+        table.append([name, str(runs), noise, *alarms.row(), counter_stated(name, runs)])
+    return table
 
 
 def noisy_counter_run(rng: np.random.Generator, noise: str) -> Run:
@@ -174,7 +173,9 @@ def noisy_counter_run(rng: np.random.Generator, noise: str) -> Run:
     return counter_run(counter_table(values))
 
 
-def print_table(title: str, rows: Sequence[Sequence[str]], *, of_metrics: str) -> None:
+def print_table(title: str, parts: Iterable[Sequence[Sequence[str]]], *, of_metrics: str) -> None:
+    """The detectors' rows of all `parts`, which list them in one order, side by side."""
+    rows = [row for of_detector in zip(*parts, strict=True) for row in of_detector]
     headers = ["detector", "stored runs", "noise", "judged", "runs with any alarm", of_metrics, "stated"]
     print(f"\n{title}\n\n{tabulate(rows, headers=headers, tablefmt='github', disable_numparse=True)}", flush=True)
 
@@ -184,13 +185,19 @@ def main() -> None:
     parser.add_argument("what", nargs="?", choices=("benchmarks", "counters", "all"), default="all")
     parser.add_argument("--trials", type=int, default=200, help="of benchmarks")
     parser.add_argument("--counter-trials", type=int, default=30)
+    parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args()
-    if arguments.what in {"benchmarks", "all"}:
-        title = f"{arguments.trials} unchanged targets of {METRICS} benchmarks with {SAMPLES} samples"
-        print_table(title, benchmark_rows(arguments.trials), of_metrics="metrics alarmed")
-    if arguments.what in {"counters", "all"}:
-        title = f"{arguments.counter_trials} unchanged targets of {METRICS} counters with {INSTANTS} instants"
-        print_table(title, counter_rows(arguments.counter_trials), of_metrics="counters flagged")
+    with ProcessPoolExecutor(max_workers=arguments.processes) as pool:
+        if arguments.what in {"benchmarks", "all"}:
+            trials = arguments.trials
+            parts = pool.map(partial(benchmark_rows, trials=trials), product(STORED, get_args(Noise)[1:]))
+            title = f"{trials} unchanged targets of {METRICS} benchmarks with {SAMPLES} samples"
+            print_table(title, parts, of_metrics="metrics alarmed")
+        if arguments.what in {"counters", "all"}:
+            trials = arguments.counter_trials
+            parts = pool.map(partial(counter_rows, trials=trials), product(STORED, COUNTER_NOISES))
+            title = f"{trials} unchanged targets of {METRICS} counters with {INSTANTS} instants"
+            print_table(title, parts, of_metrics="counters flagged")
 
 
 if __name__ == "__main__":
