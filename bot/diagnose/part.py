@@ -93,22 +93,7 @@ def merge(a: Part, b: Part) -> Part:
     """The part of `a`'s lines followed by `b`'s. Associative but for the rounding of sums; neither is changed."""
     if not a.lines or not b.lines:
         return b if b.lines else a
-    joined = {call.key: call for call in b.open_calls if call.from_start < a.settings.horizon}
-    open_calls = []
-    last_of = {call.key: i for i, call in enumerate(a.open_calls)}
-    for i, call in enumerate(a.open_calls):
-        follow = joined.get(call.key) if last_of[call.key] == i else None
-        if follow is None or call.from_end + follow.from_start >= a.settings.horizon:
-            open_calls.append(replace(call, from_end=call.from_end + b.rows))
-        else:
-            rows = call.rows + joined.pop(call.key).rows
-            open_calls.append(OpenCall(rows=rows, from_start=call.from_start, from_end=follow.from_end))
-    taken = {id(call.rows) for call in joined.values()}
-    open_calls += [
-        replace(call, from_start=call.from_start + a.rows)
-        for call in b.open_calls
-        if call.from_start >= a.settings.horizon or id(call.rows) in taken
-    ]
+    open_calls = _joined(a, b)
     whole = Part(
         settings=a.settings,
         ms_per_unit=a.ms_per_unit,
@@ -123,6 +108,27 @@ def merge(a: Part, b: Part) -> Part:
     still_open = [call for call in open_calls if call.from_start < horizon or call.from_end < horizon]
     closed = [call.rows for call in open_calls if call.from_start >= horizon and call.from_end >= horizon]
     return _with_calls(whole, closed=closed, open_calls=still_open, neighbour=b.services)
+
+
+def _joined(a: Part, b: Part) -> list[OpenCall]:
+    """The open calls of both, one where they are the two halves of one call."""
+    last = {call.key: i for i, call in enumerate(a.open_calls)}
+    first = {call.key: i for i, call in reversed([*enumerate(b.open_calls)])}
+    halves: set[int] = set()
+    open_calls = []
+    for i, call in enumerate(a.open_calls):
+        half = first.get(call.key) if last[call.key] == i else None
+        if half is None or call.from_end + b.open_calls[half].from_start >= a.settings.horizon:
+            open_calls.append(replace(call, from_end=call.from_end + b.rows))
+        else:
+            halves.add(half)
+            other = b.open_calls[half]
+            open_calls.append(
+                OpenCall(rows=call.rows + other.rows, from_start=call.from_start, from_end=other.from_end)
+            )
+    return open_calls + [
+        replace(call, from_start=call.from_start + a.rows) for i, call in enumerate(b.open_calls) if i not in halves
+    ]
 
 
 def finish(part: Part) -> Part:

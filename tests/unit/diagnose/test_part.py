@@ -41,6 +41,22 @@ def test_beyond_the_horizon_a_name_is_another_call() -> None:
     assert trees_of(merge(first, second))["shop"].calls == 4
 
 
+def test_two_open_calls_of_one_name_are_each_joined_on_their_own_side() -> None:
+    other = call("x", [("1", "other", 1.0), ("1.1", "other", 1.0), ("1.2", "other", 1.0)])
+    stretches = [
+        call("c1", [("1.1", "find", 4.0)]),
+        [*call("c1", [("1", "order", 10.0)]), *other],
+        call("c1", [("1", "order", 20.0)]),
+        call("c1", [("1.1", "save", 5.0)]),
+    ]
+    parts = [part_of(log(stretch), horizon=3) for stretch in stretches]
+    middle = merge(parts[1], parts[2])
+    assert [call.key[1] for call in middle.open_calls].count(b"c1") == 2
+    for whole in (merge(merge(parts[0], middle), parts[3]), merge(parts[0], merge(middle, parts[3]))):
+        found = paths(trees_of(whole)["shop"])
+        assert (found["order"], found["order > find"], found["order > save"]) == ((2, 30, 21), (1, 4, 4), (1, 5, 5))
+
+
 def test_broken_lines_are_counted_and_shown_with_their_numbers() -> None:
     data = b"start of the log\n\n" + log(call("c1", ROWS)) + b"y" * (part.MAX_LINE_BYTES + 1) + b"\n"
     whole = merge(part_of(data), part_of(b"Exception: no\n\tat line 5"))

@@ -34,7 +34,7 @@ def test_methods_6_4_fluctuation_lowers_the_score() -> None:
     assert distance_score(even) == pytest.approx(0.6403, abs=5e-5)
 
 
-def test_shares_are_of_self_time_in_the_service() -> None:
+def test_methods_6_7_methods_are_indexed_by_service_with_their_shares() -> None:
     suspects = rank_suspects(
         [
             tree("shop", node("order", None, 100, 10), node("find", 0, 90, 90)),

@@ -11,7 +11,7 @@ SETTINGS = ReadingSettings(window_s=10, slowest_kept=2)
 CALLS = [(float(5 + i * 7 % 23), 1000.0 + i, str(i).encode()) for i in range(40)]
 
 
-def test_statistics_are_those_of_all_calls() -> None:
+def test_methods_6_8_statistics_are_those_of_all_calls() -> None:
     one = response_times(CALLS[:13], settings=SETTINGS)
     other = response_times(CALLS[13:], settings=SETTINGS)
     shown = statistics("shop", merged(one, other, settings=SETTINGS), settings=SETTINGS)

@@ -3,7 +3,7 @@
 from bot.diagnose.shape import shape_of
 
 
-def test_the_parent_of_1_1_2_1_is_1_1_2() -> None:
+def test_methods_6_2_the_parent_of_1_1_2_1_is_1_1_2() -> None:
     labels = [b"1", b"1.1", b"1.1.1", b"1.1.2", b"1.1.2.1", b"1.2", b"1.10"]
     shape = shape_of(labels, [b"m"] * len(labels))
     assert shape.parents == (-1, 0, 1, 1, 3, 0, 0)
