@@ -2,7 +2,9 @@
 
 import gzip
 import io
+import os
 import sys
+import threading
 import zlib
 from pathlib import Path
 
@@ -83,10 +85,13 @@ def test_a_file_that_ends_too_early_is_used_up_to_there(tmp_path: Path, pack: ob
         assert truncated == [str(path)]
 
 
-def test_damage_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "log.gz"
-    packed = bytearray(gzip.compress(LINES))
-    packed[len(packed) // 2] ^= 0xFF
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+def test_damage_is_named(tmp_path: Path, pack: object) -> None:
+    assert callable(pack)
+    path = tmp_path / "log"
+    noise = b"".join(b"%d\n" % zlib.crc32(b"%d" % i) for i in range(50_000))
+    packed = bytearray(pack(noise))
+    packed[len(packed) // 2 :] = b"\xff" * (len(packed) // 2)
     path.write_bytes(packed)
     truncated: list[str] = []
     read(path, block_bytes=100, truncated=truncated)
@@ -108,6 +113,15 @@ def test_what_is_not_there(tmp_path: Path) -> None:
         read(tmp_path / "none", block_bytes=10)
     with pytest.raises(UsageError, match="Is a directory"):
         read(tmp_path, block_bytes=10)
+
+
+def test_a_named_pipe(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_bytes, args=(LINES,))
+    writer.start()
+    assert b"".join(read(path, block_bytes=1_000)) == LINES
+    writer.join(timeout=10)
 
 
 def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
