@@ -99,11 +99,13 @@ def _run_level(measured: SampleStatistics, families: Integers, *, paired: bool) 
         return _no_level(measured)
     within = within_variance(measured)
     fewer = np.maximum(1 / measured.target.count - measured.inverse_counts, 0.0)
+    # One wild sample moves the target's mean, and shows in its variance: such a mean is worth less.
+    noisier = np.maximum(measured.target.variance - within, 0.0) / measured.target.count
     test = between_units(
         Ragged(measured.target.mean[rows], np.ones(len(rows), dtype=np.intp)),
         measured.run_means.rows(rows),
         families=families[rows],
-        target_allowance=(fewer * within)[rows],
+        target_allowance=(fewer * within + noisier)[rows],
     )
     lessened = np.minimum(within[rows] / measured.target.count[rows], test.target_error)
     return _spread_out(measured, rows, test, lessened)

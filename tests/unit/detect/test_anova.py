@@ -1,6 +1,8 @@
 """METHODS 1: ANOVA, Welch beside it where variances differ, precision warnings; and the levels above samples."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -185,3 +187,19 @@ def test_many_metrics_give_the_answers_of_single_ones() -> None:
     together = evidence(run_of([target for target, _ in rows]), run_of([run for _, run in rows]))
     for entry, (target, run) in zip(together, rows, strict=True):
         assert entry.p_value == pytest.approx(stats.f_oneway(target, run).pvalue, rel=1e-9)
+
+
+def test_one_wild_sample_is_no_regression() -> None:
+    rng = np.random.default_rng(RNG_SEED)
+    quiet: dict[str, Any] = {"benchmarks": 20, "samples": 30, "noise": "lognormal", "spread": 0.03, "own_offset": 0.01}
+    runs = [noisy_run(rng, **quiet) for _ in range(10)]
+    target = noisy_run(rng, **quiet)
+    first = target.benchmarks[0]
+    wild = replace(first, samples=(*first.samples[:-1], first.samples[-1] * 8))
+    p_value = evidence(replace(target, benchmarks=(wild, *target.benchmarks[1:])), *runs)[0].p_value
+    assert p_value is not None
+    assert p_value > 0.05
+    slow = replace(first, samples=tuple(sample * (1 + 7 / 30) for sample in first.samples))
+    p_value = evidence(replace(target, benchmarks=(slow, *target.benchmarks[1:])), *runs)[0].p_value
+    assert p_value is not None
+    assert p_value < 1e-6
