@@ -58,7 +58,7 @@ def is_measurable(benchmark: Benchmark) -> bool:
     if summary is not None:
         numbers = (summary.value, summary.standard_deviation or 0.0, *(summary.confidence_interval or ()))
     magnitudes = list(map(abs, numbers))
-    if SMALLEST <= min(magnitudes) and max(magnitudes) <= LARGEST:
+    if min(magnitudes) >= SMALLEST and max(magnitudes) <= LARGEST:
         return True
     return all(number == 0 or SMALLEST <= number <= LARGEST for number in magnitudes)
 
