@@ -69,7 +69,7 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
         counter_detector=config.counter_detector,
         settings=policy_settings(config),
     )
-    return build_report(judgement, baseline=baseline, target=target, settings=report_settings(config))
+    return build_report(judgement, baseline=baseline, target=target, settings=report_settings(config, target=target))
 
 
 def compare_files(

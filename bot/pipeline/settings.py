@@ -9,16 +9,18 @@ from bot.config import CategoryConfig, Config, LevelsConfig
 from bot.errors import UsageError
 from bot.model.metric import MetricKey
 from bot.model.report import Settings
+from bot.model.run import Run
 
 if TYPE_CHECKING:
     from bot.detect.settings import Categories, PolicySettings
 
 
-def report_settings(config: Config) -> Settings:
-    """The decision rule, for the report's small print."""
+def report_settings(config: Config, *, target: Run) -> Settings:
+    """The decision rule, for the report's small print; the detectors are those that had something to judge."""
     fail = _fail(config.levels)
+    used = [config.detector] * bool(target.benchmarks) + [config.counter_detector] * bool(target.counters)
     return Settings(
-        detector=config.detector,
+        detector=", ".join(dict.fromkeys(used)),
         alpha=config.alpha,
         false_discovery_rate=config.false_discovery_rate,
         minimum_effect=config.minimum_effect,

@@ -56,9 +56,18 @@ def certainty_text(finding: Finding) -> str:
         return f"{outside} of samples outside, limit {limit}"
     if evidence.score is not None and evidence.threshold is not None and evidence.test == CHANGE_POINT:
         return f"strength {evidence.score:.1f}, limit {evidence.threshold:.1f}"
+    if evidence.rules is not None:
+        votes = evidence.rules.votes
+        flagged = sum(vote.flagged for vote in votes)
+        violated = percent(_time_in_violation(evidence))
+        return f"{flagged} of {counted(len(votes), 'model')} broken, in {violated} of the time"
     if finding.q_value is None:
         return "not tested"
     return f"{probability('q', finding.q_value)}, {_backing(evidence)}"
+
+
+def _time_in_violation(evidence: Evidence) -> float:
+    return evidence.details.get("time_in_violation", 0.0)
 
 
 def _level(evidence: Evidence, side: Side) -> float:

@@ -5,6 +5,7 @@ import pytest
 from bot.model.finding import Evidence, Finding, Side, Verdict
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.report import Conclusion
+from bot.model.rules import ModelVote, RuleEvidence
 from bot.report.cells import before_and_after, certainty_text, change_text
 from bot.report.sections import split
 from bot.report.wording import effect
@@ -66,3 +67,12 @@ def test_unchanged_metrics_stay_ordered_by_name() -> None:
         "a",
         "b",
     ]
+
+
+def test_broken_rules_are_told_by_models_and_time() -> None:
+    votes = tuple(ModelVote(run=str(number), weight=0.25, flagged=number < 3) for number in range(4))
+    rules = RuleEvidence(votes=votes, rules=(), violations=(), lower_boundary=1.0, upper_boundary=2.0)
+    shown = charted(0.75, 0.5)
+    evidence = replace(shown.evidence, test="rule_ensemble", rules=rules, details={"time_in_violation": 0.4})
+    told = certainty_text(replace(shown, evidence=evidence, q_value=None)).replace("\N{NO-BREAK SPACE}", " ")
+    assert told == "3 of 4 models broken, in 40 % of the time"
