@@ -1,6 +1,6 @@
 """The limits that a user feels, each beside a reference in the same run: start, compare, a whole action run.
 
-    python benchmarks/limits.py [start] [compare] [action]
+    python benchmarks/limits.py [start] [compare] [changes] [action]
 
 `action` needs podman and root (as the container tests); it builds the real image first.
 """
@@ -79,6 +79,31 @@ def compare() -> None:
         )
 
 
+def changes() -> None:
+    import numpy as np
+    from scipy import stats
+
+    from bot.stats.change_point import find_changes
+
+    series = np.random.default_rng(0).normal(100, 3, (1000, 500))
+    series[::2, 250:] *= 1.06
+    begun = time.perf_counter()
+    found = [find_changes(row, rng=np.random.default_rng(0)) for row in series]
+    seconds = time.perf_counter() - begun
+    assert sum(len(row) == 1 for row in found[::2]) > 480
+    assert sum(map(len, found[1::2])) < 10
+    begun = time.perf_counter()
+    for row in series:
+        stats.mannwhitneyu(row[:250], row[250:])
+    show(
+        "change points, 1,000 series x 500 points",
+        seconds,
+        limit_s=5,
+        reference="one Mann-Whitney test per series",
+        reference_s=time.perf_counter() - begun,
+    )
+
+
 def action() -> None:
     from bot.git import Remote
     from bot.history import open_git_branch
@@ -135,7 +160,7 @@ def action() -> None:
     )
 
 
-PARTS = {"start": start, "compare": compare, "action": action}
+PARTS = {"start": start, "compare": compare, "changes": changes, "action": action}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or PARTS:
