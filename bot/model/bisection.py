@@ -104,10 +104,10 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Result:
-    """What a job gave: one value per execution (the median of its samples), or why there is none."""
+    """What a round gave: a value per execution, or why there is none. A stored run may have several per commit."""
 
     job_id: str
-    values: Mapping[str, float] = field(default_factory=dict)
+    values: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     failures: Mapping[str, Failure] = field(default_factory=dict)
 
 
@@ -140,14 +140,15 @@ class OutcomeKind(StrEnum):
 class Culprit:
     """A named commit. `relative_change` is its own part, signed as measured; `improvement` where it made things better.
 
-    `log_bayes_factor` compares "differs from its parent" with "equal", from fresh rounds only.
+    `posterior` is None from the weighted engine. `log_bayes_factor` compares "differs from its parent" with
+    "equal", from fresh rounds only.
     """
 
     commit: str
-    posterior: float
+    posterior: float | None
     relative_change: float
     confidence_interval: Interval
-    log_bayes_factor: float
+    log_bayes_factor: float | None = None
     improvement: bool = False
 
 

@@ -1,0 +1,221 @@
+"""The outcome of a search in values and one plain sentence."""
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+from scipy.special import stdtrit
+
+from bot.bisect import evidence, residual
+from bot.bisect.evidence import Fit, G
+from bot.bisect.samples import autocorrelation
+from bot.bisect.standing import Standing
+from bot.model.bisection import (
+    Culprit,
+    DecayPart,
+    Noise,
+    Outcome,
+    OutcomeKind,
+    Phase,
+    SearchState,
+    Suspect,
+)
+from bot.model.finding import Interval
+
+LEVEL: Final = 0.95  # of intervals, and the mass that a suspect set holds
+LARGEST_SET: Final = 200  # suspects listed in an outcome
+
+
+def conclude(standing: Standing, kind: OutcomeKind, *, needed: int | None = None) -> SearchState:
+    """The state with its outcome."""
+    return replace(standing.state, phase=Phase.DONE, outcome=outcome_of(standing, kind, needed=needed))
+
+
+def outcome_of(standing: Standing, kind: OutcomeKind, *, needed: int | None = None) -> Outcome:  # noqa: PLR0911 - a row of the table of outcomes each
+    """The answer of this kind; named culprits outrank a spent budget."""
+    base = Outcome(
+        kind=kind,
+        reason="",
+        executions=standing.executions,
+        rounds=len(standing.state.results),
+        skipped=standing.skipped,
+        noise=_noise(standing),
+    )
+    if kind is OutcomeKind.UNMEASURABLE:
+        return replace(base, reason="An end of the range cannot be measured.")
+    if kind is OutcomeKind.FIXED_ON_GOOD_SIDE:
+        base_names = ", ".join(standing.state.commit_range.merge_bases)
+        return replace(base, reason=f"The merge base {base_names} is as slow as the bad end: fixed on the good side.")
+    base = _with_change(standing, base)
+    if kind is OutcomeKind.NOT_REPRODUCED:
+        return replace(base, visible_effect=visible_effect(standing), reason="The ends of the range do not differ.")
+    if kind is OutcomeKind.INCONCLUSIVE:
+        return _inconclusive(standing, base, needed)
+    if kind is OutcomeKind.DECAY:
+        return _decay(standing, base)
+    if standing.state.named:
+        return _culprits(standing, base)
+    suspects = _suspects(standing)
+    if kind is OutcomeKind.SUSPECT_SET:
+        reason = f"No measurable commit tells {len(suspects)} candidates apart."
+    elif standing.state.phase in (Phase.MERGE_BASE, Phase.REPRODUCE):
+        suspects, reason = (), "The budget was spent before the ends of the range could be told apart."
+        base = replace(base, visible_effect=visible_effect(standing))
+    else:
+        reason = f"The budget was spent; {len(suspects)} candidates hold {LEVEL:.0%} of the probability."
+    return replace(base, suspects=suspects, reason=reason)
+
+
+def _inconclusive(standing: Standing, base: Outcome, needed: int | None) -> Outcome:
+    visible = visible_effect(standing)
+    if needed is not None:
+        reason = f"The change is real but small against the noise: about {needed} further executions, over the budget."
+    else:
+        reason = f"A change below {visible:.1%} cannot be seen at this noise with this many executions."
+    return replace(base, visible_effect=visible, reason=reason)
+
+
+def visible_effect(standing: Standing) -> float | None:
+    """The relative change whose log BF would have reached 3 with the executions of the ends that there are."""
+    counts = standing.samples.counts(standing.reach.size + 1)
+    good, bad = int(counts[0]), int(counts[-1])
+    if not good or not bad:
+        return None
+    pairs = good * bad / (good + bad)
+    model = standing.model
+    sd = float(model.modes.information) ** -0.5 if model.modes is not None else model.step.sigma
+    return float(np.expm1(sd * np.sqrt((2 * 3.0 + np.log1p(G * pairs)) / pairs)))
+
+
+def _with_change(standing: Standing, base: Outcome) -> Outcome:
+    counts = standing.samples.counts(standing.reach.size + 1)
+    if not counts[0] or not counts[-1]:
+        return base
+    change, interval = _change(standing, standing.model.step, 0)
+    return replace(base, relative_change=change, confidence_interval=interval)
+
+
+def _change(standing: Standing, fit: Fit, place: int) -> tuple[float, Interval]:
+    """A step in logarithms as a relative change of the metric, with its interval."""
+    sign = standing.state.settings.direction.worse_sign
+    half = float(stdtrit(fit.dof, (1 + LEVEL) / 2) * np.sqrt(max(fit.covariance[place, place], 0.0)))
+    center = float(fit.delta[place])
+    low, high = sorted(float(np.expm1(np.clip(sign * (center + side), -50, 50))) for side in (-half, half))
+    return float(np.expm1(sign * center)), Interval(low=low, high=high, level=LEVEL)
+
+
+def _culprits(standing: Standing, base: Outcome) -> Outcome:
+    state, model = standing.state, standing.model
+    fit = evidence.fit(model.design, model.named_columns)
+    steps = {step.commit: step for step in state.named}
+    culprits = []
+    suspects: list[Suspect] = []
+    for place, candidate in enumerate(standing.named):
+        commit = standing.name(candidate + 1)
+        change, interval = _change(standing, fit, place)
+        step = steps[commit]
+        culprits.append(
+            Culprit(
+                commit=commit,
+                posterior=step.posterior,
+                relative_change=change,
+                confidence_interval=interval,
+                log_bayes_factor=step.log_bayes_factor,
+                improvement=bool(fit.delta[place] < 0),
+            )
+        )
+        group = standing.group_of(candidate)
+        if len(group) > 1:
+            share = standing.prior[group] / max(float(standing.prior[group].sum()), 1e-300) * step.posterior
+            suspects += [_suspect(standing, int(c), float(p)) for c, p in zip(group, share, strict=True)]
+    unresolved = max(
+        (stretch.upper for stretch in residual.stretches(standing) if stretch.probability > 0.05), default=0.0
+    )
+    if suspects:
+        reason = f"No measurable commit tells {len(suspects)} candidates apart; one of them is the culprit."
+        kind = OutcomeKind.SUSPECT_SET
+        culprits = [culprit for culprit in culprits if culprit.commit not in {suspect.commit for suspect in suspects}]
+    else:
+        kind = OutcomeKind.CULPRIT if len(culprits) == 1 else OutcomeKind.SEVERAL_CULPRITS
+        reason = (
+            "One commit explains the change." if len(culprits) == 1 else f"{len(culprits)} commits share the change."
+        )
+    if unresolved > 0:
+        reason += f" Up to {min(unresolved, 1.0):.0%} of it is unresolved."
+    return replace(
+        base,
+        kind=kind,
+        reason=reason,
+        culprits=tuple(culprits),
+        suspects=tuple(suspects),
+        unresolved=min(unresolved, 1.0),
+    )
+
+
+def _suspect(standing: Standing, candidate: int, posterior: float) -> Suspect:
+    commit = standing.name(candidate + 1)
+    return Suspect(commit=commit, posterior=posterior, skipped=standing.skipped.get(commit))
+
+
+def _suspects(standing: Standing) -> tuple[Suspect, ...]:
+    """The smallest set with `LEVEL` of the mass, most probable first; commits that nothing separates stay together."""
+    mass = standing.model.mass
+    order = np.argsort(-mass, kind="stable")
+    count = int(np.searchsorted(np.cumsum(mass[order]), LEVEL)) + 1
+    return tuple(_suspect(standing, int(c), float(mass[c])) for c in order[: min(count, LARGEST_SET)])
+
+
+def _decay(standing: Standing, base: Outcome) -> Outcome:
+    """Isotonic regression of the measured commits' levels on their depth, in stretches between levels."""
+    samples, depth = standing.model.design.samples, standing.model.depth
+    measured = sorted((int(c) for c in samples.measured()), key=lambda c: (depth[c], c))
+    total = np.array([samples.weight[samples.commit == c].sum() for c in measured])
+    mean = np.array(
+        [np.average(samples.y[samples.commit == c], weights=samples.weight[samples.commit == c]) for c in measured]
+    )
+    level = isotonic(mean, total)
+    whole = max(float(level[-1] - level[0]), 1e-12)
+    sign = standing.state.settings.direction.worse_sign
+    corners = [0, *(np.flatnonzero(np.diff(level) > 1e-12) + 1).tolist()]
+    parts = []
+    for low, high in pairwise(corners):
+        rise = float(level[high] - level[low])
+        parts.append(
+            DecayPart(
+                after=standing.name(measured[high - 1]),
+                until=standing.name(measured[high]),
+                relative_change=float(np.expm1(sign * rise)),
+                share=rise / whole,
+            )
+        )
+    return replace(base, decay=tuple(parts), reason="The change came in many small parts: no single culprit.")
+
+
+def isotonic(values: evidence.Floats, weights: evidence.Floats) -> evidence.Floats:
+    """The non-decreasing sequence nearest to `values` [n] in weighted squares: pool adjacent violators."""
+    pools: list[tuple[float, float, int]] = []
+    for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
+        pools.append((value, weight, 1))
+        while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
+            (a, wa, na), (b, wb, nb) = pools[-2:]
+            pools[-2:] = [((a * wa + b * wb) / (wa + wb), wa + wb, na + nb)]
+    return np.concatenate([np.full(count, value) for value, _, count in pools])
+
+
+def _noise(standing: Standing) -> Noise | None:
+    if standing.state.phase is Phase.MERGE_BASE:
+        return None
+    model = standing.model
+    ends = model.samples.select(model.ends)
+    counts = ends.counts(standing.reach.size + 1)
+    if min(counts[0], counts[-1]) < 2:
+        return None
+    shift = model.modes.step if model.modes is not None else float(model.step.delta[0])
+    rest = ends.y - shift * (ends.commit == standing.reach.size)
+    return Noise(
+        standard_deviation=float(np.std(rest)),
+        autocorrelation=autocorrelation(rest, ends.block),
+        mode_ratio=None if model.modes is None else float(np.exp(model.modes.gap)),
+        slow_share=None if model.modes is None else model.modes.slow_share,
+    )

@@ -1,0 +1,112 @@
+"""The default engine: rounds chosen by information, decisions by the posterior (docs/bisection.md)."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from bot.bisect import residual
+from bot.bisect.answer import outcome_of
+from bot.bisect.cost import entropy_bits, expected_executions
+from bot.bisect.phases import CONFIRM_ROUNDS, FIRST_LOOK, advance, leading, residual_budget
+from bot.bisect.rounds import choose_suspects, two_steps_seen
+from bot.bisect.standing import Standing
+from bot.model.bisection import Outcome, OutcomeKind, Phase, Progress, Purpose, Suspect
+
+__all__ = ["advance", "next_rounds", "partial_outcome", "progress"]
+
+MORE_AT_ONCE: Final = 4  # rounds under way at once while the reproduction is undecided
+
+Round = tuple[Purpose, tuple[int, ...]]
+
+
+def next_rounds(standing: Standing, k: int) -> Sequence[Round]:
+    """Up to `k` further rounds: purpose and commits (0..N; merge bases are -1, -2, …), before shuffling."""
+    state, last = standing.state, standing.reach.size
+    pending = len(standing.pending)
+    match state.phase:
+        case Phase.MERGE_BASE:
+            bases = tuple(-1 - place for place in range(len(state.commit_range.merge_bases)))
+            return [(Purpose.MERGE_BASE, (0, *bases, last))] * min(k, max(FIRST_LOOK // 2 - pending, 0))
+        case Phase.REPRODUCE:
+            # Alternation: good, bad, bad, good.
+            done = len(standing.pending) + len(state.results)
+            wanted = max(FIRST_LOOK - done, MORE_AT_ONCE - pending, 0)
+            return [
+                (Purpose.REPRODUCE, (0, last) if (done + more) % 2 == 0 else (last, 0))
+                for more in range(min(k, wanted))
+            ]
+        case Phase.SEARCH:
+            return _search_rounds(standing, k)
+        case Phase.CONFIRM:
+            before, after = standing.edges(standing.positions[state.suspect or ""] - 1)
+            wanted = max(CONFIRM_ROUNDS - standing.fresh_rounds, 1) - pending
+            return [(Purpose.CONFIRM, _distinct(0, last, *before, after))] * min(k, max(wanted, 0))
+        case Phase.RESIDUAL:
+            corners = [corner for stretch in residual.stretches(standing) if stretch.open for corner in _ends(stretch)]
+            one = _distinct(0, last, *corners)
+            room = residual_budget(standing) - standing.fresh_executions
+            return [(Purpose.RESIDUAL, one)] * min(k, max(-(-room // len(one)) - pending, 0), 2)
+        case Phase.DONE:
+            return []
+
+
+def _ends(stretch: residual.Stretch) -> tuple[int, int]:
+    return stretch.low, stretch.high
+
+
+def _distinct(*commits: int) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(commits))
+
+
+def _search_rounds(standing: Standing, k: int) -> Sequence[Round]:
+    last = standing.reach.size
+    model = standing.model
+    chosen: Sequence[tuple[int, ...]]
+    if not model.named and two_steps_seen(model) and model.shares[2] > model.shares[1]:
+        chosen = _spread(standing, k)
+    else:
+        chosen = choose_suspects(standing, k)
+    if not chosen and not standing.pending:
+        # Nothing tells the rest apart, or only the ends are left: sharpen the ends.
+        return [(Purpose.SEARCH, (0, last))]
+    return [(Purpose.SEARCH, (0, last, *suspects)) for suspects in chosen]
+
+
+def _spread(standing: Standing, k: int) -> Sequence[tuple[int, ...]]:
+    """Where a ramp is likeliest: commits spread over the depth, those with the fewest samples first."""
+    per_round = standing.state.settings.suspects_per_round
+    usable = np.flatnonzero(standing.usable[1:-1]) + 1
+    targets = np.linspace(0, 1, 9)[1:-1]
+    commits = [
+        int(usable[np.argmin(np.abs(standing.model.depth[usable] - target))]) for target in targets if usable.size
+    ]
+    counts = standing.samples.counts(standing.reach.size + 1)
+    ordered = sorted(set(commits), key=lambda commit: (counts[commit], commit))
+    chosen = [tuple(ordered[start : start + per_round]) for start in range(0, len(ordered), per_round)]
+    return chosen[: max(k - len(standing.pending), 0)]
+
+
+def partial_outcome(standing: Standing) -> Outcome:
+    """The best answer now, for a search that is stopped from outside."""
+    return outcome_of(standing, OutcomeKind.BUDGET_SPENT)
+
+
+def progress(standing: Standing) -> Progress:
+    """Where the search stands."""
+    state = standing.state
+    known = state.phase not in (Phase.MERGE_BASE, Phase.REPRODUCE, Phase.DONE)
+    leader = None
+    if known:
+        best, posterior = leading(standing)
+        leader = Suspect(commit=standing.name(best + 1), posterior=posterior)
+    return Progress(
+        phase=state.phase,
+        executions=standing.executions,
+        rounds=len(state.results),
+        pending=len(standing.pending),
+        candidates=standing.reach.size,
+        entropy_bits=entropy_bits(standing) if known else float(np.log2(standing.reach.size)),
+        expected_executions=expected_executions(standing) if known else None,
+        leader=leader,
+    )

@@ -1,0 +1,187 @@
+"""How well a pattern of slow and fast commits explains the samples: closed-form marginal likelihoods.
+
+Model: y = mu + sum_j delta_j x_j + u_b + e with e ~ N(0, sigma^2 / w), u_b ~ N(0, lambda^2 sigma^2) for block b.
+Prior: mu flat, p(sigma^2) ~ 1/sigma^2, delta | sigma^2 ~ N(0, g sigma^2), the half normal where delta > 0 is asked for.
+lambda is averaged over `LAMBDAS`; its largest value is the projection of the block means (docs/bisection.md).
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp, stdtr
+
+from bot.bisect.samples import Samples
+
+Floats = npt.NDArray[np.float64]
+
+G: Final = 16.0  # prior variance of a step, in units of sigma^2
+# Spread of the rounds' offsets, in units of sigma: from none to far above it, as between hosted runners.
+LAMBDAS: Final = np.array([0.0, 0.35, 0.7, 1.4, 2.8, 6.0, 12.0])
+SMALLEST_SSE: Final = 1e-12  # equal constant values have no spread; a relative sd of 1e-6 is none either
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Posterior of the regressors given the model: means [k], covariance [k, k] of a t with `dof`."""
+
+    delta: Floats
+    covariance: Floats
+    dof: float
+    sigma: float
+
+
+@dataclass(frozen=True)
+class Design:
+    """Samples with the cross products that every pattern needs; axis 0 of the results is lambda."""
+
+    samples: Samples
+    lambdas: tuple[float, ...] = tuple(LAMBDAS)
+
+    @cached_property
+    def _indicator(self) -> Floats:
+        """Weights by sample and block [n, B]."""
+        samples = self.samples
+        indicator = np.zeros((samples.count, samples.blocks))
+        indicator[np.arange(samples.count), samples.block] = samples.weight
+        return indicator
+
+    @cached_property
+    def _shrink(self) -> Floats:
+        """c_b = lambda^2 / (1 + lambda^2 W_b) [lambdas, B]: how much of a block's mean is its offset."""
+        squared = np.square(np.array(self.lambdas))[:, None]
+        return np.asarray(squared / (1 + squared * self._indicator.sum(axis=0)))
+
+    def products(self, a: Floats, b: Floats) -> Floats:
+        """A' V^-1 b without the level mu, for all rows of a [p, n] and b [q, n]: [lambdas, p, q]."""
+        ones = np.ones((1, self.samples.count))
+        level = self._raw(ones, ones)
+        return np.asarray(self._raw(a, b) - self._raw(a, ones) * self._raw(ones, b) / level)
+
+    def paired_products(self, a: Floats) -> Floats:
+        """The diagonal of `products(a, a)`: [lambdas, p]."""
+        a_blocks = a @ self._indicator
+        raw = (a * a) @ self.samples.weight - self._shrink @ np.square(a_blocks).T
+        ones = np.ones((1, self.samples.count))
+        return np.asarray(raw - self._raw(a, ones)[:, :, 0] ** 2 / self._raw(ones, ones)[:, :, 0])
+
+    def _raw(self, a: Floats, b: Floats) -> Floats:
+        a_blocks, b_blocks = a @ self._indicator, b @ self._indicator
+        plain = (a * self.samples.weight) @ b.T
+        return np.asarray(plain[None] - np.einsum("lb,pb,qb->lpq", self._shrink, a_blocks, b_blocks, optimize=True))
+
+    @cached_property
+    def syy(self) -> Floats:
+        y = self.samples.y[None]
+        return np.maximum(self.products(y, y)[:, 0, 0], SMALLEST_SSE)
+
+    @cached_property
+    def log_volume(self) -> Floats:
+        """-1/2 log |V| - 1/2 log(1' V^-1 1) by lambda: equal for all patterns, it only weighs the lambdas."""
+        squared = np.square(np.array(self.lambdas))[:, None]
+        ones = np.ones((1, self.samples.count))
+        offsets = np.log1p(squared * self._indicator.sum(axis=0)).sum(axis=1)
+        return np.asarray(-0.5 * offsets - 0.5 * np.log(self._raw(ones, ones)[:, 0, 0]) - np.log(len(self.lambdas)))
+
+    @property
+    def dof(self) -> int:
+        return max(self.samples.count - 1, 1)
+
+
+def log_no_step(design: Design) -> float:
+    """Log m_0: no change at all. Comparable with the other functions on the same design."""
+    return float(logsumexp(design.log_volume - 0.5 * design.dof * np.log(design.syy)))
+
+
+def log_one_step(design: Design, x: Floats) -> Floats:
+    """Log m_c for patterns `x` [k, n] in [0, 1] with a positive step: [k].
+
+    log m_c = -1/2 log(1 + g Sxx) - (n-1)/2 log SSE_c + log(2 T(t_c)), SSE_c = Syy - Sxy^2/D, D = Sxx + 1/g,
+    t_c = Sxy / sqrt(D SSE_c / (n-1)), T the t distribution's cdf (decision rule in docs/bisection.md).
+    """
+    sxx = np.maximum(design.paired_products(x), 0.0)
+    sxy = design.products(x, design.samples.y[None])[:, :, 0]
+    d = sxx + 1 / G
+    sse = np.maximum(design.syy[:, None] - sxy**2 / d, SMALLEST_SSE)
+    t = sxy / np.sqrt(d * sse / design.dof)
+    tail = np.log(np.maximum(2 * stdtr(design.dof, t), 1e-300))
+    log_m = -0.5 * np.log1p(G * sxx) - 0.5 * design.dof * np.log(sse) + tail
+    return np.asarray(logsumexp(log_m + design.log_volume[:, None], axis=0))
+
+
+def log_steps(design: Design, x: Floats) -> Floats:
+    """Log m of sets of regressors `x` [s, k, n], steps of either sign: [s].
+
+    log m = -1/2 log |I + g X'X| - (n-1)/2 log(Syy - (X'y)' (X'X + I/g)^-1 X'y), X and y centred.
+    """
+    sets, k, n = x.shape
+    flat = x.reshape(sets * k, n)
+    y = design.samples.y[None]
+    gram = np.stack([design.products(part, part) for part in x], axis=1) if k > 1 else None
+    if gram is None:
+        gram = design.paired_products(flat)[:, :, None, None]
+    xty = design.products(flat, y)[:, :, 0].reshape(-1, sets, k)
+    return _log_normal(design, gram, xty)
+
+
+def log_further_steps(design: Design, named: Floats, x: Floats) -> Floats:
+    """Log m of `named` [k, n] and one pattern of `x` [s, n] more, steps of either sign: [s]."""
+    sets, k = len(x), len(named)
+    y = design.samples.y[None]
+    gram = np.empty((len(design.lambdas), sets, k + 1, k + 1))
+    gram[:, :, :k, :k] = design.products(named, named)[:, None]
+    cross = design.products(x, named)
+    gram[:, :, k, :k] = cross
+    gram[:, :, :k, k] = cross
+    gram[:, :, k, k] = design.paired_products(x)
+    xty = np.empty((len(design.lambdas), sets, k + 1))
+    xty[:, :, :k] = design.products(named, y)[:, None, :, 0]
+    xty[:, :, k] = design.products(x, y)[:, :, 0]
+    return _log_normal(design, gram, xty)
+
+
+def log_pairs(design: Design, x: Floats) -> Floats:
+    """Log m of every pair of patterns `x` [k, n], steps of either sign: [k, k]; the diagonal is -inf."""
+    k = len(x)
+    products = design.products(x, x)
+    diagonal = np.diagonal(products, axis1=1, axis2=2)
+    xy = design.products(x, design.samples.y[None])[:, :, 0]
+    first, second = np.triu_indices(k, 1)
+    gram = np.empty((len(design.lambdas), len(first), 2, 2))
+    gram[:, :, 0, 0], gram[:, :, 1, 1] = diagonal[:, first], diagonal[:, second]
+    gram[:, :, 0, 1] = gram[:, :, 1, 0] = products[:, first, second]
+    log_m = _log_normal(design, gram, np.stack([xy[:, first], xy[:, second]], axis=-1))
+    table = np.full((k, k), -np.inf)
+    table[first, second] = table[second, first] = log_m
+    return table
+
+
+def _log_normal(design: Design, gram: Floats, xty: Floats) -> Floats:
+    """`gram` [lambdas, s, k, k], `xty` [lambdas, s, k] -> [s]."""
+    identity = np.eye(gram.shape[-1])
+    solved = np.linalg.solve(gram + identity / G, xty[..., None])[..., 0]
+    sse = np.maximum(design.syy[:, None] - (xty * solved).sum(axis=-1), SMALLEST_SSE)
+    log_det = np.linalg.slogdet(identity + G * gram)[1]
+    log_m = -0.5 * log_det - 0.5 * design.dof * np.log(sse) + design.log_volume[:, None]
+    return np.asarray(logsumexp(log_m, axis=0))
+
+
+def fit(design: Design, x: Floats) -> Fit:
+    """The steps of regressors `x` [k, n] at the most probable lambda, with a flat prior as an estimate wants it."""
+    k = len(x)
+    y = design.samples.y[None]
+    gram, xty = design.products(x, x), design.products(x, y)[:, :, 0]
+    ridge = np.eye(k) * 1e-9
+    solved = np.linalg.solve(gram + ridge, xty[..., None])[..., 0]
+    sse = np.maximum(design.syy - (xty * solved).sum(axis=-1), SMALLEST_SSE)
+    best = int(np.argmax(design.log_volume - 0.5 * design.dof * np.log(sse)))
+    dof = max(design.samples.count - 1 - k, 1)
+    variance = sse[best] / dof
+    return Fit(
+        delta=solved[best],
+        covariance=np.linalg.inv(gram[best] + ridge) * variance,
+        dof=float(dof),
+        sigma=float(np.sqrt(variance)),
+    )

@@ -1,0 +1,75 @@
+"""Do the named steps explain the whole change: what is left before, between and after them."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from bot.bisect import evidence
+from bot.bisect.evidence import Design
+from bot.bisect.standing import Standing
+
+NEGLIGIBLE: Final = 0.2  # rho: the part of the whole change that a stretch may keep without being followed
+SURE: Final = 0.95
+LARGEST_BUDGET: Final = 40  # executions of a residual check, where the search cost more than that
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stretch:
+    """From commit `low` to `high` (0..N) without a named step: P(its change exceeds rho * Delta), and its upper bound.
+
+    `upper` is the 95 % bound of its change as a fraction of the whole.
+    """
+
+    low: int
+    high: int
+    probability: float
+    upper: float
+
+    @property
+    def open(self) -> bool:
+        return 1 - SURE < self.probability < SURE
+
+
+def stretches(standing: Standing) -> tuple[Stretch, ...]:
+    """The stretches beside the named steps, with what their ends' samples say about a change between them."""
+    corners = [0]
+    for candidate in standing.named:
+        before, after = standing.edges(candidate)
+        corners += [before[0], after]
+    corners.append(standing.reach.size)
+    pairs = [(low, high) for low, high in zip(corners[::2], corners[1::2], strict=True) if low < high]
+    return tuple(_stretch(standing, low, high) for low, high in pairs)
+
+
+def _stretch(standing: Standing, low: int, high: int) -> Stretch:
+    samples = standing.model.design.samples
+    counts = samples.counts(standing.reach.size + 1)
+    if not counts[low] or not counts[high]:
+        return Stretch(low=low, high=high, probability=0.5, upper=1.0)
+    levels = [int(commit) for commit in samples.measured() if commit != low]
+    columns = np.stack([(samples.commit == commit).astype(np.float64) for commit in levels])
+    # A level per commit: nothing is assumed about the rest of the range.
+    fit = evidence.fit(Design(samples), columns)
+    place, bad = levels.index(high), standing.reach.size
+    whole = _whole(standing)
+    spread = float(np.sqrt(max(fit.covariance[place, place], 0.0)))
+    if high == bad and low == 0:
+        return Stretch(low=low, high=high, probability=1.0, upper=1.0)
+    change = float(fit.delta[place])
+    if spread < 1e-9 or fit.dof < 2:
+        return Stretch(
+            low=low, high=high, probability=float(abs(change) > NEGLIGIBLE * whole), upper=abs(change) / whole
+        )
+    limit = NEGLIGIBLE * whole
+    above = 1 - float(stdtr(fit.dof, (limit - change) / spread))
+    below = float(stdtr(fit.dof, (-limit - change) / spread))
+    upper = (abs(change) + float(stdtrit(fit.dof, SURE)) * spread) / whole
+    return Stretch(low=low, high=high, probability=above + below, upper=upper)
+
+
+def _whole(standing: Standing) -> float:
+    """Delta: the change from end to end, or the largest named step where steps cancel."""
+    named = evidence.fit(standing.model.design, standing.model.named_columns).delta
+    return max(abs(float(standing.model.step.delta[0])), float(np.abs(named).max()), 1e-9)

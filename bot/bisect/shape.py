@@ -1,0 +1,288 @@
+"""The shape of real noise: two modes of the machine, learned from the ends, shared by neighbours in a round.
+
+y = mu + delta*x + u_b + m_t + e. The mode m_t is 0 (slow) or -gap (fast), a Markov chain over the executions of a
+round: with probability `stickiness` the mode stays, else it is drawn anew. A scale mixture (heavy tails) is the case
+gap = 0. The levels mu and delta are summed over a grid, never plugged in (decision rule in docs/bisection.md).
+"""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp
+
+from bot.bisect.evidence import G
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.intp]
+
+OUTLIER_SHARE: Final = 0.005  # executions that neither mode explains; bounds what one sample can say
+OUTLIER_SPREADS: Final = 4.0  # their standard deviation, in units of the whole noise's
+PRIOR_EXECUTIONS: Final = 3.0
+PRIOR_WIDTH: Final = 0.35  # of the whole noise's standard deviation
+STICKINESSES: Final = (0.0, 0.2, 0.4, 0.6, 0.8, 0.95)
+SMALLEST_FIT: Final = 12  # executions below which no shape is learned
+LEVEL_NODES: Final = 9
+STEP_NODES: Final = 11
+ROOT_TWO_PI: Final = float(np.sqrt(2 * np.pi))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Modes:
+    """Noise in two modes. `level` and `step` are the fitted mu and delta; all in natural logarithms."""
+
+    gap: float
+    slow_share: float
+    slow_sd: float
+    fast_sd: float
+    stickiness: float = 0.0
+    offset_sd: float = 0.0
+    level: float = 0.0
+    step: float = 0.0
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the whole noise inside a round."""
+        share = self.slow_share
+        inside = share * self.slow_sd**2 + (1 - share) * self.fast_sd**2
+        return float(np.sqrt(inside + share * (1 - share) * self.gap**2))
+
+    def densities(self, residual: Floats) -> tuple[Floats, Floats]:
+        """The density of a residual in the slow and in the fast mode."""
+        spread = OUTLIER_SPREADS * self.spread
+        wide = OUTLIER_SHARE * _normal(residual + self.gap / 2, spread)
+        slow = (1 - OUTLIER_SHARE) * _normal(residual, self.slow_sd) + wide
+        fast = (1 - OUTLIER_SHARE) * _normal(residual + self.gap, self.fast_sd) + wide
+        return slow, fast
+
+    @property
+    def information(self) -> float:
+        """Fisher information of one execution about its level: integral of f'^2 / f."""
+        low = -self.gap - 4 * self.fast_sd - 4 * self.slow_sd
+        grid = np.linspace(low, 4 * (self.slow_sd + self.fast_sd), 801)
+        slow, fast = self.densities(grid)
+        f = self.slow_share * slow + (1 - self.slow_share) * fast
+        slope = np.gradient(f, grid)
+        return float(np.sum(slope**2 / np.maximum(f, 1e-12)) * (grid[1] - grid[0]))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rounds:
+    """Executions by round, padded: `y`, `x` and `present` [rounds, length]."""
+
+    y: Floats
+    x: Floats
+    present: npt.NDArray[np.bool_]
+
+
+def pad(y: Floats, x: Floats, block: Integers) -> Rounds:
+    """`y`, `x` [n] with ascending `block` numbers as padded rounds."""
+    _, row, size = np.unique(block, return_inverse=True, return_counts=True)
+    place = np.arange(len(y)) - np.repeat(np.cumsum(size) - size, size)
+    shape = (len(size), int(size.max()))
+    padded_y, padded_x, present = np.zeros(shape), np.zeros(shape), np.zeros(shape, dtype=np.bool_)
+    padded_y[row, place], padded_x[row, place], present[row, place] = y, x, True
+    return Rounds(y=padded_y, x=padded_x, present=present)
+
+
+def log_likelihood(rounds: Rounds, modes: Modes, *, level: Floats, step: Floats) -> Floats:
+    """Log p(round | level, step) by round and node: [rounds, levels, steps]; the round's offset is integrated out."""
+    if modes.offset_sd <= 0:
+        return _log_forward(rounds, modes, level, step)
+    # mu and u_b only enter as their sum: one grid of sums serves all levels.
+    fine = min(modes.slow_sd, modes.fast_sd, modes.offset_sd) * 0.7
+    reach = 3.2 * modes.offset_sd
+    nodes = int(np.clip(np.ceil((np.ptp(level) + 2 * reach) / fine), 15, 81))
+    sums = np.linspace(level.min() - reach, level.max() + reach, nodes)
+    kernel = np.exp(-0.5 * ((sums[None] - level[:, None]) / modes.offset_sd) ** 2)
+    kernel /= kernel.sum(axis=1, keepdims=True)
+    log_p = _log_forward(rounds, modes, sums, step)
+    highest = log_p.max(axis=1, keepdims=True)
+    return np.asarray(np.log(np.maximum(kernel @ np.exp(log_p - highest), 1e-300)) + highest)
+
+
+def _log_forward(rounds: Rounds, modes: Modes, level: Floats, step: Floats) -> Floats:
+    """The forward recursion over the two modes, for every round and node."""
+    prior = (modes.slow_share, 1 - modes.slow_share)
+    stay, move = modes.stickiness, 1 - modes.stickiness
+    shape = (len(rounds.y), len(level), len(step))
+    slow, fast = np.full(shape, prior[0]), np.full(shape, prior[1])
+    for place in range(rounds.y.shape[1]):
+        y, x, present = (part[:, place] for part in (rounds.y, rounds.x, rounds.present))
+        residual = (y[:, None] - level)[:, :, None] - x[:, None, None] * step
+        slow_density, fast_density = modes.densities(residual)
+        if place:
+            total = slow + fast
+            slow, fast = stay * slow + move * prior[0] * total, stay * fast + move * prior[1] * total
+        absent = np.logical_not(present)
+        slow_density[absent] = fast_density[absent] = 1.0
+        slow, fast = slow * slow_density, fast * fast_density
+    return np.asarray(np.log(np.maximum(slow + fast, 1e-300)))
+
+
+def log_classes(y: Floats, block: Integers, x: Floats, modes: Modes, *, references: int) -> Floats:
+    """Log m_c of patterns `x` [k, n] of zeros and ones with a positive step: [k].
+
+    `references`: executions whose side is known; they set the width of the grid of levels.
+    """
+    level, step, log_weight = _grid(modes, references, int(block[-1]) + 1)
+    total = _table(y, block, x, modes, level, step)
+    return np.asarray(logsumexp(total + log_weight, axis=(1, 2)))
+
+
+def log_null(y: Floats, block: Integers, modes: Modes) -> float:
+    """Log m_0: no step; comparable with `log_classes` on the same samples."""
+    level, _, _ = _grid(modes, len(y), int(block[-1]) + 1)
+    table = log_likelihood(pad(y, np.zeros_like(y), block), modes, level=level, step=np.zeros(1)).sum(axis=0)
+    return float(logsumexp(table) + np.log(level[1] - level[0]))
+
+
+def _grid(modes: Modes, references: int, rounds: int) -> tuple[Floats, Floats, Floats]:
+    """Nodes of mu and delta, and their log weights: node spacing and the prior delta ~ N+(0, g / information)."""
+    information = modes.information
+    per_end = max(references / 2, 2.0)
+    level_se = float(np.sqrt(1 / (information * per_end) + modes.offset_sd**2 / rounds))
+    step_se = float(np.sqrt(2 / (information * per_end)))
+    level = modes.level + np.linspace(-3, 3, LEVEL_NODES) * level_se
+    low = max(modes.step - 3.2 * step_se, 0.02 / np.sqrt(information))
+    step = np.linspace(low, max(modes.step + 3.2 * step_se, low + step_se), STEP_NODES)
+    log_prior = np.log(2 / ROOT_TWO_PI * np.sqrt(information / G)) - step**2 * information / (2 * G)
+    return level, step, log_prior + np.log(step[1] - step[0]) + np.log(level[1] - level[0])
+
+
+def _table(  # noqa: PLR0917 - the formula's symbols in their order
+    y: Floats, block: Integers, x: Floats, modes: Modes, level: Floats, step: Floats
+) -> Floats:
+    """Log likelihood by pattern and node [k, levels, steps]; equal patterns of a round are computed once."""
+    _, start = np.unique(block, return_index=True)
+    # 64 random bits per execution (one set per round): equal sums are equal patterns of one round.
+    bits = np.random.default_rng(2).integers(1, 2**63, size=len(y), dtype=np.uint64)
+    own = np.random.default_rng(3).integers(1, 2**63, size=len(start), dtype=np.uint64)
+    fingerprint = np.add.reduceat(x.astype(np.uint64) * bits, start, axis=1) + own
+    _, first, inverse = np.unique(fingerprint, return_index=True, return_inverse=True)
+    inverse = inverse.reshape(fingerprint.shape)
+    pattern, number = np.divmod(first, len(start))
+    plain = [pad(y, row, block) for row in x]
+    chosen = np.stack([plain[p].x[b] for p, b in zip(pattern, number, strict=True)])
+    rounds = Rounds(y=plain[0].y[number], x=chosen, present=plain[0].present[number])
+    table = log_likelihood(rounds, modes, level=level, step=step).reshape(len(first), -1)
+    return np.stack([table[row].sum(axis=0) for row in inverse]).reshape(len(x), len(level), len(step))
+
+
+def fit_modes(y: Floats, x: Floats, block: Integers) -> Modes | None:
+    """The two modes behind executions `y` [n] of the ends (`x` 0 good, 1 bad), or None where a normal does as well.
+
+    Switch rule: the gain in log likelihood over one normal must exceed the Bayesian information criterion's price of
+    four more parameters.
+    """
+    if len(y) < SMALLEST_FIT or np.ptp(y) < 1e-6:
+        return None
+    score, modes = _best(y, x, block)
+    return modes if score - _normal_log_likelihood(y, x, block) > 2 * np.log(len(y)) + 1 else None
+
+
+def log_bayes_factor(y: Floats, x: Floats, block: Integers) -> float:
+    """Log BF of a positive step against none on executions of the ends, each side with the modes that suit it best."""
+    _, with_step = _best(y, x, block)
+    _, without = _best(y, np.zeros_like(x), block)
+    return float(log_classes(y, block, x[None], with_step, references=len(y))[0]) - log_null(y, block, without)
+
+
+def _best(y: Floats, x: Floats, block: Integers) -> tuple[float, Modes]:
+    rounds = pad(y, x, block)
+    return max((_chained(rounds, modes) for modes in _em(y, x, block)), key=lambda pair: pair[0])
+
+
+def _log_at(rounds: Rounds, modes: Modes) -> float:
+    table = log_likelihood(rounds, modes, level=np.array([modes.level]), step=np.array([modes.step]))
+    return float(table.sum())
+
+
+def _chained(rounds: Rounds, modes: Modes) -> tuple[float, Modes]:
+    """The best stickiness and offset spread for these modes, with the log likelihood."""
+    offsets = (0.0, modes.offset_sd) if modes.offset_sd > 0.1 * modes.slow_sd else (0.0,)
+    variants = [replace(modes, stickiness=stay, offset_sd=offset) for offset in offsets for stay in STICKINESSES]
+    scored = [(_log_at(rounds, variant), variant) for variant in variants]
+    return max(scored, key=lambda pair: pair[0])
+
+
+def _normal_log_likelihood(y: Floats, x: Floats, block: Integers) -> float:
+    """The largest log likelihood of one normal with a level, a step and an offset per round."""
+    _, row, size = np.unique(block, return_inverse=True, return_counts=True)
+    best = -np.inf
+    for ratio in (0.0, 0.35, 0.7, 1.4, 2.8, 6.0):
+        shrink = ratio**2 / (1 + ratio**2 * size)
+        regressors = np.stack([np.ones_like(x), x]) if np.ptp(x) > 0 else np.ones((1, len(x)))
+        both = np.vstack([regressors, y])
+        sums = np.stack([np.bincount(row, weights=part) for part in both])
+        gram = both @ both.T - (sums * shrink) @ sums.T
+        k = len(regressors)
+        sse = gram[k, k] - gram[k, :k] @ np.linalg.solve(gram[:k, :k] + 1e-12 * np.eye(k), gram[:k, k])
+        variance = max(float(sse) / len(y), 1e-14)
+        log_det = float(np.log1p(ratio**2 * size).sum())
+        best = max(best, -0.5 * len(y) * (np.log(2 * np.pi * variance) + 1) - 0.5 * log_det)
+    return best
+
+
+def _normal(residual: Floats, sd: Floats | float) -> Floats:
+    return np.asarray(np.exp(-0.5 * (residual / sd) ** 2) / (ROOT_TWO_PI * sd))
+
+
+def _width(share: Floats, residual: Floats, usual: float) -> Floats:
+    squares = (share * residual**2).sum(axis=1, keepdims=True) + usual
+    return np.asarray(np.sqrt(squares / (share.sum(axis=1, keepdims=True) + PRIOR_EXECUTIONS)))
+
+
+def _em(y: Floats, x: Floats, block: Integers, *, iterations: int = 40) -> list[Modes]:
+    """Expectation maximisation of the two modes without the chain, from several starts at once (axis 0)."""
+    _, row = np.unique(block, return_inverse=True)
+    indicator = (row[:, None] == np.arange(row.max() + 1)).astype(np.float64)
+    has_step = np.ptp(x) > 0
+    shift = float(np.median(y[x == 1][:, None] - y[x == 0][None])) if has_step else 0.0
+    residual = y - shift * x
+    spread = float(np.std(residual))
+    smallest = max(0.02 * spread, 1e-7)
+    # A mode seen a few times looks narrower than it is: three more executions' worth of an ordinary width.
+    usual = PRIOR_EXECUTIONS * (PRIOR_WIDTH * spread) ** 2
+    cuts = np.quantile(residual, [0.1, 0.25, 0.5, 0.75, 0.9])
+    far = np.abs(residual - np.median(residual))
+    slow = np.vstack([*(residual > cut for cut in cuts), far < np.quantile(far, 0.85)]).astype(np.float64)
+    slow = 0.05 + 0.9 * slow
+    step = np.full((len(slow), 1), shift)
+    offset = np.zeros((len(slow), indicator.shape[1]))
+    slow_sd = fast_sd = np.full((len(slow), 1), spread / 2)
+    offset_sd = np.full((len(slow), 1), spread / 4)
+    level = low = share = np.zeros((len(slow), 1))
+    for _ in range(iterations):
+        fast = 1 - slow
+        rest = y - step * x - offset @ indicator.T
+        share = np.clip(slow.mean(axis=1, keepdims=True), 1.5 / len(y), 1 - 1.5 / len(y))
+        level = (slow * rest).sum(axis=1, keepdims=True) / slow.sum(axis=1, keepdims=True)
+        low = (fast * rest).sum(axis=1, keepdims=True) / fast.sum(axis=1, keepdims=True)
+        slow_sd = _width(slow, rest - level, usual)
+        fast_sd = _width(fast, rest - low, usual)
+        weight = slow / slow_sd**2 + fast / fast_sd**2
+        center = (slow * level / slow_sd**2 + fast * low / fast_sd**2) / weight
+        if has_step:
+            aim = y - center - offset @ indicator.T
+            step = (weight * x * aim).sum(axis=1, keepdims=True) / (weight * x).sum(axis=1, keepdims=True)
+        per_block = weight @ indicator + 1 / offset_sd**2
+        offset = (weight * (y - center - step * x)) @ indicator / per_block
+        offset_sd = np.maximum(np.sqrt((offset**2 + 1 / per_block).mean(axis=1, keepdims=True)), smallest / 10)
+        rest = y - step * x - offset @ indicator.T
+        in_slow = share * _normal(rest - level, slow_sd) + 1e-12
+        in_fast = (1 - share) * _normal(rest - low, fast_sd) + 1e-12
+        slow = in_slow / (in_slow + in_fast)
+    return [
+        Modes(
+            gap=float(level[s, 0] - low[s, 0]),
+            slow_share=float(share[s, 0]),
+            slow_sd=float(slow_sd[s, 0]),
+            fast_sd=float(fast_sd[s, 0]),
+            offset_sd=float(offset_sd[s, 0]),
+            level=float(level[s, 0]),
+            step=float(step[s, 0]),
+        )
+        for s in range(len(slow))
+    ]

@@ -1,0 +1,175 @@
+"""Everything that follows from a state: samples, who can be measured, and the model of what they say."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from bot.bisect.hypotheses import Model
+from bot.bisect.reach import Reach
+from bot.bisect.samples import Samples, samples_of
+from bot.model.bisection import FailureKind, Job, Phase, Result, SearchState
+
+Floats = npt.NDArray[np.float64]
+
+CRASHES_TO_SKIP: Final = 2  # a crash may be the machine's; a failed build is the commit's
+WITHDRAWAL: Final = float(np.exp(-3.0))  # what a failed confirmation leaves of a commit's prior
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A state, read. Commits are numbered 0 (good end; merge bases too, once they proved fast), 1..N candidates."""
+
+    state: SearchState
+    reach: Reach
+
+    @cached_property
+    def positions(self) -> Mapping[str, int]:
+        commit_range = self.state.commit_range
+        candidates = {commit: place + 1 for place, commit in enumerate(commit_range.commits)}
+        return {commit_range.good: 0, **dict.fromkeys(commit_range.merge_bases, 0), **candidates}
+
+    def name(self, commit: int) -> str:
+        commit_range = self.state.commit_range
+        if commit < 0:
+            return commit_range.merge_bases[-1 - commit]
+        return commit_range.commits[commit - 1] if commit else commit_range.good
+
+    @cached_property
+    def skipped(self) -> Mapping[str, str]:
+        """Commits that cannot be measured, and why."""
+        failures = [pair for result in self.state.results for pair in result.failures.items()]
+        crashes: dict[str, int] = {}
+        skipped: dict[str, str] = {}
+        for commit, failure in failures:
+            crashes[commit] = crashes.get(commit, 0) + 1
+            if failure.kind is not FailureKind.CRASHED or crashes[commit] >= CRASHES_TO_SKIP:
+                skipped[commit] = f"{failure.kind}: {failure.message}" if failure.message else str(failure.kind)
+        return skipped
+
+    @cached_property
+    def usable(self) -> npt.NDArray[np.bool_]:
+        """Whether each commit can be measured [N + 1]."""
+        usable = np.ones(self.reach.size + 1, dtype=np.bool_)
+        usable[[self.positions[commit] for commit in self.skipped]] = False
+        return usable
+
+    @cached_property
+    def samples(self) -> Samples:
+        return samples_of(self.state, self.positions)
+
+    @cached_property
+    def fresh(self) -> Samples:
+        """Only what the present phase measured."""
+        return samples_of(self.state, self.positions, self.state.results[self.state.since :])
+
+    @cached_property
+    def prior(self) -> Floats:
+        """P(c) before any sample [N]: the caller's, or uniform; unchanged commits and failed suspects count less."""
+        state = self.state
+        commits = state.commit_range.commits
+        prior = np.array([state.prior.get(commit, 0.0) for commit in commits]) if state.prior else np.ones(len(commits))
+        prior[list(state.commit_range.unchanged)] = 0.0
+        for commit in state.withdrawn:
+            prior[self.positions[commit] - 1] *= WITHDRAWAL
+        return np.asarray(prior / prior.sum() if prior.sum() > 0 else np.full(len(commits), 1 / len(commits)))
+
+    @cached_property
+    def named(self) -> tuple[int, ...]:
+        """Named candidates (0..N-1), in topological order."""
+        return tuple(sorted(self.positions[step.commit] - 1 for step in self.state.named))
+
+    @cached_property
+    def _further_prior(self) -> Floats:
+        """The prior of one more step [N]; named steps, and what cannot be told from them, are no further ones."""
+        prior = self.prior.copy()
+        for candidate in self.named:
+            prior[self.group_of(candidate)] = 0.0
+        return prior
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the named steps leave no commit that could be a further one."""
+        return not self._further_prior.any()
+
+    @cached_property
+    def model(self) -> Model:
+        prior = self.prior if self.exhausted else self._further_prior / self._further_prior.sum()
+        return Model(self.reach, self.samples, prior, self.named)
+
+    @cached_property
+    def pending(self) -> tuple[Job, ...]:
+        closed = {result.job_id for result in self.state.results} | set(self.state.abandoned)
+        return tuple(job for job in self.state.jobs if job.id not in closed)
+
+    @cached_property
+    def executions(self) -> int:
+        """Runs of the benchmark so far, failed ones too; stored ones cost nothing."""
+        return executions(self.state.results)
+
+    @property
+    def fresh_executions(self) -> int:
+        return executions(self.state.results[self.state.since :])
+
+    @cached_property
+    def fresh_rounds(self) -> int:
+        """Rounds of the present phase that gave numbers."""
+        return sum(bool(result.values) for result in self.state.results[self.state.since :])
+
+    @property
+    def left(self) -> int:
+        """Executions that the budget still allows, pending ones taken off."""
+        committed = sum(len(job.commits) for job in self.pending)
+        return self.state.settings.budget_executions - self.executions - committed
+
+    @cached_property
+    def groups(self) -> npt.NDArray[np.uint64]:
+        """A fingerprint per hypothesis [N]; equal where no commit that can be measured tells them apart."""
+        bits = np.random.default_rng(1).integers(1, 2**63, size=self.reach.size + 1, dtype=np.uint64)
+        return self.reach.descendant_sums(np.where(self.usable, bits, 0).astype(np.uint64))
+
+    def group_of(self, candidate: int) -> npt.NDArray[np.intp]:
+        """The candidates that cannot be told from this one, itself among them; those without prior left out."""
+        if self.usable.all():
+            return np.array([candidate])
+        same = np.flatnonzero((self.groups == self.groups[candidate]) & ((self.prior > 0) | (self.groups.size == 1)))
+        return np.union1d(same, [candidate])
+
+    def edges(self, candidate: int) -> tuple[tuple[int, ...], int]:
+        """What a confirmation compares: the nearest measurable commits before and at or after a candidate (0..N)."""
+        after = self._first_usable_after(candidate)
+        before = sorted(self._usable_before(candidate))
+        return tuple(before[-2:]), after
+
+    def _first_usable_after(self, candidate: int) -> int:
+        reached = self.reach.row(candidate) & self.usable
+        return int(np.flatnonzero(reached)[0]) if reached.any() else self.reach.size
+
+    def _usable_before(self, candidate: int) -> set[int]:
+        parents = self.state.commit_range.parents
+        found: set[int] = set()
+        seen: set[int] = set()
+        waiting = [candidate]
+        while waiting:
+            own = parents[waiting.pop()]
+            if not own:
+                found.add(0)
+            for parent in own:
+                if self.usable[parent + 1]:
+                    found.add(parent + 1)
+                elif parent not in seen:
+                    seen.add(parent)
+                    waiting.append(parent)
+        return found
+
+
+def executions(results: tuple[Result, ...]) -> int:
+    return sum(len(result.values) + len(result.failures) for result in results)
+
+
+def phase_start(state: SearchState) -> Phase:
+    """The first phase: whether merge bases must be measured before the range."""
+    return Phase.MERGE_BASE if state.commit_range.merge_bases else Phase.REPRODUCE
