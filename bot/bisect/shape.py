@@ -59,8 +59,9 @@ class Modes:
     @property
     def information(self) -> float:
         """Fisher information of one execution about its level: integral of f'^2 / f."""
-        low = -self.gap - 4 * self.fast_sd - 4 * self.slow_sd
-        grid = np.linspace(low, 4 * (self.slow_sd + self.fast_sd), 801)
+        reach = 4 * (self.slow_sd + self.fast_sd)
+        # The rarer mode may be the slower one: then the gap is negative.
+        grid = np.linspace(min(-self.gap, 0.0) - reach, max(-self.gap, 0.0) + reach, 801)
         slow, fast = self.densities(grid)
         f = self.slow_share * slow + (1 - self.slow_share) * fast
         slope = np.gradient(f, grid)
