@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from scipy import special
 
-from bot.detect import COUNTER_DETECTORS, DETECTORS, auto
+from bot.detect import COUNTER_DETECTORS, DETECTORS, auto, rule_ensemble
 from bot.detect.categories import CategoryChange, category_change
 from bot.detect.counters import CounterPairing, pair_counters
 from bot.detect.detector import Detector, DetectorOptions
@@ -89,6 +89,8 @@ def judge(
         of_counters = COUNTER_DETECTORS[counter_detector].detect_counters(counters.tables, options)
         judged = counter_findings(counters.tables, of_counters, settings)
         findings, notes = [*findings, *judged], [*notes, *chance_notes(judged)]
+        if counter_detector == rule_ensemble.ID:
+            notes += rule_ensemble.remarks(counters.tables, options)
     hardware = () if settings.ignore_environment else hardware_differences(baseline, target)
     if hardware:
         reason = f"measured on other hardware ({'; '.join(hardware)})"

@@ -14,7 +14,7 @@ from bot.detect.rules.options import RuleOptions
 from bot.detect.rules.series import MINIMUM_INSTANTS, Series, normalise
 from bot.detect.rules.sides import change_of_medians, finite, side
 from bot.detect.rules.training import Training, choose_training
-from bot.detect.rules.wording import counter_names, model_votes, sentence, violated_rules
+from bot.detect.rules.wording import counter_names, model_votes, sentence, training_remark, violated_rules
 from bot.model.finding import Evidence, Side
 from bot.model.metric import Metric, MetricKey
 from bot.model.rules import RuleEvidence
@@ -178,3 +178,9 @@ def _untested(
         relative_change=change_of_medians(target, baseline),
         reason=reason,
     )
+
+
+def remarks(tables: Sequence[TablePair], options: DetectorOptions) -> list[str]:
+    """Which runs trained the models: the report's reader judges by them, too."""
+    training = choose_training(tables, options.rules)
+    return [training_remark(training)] if training.runs else []

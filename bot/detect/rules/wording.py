@@ -44,15 +44,23 @@ def sentence(rule: ViolatedRule) -> str:
 
 def model_votes(training: Training, models: Sequence[Model], weights: Floats, counter: int) -> tuple[ModelVote, ...]:
     if len(models) < len(training.runs):
-        together = ", ".join(_run_name(run, number) for number, run in enumerate(training.runs, 1))
+        together = ", ".join(run_name(run, number) for number, run in enumerate(training.runs, 1))
         return (ModelVote(run=together, weight=1.0, flagged=bool(models[0].flagged[counter])),)
     return tuple(
-        ModelVote(run=_run_name(run, number), weight=float(weight), flagged=bool(model.flagged[counter]))
+        ModelVote(run=run_name(run, number), weight=float(weight), flagged=bool(model.flagged[counter]))
         for number, (run, weight, model) in enumerate(zip(training.runs, weights, models, strict=True), 1)
     )
 
 
-def _run_name(run: Run, number: int) -> str:
+def training_remark(training: Training) -> str:
+    """Which runs the models learned from, the newest first, and how many were left out."""
+    names = [run_name(run, number) for number, run in enumerate(training.runs, 1)]
+    shown = ", ".join(reversed(names))
+    left_out = f"; left out as regressions: {training.left_out}" if training.left_out else ""
+    return f"the rules come from {len(names)} runs: {shown}{left_out}"
+
+
+def run_name(run: Run, number: int) -> str:
     if run.commit is not None:
         return run.commit[:12]
     return f"run {number}" if run.time is None else run.time.isoformat()

@@ -17,9 +17,10 @@ from bot.detect.rule_ensemble import assess
 from bot.detect.rules.options import RuleOptions
 from bot.detect.rules.training import choose_training, similarity
 from bot.model.baseline import Baseline, BaselineSource
+from bot.model.counter import CounterTable
 from bot.model.environment import Environment
 from bot.model.finding import Evidence, Verdict
-from bot.model.metric import MetricKey
+from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.run import Run
 from bot.stats.association_rules import Mining
 from bot.stats.ragged import Floats
@@ -526,3 +527,15 @@ def test_the_newest_runs_train_where_there_are_too_many() -> None:
     mixed = [runs[2], runs[0], runs[3], runs[1]]
     tables = pair_counters(Baseline(runs=tuple(mixed), source=BaselineSource.HISTORY), runs[0]).tables
     assert choose_training(tables, RuleOptions(most_models=2)).runs == (runs[2], runs[3])
+
+
+def test_the_report_names_the_runs_that_trained_the_rules() -> None:
+    def run(seed: int, commit: str) -> Run:
+        values = np.random.default_rng(seed).normal(50, 2, (60, 3))
+        metrics = tuple(Metric(name=name, unit="", direction=Direction.UNKNOWN) for name in ("a", "b", "c"))
+        table = CounterTable(name="host", metrics=metrics, times_s=np.arange(60.0) * 10, values=values)
+        return Run(counters=(table,), commit=commit)
+
+    baseline = Baseline(runs=tuple(run(seed, f"{seed}" * 40) for seed in (1, 2, 3)), source=BaselineSource.FILES)
+    judgement = judge(baseline, run(4, "4" * 40), counter_detector="rule_ensemble", settings=PolicySettings())
+    assert "the rules come from 3 runs: 333333333333, 222222222222, 111111111111" in judgement.notes
