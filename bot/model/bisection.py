@@ -233,7 +233,7 @@ class NamedStep:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SearchState:
-    """Everything a search knows; written and read by `bot.codec.bisection`.
+    """Everything a search knows; written and read by `bot.codec.bisect_session`.
 
     `jobs` in the order of dispatch, `results` in the order of arrival. `abandoned` jobs will not come back.
     `since` counts the results that were there when the present phase began; `suspect` is the commit under confirmation

@@ -1,0 +1,58 @@
+"""The default engine on seeded noise: it names the planted commit, goes on where it stopped, and ends when sure."""
+
+import numpy as np
+
+from bot.bisect import Search
+from bot.bisect.graph import cut_range, parse_parents
+from bot.model.bisection import Outcome, OutcomeKind, SearchSettings
+
+SIZE = 16
+CHAIN = "".join(f"c{place} c{place - 1}\n" for place in range(SIZE, 0, -1)) + "c0\n"
+NAMES = tuple(f"c{place}" for place in range(1, SIZE + 1))
+
+
+def play(
+    *, slow_from: int, seed: int, effect: float = 0.15, prior: dict[str, float] | None = None, again: bool = False
+) -> tuple[Outcome, int]:
+    """3 % noise and a level of its own (6 %) for each round; with `again` every job starts from the stored state."""
+    commit_range = cut_range(parse_parents(CHAIN), good="c0", bad=f"c{SIZE}")
+    search = Search.start(commit_range, settings=SearchSettings(seed=seed, budget_executions=400), prior=prior)
+    rng = np.random.default_rng(seed)
+    executions = 0
+    while (outcome := search.outcome()) is None:
+        for job in search.propose():
+            level = rng.normal(0, 0.06)
+            samples = {
+                commit: [float(np.exp(level + rng.normal(0, 0.03) + effect * (int(commit[1:]) >= slow_from)))]
+                for commit in job.commits
+            }
+            executions += len(samples)
+            search.record(job.id, samples)
+        search = Search(search.state) if again else search
+    return outcome, executions
+
+
+def test_the_planted_commit_is_named_and_never_another() -> None:
+    for seed in range(8):
+        slow_from = 2 + seed * 2 % (SIZE - 1)
+        outcome, executions = play(slow_from=slow_from, seed=seed)
+        assert [culprit.commit for culprit in outcome.culprits] == [f"c{slow_from}"], seed
+        assert executions < 300
+
+
+def test_nothing_is_named_where_nothing_changed() -> None:
+    for seed in range(6):
+        outcome, _ = play(slow_from=SIZE + 1, seed=seed)
+        assert not outcome.culprits
+        assert outcome.kind in {OutcomeKind.NOT_REPRODUCED, OutcomeKind.INCONCLUSIVE}
+
+
+def test_a_state_is_all_there_is_to_a_search() -> None:
+    assert play(slow_from=7, seed=3) == play(slow_from=7, seed=3, again=True)
+
+
+def test_one_possible_commit_is_confirmed_once() -> None:
+    prior = dict.fromkeys(NAMES, 0.0) | {"c5": 1.0}
+    outcome, executions = play(slow_from=5, seed=1, prior=prior)
+    assert [culprit.commit for culprit in outcome.culprits] == ["c5"]
+    assert executions < 120
