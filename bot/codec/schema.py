@@ -10,13 +10,14 @@ from typing import Any, Final
 
 import msgspec
 
-from bot.codec import bisect_session, bisection_report, report, run
+from bot.codec import bisect_session, bisection_report, profile, report, run
 
 SCHEMAS: Final[dict[str, Callable[[], dict[str, Any]]]] = {
     run.SCHEMA_NAME: lambda: msgspec.json.schema(run.RunFile),
     report.SCHEMA_NAME: lambda: report.report_adapter().json_schema(mode="validation"),
     bisection_report.SCHEMA_NAME: lambda: bisection_report.bisection_adapter().json_schema(mode="validation"),
     bisect_session.SCHEMA_NAME: lambda: bisect_session.session_adapter().json_schema(mode="validation"),
+    profile.SCHEMA_NAME: lambda: msgspec.json.schema(profile.ProfileLine),
 }
 
 
