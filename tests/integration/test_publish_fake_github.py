@@ -129,6 +129,21 @@ def test_a_dispatch_answers_with_or_without_details(fake: FakeGitHub) -> None:
     assert [dispatch["run_id"] for dispatch in fake.state.dispatches][-1] == detailed.json()["workflow_run_id"]
 
 
+def test_runs_are_listed_cancelled_and_run_again(fake: FakeGitHub) -> None:
+    fake.state.runs[5] = WorkflowRun(id=5, head_sha=HEAD, conclusion="failure", workflow=".github/workflows/perf.yml")
+    fake.state.runs[6] = WorkflowRun(id=6, head_sha=HEAD, workflow=".github/workflows/perf.yml")
+    listed = send(fake, "GET", f"/actions/workflows/perf.yml/runs?head_sha={HEAD}").json()["workflow_runs"]
+    assert [(run["id"], run["status"]) for run in listed] == [(6, "completed"), (5, "completed")]
+    assert send(fake, "GET", "/actions/workflows/other.yml/runs").status_code == 404
+    assert send(fake, "POST", "/actions/runs/6/rerun-failed-jobs").status_code == 403
+    assert send(fake, "POST", "/actions/runs/5/rerun-failed-jobs").status_code == 201
+    assert send(fake, "POST", "/actions/runs/5/rerun").status_code == 403
+    assert (fake.state.runs[5].status, fake.state.runs[5].attempt) == ("queued", 2)
+    assert send(fake, "POST", "/actions/runs/5/cancel").status_code == 202
+    assert send(fake, "POST", "/actions/runs/5/cancel").status_code == 409
+    assert send(fake, "POST", "/actions/runs/5/rerun").status_code == 201
+
+
 def test_a_real_client_uses_every_kind_of_object(fake: FakeGitHub) -> None:
     client, _ = connected(fake)
     repository = client.repository

@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.support.fake_github.call import Answer, ApiError, Call, found
 from tests.support.fake_github.pages import Listing
-from tests.support.fake_github.state import Artifact, CheckRun
+from tests.support.fake_github.state import Artifact, CheckRun, WorkflowRun
 
 MAXIMUM_DISPATCH_INPUTS = 25
 
@@ -50,8 +50,47 @@ def list_check_runs(call: Call) -> Answer:
 
 
 def list_runs(call: Call) -> Answer:
-    runs = [run for run in call.state.runs.values() if call.query.get("head_sha", run.head_sha) == run.head_sha]
-    return Answer(200, Listing([call.shapes.workflow_run(run) for run in runs], "workflow_runs"))
+    return run_listing(call, list(call.state.runs.values()))
+
+
+def list_runs_of_workflow(call: Call) -> Answer:
+    workflow = call.path["workflow_id"]
+    runs = [run for run in call.state.runs.values() if run.workflow.rsplit("/", 1)[-1] == workflow]
+    if not runs:
+        raise ApiError(404, "Not Found")
+    return run_listing(call, runs)
+
+
+def run_listing(call: Call, runs: list[WorkflowRun]) -> Answer:
+    """Newest first, as GitHub lists them."""
+    kept = [
+        run
+        for run in sorted(runs, key=lambda run: -run.id)
+        if call.query.get("head_sha", run.head_sha) == run.head_sha and call.query.get("event", run.event) == run.event
+    ]
+    return Answer(200, Listing([call.shapes.workflow_run(run) for run in kept], "workflow_runs"))
+
+
+def cancel_run(call: Call) -> Answer:
+    run = found(call.state.runs, call.number("run_id"))
+    if run.status == "completed":
+        raise ApiError(409, "Cannot cancel a workflow run that is completed.")
+    run.status, run.conclusion = "completed", "cancelled"
+    return Answer(202, {})
+
+
+def rerun(call: Call) -> Answer:
+    run = found(call.state.runs, call.number("run_id"))
+    if run.status != "completed":
+        raise ApiError(403, "This workflow is already running")
+    run.status, run.conclusion, run.attempt = "queued", None, run.attempt + 1
+    return Answer(201, {})
+
+
+def rerun_failed_jobs(call: Call) -> Answer:
+    if found(call.state.runs, call.number("run_id")).conclusion == "success":
+        raise ApiError(403, "This workflow run cannot be retried: no failed jobs")
+    return rerun(call)
 
 
 def get_run(call: Call) -> Answer:
@@ -88,8 +127,17 @@ def download_artifact(call: Call) -> Answer:
 def dispatch_workflow(call: Call) -> Answer:
     if len(call.body.get("inputs", {})) > MAXIMUM_DISPATCH_INPUTS:
         raise ApiError(422, f"you may only define up to {MAXIMUM_DISPATCH_INPUTS} inputs")
-    run_id = next(call.state.ids)
-    call.state.dispatches.append({"workflow": call.path["workflow_id"], "run_id": run_id, **call.body})
+    run_id, workflow = next(call.state.ids), call.path["workflow_id"]
+    call.state.dispatches.append({"workflow": workflow, "run_id": run_id, **call.body})
+    call.state.runs[run_id] = WorkflowRun(
+        id=run_id,
+        head_sha=call.git("rev-parse", "--verify", call.body["ref"]).strip() if call.git_dir else "0" * 40,
+        head_branch=call.body["ref"],
+        event="workflow_dispatch",
+        conclusion=None,
+        workflow=f".github/workflows/{workflow}",
+        status="queued",
+    )
     if not call.body.get("return_run_details"):
         return Answer(204)
     url, html = call.shapes.repository_url, f"{call.shapes.api_url}/{call.shapes.repository}"

@@ -155,14 +155,16 @@ class Shapes:
                 "name": "Benchmarks",
                 "path": run.workflow,
                 "event": run.event,
-                "status": "completed",
+                "status": run.status,
                 "conclusion": run.conclusion,
+                "run_attempt": run.attempt,
                 "head_sha": run.head_sha,
                 "head_branch": run.head_branch,
                 "url": f"{self.repository_url}/actions/runs/{run.id}",
                 "html_url": f"{self.api_url}/{self.repository}/actions/runs/{run.id}",
                 "artifacts_url": f"{self.repository_url}/actions/runs/{run.id}/artifacts",
                 "repository": self.base_repository("minimal-repository"),
+                "head_repository": self.base_repository("minimal-repository") | {"id": run.head_repository_id},
             },
         )
 

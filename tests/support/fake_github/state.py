@@ -79,8 +79,11 @@ class WorkflowRun:
     head_sha: str
     head_branch: str = "main"
     event: str = "pull_request"
-    conclusion: str = "success"
+    conclusion: str | None = "success"
     workflow: str = ".github/workflows/benchmarks.yml"
+    status: str = "completed"
+    attempt: int = 1
+    head_repository_id: int = REPOSITORY_ID
 
 
 @dataclass(kw_only=True, slots=True)
