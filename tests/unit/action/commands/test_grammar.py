@@ -1,0 +1,114 @@
+import pytest
+
+from bot.action.commands.grammar import (
+    AcceptCommand,
+    BisectCommand,
+    Command,
+    HelpCommand,
+    RetryCommand,
+    parse,
+)
+from bot.errors import UsageError
+
+SHA = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        pytest.param("/perf-bisect", BisectCommand(), id="bare"),
+        pytest.param("/perf-bisect  \r\nplease", BisectCommand(), id="only the first line"),
+        pytest.param(f"/perf-bisect {SHA}", BisectCommand(sha=SHA), id="head"),
+        pytest.param("/perf-bisect benchmark=parse", BisectCommand(benchmark="parse"), id="option without head"),
+        pytest.param(
+            f'/perf-bisect {SHA} benchmark="sort large" good=v1.4 bad=main jobs=8 budget=200',
+            BisectCommand(sha=SHA, benchmark="sort large", good="v1.4", bad="main", jobs=8, executions=200),
+            id="everything",
+        ),
+        pytest.param("/perf-bisect budget=90min", BisectCommand(minutes=90), id="minutes"),
+        pytest.param("/perf-bisect benchmark=a=b", BisectCommand(benchmark="a=b"), id="equals sign in a value"),
+        pytest.param('/perf-bisect "benchmark=a b"', BisectCommand(benchmark="a b"), id="whole word quoted"),
+        pytest.param(
+            r'/perf-bisect benchmark="say \"hi\" \\o/"', BisectCommand(benchmark=r'say "hi" \o/'), id="escapes"
+        ),
+        pytest.param("/perf-bisect benchmark=::error::x", BisectCommand(benchmark="::error::x"), id="workflow command"),
+        pytest.param("/perf-retry", RetryCommand(), id="retry"),
+        pytest.param("/perf-help", HelpCommand(), id="help"),
+        pytest.param(
+            "/perf-accept parse the new grammar costs this",
+            AcceptCommand(benchmark="parse", reason="the new grammar costs this"),
+            id="accept",
+        ),
+        pytest.param("/perf-accept all fine", AcceptCommand(benchmark=None, reason="fine"), id="accept all"),
+        pytest.param(
+            '/perf-accept "all" it is fine', AcceptCommand(benchmark="all", reason="it is fine"), id="called all"
+        ),
+        pytest.param(
+            '/perf-accept "sort large" why "not"', AcceptCommand(benchmark="sort large", reason='why "not"'), id="blank"
+        ),
+    ],
+)
+def test_reads_commands(body: str, expected: Command) -> None:
+    assert parse(body) == expected
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "hello",
+        " /perf-bisect",
+        "> /perf-bisect",
+        "`/perf-bisect`",
+        "please\n/perf-bisect",
+        "/perfbisect",
+        "/PERF-bisect",
+        "\n/perf-help",
+    ],
+)
+def test_leaves_other_comments_alone(body: str) -> None:
+    assert parse(body) is None
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "next_step"),
+    [
+        ("/perf-bisct", "/perf-bisct is no command", "did you mean /perf-bisect?"),
+        ("/perf-", "/perf- is no command", "/perf-bisect, /perf-retry, /perf-accept and /perf-help"),
+        ("/perf-bisect\tx", "invisible characters", "type it"),
+        ("/perf-bisect benhmark=x", "benhmark=x is no option", "did you mean benchmark? Valid options are benchmark,"),
+        ("/perf-bisect main", "neither a commit hash nor an option", "benchmark, good, bad, jobs and budget"),
+        ("/perf-bisect 0123456", "no full commit hash", "all 40 digits"),
+        (f"/perf-bisect {SHA.upper()}", "no full commit hash", "lower case"),
+        (f"/perf-bisect {SHA}0", "no full commit hash", "all 40 digits"),
+        (f"/perf-bisect jobs=2 {SHA}", "is no option", "Valid options"),
+        ("/perf-bisect jobs=2 jobs=3", "jobs is given twice", "once"),
+        ("/perf-bisect jobs=", "jobs has no value", "from 1 to 20"),
+        ("/perf-bisect jobs=0", "no number of jobs", "from 1 to 20"),
+        ("/perf-bisect jobs=21", "no number of jobs", "from 1 to 20"),
+        ("/perf-bisect jobs=\u0663", "no number of jobs", "from 1 to 20"),
+        ("/perf-bisect budget=-1", "no budget", "budget=Nmin"),
+        ("/perf-bisect budget=20000", "no budget", "10,000"),
+        ("/perf-bisect budget=2000min", "no budget", "1,440"),
+        ("/perf-bisect good=--upload-pack=x", "no commit", "a hash, a tag or a branch"),
+        ("/perf-bisect good=a..b", "no commit", "a hash, a tag or a branch"),
+        ("/perf-bisect good=$(id)", "no commit", "a hash, a tag or a branch"),
+        ('/perf-bisect benchmark="a', "does not end", 'close it with "'),
+        (r'/perf-bisect benchmark="a\n"', "backslash", "inside write"),
+        ('/perf-bisect benchmark=" "', "empty or too long", "report's table"),
+        ("/perf-bisect benchmark=a\u202eb", "invisible characters", "type it"),
+        (f"/perf-bisect benchmark={'x' * 1000}", "too long", "1,000"),
+        ("/perf-retry now", "takes no options", "alone"),
+        ("/perf-help me", "takes no options", "alone"),
+        ("/perf-accept", "a benchmark and a reason are needed", "/perf-accept parse"),
+        ("/perf-accept parse", "a benchmark and a reason are needed", "/perf-accept parse"),
+        ('/perf-accept "parse', "a benchmark and a reason are needed", "/perf-accept parse"),
+        ('/perf-accept "" why', "empty or too long", "report's table"),
+        (f"/perf-accept parse {'x' * 301}", "301 characters", "300"),
+    ],
+)
+def test_refuses_with_what_would_be_valid(body: str, message: str, next_step: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse(body)
+    assert message in caught.value.message
+    assert next_step in (caught.value.next_step or "")
