@@ -88,15 +88,17 @@ class CheckRun:
     def url(self) -> str:
         return self.remote.html_url
 
+    def tell(self, *, title: str, summary: str) -> None:
+        """How far it is; the check run stays in progress."""
+        with explained("update the check run"):
+            self.remote.edit(status="in_progress", output=_output(title, summary))
+
     def complete(self, result: CheckResult) -> None:
         """The first request concludes; further ones only append annotations, which GitHub takes 50 at a time.
 
         GitHub only appends: annotations of a request whose answer got lost may be shown twice.
         """
-        output: dict[str, Any] = {
-            "title": result.title[:MAXIMUM_TITLE_CHARACTERS],
-            "summary": cut_at_line(result.summary, limit=MAXIMUM_TEXT_CHARACTERS, pointer=CUT_POINTER),
-        }
+        output = _output(result.title, result.summary)
         if result.text:
             output["text"] = cut_at_line(result.text, limit=MAXIMUM_TEXT_CHARACTERS, pointer=CUT_POINTER)
         annotations = [annotation.as_json() for annotation in result.annotations]
@@ -109,6 +111,24 @@ class CheckRun:
             self.completed = True
             for start in range(ANNOTATIONS_PER_REQUEST, len(annotations), ANNOTATIONS_PER_REQUEST):
                 self.remote.edit(output=output | {"annotations": annotations[start : start + ANNOTATIONS_PER_REQUEST]})
+
+
+def _output(title: str, summary: str) -> dict[str, Any]:
+    return {
+        "title": title[:MAXIMUM_TITLE_CHARACTERS],
+        "summary": cut_at_line(summary, limit=MAXIMUM_TEXT_CHARACTERS, pointer=CUT_POINTER),
+    }
+
+
+def continued_check(
+    client: Client, *, name: str, head_sha: str, external_id: str, details_url: str | None = None
+) -> CheckRun:
+    """The check run of that external id, which an earlier job has started, or a new one."""
+    with explained("find the check run"):
+        found = _find(client, name=name, head_sha=head_sha, external_id=external_id)
+    if found is not None:
+        return CheckRun(found)
+    return CheckRun(start(client, name=name, head_sha=head_sha, external_id=external_id, details_url=details_url))
 
 
 @contextmanager
@@ -140,12 +160,17 @@ def start(client: Client, *, name: str, head_sha: str, external_id: str, details
             details_url=NotSet if details_url is None else details_url,
         )
 
-    def find() -> RemoteCheckRun | None:
-        started = client.repository.get_commit(head_sha).get_check_runs(check_name=name, filter="all")
-        return next((check for check in started if check.external_id == external_id), None)
-
     with explained("start the check run"):
-        return post_once(client, post=post, find=find)
+        return post_once(
+            client,
+            post=post,
+            find=lambda: _find(client, name=name, head_sha=head_sha, external_id=external_id),
+        )
+
+
+def _find(client: Client, *, name: str, head_sha: str, external_id: str) -> RemoteCheckRun | None:
+    started = client.repository.get_commit(head_sha).get_check_runs(check_name=name, filter="all")
+    return next((check for check in started if check.external_id == external_id), None)
 
 
 def complete_after(error: BaseException, check: CheckRun) -> None:

@@ -45,13 +45,22 @@ def suite_id(suite: str) -> str:
     return f"{plain}-{digest}".strip("-")
 
 
+def answer_marker(comment_id: int) -> str:
+    """Of the answer to a command. The second colon keeps it apart from every suite's marker."""
+    return f"<!-- perf-culprit:v1:answer:{comment_id} -->"
+
+
 def upsert_comment(client: Client, *, number: int, suite: str, body: str, create: bool = True) -> CommentOutcome:
     """Edits this suite's comment on pull request `number`, or posts it if there is none (and `create`).
 
     With `create=False` (nothing changed, and the user asked for silence) an earlier comment still gets the new text:
     a red verdict must not outlive its cause.
     """
-    mark = marker(suite)
+    return upsert_marked(client, number=number, mark=marker(suite), body=body, create=create)
+
+
+def upsert_marked(client: Client, *, number: int, mark: str, body: str, create: bool = True) -> CommentOutcome:
+    """The same for a comment of any marker, on a pull request or an issue."""
     body = body if body.startswith(mark) else f"{mark}\n{body}"
     if len(body) > MAXIMUM_BODY_CHARACTERS:
         raise InfrastructureError(
@@ -59,12 +68,12 @@ def upsert_comment(client: Client, *, number: int, suite: str, body: str, create
             next_step="read the report in the job summary, and report this bug of perf-culprit",
         )
     issue = client.repository.get_issue(number)
-    with explained(f"read the comments of pull request #{number}"):
+    with explained(f"read the comments of #{number}"):
         existing = own_comments(client, number=number, mark=mark)
     if not existing and not create:
         return CommentOutcome(change=CommentChange.SKIPPED)
     if not existing:
-        with explained(f"post the comment on pull request #{number}"):
+        with explained(f"post the comment on #{number}"):
             posted = post_once(
                 client,
                 post=lambda: issue.create_comment(body),
@@ -72,7 +81,7 @@ def upsert_comment(client: Client, *, number: int, suite: str, body: str, create
             )
         return CommentOutcome(change=CommentChange.CREATED, url=posted.html_url)
     kept, *duplicates = existing
-    with explained(f"edit the comment on pull request #{number}"):
+    with explained(f"edit the comment on #{number}"):
         # Two jobs that raced may both have posted.
         for duplicate in duplicates:
             delete(duplicate)

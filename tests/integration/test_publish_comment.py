@@ -155,7 +155,7 @@ def test_waits_longer_and_longer_for_a_comment_that_the_listing_still_hides(fake
 def test_gives_up_after_three_posts(fake: FakeGitHub) -> None:
     fake.faults.append(Fault(request=POST, status=502, times=99))
     client, _ = connected(fake)
-    with pytest.raises(InfrastructureError, match=r"cannot post the comment on pull request #7.*HTTP 502") as raised:
+    with pytest.raises(InfrastructureError, match=r"cannot post the comment on #7.*HTTP 502") as raised:
         upsert_comment(client, number=NUMBER, suite=SUITE, body=BODY)
     assert raised.value.exit_code == 4
     assert len(fake.requests("POST")) == 3

@@ -1,0 +1,55 @@
+"""Measuring again: the newest run of a workflow on a commit, and a second attempt of it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+
+from github import UnknownObjectException
+
+from bot.errors import UsageError
+from bot.publish.client import Client
+from bot.publish.failure import explained
+
+MAXIMUM_LISTED = 100
+
+
+class Again(StrEnum):
+    """What a second attempt repeats."""
+
+    FAILED_JOBS = "failed jobs"
+    ALL_JOBS = "all jobs"
+    NOTHING = "nothing"  # it is still running
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Attempt:
+    run_id: int
+    url: str
+    repeats: Again
+
+
+def run_again(client: Client, *, workflow: str, head_sha: str) -> Attempt | None:
+    """Repeats the failed jobs of the newest run of `workflow` on `head_sha`, or all jobs where none failed.
+
+    None where there is no run. What is repeated has the event, the commit and the rights of its first attempt.
+    """
+    repository = client.repository
+    with explained(f"find the runs of {workflow}"):
+        try:
+            listed = repository.get_workflow(workflow).get_runs(event="pull_request", head_sha=head_sha)
+            newest = next(iter(islice(listed, MAXIMUM_LISTED)), None)
+        except UnknownObjectException:
+            raise UsageError(
+                f"there is no workflow {workflow}",
+                place="input measure-workflow",
+                next_step="name the file of the workflow that measures, such as perf.yml",
+            ) from None
+    if newest is None:
+        return None
+    if newest.status != "completed":
+        return Attempt(run_id=newest.id, url=newest.html_url, repeats=Again.NOTHING)
+    repeats = Again.ALL_JOBS if newest.conclusion == "success" else Again.FAILED_JOBS
+    action = "rerun" if repeats is Again.ALL_JOBS else "rerun-failed-jobs"
+    with explained(f"run {workflow} again"):
+        repository.requester.requestJsonAndCheck("POST", f"{repository.url}/actions/runs/{newest.id}/{action}")
+    return Attempt(run_id=newest.id, url=newest.html_url, repeats=repeats)
