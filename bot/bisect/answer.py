@@ -56,12 +56,12 @@ def outcome_of(standing: Standing, kind: OutcomeKind, *, needed: int | None = No
         return _decay(standing, base)
     if standing.state.named:
         return _culprits(standing, base)
+    if standing.state.phase in (Phase.MERGE_BASE, Phase.REPRODUCE):
+        reason = "The budget was spent before the ends of the range could be told apart."
+        return replace(base, visible_effect=visible_effect(standing), reason=reason)
     suspects = _suspects(standing)
     if kind is OutcomeKind.SUSPECT_SET:
         reason = f"No measurable commit tells {len(suspects)} candidates apart."
-    elif standing.state.phase in (Phase.MERGE_BASE, Phase.REPRODUCE):
-        suspects, reason = (), "The budget was spent before the ends of the range could be told apart."
-        base = replace(base, visible_effect=visible_effect(standing))
     else:
         reason = f"The budget was spent; {len(suspects)} candidates hold {LEVEL:.0%} of the probability."
     return replace(base, suspects=suspects, reason=reason)

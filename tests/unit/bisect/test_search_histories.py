@@ -1,0 +1,167 @@
+"""Histories with more than a plain step: the source's four, several culprits, decay, merges, reverts, side branches."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.bisect.machine import chain
+from bot.bisect.graph import cut_range, parse_parents
+from bot.model.bisection import CommitRange, Engine, Outcome, OutcomeKind
+from tests.support.virtual_searches import Virtual, names, steps
+
+LEVEL = 0.2  # log change of "slow" where only the shape of the history matters
+
+
+def revisions(**changes: float) -> Virtual:
+    """The source's histories of six revisions r1 (good) to r6 (bad), with a relative change at some of them."""
+    commits = tuple(f"r{number}" for number in range(2, 7))
+    commit_range = CommitRange(good="r1", bad="r6", commits=commits, parents=((), (0,), (1,), (2,), (3,)))
+    return steps(commit_range, {commits.index(name): change for name, change in changes.items()}, noise="1 %")
+
+
+def regressions(outcome: Outcome) -> set[str]:
+    return {culprit.commit for culprit in outcome.culprits if not culprit.improvement}
+
+
+def improvements(outcome: Outcome) -> set[str]:
+    return {culprit.commit for culprit in outcome.culprits if culprit.improvement}
+
+
+@pytest.mark.parametrize("engine", Engine)
+@pytest.mark.parametrize(
+    ("changes", "culprit"),
+    [
+        pytest.param({"r5": 0.1}, "r5", id="a step at r5"),
+        pytest.param({"r3": -0.1, "r4": 0.25}, "r4", id="improvement at r3, regression at r4"),
+        pytest.param({"r4": 0.25, "r5": -0.1}, "r4", id="regression at r4, improvement at r5"),
+    ],
+)
+def test_one_regression_in_a_reference_history(engine: Engine, changes: Mapping[str, float], culprit: str) -> None:
+    """METHODS 5, histories 1 to 3."""
+    for seed in range(2):
+        outcome = revisions(**changes).search(seed, engine=engine)
+        assert regressions(outcome) == {culprit}
+        assert improvements(outcome) <= {name for name, change in changes.items() if change < 0}
+
+
+def test_improvements_are_named_as_such() -> None:
+    outcome = revisions(r3=-0.1, r4=0.25).search(0)
+    assert improvements(outcome) == {"r3"}
+    changes = {culprit.commit: culprit.relative_change for culprit in outcome.culprits}
+    assert changes == pytest.approx({"r3": -0.1, "r4": 0.25}, abs=0.02)
+
+
+def test_an_oscillation_blames_no_stranger() -> None:
+    """METHODS 5, history 4. The ends do not tell one step from up, down and up: only measuring r3 and r4 does.
+
+    A search that happens to measure both names all three; one that does not stops at the first regression it confirms.
+    """
+    changes = {"r3": 0.2, "r4": -0.15, "r5": 0.3}
+    for seed in range(2):
+        outcome = revisions(**changes).search(seed)
+        assert regressions(outcome)
+        assert regressions(outcome) <= {"r3", "r5"}
+        assert improvements(outcome) <= {"r4"}
+
+
+def test_the_weighted_engine_finds_one_regression_of_an_oscillation() -> None:
+    outcome = revisions(r3=0.2, r4=-0.15, r5=0.2).search(0, engine=Engine.WEIGHTED)
+    assert len(names(outcome)) == 1
+    assert regressions(outcome) <= {"r3", "r5"}
+
+
+@pytest.mark.slow  # a dozen whole searches
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({12: 0.10, 40: 0.10}, id="+10 % and +10 %"),
+        pytest.param({12: 0.05, 40: 0.15}, id="+5 % and +15 %"),
+        pytest.param({12: -0.10, 40: 0.20}, id="-10 %, then +20 %"),
+    ],
+)
+def test_several_steps_are_all_named(changes: Mapping[int, float]) -> None:
+    virtual = steps(chain(64), changes)
+    outcomes = [virtual.search(seed, budget_executions=600) for seed in range(3)]
+    exact = [set(names(outcome)) == set(virtual.culprits()) for outcome in outcomes]
+    assert sum(exact) >= 2
+    assert all(set(names(outcome)) <= set(virtual.culprits()) for outcome in outcomes)
+
+
+def test_three_equal_steps_are_given_to_no_stranger() -> None:
+    """Evenly spread they look like a decay after a few commits, which is then the answer; a wrong name is none."""
+    virtual = steps(chain(64), {8: 0.08, 30: 0.08, 51: 0.08})
+    for seed in range(2):
+        outcome = virtual.search(seed, budget_executions=600)
+        assert set(names(outcome)) <= set(virtual.culprits())
+
+
+@pytest.mark.slow  # whole searches
+def test_a_slow_decay_has_no_single_culprit() -> None:
+    """64 commits share +15 %; the parts together are the whole."""
+    virtual = steps(chain(64), dict.fromkeys(range(64), 1.15 ** (1 / 64) - 1))
+    outcomes = [virtual.search(seed) for seed in range(4)]
+    assert sum(outcome.kind is OutcomeKind.DECAY for outcome in outcomes) >= 3
+    for outcome in outcomes:
+        assert not outcome.culprits
+        assert outcome.executions <= 300
+        assert sum(part.share for part in outcome.decay) == pytest.approx(1.0 if outcome.decay else 0.0)
+
+
+def merged(messages: Mapping[str, str] | None = None) -> CommitRange:
+    """g <- (a1 a2 a3), (b1 b2 b3) <- m <- t1 <- t2; s1 and s2 were forked before g and joined at t2."""
+    text = "t2 t1 s2\nt1 m\nm a3 b3\nb3 b2\nb2 b1\nb1 g\na3 a2\na2 a1\na1 g\ns2 s1\ns1 o\ng o\no\n"
+    return cut_range(parse_parents(text), good="g", bad="t2", messages=messages)
+
+
+def slow(commit_range: CommitRange, *commits: str) -> Virtual:
+    levels = {commit: LEVEL * (commit in commits) for commit in (commit_range.good, *commit_range.commits)}
+    return Virtual(commit_range=commit_range, levels=levels)
+
+
+def test_the_history_of_these_tests_has_the_side_branch_in_its_range() -> None:
+    assert set(merged().commits) == {"a1", "a2", "a3", "b1", "b2", "b3", "m", "t1", "t2", "s1", "s2"}
+
+
+@pytest.mark.parametrize("engine", Engine)
+@pytest.mark.parametrize(
+    ("slow_commits", "culprit"),
+    [
+        pytest.param("m t1 t2", "m", id="both parents are fast, the merge is slow"),
+        pytest.param("b2 b3 m t1 t2", "b2", id="on one of two branches"),
+        pytest.param("s1 s2 t2", "s1", id="on a branch that was forked before the good end"),
+        pytest.param("t2", "t2", id="at the second merge"),
+    ],
+)
+def test_a_culprit_in_a_merged_history(engine: Engine, slow_commits: str, culprit: str) -> None:
+    for seed in range(2):
+        virtual = slow(merged(), *slow_commits.split())
+        assert names(virtual.search(seed, engine=engine)) == [culprit]
+
+
+@pytest.mark.parametrize("engine", Engine)
+def test_a_side_branch_without_the_change_does_not_mislead(engine: Engine) -> None:
+    """s1 and s2 lack what a1 brought, and t2 has it."""
+    virtual = slow(merged(), "a1", "a2", "a3", "m", "t1", "t2")
+    assert names(virtual.search(1, engine=engine)) == ["a1"]
+
+
+def reverted(**extra: float) -> Virtual:
+    """c2's change is taken back by c4 and comes again with c7, the revert of the revert."""
+    commit_range = replace(chain(8), reverts=((3, 1), (6, 3)))
+    levels = {f"c{place}": LEVEL * (place in {2, 3, 7, 8}) for place in range(9)}
+    return Virtual(commit_range=commit_range, levels={**levels, **extra})
+
+
+def test_a_reverted_revert_blames_the_first_commit() -> None:
+    for seed in range(2):
+        assert "c2" in names(reverted().search(seed))
+
+
+def test_a_reverted_change_does_not_hide_a_later_culprit() -> None:
+    """c2 is taken back by c4; c6 is slow for a reason of its own."""
+    commit_range = replace(chain(8), reverts=((3, 1),))
+    levels = {f"c{place}": LEVEL * (place in {2, 3, 6, 7, 8}) for place in range(9)}
+    outcome = Virtual(commit_range=commit_range, levels=levels).search(0)
+    assert "c6" in names(outcome)
+    assert set(names(outcome)) <= {"c2", "c4", "c6"}
