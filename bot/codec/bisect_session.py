@@ -40,13 +40,14 @@ def encode_session(session: BisectSession) -> bytes:
 def decode_session(data: bytes, *, place: str) -> BisectSession:
     """The session in `data`; a DataError where it is none, or where its results cannot be of its range."""
     session = decode(session_adapter(), data, place=place, what=SCHEMA_NAME)
-    fault = next(_faults(session.search), None)
+    fault = next(search_faults(session.search), None)
     if fault is not None:
         raise DataError(f"is no state of a search: {fault}", place=place, next_step="start again without --resume")
     return session
 
 
-def _faults(state: SearchState) -> Iterator[str]:
+def search_faults(state: SearchState) -> Iterator[str]:
+    """What in a decoded state cannot be of its range."""
     commit_range = state.commit_range
     known = {commit_range.good, *commit_range.merge_bases, *commit_range.commits}
     suspects = () if state.suspect is None else (state.suspect,)

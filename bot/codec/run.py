@@ -36,6 +36,7 @@ class BenchmarkEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     samples: tuple[float, ...] | UnsetType | None = UNSET
     summary: SummaryEntry | UnsetType | None = UNSET
     group_sizes: tuple[int, ...] | UnsetType | None = UNSET
+    rounds: tuple[int, ...] | UnsetType | None = UNSET
     category: str | UnsetType | None = UNSET
 
 
@@ -72,6 +73,7 @@ def encode_run(run: Run) -> bytes:
             samples=benchmark.samples if benchmark.summary is None else UNSET,
             summary=UNSET if benchmark.summary is None else _summary_entry(benchmark.summary),
             group_sizes=benchmark.group_sizes or UNSET,
+            rounds=benchmark.rounds or UNSET,
             category=_or_unset(benchmark.category),
         )
         for benchmark in run.benchmarks
@@ -162,11 +164,14 @@ def _benchmark(entry: BenchmarkEntry, metric: Metric, place: str) -> Benchmark:
         )
     if entry.group_sizes and (sum(entry.group_sizes) != len(entry.samples or ()) or min(entry.group_sizes) < 1):
         raise DataError("group_sizes do not add up to the number of samples", place=place, next_step="leave them out")
+    if entry.rounds and len(entry.rounds) != len(entry.group_sizes or ()):
+        raise DataError("rounds are not one per group", place=place, next_step="leave them out")
     return Benchmark(
         name=entry.name,
         metric=metric,
         samples=entry.samples or (),
         summary=_summary(entry.summary) if entry.summary else None,
         group_sizes=entry.group_sizes or (),
+        rounds=entry.rounds or (),
         category=entry.category or None,
     )

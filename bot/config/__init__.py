@@ -2,6 +2,7 @@
 
 from bot.config.model import (
     BenchmarkConfig,
+    BisectConfig,
     CategoryConfig,
     CommentConfig,
     Config,
@@ -14,6 +15,7 @@ from bot.config.units import parse_change, parse_ratio
 
 __all__ = [
     "BenchmarkConfig",
+    "BisectConfig",
     "CategoryConfig",
     "CommentConfig",
     "Config",

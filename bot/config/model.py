@@ -98,6 +98,33 @@ class RuleEnsembleConfig(_Section):
     ] = Field(default_factory=dict)
 
 
+Command = Annotated[str, Field(min_length=1, max_length=4000)]
+
+
+class BisectConfig(_Section):
+    """How `/perf-bisect` searches (docs/bisection.md); of the default branch, never of a pull request."""
+
+    run: Annotated[Command | None, Field(description="shell command that measures a commit; needed")] = None
+    build: Annotated[Command | None, Field(description="shell command that builds a commit")] = None
+    tool: Annotated[str, Field(max_length=100, description="format of the results")] = "auto"
+    benchmark: Annotated[str | None, Field(max_length=500, description="where the command names none")] = None
+    metric: Annotated[str | None, Field(max_length=200, description="where the command names none")] = None
+    paths: Annotated[
+        tuple[Annotated[str, Field(min_length=1, max_length=500)], ...],
+        Field(max_length=50, description="only commits that change these can be the culprit"),
+    ] = ()
+    runner: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$", description="label of the machines")] = (
+        "ubuntu-latest"
+    )
+    workflow: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.ya?ml$")] = "perf-bisect.yml"
+    jobs_per_round: Annotated[int, Field(ge=1, le=20, description="machines at once")] = 4
+    rounds_per_job: Annotated[int, Field(ge=1, le=20, description="rounds that a machine executes in a row")] = 3
+    budget_executions: Annotated[int, Field(ge=4, le=10_000)] = 400
+    budget_minutes: Annotated[int, Field(ge=1, le=10_000, description="from the command to the last answer")] = 360
+    run_timeout: DurationMs = 600_000.0
+    build_timeout: DurationMs = 3_600_000.0
+
+
 class Config(_Section):
     """Everything that can be set. Rates and effects are fractions, times are milliseconds."""
 
@@ -120,6 +147,7 @@ class Config(_Section):
     ruler: RulerConfig | None = None
     control_chart: ControlChartConfig = ControlChartConfig()
     rule_ensemble: RuleEnsembleConfig = RuleEnsembleConfig()
+    bisect: BisectConfig = BisectConfig()
     ignore_environment: Annotated[bool, Field(description="compare runs of different hardware all the same")] = False
 
     @model_validator(mode="after")

@@ -1,7 +1,8 @@
 """A YAML file -> `Config`; every mistake is told with its line.
 
 The file comes from the checkout, which may be a stranger's: it is size-limited, aliases are refused (they make small
-files explode), and nothing in it names a file, a command or an address.
+files explode), and nothing in it names a file or an address. Its only commands, in the section `bisect`, are run
+by jobs without secrets, and they are taken from the default branch.
 """
 
 import difflib

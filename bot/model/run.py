@@ -31,7 +31,9 @@ class Benchmark:
     """A named measurement: raw `samples` where the tool keeps them, else a `summary`; exactly one of the two.
 
     `group_sizes` splits `samples` in order into processes or forks where the tool has such levels (pyperf, JMH);
-    empty means one group. `category` is the response-time category that the first measurement assigned.
+    empty means one group. `rounds` names each group's round: of runs with one job, groups of one round were executed
+    one right after the other; empty where there were no rounds. `category` is the response-time category that the first
+    measurement assigned.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Benchmark:
     samples: tuple[float, ...] = ()
     summary: Summary | None = None
     group_sizes: tuple[int, ...] = ()
+    rounds: tuple[int, ...] = ()
     category: str | None = None
 
     @property

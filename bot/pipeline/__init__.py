@@ -3,6 +3,10 @@
 from bot.model.bisection import Engine
 from bot.pipeline.audit import audit_as_json, audit_files, audit_history, audit_runs, audit_svg, audit_text
 from bot.pipeline.bisect import BisectPlan, bisect, bisection_plan, state_file
+from bot.pipeline.bisect_advance import advance_bisection
+from bot.pipeline.bisect_controller import Controller, Dispatcher
+from bot.pipeline.bisect_github import open_controller
+from bot.pipeline.bisect_start import DispatchPlan, start_bisection
 from bot.pipeline.changes import Changes, changes_in_file, changes_in_history, changes_json, changes_text
 from bot.pipeline.compare import (
     Compared,
@@ -44,11 +48,15 @@ __all__ = [
     "BisectPlan",
     "Changes",
     "Compared",
+    "Controller",
     "Destination",
     "DiagnosisPlan",
+    "DispatchPlan",
+    "Dispatcher",
     "Engine",
     "MeasurePlan",
     "Measured",
+    "advance_bisection",
     "audit_as_json",
     "audit_files",
     "audit_history",
@@ -82,6 +90,7 @@ __all__ = [
     "headline",
     "measure_commits",
     "open_check",
+    "open_controller",
     "preview_html",
     "publish_file",
     "record_files",
@@ -92,5 +101,6 @@ __all__ = [
     "report_summary",
     "report_text",
     "schema",
+    "start_bisection",
     "state_file",
 ]

@@ -28,6 +28,9 @@ def test_schemas_are_written_under_their_names(tmp_path: Path) -> None:
         "report-v1.schema.json",
         "bisection-v1.schema.json",
         "bisect-session-v1.schema.json",
+        "bisect-request-v1.schema.json",
+        "bisect-job-v1.schema.json",
+        "stored-bisection-v1.schema.json",
         "trace-v1.schema.json",
     }
 

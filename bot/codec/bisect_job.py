@@ -1,0 +1,135 @@
+"""What a bisect job measured, as JSON (bisect-job v1): written beside a stranger's code, so nothing in it is believed.
+
+Numbers, texts and counts are bounded here; that they belong to what was asked for is checked where that is known.
+"""
+
+from dataclasses import field
+from functools import cache
+from typing import Annotated, Final, Literal
+
+from pydantic import Field, TypeAdapter
+from pydantic.dataclasses import dataclass
+
+from bot.codec.wire import WIRE_CONFIG, decode
+from bot.errors import DataError
+from bot.model.bisection import Failure, FailureKind, Result
+from bot.model.dispatch import BisectJobResult
+from bot.model.metric import Direction, Metric
+
+SCHEMA_NAME: Final = "bisect-job-v1"
+MOST_RESULT_BYTES: Final = 1 << 20
+MOST_ROUNDS: Final = 64
+MOST_COMMITS: Final = 16
+MOST_VALUES: Final = 10_000
+MOST_COMPONENTS: Final = 50
+SHOWN_CHARACTERS: Final = 400
+
+Name = Annotated[str, Field(min_length=1, max_length=100)]
+Text = Annotated[str, Field(max_length=SHOWN_CHARACTERS)]
+# Any time, size or rate there is, in any unit; beyond it the search's arithmetic would be led astray.
+Value = Annotated[float, Field(gt=1e-18, lt=1e18)]
+
+
+@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
+class FailureEntry:
+    kind: FailureKind
+    message: Text = ""
+
+
+@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
+class RoundEntry:
+    """One round: a commit has numbers of its one execution, or a failure, or was not reached."""
+
+    id: Name
+    values: Annotated[
+        dict[Name, Annotated[tuple[Value, ...], Field(min_length=1, max_length=MOST_VALUES)]],
+        Field(max_length=MOST_COMMITS),
+    ] = field(default_factory=dict)
+    failures: Annotated[dict[Name, FailureEntry], Field(max_length=MOST_COMMITS)] = field(default_factory=dict)
+
+
+@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
+class MetricEntry:
+    name: Annotated[str, Field(max_length=200)]
+    unit: Annotated[str, Field(max_length=100)]
+    direction: Literal[Direction.LOWER_IS_BETTER, Direction.HIGHER_IS_BETTER]
+
+
+@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
+class BisectJobFile:
+    """The whole file: `bisect-job.json` in the artifact."""
+
+    format: Literal["perf-culprit-bisect-job"]
+    version: Literal[1]
+    bisection: Name
+    dispatch: Name
+    job: Name
+    rounds: Annotated[tuple[RoundEntry, ...], Field(max_length=MOST_ROUNDS)]
+    metric: MetricEntry | None = None
+    environment: Annotated[dict[Name, Annotated[str, Field(max_length=200)]], Field(max_length=MOST_COMPONENTS)] = (
+        field(default_factory=dict)
+    )
+
+
+@cache
+def job_adapter() -> TypeAdapter[BisectJobFile]:
+    return TypeAdapter(BisectJobFile)
+
+
+def encode_job_result(result: BisectJobResult) -> bytes:
+    metric = result.metric
+    file = BisectJobFile(
+        format="perf-culprit-bisect-job",
+        version=1,
+        bisection=result.bisection,
+        dispatch=result.dispatch,
+        job=result.job,
+        rounds=tuple(_round_entry(entry) for entry in result.rounds),
+        metric=None if metric is None else MetricEntry(name=metric.name, unit=metric.unit, direction=metric.direction),  # type: ignore[arg-type]  # pydantic refuses UNKNOWN
+        environment=dict(result.environment),
+    )
+    return job_adapter().dump_json(file) + b"\n"
+
+
+def _round_entry(result: Result) -> RoundEntry:
+    return RoundEntry(
+        id=result.job_id,
+        values=dict(result.values),
+        failures={
+            commit: FailureEntry(kind=failure.kind, message=failure.message[:SHOWN_CHARACTERS])
+            for commit, failure in result.failures.items()
+        },
+    )
+
+
+def decode_job_result(data: bytes, *, place: str) -> BisectJobResult:
+    """The result in `data`; a DataError where it is none, too large, or says a thing twice."""
+    if len(data) > MOST_RESULT_BYTES:
+        raise DataError(
+            f"is larger than {MOST_RESULT_BYTES:,} bytes", place=place, next_step="upload what bisect-job wrote"
+        )
+    file = decode(job_adapter(), data, place=place, what=SCHEMA_NAME)
+    ids = [entry.id for entry in file.rounds]
+    both = [commit for entry in file.rounds for commit in entry.values if commit in entry.failures]
+    if both or len(set(ids)) < len(ids):
+        fault = f"{both[0][:12]!r} both failed and has numbers" if both else "a round stands there twice"
+        raise DataError(fault, place=place, next_step="upload what bisect-job wrote")
+    metric = file.metric
+    return BisectJobResult(
+        bisection=file.bisection,
+        dispatch=file.dispatch,
+        job=file.job,
+        rounds=tuple(
+            Result(
+                job_id=entry.id,
+                values=entry.values,
+                failures={
+                    commit: Failure(kind=failure.kind, message=failure.message)
+                    for commit, failure in entry.failures.items()
+                },
+            )
+            for entry in file.rounds
+        ),
+        metric=None if metric is None else Metric(name=metric.name, unit=metric.unit, direction=metric.direction),
+        environment=file.environment,
+    )

@@ -1,0 +1,172 @@
+"""A bisection that other machines measure: what is sent to them, what came back, and where it stands.
+
+A *dispatch* is one run of the user's bisect workflow. It has a few *bisect jobs*, one machine each, and a bisect job
+executes one or more rounds (`bot.model.bisection.Job`) of the search, one after the other.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from bot.model.bisection import Job, Progress, Result, SearchState
+from bot.model.bisection_report import BisectionReport
+from bot.model.metric import Metric, MetricKey
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BisectCommands:
+    """Shell commands of the default branch's configuration, never of the commits that are searched."""
+
+    run: str
+    build: str | None = None
+    tool: str = "auto"
+    run_timeout_seconds: float = 600.0
+    build_timeout_seconds: float = 3600.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BisectJob:
+    """The rounds that one machine executes, in this order."""
+
+    id: str
+    rounds: tuple[Job, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BisectRequest:
+    """What a dispatch asks for: the jobs, and all that a job needs to know."""
+
+    bisection: str
+    dispatch: str
+    key: MetricKey
+    commands: BisectCommands
+    jobs: tuple[BisectJob, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BisectJobResult:
+    """What one job measured. `metric` says what it saw: None where no execution gave a number."""
+
+    bisection: str
+    dispatch: str
+    job: str
+    rounds: tuple[Result, ...]
+    metric: Metric | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dispatch:
+    """One run of the bisect workflow. It is stored before it is sent, and `run_id` after.
+
+    `sender` is the one controller that may send it at once; another may do so from `stored_at` on after a while.
+    `closed`: nothing of it is waited for any more.
+    """
+
+    id: str
+    jobs: tuple[BisectJob, ...]
+    sender: str
+    stored_at: datetime
+    run_id: int | None = None
+    closed: bool = False
+
+    @property
+    def rounds(self) -> tuple[str, ...]:
+        return tuple(entry.id for job in self.jobs for entry in job.rounds)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bisection:
+    """All that is known of one bisection; a file on the history branch.
+
+    `id` is what it was asked for by (a comment's id). `metric` is None until a job has seen the benchmark.
+    `pull_request` and `requested_by` say whom to answer; `head` is the pull request's head that was asked about, None
+    in an issue, where `pull_request` is the issue's number. `trusted`: every commit of the range is on the default
+    branch, so that what was measured may enter the history. `fruitless` counts dispatches in a row that gave nothing.
+    """
+
+    id: str
+    key: MetricKey
+    metric: Metric | None
+    commands: BisectCommands
+    search: SearchState
+    started_at: datetime
+    deadline: datetime | None = None
+    suite: str = "default"
+    jobs_per_dispatch: int = 4
+    rounds_per_job: int = 3
+    runner: str = "ubuntu-latest"
+    subjects: Mapping[str, str] = field(default_factory=dict)
+    pull_request: int | None = None
+    requested_by: str | None = None
+    head: str | None = None
+    trusted: bool = False
+    recorded: bool = False
+    dispatches: tuple[Dispatch, ...] = ()
+    fruitless: int = 0
+    environments: tuple[Mapping[str, str], ...] = ()
+
+    @property
+    def is_done(self) -> bool:
+        return self.search.outcome is not None
+
+    @property
+    def open_dispatch(self) -> Dispatch | None:
+        """The dispatch that is under way: one at a time."""
+        return next((entry for entry in self.dispatches if not entry.closed), None)
+
+    def with_dispatch(self, changed: Dispatch) -> "Bisection":
+        dispatches = tuple(changed if entry.id == changed.id else entry for entry in self.dispatches)
+        return replace(self, dispatches=dispatches)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BisectionStep:
+    """What one call brought: told after it was stored, maybe more than once, so telling it again must do no harm.
+
+    `report` is there once the bisection has an outcome. `dispatched` is what this call sent; `waiting` says why nothing
+    was done. `remarks` are for the answer: refused results, lost jobs, a rewritten branch.
+    """
+
+    bisection: Bisection
+    progress: Progress
+    report: BisectionReport | None = None
+    dispatched: Dispatch | None = None
+    waiting: str | None = None
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunFacts:
+    """What GitHub says of a run of the bisect workflow. The title is the workflow's own `run-name`."""
+
+    title: str
+    is_completed: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunArtifact:
+    """A zip file that a run left, a stranger's data; or the `problem` for which it could not be had."""
+
+    name: str
+    zip_bytes: bytes = b""
+    problem: str | None = None
+
+
+RUN_TITLE_WORD = "perf-bisect"
+ARTIFACT_PREFIX = "perf-culprit-bisect-"
+
+
+def run_title(bisection: str, dispatch: str) -> str:
+    """The workflow's `run-name`, by which a run is known as the one of a dispatch."""
+    return f"{RUN_TITLE_WORD} {bisection} {dispatch}"
+
+
+def parse_run_title(title: str) -> tuple[str, str] | None:
+    """(bisection, dispatch) of a run's title, or None where it is another kind of run."""
+    words = title.split(" ")
+    return (words[1], words[2]) if len(words) == 3 and words[0] == RUN_TITLE_WORD and all(words) else None
+
+
+def artifact_name(bisection: str, job: str) -> str:
+    return f"{ARTIFACT_PREFIX}{bisection}-{job}"

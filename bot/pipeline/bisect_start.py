@@ -1,0 +1,164 @@
+"""The beginning of a dispatched bisection: what is searched, in which commits, and the first dispatch."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+from bot import git
+from bot.config import BisectConfig, Config
+from bot.errors import ConfigError, UsageError
+from bot.model.bisection import Engine, SearchSettings
+from bot.model.dispatch import BisectCommands, Bisection, BisectionStep
+from bot.model.metric import Direction, Metric, MetricKey
+from bot.pipeline.bisect_advance import advance, settle
+from bot.pipeline.bisect_controller import Controller
+from bot.pipeline.bisect_history import known_metrics, stored_runs, usable_blocks
+from bot.pipeline.bisect_range import Candidates, find_candidates
+
+FETCHED_REFS: Final = "refs/perf-culprit/bisect"
+KEPT_SUBJECT_CHARACTERS: Final = 200
+SHOWN_KEYS: Final = 10
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DispatchPlan:
+    """What was asked for. `id` is the asking comment's: asking twice with one id starts one bisection.
+
+    `good` and `bad` are revisions, or full hashes that the remote knows. `default_branch` is the tip of the branch
+    whose commits are trusted; only a bisection inside of it is recorded.
+    """
+
+    id: str
+    good: str
+    bad: str
+    benchmark: str | None = None
+    metric: str | None = None
+    pull_request: int | None = None
+    requested_by: str | None = None
+    head: str | None = None
+    engine: Engine = Engine.BAYES
+    default_branch: str | None = None
+
+
+def start_bisection(
+    repository: Path, plan: DispatchPlan, *, config: Config, controller: Controller, remote: git.Remote | None = None
+) -> BisectionStep:
+    """Begin the bisection and send its first dispatch; where it was begun before, go on with it.
+
+    `config` must be that of the default branch. Nothing of the range is executed here: `repository` gives the graph,
+    and `remote` its missing commits.
+    """
+    from bot.history.bisections import BisectionConflictError, bisection_path
+
+    bisection_path(plan.id)
+    if controller.bisections.load(plan.id) is not None:
+        return advance(controller, plan.id)
+    bisection = _begun(repository, plan, config=config, controller=controller, remote=remote)
+    try:
+        return settle(controller, bisection, loaded=None)
+    except BisectionConflictError:
+        return advance(controller, plan.id)
+
+
+def _begun(
+    repository: Path, plan: DispatchPlan, *, config: Config, controller: Controller, remote: git.Remote | None
+) -> Bisection:
+    from bot.bisect import Search
+
+    commands = _commands(config.bisect)
+    _fetch_missing(repository, [plan.good, plan.bad], remote)
+    candidates = find_candidates(repository, good=plan.good, bad=plan.bad, paths=config.bisect.paths)
+    commit_range = candidates.commit_range
+    runs = () if controller.history is None else stored_runs(controller.history, commit_range, suite=config.suite)
+    key, metric = _metric(plan, config.bisect, known_metrics(runs))
+    settings = SearchSettings(
+        engine=plan.engine,
+        direction=Direction.LOWER_IS_BETTER if metric is None else metric.direction,
+        budget_executions=config.bisect.budget_executions,
+        seed=int(hashlib.sha256(plan.id.encode()).hexdigest()[:8], 16),
+    )
+    stored = usable_blocks(runs, commit_range, key=key, commands=commands).blocks
+    now = controller.now()
+    return Bisection(
+        id=plan.id,
+        key=key,
+        metric=metric,
+        commands=commands,
+        search=Search.start(commit_range, settings=settings, stored=stored).state,
+        started_at=now,
+        deadline=now + timedelta(minutes=config.bisect.budget_minutes),
+        suite=config.suite,
+        jobs_per_dispatch=config.bisect.jobs_per_round,
+        rounds_per_job=config.bisect.rounds_per_job,
+        runner=config.bisect.runner,
+        subjects=_subjects(candidates),
+        pull_request=plan.pull_request,
+        requested_by=plan.requested_by,
+        head=plan.head,
+        trusted=plan.default_branch is not None and _is_trusted(repository, candidates, plan.default_branch),
+    )
+
+
+def _commands(config: BisectConfig) -> BisectCommands:
+    if config.run is None:
+        raise ConfigError(
+            "bisect.run is not set, so nobody knows what to measure",
+            place=".github/perf-culprit.yml on the default branch",
+            next_step="set bisect.run to the command that runs the benchmark (docs/configuration.md)",
+        )
+    return BisectCommands(
+        run=config.run,
+        build=config.build,
+        tool=config.tool,
+        run_timeout_seconds=config.run_timeout / 1000,
+        build_timeout_seconds=config.build_timeout / 1000,
+    )
+
+
+def _fetch_missing(repository: Path, revisions: Sequence[str], remote: git.Remote | None) -> None:
+    """Commits of forks are not in a checkout, and known to GitHub by their hash."""
+    missing = [
+        revision
+        for revision in revisions
+        if git.FULL_HASH.fullmatch(revision) and git.find_commit(repository, revision) is None
+    ]
+    if missing and remote is not None:
+        git.fetch(repository, remote, [f"+{commit}:{FETCHED_REFS}/{commit}" for commit in missing])
+
+
+def _is_trusted(repository: Path, candidates: Candidates, default_branch: str) -> bool:
+    tip = git.resolve_commit(repository, default_branch)
+    ends = (candidates.commit_range.good, candidates.commit_range.bad)
+    return all(git.is_ancestor(repository, commit, tip) for commit in ends)
+
+
+def _subjects(candidates: Candidates) -> dict[str, str]:
+    return {commit: subject[:KEPT_SUBJECT_CHARACTERS] for commit, subject in candidates.subjects.items()}
+
+
+def _metric(
+    plan: DispatchPlan, config: BisectConfig, known: Sequence[tuple[MetricKey, Metric]]
+) -> tuple[MetricKey, Metric | None]:
+    """What is followed. A metric that the history does not know is named in full, and the first job tells its unit."""
+    benchmark = plan.benchmark or config.benchmark
+    name = plan.metric or (config.metric if plan.benchmark is None or plan.benchmark == config.benchmark else None)
+    found = {
+        key: metric
+        for key, metric in known
+        if benchmark in (None, key.benchmark) and name in (None, key.metric) and metric.direction.worse_sign
+    }
+    if len(found) == 1:
+        return next(iter(found.items()))
+    if not found and benchmark is not None and name is not None:
+        return MetricKey(benchmark, name), None
+    names = sorted(f"{key.benchmark} ({key.metric})" for key in found)[:SHOWN_KEYS]
+    raise UsageError(
+        f"{len(found)} metrics of the history match, and a search follows one"
+        if found
+        else "the history knows no such benchmark",
+        place="the benchmark's name",
+        next_step=f"name one of: {', '.join(names)}" if found else "name the benchmark and its metric",
+    )
