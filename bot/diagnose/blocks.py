@@ -4,6 +4,7 @@ import os
 import stat
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final, Protocol
@@ -79,11 +80,30 @@ def blocks(name: str, *, truncated: Callable[[str], None], block_bytes: int = BL
         ) from None
 
 
+@contextmanager
+def unpacked(name: str, *, truncated: Callable[[str], None]) -> Iterator["Readable"]:
+    """The file's bytes from the first on, as `blocks` unpacks them, for readers of whole records."""
+    if name == STDIN_NAME:
+        with _standard_input() as stream:
+            yield stream
+        return
+    with Path(name).open("rb") as file:
+        head = file.read(4) if stat.S_ISREG(Path(name).stat().st_mode) else b""
+        if head:
+            file.seek(0)
+        if head.startswith(_GZIP):
+            yield _Bounded(_Gunzip(file, name), packed=file, name=name, truncated=truncated)
+        elif head == _ZSTD:
+            yield _Bounded(_Unzstd(file, name), packed=file, name=name, truncated=truncated)
+        else:
+            yield file
+
+
 def _standard_input() -> BinaryIO:
     return os.fdopen(os.dup(0), "rb")
 
 
-def _streamed(stream: "_Readable", *, block_bytes: int) -> Iterator[Lines]:
+def _streamed(stream: "Readable", *, block_bytes: int) -> Iterator[Lines]:
     rest = b""
     while data := stream.read(block_bytes):
         data = rest + data
@@ -100,7 +120,7 @@ def _streamed(stream: "_Readable", *, block_bytes: int) -> Iterator[Lines]:
 
 
 def _unpacked(
-    opened: Callable[[BinaryIO, str], "_Readable"],
+    opened: Callable[[BinaryIO, str], "Readable"],
     file: BinaryIO,
     name: str,
     *,
@@ -111,14 +131,14 @@ def _unpacked(
     yield from _streamed(bounded, block_bytes=block_bytes)
 
 
-class _Readable(Protocol):
+class Readable(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
 class _Bounded:
     """Reads what unpacks sanely: up to the end or the damage, and never far more than was packed."""
 
-    def __init__(self, stream: _Readable, *, packed: BinaryIO, name: str, truncated: Callable[[str], None]) -> None:
+    def __init__(self, stream: Readable, *, packed: BinaryIO, name: str, truncated: Callable[[str], None]) -> None:
         self._stream = stream
         self._packed = packed
         self._name = name

@@ -1,6 +1,7 @@
 """What a profile or trace of one revision says: a tree of call paths with the times measured on each."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,3 +35,45 @@ class Profile:
     nodes: tuple[ProfileNode, ...]
     repetitions: int
     unit: str = "ms"
+
+
+class RecordFault(StrEnum):
+    """Why a record of a profile or trace was not used, or what was done with it."""
+
+    MALFORMED = "no record of the format"
+    TOO_LONG = "longer than a record may be"
+    NUMBER = "its time or count is negative, no number or too large"
+    UNOPENED = "ends what never began"
+    UNCLOSED = "begins and never ends: closed with its caller or at the last time known"
+    OVERLAP = "ends after its caller: cut there"
+    ORDER = "its time lies before the record before it"
+    LOST_PARENT = "its caller is missing: taken as called by nobody"
+    CYCLE = "is its own caller"
+    REPEATED = "its id was there before"
+    TOO_DEEP = "deeper than calls may be nested: its time stays with its caller"
+    ASYNCHRONOUS = "asynchronous: not nested in a thread"
+    NO_EXECUTION = "measures no execution"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UnusedRecord:
+    """`place`: the file with the line or the record's number, counted from 1."""
+
+    fault: RecordFault
+    place: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProfileReading:
+    """What files gave: one profile per service, by name, with a repetition per file, and what became of their records.
+
+    `notes`: what a reader has to know of the numbers, such as call graphs that were split into paths.
+    """
+
+    profiles: tuple[Profile, ...]
+    records: int
+    unused: tuple[tuple[RecordFault, int], ...] = ()
+    examples: tuple[UnusedRecord, ...] = ()
+    notes: tuple[str, ...] = ()
+    truncated_files: tuple[str, ...] = ()

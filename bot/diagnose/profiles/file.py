@@ -1,0 +1,132 @@
+"""One file of a profile or trace: its beginning for detection, then its bytes or lines in bounded memory."""
+
+import codecs
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from bot.diagnose.blocks import STDIN_NAME, Readable, unpacked
+from bot.diagnose.profiles.intake import Intake
+from bot.errors import DataError, UsageError
+from bot.model.profile import RecordFault
+
+HEAD_BYTES: Final = 1 << 16
+CHUNK_BYTES: Final = 1 << 20
+MAX_LINE_CHARACTERS: Final = 4 << 20
+# Formats that are read piece by piece, and those that have to be in memory whole.
+MAX_STREAMED_BYTES: Final = 16 << 30
+MAX_WHOLE_BYTES: Final = 512 << 20
+_UTF16_BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
+
+
+@contextmanager
+def opened(name: str, *, intake: Intake, trusted: bool = False) -> Iterator["ProfileFile"]:
+    with ExitStack() as stack:
+        try:
+            stream = stack.enter_context(unpacked(name, truncated=intake.truncated))
+            head = b""
+            while len(head) < HEAD_BYTES and (piece := stream.read(HEAD_BYTES)):
+                head += piece
+        except (OSError, ValueError) as error:
+            raise _unreadable(name, error) from None
+        yield ProfileFile(name=name, intake=intake, trusted=trusted, head=head, stream=stream)
+
+
+@dataclass(kw_only=True, slots=True)
+class ProfileFile:
+    """Open for one pass. `trusted`: the user says that the file comes from no stranger."""
+
+    name: str
+    intake: Intake
+    trusted: bool
+    head: bytes
+    stream: Readable
+
+    @property
+    def place(self) -> str:
+        name = "standard input" if self.name == STDIN_NAME else self.name
+        return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
+
+    @property
+    def beginning(self) -> str:
+        """The decoded head, without a mark of order or leading blanks."""
+        return self._decoder().decode(self.head).lstrip("\ufeff \t\r\n")
+
+    def chunks(self) -> Iterator[bytes]:
+        """All bytes from the first on; UTF-16, which some shells write, as UTF-8."""
+        if not self.head.startswith(_UTF16_BOMS):
+            yield from self._bytes()
+            return
+        decoder = self._decoder()
+        for chunk in self._bytes():
+            yield decoder.decode(chunk).encode("utf-8", "replace")
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Lines with their numbers and without their ends; those that are too long are counted and left out."""
+        rest = ""
+        number = 0
+        skipping = False
+        decoder = self._decoder()
+        for chunk in self._bytes():
+            *whole, rest = (rest + decoder.decode(chunk)).split("\n")
+            for line in whole:
+                number += 1
+                if skipping:
+                    skipping = False
+                elif len(line) > MAX_LINE_CHARACTERS:
+                    self._too_long(number, line)
+                else:
+                    yield number, line.removesuffix("\r")
+            if len(rest) > MAX_LINE_CHARACTERS:
+                if not skipping:
+                    self._too_long(number + 1, rest)
+                skipping, rest = True, ""
+        rest += decoder.decode(b"", final=True)
+        if rest and not skipping:
+            yield number + 1, rest.removesuffix("\r")
+
+    def content(self) -> bytes:
+        """All bytes at once; a DataError where they are too many."""
+        pieces = []
+        size = 0
+        for chunk in self.chunks():
+            size += len(chunk)
+            if size > MAX_WHOLE_BYTES:
+                raise DataError(
+                    f"is larger than {MAX_WHOLE_BYTES:,} bytes unpacked",
+                    place=self.place,
+                    next_step="record a shorter time, or less often",
+                )
+            pieces.append(chunk)
+        return b"".join(pieces)
+
+    def _bytes(self) -> Iterator[bytes]:
+        yield self.head
+        size = len(self.head)
+        try:
+            while chunk := self.stream.read(CHUNK_BYTES):
+                size += len(chunk)
+                if size > MAX_STREAMED_BYTES:
+                    raise DataError(
+                        f"is larger than {MAX_STREAMED_BYTES:,} bytes unpacked",
+                        place=self.place,
+                        next_step="record a shorter time",
+                    )
+                yield chunk
+        except OSError as error:
+            raise _unreadable(self.name, error) from None
+
+    def _decoder(self) -> codecs.IncrementalDecoder:
+        encoding = "utf-16" if self.head.startswith(_UTF16_BOMS) else "utf-8-sig"
+        return codecs.getincrementaldecoder(encoding)(errors="replace")
+
+    def _too_long(self, number: int, line: str) -> None:
+        self.intake.records += 1
+        self.intake.reject(RecordFault.TOO_LONG, place=f"{self.place}:{number}", text=line)
+
+
+def _unreadable(name: str, error: OSError | ValueError) -> UsageError:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
+    return UsageError(f"cannot be read: {reason}", place=shown, next_step="give profiles that exist")

@@ -1,0 +1,32 @@
+"""Our own profiles, as the tracer writes them: one JSON object per line."""
+
+import re
+from typing import Final
+
+from bot.codec.profile import NEXT_STEP, PROFILE_FORMAT, decode_profile
+from bot.diagnose.profiles.file import ProfileFile
+from bot.diagnose.profiles.intake import Intake
+from bot.errors import DataError
+from bot.model.profile import Profile
+
+ID: Final = "perf_culprit_trace"
+DESCRIPTION: Final = "profiles of this program's own tracer (trace v1)"
+DOCS: Final = "perf_culprit_trace"
+_KNOWN: Final = re.compile(r'\{\s*+"format"\s*+:\s*+"' + PROFILE_FORMAT + '"')
+
+
+def matches(file: ProfileFile, /) -> bool:
+    return _KNOWN.match(file.beginning) is not None
+
+
+def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
+    """Of a file of ours every line has to be right: it was written whole or not at all."""
+    profiles = []
+    for number, line in enumerate(file.content().split(b"\n"), 1):
+        if line.strip():
+            profile = decode_profile(line, place=f"{file.place}:{number}")
+            intake.records += len(profile.nodes) * profile.repetitions
+            profiles.append(profile)
+    if not profiles:
+        raise DataError("holds no profile", place=file.place, next_step=NEXT_STEP)
+    return tuple(profiles)
