@@ -1,4 +1,4 @@
-"""The verbs that run the user's commands on commits: measure, bisect."""
+"""The verbs that run the user's commands on commits: measure, bisect, bisect-job."""
 
 import argparse
 import sys
@@ -10,6 +10,7 @@ from bot.cli.output import Status, colour, width, write
 from bot.errors import EXIT_FINE, EXIT_NO_DATA
 
 if TYPE_CHECKING:
+    from bot.config import Config
     from bot.measure import Commands
 
 ROUNDS = 5
@@ -17,16 +18,22 @@ MOST_ROUNDS = 20
 
 
 def add_verbs(verbs: Verbs) -> None:
-    for add in (_add_measure, _add_bisect):
+    for add in (_add_measure, _add_bisect, _add_bisect_job):
         add(verbs)
 
 
 def _add_command_options(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--repo", type=Path, default=Path(), metavar="DIR", help="default: this directory; not touched")
     verb.add_argument(
-        "--run", required=True, metavar="CMD", help="shell command that measures; writes $PERF_CULPRIT_OUTPUT or prints"
+        "--run",
+        metavar="CMD",
+        help="shell command that measures; writes $PERF_CULPRIT_OUTPUT or prints (default: bisect.run)",
     )
-    verb.add_argument("--build", metavar="CMD", help="shell command that builds a commit, run once per content")
+    verb.add_argument(
+        "--build",
+        metavar="CMD",
+        help="shell command that builds a commit, once per content (default: bisect.build)",
+    )
     verb.add_argument("--timeout", type=seconds, default=600.0, metavar="S", help="for one run (default: 600 seconds)")
     verb.add_argument(
         "--build-timeout", type=seconds, default=3600.0, metavar="S", help="for one build (default: 3600 seconds)"
@@ -71,24 +78,47 @@ def _add_bisect(verbs: Verbs) -> None:
     verb.add_argument("--config", type=Path, metavar="FILE", help="default: .github/perf-culprit.yml where it exists")
 
 
-def _commands(arguments: argparse.Namespace) -> "Commands":
+def _add_bisect_job(verbs: Verbs) -> None:
+    verb = new_verb(
+        verbs, "bisect-job", _bisect_job, "measure one job of a bisection that other machines share (docs/bisection.md)"
+    )
+    verb.add_argument("--repo", type=Path, default=Path(), metavar="DIR", help="default: this directory; not touched")
+    verb.add_argument(
+        "--request", type=Path, required=True, metavar="FILE", help="the dispatch's request (- for standard input)"
+    )
+    verb.add_argument("--job", required=True, metavar="ID", help="which of the request's jobs this machine is")
+    verb.add_argument("--output", type=Path, required=True, metavar="DIR", help="gets bisect-job.json and log.txt")
+    verb.add_argument("--run", metavar="CMD", help="shell command that measures (default: the request's)")
+    verb.add_argument("--build", metavar="CMD", help="shell command that builds a commit (default: the request's)")
+    verb.add_argument("--tool", metavar="NAME", help="format of the results (default: the request's)")
+    verb.add_argument("--minutes", type=minutes, metavar="N", help="after this no further round is begun")
+    verb.add_argument("--cache", type=Path, metavar="DIR", help="keep builds here from one call to the next")
+    verb.add_argument("--config", type=Path, metavar="FILE", help="default: .github/perf-culprit.yml where it exists")
+
+
+def _commands(arguments: argparse.Namespace, config: "Config") -> "tuple[Commands, str]":
+    """The commands, and the format of their results."""
     from bot import pipeline
 
-    return pipeline.commands(
-        run=arguments.run,
-        build=arguments.build,
+    chosen = pipeline.run_commands(config, run=arguments.run, build=arguments.build, tool=arguments.tool)
+    commands = pipeline.commands(
+        run=chosen.run,
+        build=chosen.build,
         run_timeout_seconds=arguments.timeout,
         build_timeout_seconds=arguments.build_timeout,
     )
+    return commands, chosen.tool
 
 
 def _bisect(arguments: argparse.Namespace) -> int:
     from bot import pipeline
 
+    config = chosen_config(arguments)
+    commands, tool = _commands(arguments, config)
     plan = pipeline.BisectPlan(
         good=arguments.good,
         bad=arguments.bad,
-        commands=_commands(arguments),
+        commands=commands,
         benchmark=arguments.benchmark,
         metric=arguments.metric,
         engine=pipeline.Engine(arguments.engine),
@@ -97,7 +127,7 @@ def _bisect(arguments: argparse.Namespace) -> int:
         minutes=arguments.minutes,
         first_parent=arguments.first_parent,
         paths=tuple(arguments.paths),
-        tool=arguments.tool,
+        tool=tool,
         cache=arguments.cache,
         state=arguments.state,
         resume=arguments.resume,
@@ -107,7 +137,7 @@ def _bisect(arguments: argparse.Namespace) -> int:
         return EXIT_FINE
     status = Status(sys.stderr)
     try:
-        report = pipeline.bisect(arguments.repo, plan, config=chosen_config(arguments), say=status)
+        report = pipeline.bisect(arguments.repo, plan, config=config, say=status)
     except KeyboardInterrupt:
         state = pipeline.state_file(arguments.repo, plan)
         if state.exists():
@@ -124,9 +154,38 @@ def _bisect(arguments: argparse.Namespace) -> int:
     return EXIT_FINE if report.is_definite else EXIT_NO_DATA
 
 
+def _bisect_job(arguments: argparse.Namespace) -> int:
+    from bot import pipeline
+
+    status = Status(sys.stderr)
+    try:
+        done = pipeline.bisect_job(
+            arguments.repo,
+            pipeline.BisectJobPlan(
+                request=arguments.request,
+                job=arguments.job,
+                output=arguments.output,
+                run=arguments.run,
+                build=arguments.build,
+                tool=arguments.tool,
+                minutes=arguments.minutes,
+                cache=arguments.cache,
+            ),
+            config=chosen_config(arguments),
+            say=status,
+            stdin=sys.stdin.buffer,
+        )
+    finally:
+        status.clear()
+    print(f"measured {done.rounds} of {done.asked} rounds: {done.file}")
+    return EXIT_FINE
+
+
 def _measure(arguments: argparse.Namespace) -> int:
     from bot import pipeline
 
+    config = chosen_config(arguments)
+    commands, tool = _commands(arguments, config)
     status = Status(sys.stderr)
     rounds = arguments.rounds or (MOST_ROUNDS if arguments.until_decided else ROUNDS)
     try:
@@ -134,15 +193,15 @@ def _measure(arguments: argparse.Namespace) -> int:
             arguments.repo,
             arguments.commits,
             plan=pipeline.MeasurePlan(
-                commands=_commands(arguments),
+                commands=commands,
                 rounds=rounds,
                 warmup=arguments.warmup,
                 until_decided=arguments.until_decided,
-                tool=arguments.tool,
+                tool=tool,
                 cache=arguments.cache,
             ),
             output=arguments.output,
-            config=chosen_config(arguments),
+            config=config,
             say=status,
         )
     finally:

@@ -23,11 +23,13 @@ MOST_COMMITS: Final = 16
 MOST_VALUES: Final = 10_000
 MOST_COMPONENTS: Final = 50
 SHOWN_CHARACTERS: Final = 400
+# Any time, size or rate there is, in any unit; beyond it the search's arithmetic would be led astray.
+LEAST_VALUE: Final = 1e-18
+LARGEST_VALUE: Final = 1e18
 
 Name = Annotated[str, Field(min_length=1, max_length=100)]
 Text = Annotated[str, Field(max_length=SHOWN_CHARACTERS)]
-# Any time, size or rate there is, in any unit; beyond it the search's arithmetic would be led astray.
-Value = Annotated[float, Field(gt=1e-18, lt=1e18)]
+Value = Annotated[float, Field(gt=LEAST_VALUE, lt=LARGEST_VALUE)]
 
 
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)

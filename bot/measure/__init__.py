@@ -7,7 +7,7 @@ from bot.measure.interrupt import interruptible
 from bot.measure.log import Log
 from bot.measure.rounds import interleaved, look_rounds
 from bot.measure.workplace import Workplace, open_workplace
-from bot.measure.worktree_executor import RoundResult, WorktreeExecutor, samples_of
+from bot.measure.worktree_executor import RoundResult, WorktreeExecutor
 
 __all__ = [
     "Commands",
@@ -21,5 +21,4 @@ __all__ = [
     "interruptible",
     "look_rounds",
     "open_workplace",
-    "samples_of",
 ]

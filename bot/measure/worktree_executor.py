@@ -7,7 +7,7 @@ from bot.measure.failure import ExecutionError
 from bot.measure.runner import short
 from bot.measure.workplace import Workplace
 from bot.model.bisection import Failure, FailureKind, Job
-from bot.model.metric import MetricKey
+from bot.model.metric import Metric, MetricKey
 from bot.model.run import Run
 
 
@@ -20,11 +20,12 @@ class RoundResult:
 
 
 class WorktreeExecutor:
-    """Measures one metric of one benchmark."""
+    """Measures one metric of one benchmark. `metric` is what the last execution said of it, None before one did."""
 
     def __init__(self, workplace: Workplace, *, key: MetricKey) -> None:
         self._workplace = workplace
         self._key = key
+        self.metric: Metric | None = None
 
     def execute(self, job: Job) -> RoundResult:
         """First build what is not built, then execute the round without a pause."""
@@ -35,11 +36,12 @@ class WorktreeExecutor:
         for commit in job.commits:
             run = None if commit in failures else self._attempt(commit, failures)
             if run is not None:
-                found = samples_of(run, self._key)
-                if found:
-                    samples[commit] = found
-                else:
+                found = next((entry for entry in run.benchmarks if entry.key == self._key), None)
+                if found is None:
                     failures[commit] = Failure(kind=FailureKind.MISSING, message=missing_message(run, self._key))
+                else:
+                    samples[commit] = found.samples or (found.value,)
+                    self.metric = found.metric
         return RoundResult(samples=samples, failures=failures)
 
     def _attempt(self, commit: str, failures: dict[str, Failure], *, build_only: bool = False) -> Run | None:
@@ -51,14 +53,6 @@ class WorktreeExecutor:
         except ExecutionError as error:
             failures[commit] = Failure(kind=error.kind, message=error.message)
             return None
-
-
-def samples_of(run: Run, key: MetricKey) -> tuple[float, ...]:
-    """The metric's samples; a summary's value is one."""
-    for benchmark in run.benchmarks:
-        if benchmark.key == key:
-            return benchmark.samples or (benchmark.value,)
-    return ()
 
 
 def missing_message(run: Run, key: MetricKey) -> str:

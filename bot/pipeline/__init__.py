@@ -6,6 +6,7 @@ from bot.pipeline.bisect import BisectPlan, bisect, bisection_plan, state_file
 from bot.pipeline.bisect_advance import advance_bisection
 from bot.pipeline.bisect_controller import Controller, Dispatcher
 from bot.pipeline.bisect_github import open_controller
+from bot.pipeline.bisect_job import BisectJobDone, BisectJobPlan, bisect_job, run_commands
 from bot.pipeline.bisect_start import DispatchPlan, start_bisection
 from bot.pipeline.changes import Changes, changes_in_file, changes_in_history, changes_json, changes_text
 from bot.pipeline.compare import (
@@ -45,6 +46,8 @@ from bot.pipeline.render import (
 )
 
 __all__ = [
+    "BisectJobDone",
+    "BisectJobPlan",
     "BisectPlan",
     "Changes",
     "Compared",
@@ -53,6 +56,7 @@ __all__ = [
     "DiagnosisPlan",
     "DispatchPlan",
     "Dispatcher",
+    "Ends",
     "Engine",
     "MeasurePlan",
     "Measured",
@@ -64,6 +68,8 @@ __all__ = [
     "audit_svg",
     "audit_text",
     "bisect",
+    "bisect_job",
+    "bisection_ends",
     "bisection_json",
     "bisection_markdown",
     "bisection_plan",
@@ -100,7 +106,9 @@ __all__ = [
     "report_outputs",
     "report_summary",
     "report_text",
+    "run_commands",
     "schema",
     "start_bisection",
     "state_file",
+    "stop_bisection",
 ]
