@@ -124,6 +124,11 @@ def download_artifact(call: Call) -> Answer:
     )
 
 
+def run_name(inputs: dict[str, str]) -> str:
+    """As our bisect workflow names its runs: `perf-bisect ${{ inputs.bisection }} ${{ inputs.dispatch }}`."""
+    return f"perf-bisect {inputs['bisection']} {inputs['dispatch']}" if "dispatch" in inputs else "Benchmarks"
+
+
 def dispatch_workflow(call: Call) -> Answer:
     if len(call.body.get("inputs", {})) > MAXIMUM_DISPATCH_INPUTS:
         raise ApiError(422, f"you may only define up to {MAXIMUM_DISPATCH_INPUTS} inputs")
@@ -137,6 +142,7 @@ def dispatch_workflow(call: Call) -> Answer:
         conclusion=None,
         workflow=f".github/workflows/{workflow}",
         status="queued",
+        title=run_name(call.body.get("inputs", {})),
     )
     if not call.body.get("return_run_details"):
         return Answer(204)

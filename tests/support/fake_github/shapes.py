@@ -153,6 +153,7 @@ class Shapes:
             {
                 "id": run.id,
                 "name": "Benchmarks",
+                "display_title": run.title,
                 "path": run.workflow,
                 "event": run.event,
                 "status": run.status,

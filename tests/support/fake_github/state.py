@@ -84,6 +84,7 @@ class WorkflowRun:
     status: str = "completed"
     attempt: int = 1
     head_repository_id: int = REPOSITORY_ID
+    title: str = "Benchmarks"  # the workflow's `run-name`, else the commit's first line
 
 
 @dataclass(kw_only=True, slots=True)
