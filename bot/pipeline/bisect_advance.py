@@ -26,6 +26,7 @@ from bot.model.dispatch import (
 from bot.pipeline.bisect_controller import MOST_FRUITLESS, SENDER_IS_LATE, Controller
 from bot.pipeline.bisect_results import collected, take_result
 from bot.pipeline.bisect_step import step_of
+from bot.pipeline.bisect_stop import ended
 
 if TYPE_CHECKING:
     from bot.history.bisections import LoadedBisection
@@ -212,21 +213,16 @@ def settle(
 
 
 def _stopped(controller: Controller, bisection: Bisection) -> Bisection:
-    """The answer so far, where going on is in vain or no time is left."""
-    from bot.bisect import Search
-
-    late = bisection.deadline is not None and controller.now() > bisection.deadline
-    if bisection.fruitless < MOST_FRUITLESS and not late:
-        return bisection
-    note = (
-        "the time was spent before the search had ended"
-        if late
-        else f"{bisection.fruitless} dispatches in a row gave no result; see the log of the bisect workflow"
-    )
-    outcome = Search(bisection.search).partial_outcome()
-    outcome = replace(outcome, notes=(*outcome.notes, note))
-    closed = tuple(replace(entry, closed=True) for entry in bisection.dispatches)
-    return replace(bisection, search=replace(bisection.search, outcome=outcome), dispatches=closed)
+    """The answer so far, where going on is in vain, not wanted, or no time is left."""
+    objection = controller.objection(bisection)
+    if objection is not None:
+        return ended(bisection, note=objection)
+    if bisection.deadline is not None and controller.now() > bisection.deadline:
+        return ended(bisection, note="the time was spent before the search had ended")
+    if bisection.fruitless >= MOST_FRUITLESS:
+        note = f"{bisection.fruitless} dispatches in a row gave no result; see the log of the bisect workflow"
+        return ended(bisection, note=note)
+    return bisection
 
 
 def _proposed(controller: Controller, bisection: Bisection) -> Bisection:

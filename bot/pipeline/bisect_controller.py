@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Protocol
 
-from bot.model.dispatch import BisectionStep, RunArtifact, RunFacts
+from bot.model.dispatch import Bisection, BisectionStep, RunArtifact, RunFacts
 
 if TYPE_CHECKING:
     from bot.history.bisections import BisectionStore
@@ -41,13 +41,21 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+def no_objection(_: Bisection) -> str | None:
+    return None
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Controller:
-    """`report` is told of every step, after it was stored. `history` gets what a trusted bisection measured."""
+    """`report` is told of every step, after it was stored. `history` gets what a trusted bisection measured.
+
+    `objection` says why nothing more may be measured (the pull request has moved on); asked before every dispatch.
+    """
 
     bisections: "BisectionStore"
     dispatcher: Dispatcher
     report: Callable[[BisectionStep], None]
     history: "History | None" = None
+    objection: Callable[[Bisection], str | None] = no_objection
     now: Callable[[], datetime] = utc_now
     name: str = field(default_factory=lambda: secrets.token_hex(8))

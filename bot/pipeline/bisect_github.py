@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from bot import git
 from bot.config import Config
-from bot.model.dispatch import BisectionStep
-from bot.pipeline.bisect_controller import Controller
+from bot.model.dispatch import Bisection, BisectionStep
+from bot.pipeline.bisect_controller import Controller, no_objection
 
 if TYPE_CHECKING:
     from bot.publish.client import Client
@@ -21,6 +21,7 @@ def open_controller(
     history: git.Remote,
     default_branch: str,
     report: Callable[[BisectionStep], None],
+    objection: Callable[[Bisection], str | None] = no_objection,
 ) -> Iterator[Controller]:
     """`config` and `default_branch` (a name without refs/heads/) are the repository's own, never a pull request's."""
     from bot.history.bisections import open_bisections
@@ -30,4 +31,6 @@ def open_controller(
     retention = Retention(raw_runs=config.history.raw_runs, branch_bytes=config.history.size_limit)
     with open_bisections(history, branch=config.history.branch, retention=retention) as bisections:
         dispatcher = GitHubDispatcher(client, workflow=config.bisect.workflow, ref=default_branch)
-        yield Controller(bisections=bisections, dispatcher=dispatcher, report=report, history=bisections)
+        yield Controller(
+            bisections=bisections, dispatcher=dispatcher, report=report, history=bisections, objection=objection
+        )

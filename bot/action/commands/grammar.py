@@ -39,6 +39,7 @@ class BisectCommand:
 
     sha: str | None = None
     benchmark: str | None = None
+    metric: str | None = None
     good: str | None = None
     bad: str | None = None
     jobs: int | None = None
@@ -105,6 +106,7 @@ def _bisect(rest: str) -> BisectCommand:
     return BisectCommand(
         sha=sha,
         benchmark=_benchmark(values["benchmark"], place="/perf-bisect") if "benchmark" in values else None,
+        metric=_benchmark(values["metric"], place="/perf-bisect, metric") if "metric" in values else None,
         good=_revision(values["good"], name="good") if "good" in values else None,
         bad=_revision(values["bad"], name="bad") if "bad" in values else None,
         jobs=_jobs(values["jobs"]) if "jobs" in values else None,
@@ -155,6 +157,7 @@ COMMANDS: Final[dict[str, Callable[[str], Command]]] = {
 
 OPTIONS: Final = {
     "benchmark": 'benchmark=NAME, or benchmark="NAME WITH BLANKS"',
+    "metric": "metric=NAME",
     "good": "good=COMMIT",
     "bad": "bad=COMMIT",
     "jobs": f"jobs=N with N from 1 to {MOST_JOBS}",
@@ -227,9 +230,7 @@ def _budget(text: str) -> tuple[int | None, int | None]:
 
 def _benchmark(text: str, *, place: str) -> str:
     if not text.strip() or len(text) > MAXIMUM_BENCHMARK_CHARACTERS:
-        raise UsageError(
-            "the benchmark's name is empty or too long", place=place, next_step="copy it from the report's table"
-        )
+        raise UsageError("the name is empty or too long", place=place, next_step="copy it from the report's table")
     return text
 
 

@@ -25,6 +25,9 @@ SHA = "0123456789abcdef0123456789abcdef01234567"
             BisectCommand(sha=SHA, benchmark="sort large", good="v1.4", bad="main", jobs=8, executions=200),
             id="everything",
         ),
+        pytest.param(
+            "/perf-bisect benchmark=x metric=ns/op", BisectCommand(benchmark="x", metric="ns/op"), id="metric"
+        ),
         pytest.param("/perf-bisect budget=90min", BisectCommand(minutes=90), id="minutes"),
         pytest.param("/perf-bisect benchmark=a=b", BisectCommand(benchmark="a=b"), id="equals sign in a value"),
         pytest.param('/perf-bisect "benchmark=a b"', BisectCommand(benchmark="a b"), id="whole word quoted"),
@@ -77,7 +80,7 @@ def test_leaves_other_comments_alone(body: str) -> None:
         ("/perf-", "/perf- is no command", "/perf-bisect, /perf-retry, /perf-accept and /perf-help"),
         ("/perf-bisect\tx", "invisible characters", "type it"),
         ("/perf-bisect benhmark=x", "benhmark=x is no option", "did you mean benchmark? Valid options are benchmark,"),
-        ("/perf-bisect main", "neither a commit hash nor an option", "benchmark, good, bad, jobs and budget"),
+        ("/perf-bisect main", "neither a commit hash nor an option", "benchmark, metric, good, bad, jobs and budget"),
         ("/perf-bisect 0123456", "no full commit hash", "all 40 digits"),
         (f"/perf-bisect {SHA.upper()}", "no full commit hash", "lower case"),
         (f"/perf-bisect {SHA}0", "no full commit hash", "all 40 digits"),

@@ -1,0 +1,101 @@
+"""Between which commits a bisection searches, in a private copy of the history without files.
+
+Only what the pull request or a trusted branch contains is ever measured: GitHub hands out the commits of every fork
+under the repository's own address.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from bot import git
+from bot.errors import UsageError
+
+HEAD_REF: Final = "refs/perf-culprit/head"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ends:
+    """`repository` is gone after the block. Both ends are full hashes."""
+
+    repository: Path
+    good: str
+    bad: str
+
+
+@contextmanager
+def bisection_ends(
+    remote: git.Remote,
+    *,
+    branches: tuple[str, ...],
+    head: str | None,
+    good: str | None,
+    bad: str | None,
+) -> Iterator[Ends]:
+    """`branches` are trusted, the first is the one that the pull request goes to; `head` is the pull request's.
+
+    Without `bad` it is the head, without `good` what the bad end shares with the first branch.
+    """
+    with tempfile.TemporaryDirectory(prefix="perf-culprit-", ignore_cleanup_errors=True) as folder:
+        repository = git.init_private(Path(folder) / "history.git")
+        tips = _fetched_tips(repository, remote, branches=branches, head=head)
+        bad_commit = head if bad is None else _found(repository, remote, bad, tips=tips, place="bad")
+        if bad_commit is None:
+            raise UsageError(
+                "in an issue both ends are needed", place="/perf-bisect", next_step="write good=COMMIT bad=COMMIT"
+            )
+        if good is None:
+            good_commit = _shared(repository, bad_commit, tips[0], branch=branches[0])
+        else:
+            good_commit = _found(repository, remote, good, tips=tips, place="good")
+        yield Ends(repository=repository, good=good_commit, bad=bad_commit)
+
+
+def _fetched_tips(
+    repository: Path, remote: git.Remote, *, branches: tuple[str, ...], head: str | None
+) -> tuple[str, ...]:
+    references = [f"+refs/heads/{branch}:refs/heads/{branch}" for branch in dict.fromkeys(branches)]
+    references += [] if head is None else [f"+{head}:{HEAD_REF}"]
+    if not git.fetch(repository, remote, references, object_filter="blob:none"):
+        raise UsageError(
+            f"the remote does not know {' or '.join(branches)}",
+            place=remote.shown,
+            next_step="check that the pull request's base branch still exists",
+        )
+    tips = tuple(git.resolve_commit(repository, f"refs/heads/{branch}") for branch in branches)
+    return tips if head is None else (*tips, head)
+
+
+def _found(repository: Path, remote: git.Remote, revision: str, *, tips: tuple[str, ...], place: str) -> str:
+    commit = git.find_commit(repository, revision)
+    if commit is None and not git.FULL_HASH.fullmatch(revision):
+        for kind in ("tags", "heads"):
+            reference = f"refs/{kind}/{revision}"
+            if git.fetch(repository, remote, [f"+{reference}:{reference}"], object_filter="blob:none"):
+                commit = git.find_commit(repository, reference)
+                break
+    if commit is None or not any(git.is_ancestor(repository, commit, tip) for tip in tips):
+        raise UsageError(
+            f"{revision} is neither in this pull request nor on a branch that is searched",
+            place=f"/perf-bisect, {place}",
+            next_step="name a commit of the pull request, of its base branch or of the default branch",
+        )
+    return commit
+
+
+def _shared(repository: Path, bad: str, base: str, *, branch: str) -> str:
+    bases = git.merge_bases(repository, bad, base)
+    if not bases:
+        raise UsageError(
+            f"the bad end shares no history with {branch}", place="/perf-bisect", next_step="write good=COMMIT"
+        )
+    if bases[0] == bad:
+        raise UsageError(
+            f"the bad end is on {branch} already, so nothing says where to begin",
+            place="/perf-bisect",
+            next_step="write good=COMMIT",
+        )
+    return bases[0]

@@ -1,0 +1,40 @@
+"""The end of a dispatched bisection from outside: what is known by then is its answer."""
+
+from dataclasses import replace
+from typing import Final
+
+from bot.errors import InfrastructureError
+from bot.model.dispatch import Bisection, BisectionStep
+from bot.pipeline.bisect_controller import Controller
+from bot.pipeline.bisect_step import step_of
+
+MOST_CONFLICTS: Final = 10
+
+
+def ended(bisection: Bisection, *, note: str) -> Bisection:
+    """With the best answer so far; nothing that is under way is waited for."""
+    from bot.bisect import Search
+
+    outcome = Search(bisection.search).partial_outcome()
+    outcome = replace(outcome, notes=(*outcome.notes, note))
+    closed = tuple(replace(entry, closed=True) for entry in bisection.dispatches)
+    return replace(bisection, search=replace(bisection.search, outcome=outcome), dispatches=closed)
+
+
+def stop_bisection(controller: Controller, name: str, *, note: str) -> BisectionStep | None:
+    """End an unfinished bisection; None where there is none, or nothing left to end. The reporter is told."""
+    from bot.history.bisections import BisectionConflictError
+
+    for _ in range(MOST_CONFLICTS):
+        loaded = controller.bisections.load(name)
+        if loaded is None or loaded.bisection.is_done:
+            return None
+        bisection = ended(loaded.bisection, note=note)
+        try:
+            controller.bisections.store(bisection, expected=loaded.version)
+        except BisectionConflictError:
+            continue
+        step = step_of(bisection)
+        controller.report(step)
+        return step
+    raise InfrastructureError(f"others keep storing bisection {name}", next_step="run the job again")

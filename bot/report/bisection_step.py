@@ -1,0 +1,110 @@
+"""Where a dispatched bisection stands: the answer in the thread and the check run, after every step."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from bot.model.bisection import Phase, Progress
+from bot.model.dispatch import Bisection, BisectionStep
+from bot.report.bisection import HEADLINES, bisection_markdown
+from bot.report.inert import Safe, code, commit, join, link, ours, own, prose
+from bot.report.numbers import percent
+from bot.report.wording import counted
+
+BAR_WIDTH: Final = 20
+MOST_REMARKS: Final = 10
+
+PHASES: Final = {
+    Phase.MERGE_BASE: "measuring the merge base",
+    Phase.REPRODUCE: "reproducing the change",
+    Phase.SEARCH: "searching",
+    Phase.CONFIRM: "confirming the suspect",
+    Phase.RESIDUAL: "looking for what is left of the change",
+    Phase.DONE: "done",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StepTexts:
+    """`title` is one line without Markdown; `body` is for the thread and for the check run."""
+
+    title: str
+    body: str
+
+
+def step_texts(step: BisectionStep, *, repository_url: str, stopped: str | None = None) -> StepTexts:
+    """`stopped` is our own sentence on why nothing more will be measured, where that is not the search's doing."""
+    if step.report is not None:
+        title = HEADLINES[step.report.outcome.kind]
+        blocks = [Safe(bisection_markdown(step.report).rstrip())]
+        if stopped:
+            title = f"Stopped: {stopped}"
+            blocks.insert(0, own("**Stopped:** {}.", Safe(stopped)))
+    else:
+        title = _title(step.progress)
+        blocks = [_progress(step, repository_url=repository_url)]
+    if step.remarks:
+        remarks = [own("- {}", prose(remark)) for remark in step.remarks[:MOST_REMARKS]]
+        blocks.append(own("Remarks:\n\n{}", join("\n", remarks)))
+    blocks.append(_footer(step.bisection, repository_url=repository_url))
+    return StepTexts(title=title, body=join("\n\n", blocks) + "\n")
+
+
+def _title(progress: Progress) -> str:
+    left = max(1, round(2**progress.entropy_bits))
+    return f"{PHASES[progress.phase]}: {_of(progress)}, about {counted(left, 'commit')} left"
+
+
+def _of(progress: Progress) -> str:
+    if progress.expected_executions is None:
+        return counted(progress.executions, "execution")
+    return f"{progress.executions:,} of about {progress.executions + progress.expected_executions:,} executions"
+
+
+def _progress(step: BisectionStep, *, repository_url: str) -> Safe:
+    progress, bisection = step.progress, step.bisection
+    lines = [
+        own("### Bisecting {}", code(bisection.key.benchmark)),
+        ours(f"{_bar(progress)} {_title(progress)}."),
+    ]
+    if progress.leader is not None:
+        leader = commit(progress.leader.commit, repository_url=repository_url)
+        subject = bisection.subjects.get(progress.leader.commit)
+        lines.append(
+            own("First suspect: {} at {}{}", leader, ours(percent(progress.leader.posterior)), _subject(subject))
+        )
+    dispatch = bisection.open_dispatch
+    if dispatch is not None:
+        jobs, rounds = len(dispatch.jobs), len(dispatch.rounds)
+        words = Safe(f"{counted(jobs, 'job')} with {counted(rounds, 'round')}")
+        run = link(Safe("under way"), f"{repository_url}/actions/runs/{dispatch.run_id}" if dispatch.run_id else None)
+        lines.append(own("Dispatch {}: {} {}.", len(bisection.dispatches), words, run))
+    if step.waiting:
+        lines.append(own("Waiting: {}.", prose(step.waiting)))
+    return join("\n\n", lines)
+
+
+def _bar(progress: Progress) -> str:
+    expected = progress.expected_executions
+    share = 0.0 if expected is None else progress.executions / max(1, progress.executions + expected)
+    filled = round(BAR_WIDTH * min(1.0, share))
+    return "`" + "█" * filled + "░" * (BAR_WIDTH - filled) + "`"
+
+
+def _subject(subject: str | None) -> Safe:
+    return own(", {}", code(subject, limit=72)) if subject else Safe("")
+
+
+def _footer(bisection: Bisection, *, repository_url: str) -> Safe:
+    commit_range = bisection.search.commit_range
+    parts = [
+        own(
+            "{} to {}",
+            commit(commit_range.good, repository_url=repository_url),
+            commit(commit_range.bad, repository_url=repository_url),
+        ),
+        own("{} candidates", len(commit_range.commits)),
+    ]
+    if bisection.requested_by:
+        parts.append(own("asked for by {}", code(bisection.requested_by, limit=40)))
+    parts.append(own("bisection {}", code(bisection.id, limit=64)))
+    return own("<sub>{}</sub>", join(" · ", parts))

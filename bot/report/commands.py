@@ -1,0 +1,105 @@
+"""What is answered to a command: every word of a comment, a name or a message is foreign and made inert."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from bot.errors import BotError
+from bot.report.inert import SENTENCE_LIMIT, Safe, code, join, link, own, prose, row
+
+DOCS: Final = "docs/commands.md"
+NEXT_STEP_LIMIT: Final = 500
+
+# Command line -> what it does; docs/commands.md has the same table.
+HELP: Final = (
+    (
+        "/perf-bisect [HEAD] [benchmark=NAME] [metric=NAME] [good=COMMIT] [bad=COMMIT] [jobs=N] [budget=N|Nmin]",
+        "finds the commit that brought a change, by measuring; a fork's pull request needs HEAD, all 40 digits",
+    ),
+    ("/perf-retry", "goes on with a bisection of this thread that stopped, or measures the pull request again"),
+    ("/perf-accept NAME|all REASON", "takes a change for good: it fails no check, and later runs are compared with it"),
+    ("/perf-help", "shows this"),
+)
+
+
+def help_text() -> str:
+    head = [Safe("| command | does |"), Safe("|:--|:--|")]
+    rows = [row([code(command, limit=SENTENCE_LIMIT), Safe(text)]) for command, text in HELP]
+    note = Safe(
+        "A command stands alone on the first line of a new comment, by somebody with write permission. "
+        'Names with blanks go in quotes: `benchmark="sort large"`.'
+    )
+    return _blocks([join("\n", [*head, *rows]), note])
+
+
+def refusal_text(error: BotError) -> str:
+    """What was wrong and what would be valid."""
+    where = own("{}: ", code(error.place)) if error.place else Safe("")
+    blocks = [own("**Not done.** {}{}", where, prose(error.message))]
+    if error.next_step:
+        blocks.append(own("Next: {}", prose(error.next_step, limit=NEXT_STEP_LIMIT)))
+    return _blocks(blocks)
+
+
+def failure_text(error: BotError, *, run_url: str) -> str:
+    """The command was fine, its execution failed."""
+    return refusal_text(error) + own("\n{}\n", link(Safe("The job's log"), run_url))
+
+
+def no_permission_text(login: str) -> str:
+    return _blocks(
+        [own("**Not done.** Commands need write permission in this repository; {} does not have it.", code(login))]
+    )
+
+
+def fork_head_text(head: str) -> str:
+    """`head` comes from GitHub. The changes must be looked at before the line is copied, and only those are run."""
+    return _blocks(
+        [
+            Safe("**Not done.** This pull request comes from a fork, so the commit that may run must be named."),
+            own("Read the changes up to {}. If they may run on your machines, write:", code(head)),
+            own("```text\n/perf-bisect {}\n```", _hash(head)),
+        ]
+    )
+
+
+def moved_text(*, named: str, head: str) -> str:
+    return _blocks(
+        [
+            own("**Not done.** The head of this pull request is {}, not {}.", code(head), code(named)),
+            Safe("Read what has changed since, then name the new head."),
+        ]
+    )
+
+
+def closed_text() -> str:
+    return _blocks([Safe("**Not done.** This pull request is closed.")])
+
+
+def again_text(*, repeats: str, run_url: str) -> str:
+    """`repeats` are our own words."""
+    if repeats == "nothing":
+        return _blocks([own("{} is still under way; its report will follow.", link(Safe("The measurement"), run_url))])
+    return _blocks(
+        [own("Measuring again ({}): {}. The report will be updated.", Safe(repeats), link(Safe("the run"), run_url))]
+    )
+
+
+def accepted_text(benchmarks: Sequence[str], *, reason: str, author: str, commit: str) -> str:
+    names = join(", ", (code(name) for name in benchmarks)) if benchmarks else Safe("all benchmarks")
+    return _blocks(
+        [
+            own("**Accepted** at {}: {}.", code(commit[:10]), names),
+            own("Reason: {} ({})", prose(reason), code(author)),
+            Safe("The next run is compared with this level."),
+        ]
+    )
+
+
+def _hash(commit: str) -> Safe:
+    if len(commit) != 40 or not set(commit) <= set("0123456789abcdef"):
+        raise ValueError(f"no commit hash: {commit!r}")
+    return Safe(commit)
+
+
+def _blocks(blocks: Sequence[Safe]) -> str:
+    return join("\n\n", blocks) + "\n"

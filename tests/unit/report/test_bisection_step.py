@@ -1,0 +1,94 @@
+"""A running bisection in the thread: how far it is, who is suspected, and how it ended."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from bot.model.bisection import Job, Phase, Progress, Purpose, SearchSettings, SearchState, Suspect
+from bot.model.dispatch import BisectCommands, Bisection, BisectionStep, BisectJob, Dispatch
+from bot.model.metric import MetricKey
+from bot.report.bisection_step import step_texts
+from tests.support.bisections import BAD, FIRST, RANGE, REPORT, SECOND
+
+URL = "https://github.com/octocat/hello"
+HOSTILE = "@everyone **x** <b> ![i](https://evil.example)"
+ROUNDS = tuple(Job(id=f"r{number}", commits=(FIRST, SECOND), purpose=Purpose.SEARCH) for number in range(3))
+BISECTION = Bisection(
+    id="900",
+    key=MetricKey("parse", "time"),
+    metric=REPORT.metric,
+    commands=BisectCommands(run="python bench.py"),
+    search=SearchState(commit_range=RANGE, settings=SearchSettings()),
+    started_at=datetime(2026, 1, 2, tzinfo=UTC),
+    subjects={SECOND: HOSTILE},
+    pull_request=7,
+    requested_by="octocat",
+    head=BAD,
+    dispatches=(
+        Dispatch(
+            id="1-x",
+            jobs=(BisectJob(id="job-1", rounds=ROUNDS),),
+            sender="s",
+            stored_at=datetime(2026, 1, 2, tzinfo=UTC),
+            run_id=55,
+        ),
+    ),
+)
+PROGRESS = Progress(
+    phase=Phase.SEARCH,
+    executions=30,
+    rounds=10,
+    pending=3,
+    candidates=3,
+    entropy_bits=1.0,
+    expected_executions=30,
+    leader=Suspect(commit=SECOND, posterior=0.7),
+)
+
+
+def test_progress_is_told_in_numbers() -> None:
+    texts = step_texts(BisectionStep(bisection=BISECTION, progress=PROGRESS), repository_url=URL)
+    assert texts.title == "searching: 30 of about 60 executions, about 2 commits left"
+    assert "`██████████░░░░░░░░░░`" in texts.body
+    assert f"[`{SECOND[:7]}`]({URL}/commit/{SECOND}) at 70" in texts.body
+    assert f"Dispatch 1: 1 job with 3 rounds [under way]({URL}/actions/runs/55)." in texts.body
+    assert "asked for by `octocat`" in texts.body
+
+
+def test_nothing_is_known_before_the_first_result() -> None:
+    progress = replace(PROGRESS, executions=0, expected_executions=None, leader=None, phase=Phase.REPRODUCE)
+    step = BisectionStep(
+        bisection=replace(BISECTION, dispatches=()),
+        progress=progress,
+        waiting="run 55 is under way",
+        remarks=(HOSTILE,),
+    )
+    texts = step_texts(step, repository_url=URL)
+    assert texts.title.startswith("reproducing the change: 0 executions")
+    assert "Waiting: run 55 is under way." in texts.body
+    assert "First suspect" not in texts.body
+    assert "Remarks:" in texts.body
+
+
+def test_the_answer_replaces_the_progress() -> None:
+    done = BisectionStep(bisection=BISECTION, progress=PROGRESS, report=REPORT)
+    texts = step_texts(done, repository_url=URL)
+    assert texts.title == "One commit brought the change"
+    assert "posterior" in texts.body
+    stopped = step_texts(done, repository_url=URL, stopped="the head has moved")
+    assert stopped.title == "Stopped: the head has moved"
+    assert stopped.body.startswith("**Stopped:** the head has moved.")
+
+
+def test_foreign_text_stays_text() -> None:
+    texts = step_texts(
+        BisectionStep(
+            bisection=replace(BISECTION, key=MetricKey(HOSTILE, HOSTILE), requested_by=HOSTILE, id=HOSTILE),
+            progress=PROGRESS,
+            waiting=HOSTILE,
+            remarks=(HOSTILE,),
+        ),
+        repository_url=URL,
+    )
+    rest = "".join(part for index, part in enumerate(texts.body.split("`")) if index % 2 == 0)
+    for active in ("@everyone", "**x**", "<b>", "evil"):
+        assert active not in rest

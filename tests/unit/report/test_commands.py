@@ -1,0 +1,84 @@
+"""Answers to commands: what would be valid, and foreign text that stays text."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bot.errors import UsageError
+from bot.report.commands import (
+    HELP,
+    accepted_text,
+    again_text,
+    closed_text,
+    failure_text,
+    fork_head_text,
+    help_text,
+    moved_text,
+    no_permission_text,
+    refusal_text,
+)
+
+DOCS = Path(__file__).parents[3] / "docs" / "commands.md"
+SHA = "0123456789abcdef0123456789abcdef01234567"
+HOSTILE = "@everyone `x` | <b>#1</b> ![i](https://evil.example)\n# head"
+
+
+def outside_code(markdown: str) -> str:
+    return re.sub(r"(`+).*?\1", "", markdown, flags=re.DOTALL)
+
+
+def test_help_names_every_command() -> None:
+    text = help_text()
+    for command, _ in HELP:
+        assert command.replace("|", "\\|") in text
+    assert "write permission" in text
+
+
+def test_the_documentation_has_the_same_table() -> None:
+    page = DOCS.read_text(encoding="utf-8")
+    for command, does in HELP:
+        assert f"| `{command.replace('|', chr(92) + '|')}` | {does} |" in page
+
+
+def test_a_refusal_says_what_would_be_valid() -> None:
+    error = UsageError(
+        "benhmark=x is no option", place="/perf-bisect", next_step="Valid options are benchmark and good"
+    )
+    assert refusal_text(error) == (
+        "**Not done.** `/perf-bisect`: `benhmark=x` is no option\n\nNext: Valid options are benchmark and good\n"
+    )
+    assert "[The job's log](https://example.org/runs/5)" in failure_text(error, run_url="https://example.org/runs/5")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        refusal_text(UsageError(HOSTILE, place=HOSTILE, next_step=HOSTILE)),
+        no_permission_text(HOSTILE),
+        moved_text(named=HOSTILE, head=SHA),
+        accepted_text([HOSTILE], reason=HOSTILE, author=HOSTILE, commit=SHA),
+    ],
+)
+def test_foreign_text_stays_text(text: str) -> None:
+    rest = outside_code(text)
+    for active in ("@everyone", "#1", "<b>", "](", "\n# "):
+        assert active not in rest
+
+
+def test_the_line_to_copy_holds_nothing_but_a_hash() -> None:
+    assert f"```text\n/perf-bisect {SHA}\n```" in fork_head_text(SHA)
+    with pytest.raises(ValueError, match="no commit hash"):
+        fork_head_text(f"{SHA[:-1]}\n")
+
+
+def test_measuring_again_links_to_the_run() -> None:
+    assert "(failed jobs): [the run](https://example.org/r)" in again_text(
+        repeats="failed jobs", run_url="https://example.org/r"
+    )
+    assert "still under way" in again_text(repeats="nothing", run_url="https://example.org/r")
+
+
+def test_accepting_everything_and_closed_pull_requests() -> None:
+    assert "all benchmarks" in accepted_text([], reason="wanted", author="octocat", commit=SHA)
+    assert "closed" in closed_text()
