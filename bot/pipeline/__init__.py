@@ -5,9 +5,11 @@ from bot.pipeline.audit import audit_as_json, audit_files, audit_history, audit_
 from bot.pipeline.bisect import BisectPlan, bisect, bisection_plan, state_file
 from bot.pipeline.bisect_advance import advance_bisection
 from bot.pipeline.bisect_controller import Controller, Dispatcher
+from bot.pipeline.bisect_ends import Ends, bisection_ends
 from bot.pipeline.bisect_github import open_controller
 from bot.pipeline.bisect_job import BisectJobDone, BisectJobPlan, bisect_job, run_commands
 from bot.pipeline.bisect_start import DispatchPlan, start_bisection
+from bot.pipeline.bisect_stop import stop_bisection
 from bot.pipeline.changes import Changes, changes_in_file, changes_in_history, changes_json, changes_text
 from bot.pipeline.compare import (
     Compared,
