@@ -10,7 +10,17 @@ from typing import Any, Final
 
 import msgspec
 
-from bot.codec import bisect_job, bisect_request, bisect_session, bisect_stored, bisection_report, profile, report, run
+from bot.codec import (
+    acceptance,
+    bisect_job,
+    bisect_request,
+    bisect_session,
+    bisect_stored,
+    bisection_report,
+    profile,
+    report,
+    run,
+)
 
 SCHEMAS: Final[dict[str, Callable[[], dict[str, Any]]]] = {
     run.SCHEMA_NAME: lambda: msgspec.json.schema(run.RunFile),
@@ -20,6 +30,7 @@ SCHEMAS: Final[dict[str, Callable[[], dict[str, Any]]]] = {
     bisect_request.SCHEMA_NAME: lambda: bisect_request.request_adapter().json_schema(mode="validation"),
     bisect_job.SCHEMA_NAME: lambda: bisect_job.job_adapter().json_schema(mode="validation"),
     bisect_stored.SCHEMA_NAME: lambda: bisect_stored.stored_adapter().json_schema(mode="validation"),
+    acceptance.SCHEMA_NAME: lambda: acceptance.acceptance_adapter().json_schema(mode="validation"),
     profile.SCHEMA_NAME: lambda: msgspec.json.schema(profile.ProfileLine),
 }
 

@@ -25,6 +25,7 @@ def test_schemas_are_written_under_their_names(tmp_path: Path) -> None:
     write_schemas(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {
         "run-v1.schema.json",
+        "acceptance-v1.schema.json",
         "report-v1.schema.json",
         "bisection-v1.schema.json",
         "bisect-session-v1.schema.json",

@@ -1,0 +1,68 @@
+"""An accepted change as JSON (acceptance v1): one small file on the history branch."""
+
+from functools import cache
+from typing import Annotated, Final, Literal
+
+from pydantic import AwareDatetime, Field, TypeAdapter
+from pydantic.dataclasses import dataclass
+
+from bot.codec.wire import WIRE_CONFIG, decode
+from bot.errors import DataError
+from bot.model.acceptance import Acceptance
+
+SCHEMA_NAME: Final = "acceptance-v1"
+ACCEPTANCE_FORMAT: Final = "perf-culprit-acceptance"
+MAX_BYTES: Final = 16 * 1024
+REASON_LIMIT: Final = 300
+AUTHOR_LIMIT: Final = 100
+BENCHMARK_LIMIT: Final = 500
+
+
+@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
+class AcceptanceFile:
+    """`benchmark` null: every benchmark that got worse at `commit`."""
+
+    format: Literal["perf-culprit-acceptance"]
+    version: Literal[1]
+    suite: Annotated[str, Field(min_length=1, max_length=100)]
+    benchmark: Annotated[str, Field(min_length=1, max_length=BENCHMARK_LIMIT)] | None
+    commit: Annotated[str, Field(pattern=r"^(?:[0-9a-f]{40}|[0-9a-f]{64})$")]
+    reason: Annotated[str, Field(min_length=1, max_length=REASON_LIMIT)]
+    author: Annotated[str, Field(min_length=1, max_length=AUTHOR_LIMIT)]
+    time: AwareDatetime
+    pull_request: Annotated[int, Field(ge=1)] | None = None
+
+
+@cache
+def acceptance_adapter() -> TypeAdapter[AcceptanceFile]:
+    return TypeAdapter(AcceptanceFile)
+
+
+def encode_acceptance(acceptance: Acceptance) -> bytes:
+    file = AcceptanceFile(
+        format=ACCEPTANCE_FORMAT,
+        version=1,
+        suite=acceptance.suite,
+        benchmark=acceptance.benchmark,
+        commit=acceptance.commit,
+        reason=acceptance.reason,
+        author=acceptance.author,
+        time=acceptance.time,
+        pull_request=acceptance.pull_request,
+    )
+    return acceptance_adapter().dump_json(file, indent=1) + b"\n"
+
+
+def decode_acceptance(data: bytes, *, place: str) -> Acceptance:
+    if len(data) > MAX_BYTES:
+        raise DataError(f"more than {MAX_BYTES:,} bytes", place=place, next_step="write it with `perf-culprit accept`")
+    file = decode(acceptance_adapter(), data, place=place, what=SCHEMA_NAME)
+    return Acceptance(
+        suite=file.suite,
+        benchmark=file.benchmark,
+        commit=file.commit,
+        reason=file.reason,
+        author=file.author,
+        time=file.time,
+        pull_request=file.pull_request,
+    )

@@ -1,0 +1,144 @@
+"""Accepted changes on the history branch: one small file each, only ever added.
+
+    accepted/<suite>/<commit>/<hash>.json
+
+`hash` is of what was accepted, by whom and why: the same acceptance said twice is one file, and jobs that race never
+write the same path with different contents.
+"""
+
+import hashlib
+import json
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from bot import git
+from bot.codec.acceptance import (
+    AUTHOR_LIMIT,
+    BENCHMARK_LIMIT,
+    REASON_LIMIT,
+    decode_acceptance,
+    encode_acceptance,
+)
+from bot.errors import DataError, UsageError
+from bot.history.git_branch import AUTHOR, DEFAULT_BRANCH, GitBranchHistory
+from bot.history.layout import MARKER_PATH, suite_slug
+from bot.history.protocol import StoredRun, UnreadableRun
+from bot.history.retention import Retention
+from bot.model.acceptance import Acceptance
+
+ACCEPTANCE_PATH: Final = re.compile(
+    r"accepted/(?P<suite>[a-z0-9._-]{1,60})/(?P<commit>[0-9a-f]{40}|[0-9a-f]{64})/[0-9a-f]{16}\.json"
+)
+# A suite that accepts more than this has other problems; what is beyond is not read.
+MOST_READ: Final = 5_000
+
+
+class GitBranchAcceptances(GitBranchHistory):
+    """The history's branch with what was accepted. Reading and runs are of one snapshot."""
+
+    def accepted(self, suite: str) -> tuple[Acceptance, ...]:
+        """Oldest first. A file that cannot be read accepts nothing."""
+        if self._tip is None:
+            self._tip = self._patiently(self._fetch, failure="the history could not be read")
+        if self._tip.commit is None:
+            return ()
+        slug = suite_slug(suite)
+        entries = [
+            entry
+            for entry in git.list_tree(self._repository, self._tip.commit)
+            if (match := ACCEPTANCE_PATH.fullmatch(entry.path)) and match["suite"] == slug
+        ][:MOST_READ]
+        contents = git.read_blobs(self._repository, [entry.blob for entry in entries], remote=self._remote)
+        read = []
+        for entry, content in zip(entries, contents, strict=True):
+            try:
+                acceptance = decode_acceptance(content, place=entry.path)
+            except DataError:
+                continue
+            if acceptance.suite == suite and acceptance_path(acceptance) == entry.path:
+                read.append(acceptance)
+        return tuple(sorted(read, key=lambda acceptance: (acceptance.time, acceptance_path(acceptance))))
+
+    def accept(self, acceptances: Sequence[Acceptance]) -> bool:
+        """Store all of them in one commit; False where every one of them was stored already."""
+        blobs = {
+            acceptance_path(acceptance): git.write_blob(self._repository, encode_acceptance(acceptance))
+            for acceptance in acceptances
+        }
+        subject = acceptances[0]
+        what = f"{len(acceptances)} benchmarks" if len(acceptances) > 1 else "a change"
+        message = f"Accept {what} of {suite_slug(subject.suite)} at {subject.commit[:12]}\n"
+        return self._patiently(lambda: self._try_accept(blobs, message), failure="the acceptance was not stored")
+
+    def newest_runs(self, suite: str, count: int) -> tuple[StoredRun | UnreadableRun, ...]:
+        """The runs recorded last, of whichever commits."""
+        files = sorted(self._suite_files(suite), key=lambda file: file.age_order, reverse=True)[:count]
+        commits = list(dict.fromkeys(file.commit for file in files))
+        return tuple(self.runs(suite, commits))
+
+    def _try_accept(self, blobs: dict[str, str], message: str) -> bool:
+        tip = self._tip = self._fetch()
+        known = {entry.path for entry in git.list_tree(self._repository, tip.commit)} if tip.commit else set()
+        added = {path: blob for path, blob in blobs.items() if path not in known}
+        if not added:
+            return False
+        changes = [
+            *(git.TreeChange(path, blob) for path, blob in added.items()),
+            git.TreeChange(MARKER_PATH, self._marker_blob),
+        ]
+        tree = git.write_tree(self._repository, base=tip.commit, changes=changes, index=self._index)
+        commit = git.commit_tree(self._repository, tree, parent=tip.commit, message=message, identity=AUTHOR)
+        git.push(self._repository, self._remote, commit=commit, branch=self._branch, expected=tip.commit)
+        self._tip = None
+        return True
+
+
+def acceptance_path(acceptance: Acceptance) -> str:
+    said = [acceptance.suite, acceptance.benchmark, acceptance.commit, acceptance.reason, acceptance.author]
+    digest = hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+    return f"accepted/{suite_slug(acceptance.suite)}/{acceptance.commit}/{digest}.json"
+
+
+def checked(acceptance: Acceptance) -> Acceptance:
+    """With its texts on one line each; a UsageError where one is missing, too long or garbled."""
+    if not git.FULL_HASH.fullmatch(acceptance.commit):
+        raise UsageError(
+            f"{acceptance.commit[:80]!r} is no full hash of a commit",
+            next_step="write all 40 characters of the commit from which the new level holds",
+        )
+    benchmark = acceptance.benchmark
+    return replace(
+        acceptance,
+        benchmark=None if benchmark is None else _one_line(benchmark, what="benchmark", limit=BENCHMARK_LIMIT),
+        reason=_one_line(acceptance.reason, what="reason", limit=REASON_LIMIT),
+        author=_one_line(acceptance.author, what="author", limit=AUTHOR_LIMIT),
+    )
+
+
+def _one_line(text: str, *, what: str, limit: int) -> str:
+    # A benchmark's name stays as it is: it must match the stored one.
+    line = text if what == "benchmark" else " ".join(text.split())
+    if not line.strip():
+        raise UsageError(f"the {what} is empty", next_step=f"write a {what} of up to {limit} characters")
+    if len(line) > limit:
+        raise UsageError(
+            f"the {what} has {len(line):,} characters, at most {limit} are kept",
+            next_step="write a shorter one, with a link to the rest",
+        )
+    if not line.isprintable():
+        raise UsageError(f"the {what} holds invisible characters", next_step=f"type the {what} by hand")
+    return line
+
+
+@contextmanager
+def open_acceptances(
+    remote: git.Remote, *, branch: str = DEFAULT_BRANCH, retention: Retention | None = None
+) -> Iterator[GitBranchAcceptances]:
+    """The branch in a temporary repository that is removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="perf-culprit-", ignore_cleanup_errors=True) as folder:
+        yield GitBranchAcceptances(remote, Path(folder), branch=branch, retention=retention)

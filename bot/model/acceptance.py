@@ -1,0 +1,24 @@
+"""A change for the worse that somebody took for good."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Acceptance:
+    """`commit` is where the new level begins. `benchmark` None: every benchmark that got worse there.
+
+    `author` is who accepted it, `time` when (UTC). `pull_request`: where it was said of a pull request's head, which a
+    squash leaves out of the default branch.
+    """
+
+    suite: str
+    benchmark: str | None
+    commit: str
+    reason: str
+    author: str
+    time: datetime
+    pull_request: int | None = None
+
+    def covers(self, benchmark: str) -> bool:
+        return self.benchmark in (None, benchmark)

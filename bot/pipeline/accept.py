@@ -1,0 +1,98 @@
+"""history -> history: a change for the worse that somebody takes for good."""
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bot.config import Config
+from bot.errors import UsageError
+from bot.model.acceptance import Acceptance
+from bot.model.run import Run
+from bot.pipeline.settings import history_remote
+
+if TYPE_CHECKING:
+    from bot.history.accepted import GitBranchAcceptances
+
+LOOKED_AT_RUNS = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Accepted:
+    """`benchmarks` empty: every benchmark that got worse at `commit`. `stored` is False for what was known before."""
+
+    benchmarks: tuple[str, ...]
+    suite: str
+    commit: str
+    reason: str
+    author: str
+    stored: bool
+
+
+def accept(
+    *,
+    benchmark: str | None,
+    reason: str,
+    author: str,
+    commit: str,
+    config: Config,
+    history_url: str | None = None,
+    token: str | None = None,
+    pull_request: int | None = None,
+    repository: Path | None = None,
+) -> Accepted:
+    """Store that from `commit` (a full hash) on the level of `benchmark` is the new normal (None: of all).
+
+    `pull_request` is where it was said, so that the acceptance finds its way through a squash. A UsageError tells what
+    is wrong with the names or the reason.
+    """
+    from bot.history.accepted import checked, open_acceptances
+
+    said = checked(
+        Acceptance(
+            suite=config.suite,
+            benchmark=benchmark,
+            commit=commit,
+            reason=reason,
+            author=author,
+            time=datetime.now(UTC).replace(microsecond=0),
+            pull_request=pull_request,
+        )
+    )
+    remote = history_remote(repository or Path(), history_url, token)
+    with open_acceptances(remote, branch=config.history.branch) as history:
+        named = _named(history, said)
+        stored = history.accept(named)
+    return Accepted(
+        benchmarks=tuple(entry.benchmark for entry in named if entry.benchmark is not None),
+        suite=said.suite,
+        commit=said.commit,
+        reason=said.reason,
+        author=said.author,
+        stored=stored,
+    )
+
+
+def _named(history: "GitBranchAcceptances", said: Acceptance) -> tuple[Acceptance, ...]:
+    """By name where the history knows the names: what is named can be checked, and outlives other changes."""
+    at_commit = _runs(history.runs(said.suite, [said.commit]))
+    if said.benchmark is None:
+        regressed = dict.fromkeys(key.benchmark for run in at_commit for key in run.regressions)
+        return tuple(replace(said, benchmark=name) for name in regressed) or (said,)
+    runs = at_commit or _runs(history.newest_runs(said.suite, LOOKED_AT_RUNS))
+    known = dict.fromkeys(benchmark.name for run in runs for benchmark in run.benchmarks)
+    if known and said.benchmark not in known:
+        close = difflib.get_close_matches(said.benchmark, known, n=3)
+        raise UsageError(
+            f"the stored runs of suite {said.suite!r} have no benchmark {said.benchmark[:120]!r}",
+            next_step=f"did you mean {', '.join(close)}?" if close else "copy the name from the report, or write all",
+        )
+    return (said,)
+
+
+def _runs(stored: Iterable[object]) -> list[Run]:
+    from bot.history.protocol import StoredRun
+
+    return [entry.run for entry in stored if isinstance(entry, StoredRun)]
