@@ -19,7 +19,8 @@ def main() -> int:
     try:
         from bot.action.context import read_context
         from bot.action.inputs import read_inputs
-        from bot.action.modes import Job, run_mode
+        from bot.action.job import Job
+        from bot.action.modes import run_mode
 
         context = read_context(os.environ)
         return run_mode(Job(context=context, inputs=read_inputs(os.environ), log=log))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.errors import InfrastructureError, UsageError
+from bot.model.dispatch import parse_run_title
 
 MAX_EVENT_BYTES = 32 << 20
 
@@ -58,6 +59,18 @@ class Context:
             and _within(run, "event") == "push"
             and _within(run, "head_branch") == self.default_branch
             and _within(run, "head_repository", "id") == _within(self.event, "repository", "id")
+        )
+
+    @property
+    def follows_bisection(self) -> bool:
+        """A workflow_run after the bisect workflow; that it really is one is asked of GitHub later."""
+        run = _within(self.event, "workflow_run")
+        title = _within(run, "display_title")
+        return (
+            self.event_name == "workflow_run"
+            and _within(run, "event") == "workflow_dispatch"
+            and isinstance(title, str)
+            and parse_run_title(title) is not None
         )
 
     @property

@@ -10,10 +10,13 @@ from bot.config import Config, LevelsConfig, load_config, parse_change, parse_ra
 from bot.errors import UsageError
 from bot.pipeline.settings import with_detector
 
-Mode = Literal["auto", "compare", "record", "publish"]
-MODES: tuple[Mode, ...] = ("auto", "compare", "record", "publish")
+Mode = Literal["auto", "compare", "record", "publish", "command", "bisect"]
+MODES: tuple[Mode, ...] = ("auto", "compare", "record", "publish", "command", "bisect")
+# Their configuration is that of the default branch, which need not be checked out.
+REMOTE_CONFIG_MODES: tuple[Mode, ...] = ("command", "bisect")
 _TRUE = ("true", "yes", "on", "1")
 _FALSE = ("false", "no", "off", "0")
+_WORKFLOW = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.ya?ml")
 _MENTION = re.compile(r"@[A-Za-z0-9-]{1,39}(/[A-Za-z0-9._-]{1,100})?")
 
 
@@ -35,6 +38,15 @@ class Inputs:
     auto_push: bool
     summary: bool
     fail_on_alert: bool
+    config_path: str
+    history_branch: str
+    measure_workflow: str
+
+    def overridden(self, config: Config) -> Config:
+        """Another configuration with the inputs that also count where nothing is judged."""
+        if not self.history_branch:
+            return config
+        return config.model_copy(update={"history": config.history.model_copy(update={"branch": self.history_branch})})
 
 
 def read_inputs(environ: Mapping[str, str]) -> Inputs:
@@ -55,13 +67,14 @@ def read_inputs(environ: Mapping[str, str]) -> Inputs:
     def lines(name: str) -> tuple[str, ...]:
         return tuple(line.strip() for line in text(name).splitlines() if line.strip())
 
-    config = load_config(Path(text("config")) if text("config") else None)
-    if text("detector"):
-        config = with_detector(config, text("detector"))
     mode = text("mode") or "auto"
     found = next((known for known in MODES if known == mode), None)
     if found is None:
         raise UsageError(f"{mode!r} is no mode", place="input mode", next_step=f"write one of {', '.join(MODES)}")
+    path = Path(text("config")) if text("config") else None
+    config = Config() if found in REMOTE_CONFIG_MODES else load_config(path)
+    if text("detector"):
+        config = with_detector(config, text("detector"))
     if text("run-id") and not text("run-id").isdecimal():
         raise UsageError(
             "is no number", place="input run-id", next_step="write ${{ github.run_id }} or another run's id"
@@ -81,6 +94,9 @@ def read_inputs(environ: Mapping[str, str]) -> Inputs:
         auto_push=flag("auto-push", default=True) and flag("save-data-file", default=True),
         summary=flag("summary-always", default=True),
         fail_on_alert=flag("fail-on-alert", default=False),
+        config_path=text("config"),
+        history_branch=text("history-branch"),
+        measure_workflow=_workflow(text("measure-workflow") or "perf.yml"),
     )
 
 
@@ -123,6 +139,16 @@ def _mentions(text: Any, config: Config) -> tuple[str, ...]:
             next_step="write @octocat,@octo-org/perf",
         )
     return names or config.comment.mention
+
+
+def _workflow(text: str) -> str:
+    if not _WORKFLOW.fullmatch(text):
+        raise UsageError(
+            f"{text!r} is no workflow file",
+            place="input measure-workflow",
+            next_step="write its name, such as perf.yml",
+        )
+    return text
 
 
 def _report_directory(text: str) -> Path:

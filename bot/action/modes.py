@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot import git, pipeline
+from bot.action.commands.bisection import stop_outdated
+from bot.action.commands.mode import run_bisect, run_command
 from bot.action.context import Context
-from bot.action.inputs import Inputs
-from bot.action.log import Log
+from bot.action.inputs import Mode
+from bot.action.job import Job
 from bot.codec.run import encode_run
-from bot.errors import EXIT_FINE, EXIT_REGRESSION, InfrastructureError, UsageError
+from bot.errors import EXIT_FINE, EXIT_REGRESSION, BotError, InfrastructureError, UsageError
 from bot.files import replace_file
 from bot.model.baseline import BaselineSource
 from bot.model.report import Conclusion, Report
@@ -27,34 +28,20 @@ DEFAULT_ARTIFACT = "perf-culprit-report"
 LOG_WIDTH = 160
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Job:
-    """One run of the action."""
-
-    context: Context
-    inputs: Inputs
-    log: Log
-
-    @property
-    def destination(self) -> pipeline.Destination:
-        context = self.context
-        return pipeline.Destination(
-            repository=context.repository,
-            api_url=context.api_url,
-            server_url=context.server_url,
-            token=self.inputs.token,
-            bot_login=self.inputs.bot_login,
-            run_url=context.run_url,
-            external_id=f"{context.run_id}-{context.run_attempt}",
-        )
-
-
 def run_mode(job: Job) -> int:
     """The mode that was asked for, or the one that fits the event; the step's exit code."""
     mode = job.inputs.mode
-    if mode == "auto" and job.context.event_name == "workflow_run":
-        mode = "publish"
+    if mode == "auto":
+        mode = _mode_of_event(job.context)
     return MODES[mode](job)
+
+
+def _mode_of_event(context: Context) -> Mode:
+    if context.event_name == "issue_comment":
+        return "command"
+    if context.event_name != "workflow_run":
+        return "auto"
+    return "bisect" if context.follows_bisection else "publish"
 
 
 def _auto(job: Job) -> int:
@@ -116,6 +103,7 @@ def _publish(job: Job) -> int:
             url = pipeline.comment(
                 client, job.destination, report=result.report, number=pull_request.number, config=inputs.config
             )
+            _stop_outdated(job, client, number=pull_request.number)
         elif cause == "pull_request":
             job.log.tell(LogLevel.NOTICE, f"no comment: {search.reason or 'the pull request has moved on meanwhile'}")
         if result.run is not None and inputs.auto_push and context.follows_default_branch_push:
@@ -124,11 +112,13 @@ def _publish(job: Job) -> int:
     return _finish(job, [result.report for result in results], comment_url=url)
 
 
-MODES: Mapping[str, Callable[[Job], int]] = {
+MODES: Mapping[Mode, Callable[[Job], int]] = {
     "auto": _auto,
     "compare": _compare,
     "record": _record,
     "publish": _publish,
+    "command": run_command,
+    "bisect": run_bisect,
 }
 
 
@@ -218,6 +208,14 @@ def _comment_on_event(job: Job, client: "Client", report: Report) -> str | None:
     if found is None:
         return None
     return pipeline.comment(client, job.destination, report=report, number=found.number, config=job.inputs.config)
+
+
+def _stop_outdated(job: Job, client: "Client", *, number: int) -> None:
+    """A new head has been measured: nobody waits for a bisection of the old one. Publishing does not depend on it."""
+    try:
+        stop_outdated(job, client, number=number)
+    except BotError as error:
+        job.log.tell(LogLevel.WARNING, f"older bisections were not looked after: {error}")
 
 
 def _say(job: Job, report: Report) -> None:

@@ -16,6 +16,8 @@ from bot.publish.posting import post_once
 MAXIMUM_BODY_CHARACTERS = 65_536
 MAXIMUM_ID_CHARACTERS = 40
 ID_HASH_CHARACTERS = 8
+ANSWER_START = "<!-- perf-culprit:v1:answer:"
+ANSWER = re.compile(rf"{ANSWER_START}([0-9]{{1,18}}) -->")
 
 
 class CommentChange(StrEnum):
@@ -47,7 +49,15 @@ def suite_id(suite: str) -> str:
 
 def answer_marker(comment_id: int) -> str:
     """Of the answer to a command. The second colon keeps it apart from every suite's marker."""
-    return f"<!-- perf-culprit:v1:answer:{comment_id} -->"
+    return f"{ANSWER_START}{comment_id} -->"
+
+
+def answered_commands(client: Client, *, number: int) -> tuple[int, ...]:
+    """The comments of a thread that the bot has answered as commands, newest first."""
+    with explained(f"read the comments of #{number}"):
+        answers = own_comments(client, number=number, mark=ANSWER_START)
+    found = (ANSWER.match(answer.body or "") for answer in answers)
+    return tuple(sorted({int(match[1]) for match in found if match}, reverse=True))
 
 
 def upsert_comment(client: Client, *, number: int, suite: str, body: str, create: bool = True) -> CommentOutcome:

@@ -41,8 +41,11 @@ def refusal_text(error: BotError) -> str:
 
 
 def failure_text(error: BotError, *, run_url: str) -> str:
-    """The command was fine, its execution failed."""
-    return refusal_text(error) + own("\n{}\n", link(Safe("The job's log"), run_url))
+    """The command was fine, its execution failed. The error's words are for a terminal, so they are shown as code."""
+    blocks = [own("**Failed.** {}", code(error.message, limit=SENTENCE_LIMIT))]
+    if error.next_step:
+        blocks.append(own("Next: {}", code(error.next_step, limit=NEXT_STEP_LIMIT)))
+    return _blocks([*blocks, link(Safe("The job's log"), run_url)])
 
 
 def no_permission_text(login: str) -> str:
@@ -82,6 +85,10 @@ def again_text(*, repeats: str, run_url: str) -> str:
     return _blocks(
         [own("Measuring again ({}): {}. The report will be updated.", Safe(repeats), link(Safe("the run"), run_url))]
     )
+
+
+def continued_text() -> str:
+    return _blocks([Safe("The bisection of this thread goes on; its answer above tells how far it is.")])
 
 
 def accepted_text(benchmarks: Sequence[str], *, reason: str, author: str, commit: str) -> str:

@@ -1,0 +1,177 @@
+"""A bisection as the thread sees it: begun, told after every step, stopped when the pull request moves on."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from bot import pipeline
+from bot.action.commands.grammar import BisectCommand
+from bot.action.commands.thread import Thread, default_branch, put_answer, remote, trusted_config
+from bot.action.job import Job
+from bot.errors import InfrastructureError
+from bot.publish.log import LogLevel
+
+if TYPE_CHECKING:
+    from bot.config import Config
+    from bot.model.dispatch import Bisection, BisectionStep
+    from bot.publish.check import CheckRun
+    from bot.publish.client import Client
+
+CHECK_NAME: Final = "perf-culprit bisect"
+# Of the commands in a thread only so many are asked whether their bisection still runs.
+MOST_LOOKED_AT: Final = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Teller:
+    """Writes each step into the thread and the check run. Where it belongs stands in what we stored ourselves."""
+
+    job: Job
+    client: "Client"
+
+    def tell(self, step: "BisectionStep") -> None:
+        from bot.report.bisection_step import step_texts
+
+        bisection = step.bisection
+        stopped = self.objection(bisection) if step.report is not None else None
+        texts = step_texts(step, repository_url=self.job.context.repository_url, stopped=stopped)
+        self.job.log.say(f"bisection {bisection.id}: {texts.title}")
+        for remark in step.remarks:
+            self.job.log.tell(LogLevel.NOTICE, remark)
+        self._check(step, title=texts.title, body=texts.body, stopped=stopped is not None)
+        if bisection.pull_request is not None and bisection.id.isdecimal():
+            number, comment_id = bisection.pull_request, int(bisection.id)
+            put_answer(self.client, number=number, comment_id=comment_id, body=texts.body)
+
+    def _check(self, step: "BisectionStep", *, title: str, body: str, stopped: bool) -> None:
+        """Nothing without the permission: the thread says the same."""
+        from bot.publish.check import CheckConclusion, CheckResult
+
+        try:
+            check = self._open_check(step.bisection)
+            if check is None:
+                return
+            if step.report is None:
+                check.tell(title=title, summary=body)
+            else:
+                conclusion = CheckConclusion.CANCELLED if stopped else CheckConclusion.NEUTRAL
+                check.complete(CheckResult(conclusion=conclusion, title=title, summary=body))
+        except InfrastructureError as error:
+            self.job.log.tell(LogLevel.WARNING, f"no check run: {error}")
+
+    def _open_check(self, bisection: "Bisection") -> "CheckRun | None":
+        from bot.publish.check import continued_check
+
+        if bisection.head is None:
+            return None
+        return continued_check(
+            self.client,
+            name=CHECK_NAME,
+            head_sha=bisection.head,
+            external_id=f"bisect-{bisection.id}",
+            details_url=self.job.context.run_url,
+        )
+
+    def objection(self, bisection: "Bisection") -> str | None:
+        """Why nothing more may be measured for it: asked of GitHub every time, as pushes come at any moment."""
+        from bot.publish.conversation import read_pull_request
+
+        if bisection.head is None or bisection.pull_request is None:
+            return None
+        pull = read_pull_request(self.client, number=bisection.pull_request)
+        if not pull.is_open:
+            return "the pull request was closed"
+        if pull.head_sha != bisection.head:
+            return f"the head of the pull request has moved on from {bisection.head[:10]}"
+        return None
+
+
+@contextmanager
+def controller(job: Job, client: "Client", config: "Config") -> Iterator[pipeline.Controller]:
+    teller = Teller(job=job, client=client)
+    with pipeline.open_controller(
+        client,
+        config=config,
+        history=remote(job),
+        default_branch=default_branch(job),
+        report=teller.tell,
+        objection=teller.objection,
+    ) as opened:
+        yield opened
+
+
+def begin(thread: Thread, command: BisectCommand, *, head: str | None, base_branch: str | None) -> None:
+    """`head` is the head of the pull request that GitHub named after the author's rights were known."""
+    job, comment = thread.job, thread.comment
+    config = with_options(trusted_config(job, thread.client), command)
+    main = default_branch(job)
+    branches = (main,) if base_branch is None else (base_branch, main)
+    with (
+        pipeline.bisection_ends(remote(job), branches=branches, head=head, good=command.good, bad=command.bad) as ends,
+        controller(job, thread.client, config) as opened,
+    ):
+        plan = pipeline.DispatchPlan(
+            id=str(comment.id),
+            good=ends.good,
+            bad=ends.bad,
+            benchmark=command.benchmark,
+            metric=command.metric,
+            pull_request=comment.number,
+            requested_by=comment.author,
+            head=head,
+            default_branch=f"refs/heads/{main}",
+        )
+        pipeline.start_bisection(ends.repository, plan, config=config, controller=opened, remote=remote(job))
+
+
+def with_options(config: "Config", command: BisectCommand) -> "Config":
+    """The comment's budget and machines instead of the configured ones."""
+    options = {
+        "jobs_per_round": command.jobs,
+        "budget_executions": command.executions,
+        "budget_minutes": command.minutes,
+    }
+    given = {name: value for name, value in options.items() if value is not None}
+    return config.model_copy(update={"bisect": config.bisect.model_copy(update=given)})
+
+
+def go_on(thread: Thread) -> bool:
+    """Goes on with the newest bisection of this thread that has not ended; False where there is none."""
+    job, client = thread.job, thread.client
+    with controller(job, client, trusted_config(job, client)) as opened:
+        running = next(running_bisections(opened, client, number=thread.comment.number), None)
+        if running is None:
+            return False
+        pipeline.advance_bisection(opened, bisection=running.id)
+        return True
+
+
+def stop_outdated(job: Job, client: "Client", *, number: int) -> None:
+    """Ends the bisections of a pull request whose head is another one now, and what they have under way."""
+    from bot.publish.comment import answered_commands
+    from bot.publish.conversation import cancel_run
+
+    if not answered_commands(client, number=number):
+        return
+    config = trusted_config(job, client)
+    teller = Teller(job=job, client=client)
+    with controller(job, client, config) as opened:
+        for bisection in running_bisections(opened, client, number=number):
+            objection = teller.objection(bisection)
+            if objection is None:
+                continue
+            dispatch = bisection.open_dispatch
+            pipeline.stop_bisection(opened, bisection.id, note=objection)
+            if dispatch is not None and dispatch.run_id is not None:
+                cancel_run(client, run_id=dispatch.run_id)
+
+
+def running_bisections(opened: pipeline.Controller, client: "Client", *, number: int) -> "Iterator[Bisection]":
+    """Newest first. A bisection's id is its command's, and the bot's answer names that: nobody else can write one."""
+    from bot.publish.comment import answered_commands
+
+    for comment_id in answered_commands(client, number=number)[:MOST_LOOKED_AT]:
+        loaded = opened.bisections.load(str(comment_id))
+        if loaded is not None and not loaded.bisection.is_done:
+            yield loaded.bisection

@@ -1,0 +1,180 @@
+"""The modes `command` (on issue_comment) and `bisect` (on workflow_run): the trusted half of commands."""
+
+from collections.abc import Callable
+from typing import Final
+
+from bot import pipeline
+from bot.action.commands.bisection import begin, controller, go_on
+from bot.action.commands.comment import Ignored, read_comment
+from bot.action.commands.grammar import (
+    BisectCommand,
+    Command,
+    HelpCommand,
+    RetryCommand,
+    parse,
+)
+from bot.action.commands.thread import Thread, trusted_config
+from bot.action.job import Job
+from bot.errors import EXIT_FINE, BotError, InfrastructureError, UsageError
+from bot.publish.log import LogLevel
+
+
+def run_command(job: Job) -> int:
+    """React, check the rights, do it, answer once."""
+    comment = read_comment(job.context.event_name, job.context.event, bot_login=job.inputs.bot_login)
+    if isinstance(comment, Ignored):
+        job.log.say(f"nothing to do: {comment.reason}")
+        return EXIT_FINE
+    thread = Thread(job=job, client=pipeline.connect(job.destination), comment=comment)
+    _acknowledge(thread)
+    try:
+        command = parse(comment.body)
+    except UsageError as error:
+        return _refused(thread, error) if _has_rights(thread) else EXIT_FINE
+    if command is None or not (isinstance(command, HelpCommand) or _has_rights(thread)):
+        return EXIT_FINE
+    if not isinstance(command, BisectCommand) and _is_answered(thread):
+        job.log.say("answered before")
+        return EXIT_FINE
+    try:
+        _do(thread, command)
+    except UsageError as error:
+        return _refused(thread, error)
+    except BotError as error:
+        _tell_failure(thread, error)
+        raise
+    return EXIT_FINE
+
+
+def _acknowledge(thread: Thread) -> None:
+    """The first request of all, so that the author sees at once that somebody is there."""
+    from bot.publish.conversation import acknowledge
+
+    try:
+        acknowledge(thread.client, comment_id=thread.comment.id)
+    except InfrastructureError as error:
+        thread.job.log.tell(LogLevel.WARNING, str(error))
+
+
+def _has_rights(thread: Thread) -> bool:
+    from bot.publish.conversation import may_write
+    from bot.report.commands import no_permission_text
+
+    author = thread.comment.author
+    if may_write(thread.client, login=author):
+        return True
+    thread.answer(no_permission_text(author))
+    thread.job.log.say("the author has no write permission")
+    return False
+
+
+def _is_answered(thread: Thread) -> bool:
+    """GitHub may deliver an event twice. Who runs the job again by hand wants it done again."""
+    from bot.publish.comment import answered_commands
+
+    first_attempt = thread.job.context.run_attempt == "1"
+    return first_attempt and thread.comment.id in answered_commands(thread.client, number=thread.comment.number)
+
+
+def _do(thread: Thread, command: Command) -> None:
+    thread.job.log.say(f"{type(command).__name__} in #{thread.comment.number}")
+    HANDLERS[type(command)](thread, command)
+
+
+def _refused(thread: Thread, error: UsageError) -> int:
+    """A command that cannot be done as it stands is answered; the job did its work."""
+    from bot.report.commands import refusal_text
+
+    thread.job.log.say(str(error))
+    thread.answer(refusal_text(error))
+    return EXIT_FINE
+
+
+def _tell_failure(thread: Thread, error: BotError) -> None:
+    """In the thread too, if that is possible; `error` is on its way up."""
+    from bot.report.commands import failure_text
+
+    try:
+        thread.answer(failure_text(error, run_url=thread.job.context.run_url))
+    except BotError as second:
+        error.add_note(second.message)
+
+
+def _bisect(thread: Thread, command: Command) -> None:
+    """A fork's code runs only where its author's reader has named the very commit."""
+    from bot.publish.conversation import read_pull_request
+    from bot.report.commands import closed_text, fork_head_text, moved_text
+
+    if not isinstance(command, BisectCommand):
+        raise TypeError(command)
+    if not thread.comment.on_pull_request:
+        if command.sha is not None:
+            raise UsageError(
+                "an issue has no head", place="/perf-bisect", next_step="write good=COMMIT bad=COMMIT instead"
+            )
+        begin(thread, command, head=None, base_branch=None)
+        return
+    pull = read_pull_request(thread.client, number=thread.comment.number)
+    if not pull.is_open:
+        thread.answer(closed_text())
+    elif command.sha is None and pull.from_fork:
+        thread.answer(fork_head_text(pull.head_sha))
+    elif command.sha not in (None, pull.head_sha):
+        thread.answer(moved_text(named=str(command.sha), head=pull.head_sha))
+    else:
+        begin(thread, command, head=pull.head_sha, base_branch=pull.base_branch)
+
+
+def _retry(thread: Thread, _: Command) -> None:
+    from bot.publish.conversation import read_pull_request
+    from bot.publish.rerun import run_again
+    from bot.report.commands import again_text, continued_text
+
+    if go_on(thread):
+        thread.answer(continued_text())
+        return
+    if not thread.comment.on_pull_request:
+        raise UsageError(
+            "no bisection of this issue is unfinished",
+            place="/perf-retry",
+            next_step="start one with /perf-bisect good=COMMIT bad=COMMIT",
+        )
+    workflow = thread.job.inputs.measure_workflow
+    pull = read_pull_request(thread.client, number=thread.comment.number)
+    attempt = run_again(thread.client, workflow=workflow, head_sha=pull.head_sha)
+    if attempt is None:
+        raise UsageError(
+            f"{workflow} has not run on {pull.head_sha[:10]}",
+            place="/perf-retry",
+            next_step="approve or push, so that it runs for the first time",
+        )
+    thread.answer(again_text(repeats=attempt.repeats.value, run_url=attempt.url))
+
+
+def _help(thread: Thread, _: Command) -> None:
+    from bot.report.commands import help_text
+
+    thread.answer(help_text())
+
+
+HANDLERS: Final[dict[type[Command], Callable[[Thread, Command], None]]] = {
+    BisectCommand: _bisect,
+    RetryCommand: _retry,
+    HelpCommand: _help,
+}
+
+
+def run_bisect(job: Job) -> int:
+    """A run of the bisect workflow is over: take what it left, and send the next or give the answer."""
+    from bot.publish.pull_request import number_at
+
+    if job.context.event_name != "workflow_run":
+        raise UsageError(
+            f"mode bisect works on the event workflow_run, this is {job.context.event_name!r}",
+            place="input mode",
+            next_step="trigger the workflow on workflow_run of the bisect workflow",
+        )
+    client = pipeline.connect(job.destination)
+    with controller(job, client, trusted_config(job, client)) as opened:
+        pipeline.advance_bisection(opened, run_id=number_at(job.context.event, "workflow_run", "id"))
+    return EXIT_FINE

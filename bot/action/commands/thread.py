@@ -1,0 +1,62 @@
+"""What a command has in hand: the job, the connection, and the thread that it answers in."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bot import git
+from bot.action.commands.comment import CommandComment
+from bot.action.job import Job
+from bot.errors import UsageError
+
+if TYPE_CHECKING:
+    from bot.config import Config
+    from bot.publish.client import Client
+
+MAXIMUM_BODY_CHARACTERS = 65_000
+CUT_POINTER = "\n\nCut here: a comment holds no more.\n"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Thread:
+    job: Job
+    client: "Client"
+    comment: CommandComment
+
+    def answer(self, body: str) -> None:
+        """The one answer to this command; further ones replace it."""
+        put_answer(self.client, number=self.comment.number, comment_id=self.comment.id, body=body)
+
+
+def put_answer(client: "Client", *, number: int, comment_id: int, body: str) -> str | None:
+    from bot.publish.comment import answer_marker, upsert_marked
+    from bot.publish.text import cut_at_line
+
+    cut = cut_at_line(body, limit=MAXIMUM_BODY_CHARACTERS, pointer=CUT_POINTER)
+    return upsert_marked(client, number=number, mark=answer_marker(comment_id), body=cut).url
+
+
+def default_branch(job: Job) -> str:
+    name = job.context.default_branch
+    if name is None:
+        raise UsageError(
+            "repository.default_branch is missing",
+            place="event file (GITHUB_EVENT_PATH)",
+            next_step="run on issue_comment or workflow_run",
+        )
+    return name
+
+
+def trusted_config(job: Job, client: "Client") -> "Config":
+    """The default branch's configuration, whatever is checked out here."""
+    from bot.config import Config
+    from bot.config.reader import DEFAULT_PATH, parse_config
+    from bot.publish.conversation import read_default_branch_file
+
+    path = job.inputs.config_path or DEFAULT_PATH.as_posix()
+    data = read_default_branch_file(client, path=path)
+    config = Config() if data is None else parse_config(data, place=f"{path} on {default_branch(job)}")
+    return job.inputs.overridden(config)
+
+
+def remote(job: Job) -> git.Remote:
+    return git.Remote(url=job.context.git_url, token=job.inputs.token or None)

@@ -1,0 +1,174 @@
+"""Commands from webhook to answer, without a bisection: who may, what is ignored, and one answer each."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.fake_github.server import FakeGitHub
+from tests.support.fake_github.state import BOT, FORK_ID, Comment, PullRequest, WorkflowRun
+from tests.support.git_repository import chain, import_commits, init_repository, run_git
+from tests.support.job import JobResult, Runner
+from tests.support.webhooks import event
+
+HEAD = "a" * 40
+
+
+@pytest.fixture
+def github(tmp_path: Path) -> Iterator[FakeGitHub]:
+    bare = init_repository(tmp_path / "served.git", bare=True)
+    commits = import_commits(bare, chain("main", 1))
+    run_git(bare, "update-ref", "refs/heads/main", commits["main1"])
+    with FakeGitHub(git_dir=bare) as server:
+        yield server
+    assert not server.bad
+
+
+@pytest.fixture
+def runner(
+    tmp_path: Path, github: FakeGitHub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Runner:
+    workspace, fake = tmp_path / "workspace", github
+    workspace.mkdir()
+    fake.state.pulls[7] = PullRequest(number=7, head_sha=HEAD, head_branch="faster")
+    return Runner(fake=fake, workspace=workspace, temp=tmp_path / "temp", monkeypatch=monkeypatch, capture=capsys)
+
+
+def say(runner: Runner, body: str, *, author: str = "octocat", action: str = "created", **facts: Any) -> JobResult:
+    """A comment on #7 and the command job that GitHub starts for it."""
+    comment = runner.fake.state.add_comment(issue=7, author=author, body=body)
+    return deliver(runner, comment, action=action, **facts)
+
+
+def deliver(runner: Runner, comment: Comment, *, action: str = "created", **facts: Any) -> JobResult:
+    payload = event(
+        "issue_comment",
+        number=comment.issue,
+        comment_id=comment.id,
+        comment_body=comment.body,
+        author=comment.author,
+        **facts,
+    )
+    payload["action"] = action
+    payload["repository"]["default_branch"] = "main"
+    return runner.run("issue_comment", payload)
+
+
+def answers(runner: Runner) -> list[str]:
+    return [comment.body for comment in runner.fake.state.comments.values() if comment.author == BOT]
+
+
+def writes(runner: Runner) -> list[str]:
+    return [str(exchange) for exchange in runner.fake.log if exchange.request.method != "GET"]
+
+
+def test_help_is_answered_once_and_seen_at_once(runner: Runner) -> None:
+    result = say(runner, "/perf-help")
+    assert result.exit_code == 0, result.log
+    (answer,) = answers(runner)
+    (asked,) = (comment for comment in runner.fake.state.comments.values() if comment.author == "octocat")
+    assert answer.startswith(f"<!-- perf-culprit:v1:answer:{asked.id} -->\n")
+    assert "/perf-bisect" in answer
+    assert str(runner.fake.log[0]).startswith(f"POST /repos/octocat/hello/issues/comments/{asked.id}/reactions")
+    assert [reaction[1:] for reaction in asked.reactions] == [(BOT, "eyes")]
+    before = len(writes(runner))
+    again = deliver(runner, asked)
+    assert "answered before" in again.log
+    assert [entry.rpartition("/")[2] for entry in writes(runner)[before:]] == ["reactions -> 200"]
+
+
+@pytest.mark.parametrize(
+    ("body", "author", "action"),
+    [
+        ("/perf-help", "octocat", "edited"),
+        ("/perf-help", "octocat", "deleted"),
+        ("/perf-bisect", "dependabot[bot]", "created"),
+        ("/perf-bisect", BOT, "created"),
+        ("what does /perf-bisect do?", "octocat", "created"),
+        (" /perf-bisect", "octocat", "created"),
+        ("> /perf-bisect\n\nyes", "octocat", "created"),
+    ],
+)
+def test_what_is_no_command_sends_nothing(runner: Runner, body: str, author: str, action: str) -> None:
+    result = say(runner, body, author=author, action=action)
+    assert result.exit_code == 0, result.log
+    assert "nothing to do" in result.log
+    assert runner.fake.log == []
+
+
+@pytest.mark.parametrize("role", ["triage", "read", "none"])
+@pytest.mark.parametrize("body", ["/perf-bisect", "/perf-bisct", "/perf-retry", "/perf-accept all fine"])
+def test_commands_need_write_permission(runner: Runner, role: str, body: str) -> None:
+    runner.fake.state.roles["mallory"] = role
+    # What the payload claims of the author does not count.
+    result = say(runner, body, author="mallory", author_association="MEMBER")
+    assert result.exit_code == 0, result.log
+    (answer,) = answers(runner)
+    assert "Commands need write permission in this repository; `mallory` does not have it." in answer
+    assert not runner.fake.state.dispatches
+
+
+@pytest.mark.parametrize("role", ["write", "maintain", "admin"])
+def test_who_may_write_may_command(runner: Runner, role: str) -> None:
+    runner.fake.state.roles["maintainer"] = role
+    say(runner, "/perf-bisct", author="maintainer")
+    (answer,) = answers(runner)
+    assert "`/perf-bisct` is no command" in answer
+    assert "`/perf-retry,`" in answer or "/perf-retry" in answer
+
+
+def test_a_fork_needs_the_commit_by_name(runner: Runner) -> None:
+    runner.fake.state.pulls[7].head_repository_id = FORK_ID
+    runner.fake.state.pulls[7].head_owner = "mallory"
+    say(runner, "/perf-bisect")
+    say(runner, f"/perf-bisect {'b' * 40}")
+    bare, other = answers(runner)
+    assert f"```text\n/perf-bisect {HEAD}\n```" in bare
+    assert "Read what has changed since" in other
+    assert not runner.fake.state.dispatches
+
+
+def test_a_closed_pull_request_is_left_alone(runner: Runner) -> None:
+    runner.fake.state.pulls[7].state = "closed"
+    say(runner, "/perf-bisect")
+    assert "closed" in answers(runner)[0]
+
+
+def test_retry_measures_again(runner: Runner) -> None:
+    workflow = ".github/workflows/perf.yml"
+    runner.fake.state.runs[5] = WorkflowRun(id=5, head_sha=HEAD, conclusion="failure", workflow=workflow)
+    say(runner, "/perf-retry")
+    assert runner.fake.state.runs[5].attempt == 2
+    assert "Measuring again (failed jobs)" in answers(runner)[0]
+    say(runner, "/perf-retry")
+    assert "still under way" in answers(runner)[1]
+
+
+@pytest.mark.parametrize(
+    ("granted", "named"),
+    [
+        ({"metadata": "read"}, "pull-requests: write"),
+        ({"pull-requests": "write", "contents": "read"}, "actions: read"),
+        ({"pull-requests": "write", "contents": "read", "actions": "read"}, "actions: write"),
+    ],
+)
+def test_the_missing_permission_is_named(runner: Runner, granted: dict[str, str], named: str) -> None:
+    workflow = ".github/workflows/perf.yml"
+    runner.fake.state.runs[5] = WorkflowRun(id=5, head_sha=HEAD, conclusion="failure", workflow=workflow)
+    runner.token = runner.fake.add_token("weak", granted)
+    result = say(runner, "/perf-retry")
+    assert result.exit_code == 4
+    assert named in result.log
+    assert "weak" not in result.log
+    if "pull-requests" in granted:
+        assert named in answers(runner)[0]
+
+
+def test_mode_command_fits_no_other_event(runner: Runner) -> None:
+    result = runner.run("push", event("push", head_sha=HEAD), mode="command")
+    assert result.exit_code == 2
+    assert "issue_comment" in result.log
+    result = runner.run("push", event("push", head_sha=HEAD), mode="bisect")
+    assert result.exit_code == 2
+    assert "workflow_run" in result.log
