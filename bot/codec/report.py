@@ -4,11 +4,12 @@ from dataclasses import field
 from functools import cache
 from typing import Final, Literal
 
-from pydantic import TypeAdapter
+from pydantic import AwareDatetime, TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from bot.codec.rules import RulesEntry, rule_evidence, rules_entry
 from bot.codec.wire import WIRE_CONFIG, decode
+from bot.model.acceptance import Acceptance
 from bot.model.baseline import BaselineSource, RunChoice
 from bot.model.environment import Environment
 from bot.model.finding import Evidence, Finding, Interval, Level, Severity, Side, Verdict
@@ -43,6 +44,16 @@ class SideEntry:
 
 
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
+class AcceptedEntry:
+    """Who took this change for the worse for good, at which commit and why."""
+
+    commit: str
+    author: str
+    reason: str
+    time: AwareDatetime
+
+
+@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
 class FindingEntry:
     """One metric; effects are fractions: relative_change 0.1 is 10 % more."""
 
@@ -73,6 +84,7 @@ class FindingEntry:
     notes: tuple[str, ...] = ()
     rules: RulesEntry | None = None
     series: tuple[float, ...] = ()
+    accepted: AcceptedEntry | None = None
 
 
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
@@ -164,7 +176,7 @@ def decode_report(data: bytes, *, place: str) -> Report:
     return Report(
         conclusion=file.conclusion,
         failed=file.failed,
-        findings=tuple(_finding(entry) for entry in file.findings),
+        findings=tuple(_finding(entry, suite=file.suite) for entry in file.findings),
         settings=Settings(
             detector=settings.detector,
             alpha=settings.alpha,
@@ -249,10 +261,17 @@ def _finding_entry(finding: Finding) -> FindingEntry:
         notes=evidence.notes,
         rules=rules_entry(evidence.rules),
         series=finding.series,
+        accepted=_accepted_entry(finding.accepted),
     )
 
 
-def _finding(entry: FindingEntry) -> Finding:
+def _accepted_entry(accepted: Acceptance | None) -> AcceptedEntry | None:
+    if accepted is None:
+        return None
+    return AcceptedEntry(commit=accepted.commit, author=accepted.author, reason=accepted.reason, time=accepted.time)
+
+
+def _finding(entry: FindingEntry, *, suite: str) -> Finding:
     interval = entry.confidence_interval
     return Finding(
         evidence=Evidence(
@@ -284,4 +303,19 @@ def _finding(entry: FindingEntry) -> Finding:
         category=entry.category,
         category_now=entry.category_now,
         series=entry.series,
+        accepted=_accepted(entry, suite=suite),
+    )
+
+
+def _accepted(entry: FindingEntry, *, suite: str) -> Acceptance | None:
+    said = entry.accepted
+    if said is None:
+        return None
+    return Acceptance(
+        suite=suite,
+        benchmark=entry.benchmark,
+        commit=said.commit,
+        reason=said.reason,
+        author=said.author,
+        time=said.time,
     )

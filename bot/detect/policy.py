@@ -18,6 +18,7 @@ from bot.detect.ruler import scale_by_ruler
 from bot.detect.settings import MetricRule, MetricSettings, PolicySettings
 from bot.detect.verdict import Decided, decide, level_of
 from bot.errors import ConfigError, DataError
+from bot.model.acceptance import Acceptance
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.finding import Evidence, Finding, Level, Severity, Verdict
 from bot.model.judgement import Judgement
@@ -101,6 +102,9 @@ def judge(
         notes = [*notes, *reasons]
     else:
         conclusion = _conclusion(findings)
+    accepted = [_accepted(finding, baseline.accepted) for finding in findings]
+    if accepted != findings:
+        findings, conclusion = accepted, _conclusion(accepted)
     return Judgement(
         conclusion=conclusion,
         findings=tuple(sorted(findings, key=_reading_order)),
@@ -220,6 +224,18 @@ def _withdrawn(finding: Finding, reason: str) -> Finding:
     )
 
 
+def _accepted(finding: Finding, accepted: Sequence[Acceptance]) -> Finding:
+    """A regression that somebody took for good fails nothing and is the new normal; its numbers are still shown."""
+    if finding.verdict is not Verdict.REGRESSION:
+        return finding
+    said = [entry for entry in accepted if entry.covers(finding.evidence.key.benchmark)]
+    if not said:
+        return finding
+    return replace(
+        finding, verdict=Verdict.NO_CHANGE, reason="accepted", severity=None, level=Level.NOTE, accepted=said[-1]
+    )
+
+
 def _is_change(finding: Finding) -> bool:
     return finding.verdict in {Verdict.REGRESSION, Verdict.IMPROVEMENT}
 
@@ -254,7 +270,9 @@ def _detectable_effect(findings: Sequence[Finding], settings: PolicySettings) ->
     exclude no effect of any size: metrics judged by them have no part in this.
     """
     unchanged = [
-        finding for finding in findings if finding.verdict is Verdict.NO_CHANGE and finding.evidence.score is None
+        finding
+        for finding in findings
+        if finding.verdict is Verdict.NO_CHANGE and finding.accepted is None and finding.evidence.score is None
     ]
     if not unchanged:
         return None

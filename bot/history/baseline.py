@@ -10,6 +10,8 @@ from bot import git
 from bot.errors import UsageError
 from bot.history.ancestry import Ancestry, find_ancestry
 from bot.history.protocol import History, StoredRun, UnreadableRun
+from bot.history.restart import Restarts
+from bot.model.acceptance import Acceptance
 from bot.model.baseline import Baseline, BaselineSource, RunChoice
 from bot.model.environment import HARDWARE_COMPONENTS
 from bot.model.run import Run
@@ -33,6 +35,7 @@ class Selection:
     unknown_hardware: Counter[str] = field(default_factory=Counter)
     left_out_for_hardware: int = 0
     read: int = 0
+    restarts: Restarts = field(default_factory=Restarts)
 
     def leave_out(self, stored: StoredRun | UnreadableRun, reason: str) -> None:
         self.choices.append(_choice(stored, f"left out: {reason}", chosen=False))
@@ -47,12 +50,14 @@ def choose_baseline(
     head: str | None = None,
     window: int = DEFAULT_WINDOW,
     remote: git.Remote | None = None,
+    accepted: Sequence[Acceptance] = (),
 ) -> Baseline:
     """Up to `window` stored runs that `target` may be judged against.
 
     For a pull request `base` is its base branch, and candidates are what the merge base contains. For a push `base` is
     None, and candidates are the ancestors of the target's commit. `head` is the commit to start from where it is not
     the target's own. `remote` serves shallow checkouts; without it they use their own remote, without a token.
+    `accepted` are the suite's accepted changes: runs from before one are no baseline for what it names.
     """
     head = head or target.commit
     if head is None:
@@ -68,7 +73,14 @@ def choose_baseline(
 
     ancestry = find_ancestry(repository, head=head, base=base, remote=remote, enough=enough)
     candidates = [commit for commit in ancestry.commits if commit in stored]
-    selection = select_runs(history.runs(target.suite, candidates), target=target, ancestry=ancestry, window=window)
+    positions = {commit: position for position, commit in enumerate(ancestry.commits)}
+    selection = select_runs(
+        history.runs(target.suite, candidates),
+        target=target,
+        ancestry=ancestry,
+        window=window,
+        restarts=Restarts(accepted=accepted, positions=positions, head=head),
+    )
     return Baseline(
         runs=tuple(reversed(selection.runs)),
         source=BaselineSource.HISTORY,
@@ -76,16 +88,22 @@ def choose_baseline(
         choices=tuple(selection.choices[:SHOWN_CHOICES]),
         notes=(*ancestry.notes, *_notes(selection, stored=stored, candidates=candidates, anchor=ancestry.anchor)),
         left_out_for_hardware=selection.left_out_for_hardware,
+        accepted=selection.restarts.pending,
     )
 
 
 def select_runs(
-    stored_runs: Iterator[StoredRun | UnreadableRun], *, target: Run, ancestry: Ancestry, window: int
+    stored_runs: Iterator[StoredRun | UnreadableRun],
+    *,
+    target: Run,
+    ancestry: Ancestry,
+    window: int,
+    restarts: Restarts | None = None,
 ) -> Selection:
     """The walk from the newest stored run to the oldest that is still needed."""
     positions = {commit: position for position, commit in enumerate(ancestry.commits)}
     first = 0 if ancestry.anchor_is_candidate else 1
-    selection = Selection()
+    selection = Selection(restarts=restarts or Restarts())
     older = 0
     for stored in stored_runs:
         selection.read += 1
@@ -93,14 +111,17 @@ def select_runs(
             selection.leave_out(stored, f"{window} newer runs suffice")
             older += 1
         else:
-            where = _distance(positions[stored.commit] + first, ancestry.anchor)
-            _consider(stored, target=target, where=where, selection=selection)
+            position = positions[stored.commit]
+            where = _distance(position + first, ancestry.anchor)
+            _consider(stored, target=target, where=where, position=position, selection=selection)
         if older >= SHOWN_OLDER_RUNS or selection.read >= window * READ_PER_WINDOW:
             break
     return selection
 
 
-def _consider(stored: StoredRun | UnreadableRun, *, target: Run, where: str, selection: Selection) -> None:
+def _consider(
+    stored: StoredRun | UnreadableRun, *, target: Run, where: str, position: int, selection: Selection
+) -> None:
     if isinstance(stored, UnreadableRun):
         selection.problems.append(f"the stored run {stored.id} cannot be read: {stored.problem}")
         selection.leave_out(stored, f"its file cannot be read: {stored.problem}")
@@ -112,13 +133,16 @@ def _consider(stored: StoredRun | UnreadableRun, *, target: Run, where: str, sel
         selection.left_out_for_hardware += 1
         selection.leave_out(stored, f"measured on {there}, the target on {here} ({name})")
         return
-    dropped = frozenset(stored.run.regressions)
-    kept = tuple(benchmark for benchmark in stored.run.benchmarks if benchmark.key not in dropped)
+    keys = frozenset(selection.restarts.kept(stored.run, position))
+    kept = tuple(benchmark for benchmark in stored.run.benchmarks if benchmark.key in keys)
     if not kept:
-        selection.leave_out(stored, "every metric in it was judged a regression")
+        also = ", or is from before an accepted change" if selection.restarts.accepted else ""
+        selection.leave_out(stored, f"every metric in it was judged a regression{also}")
         return
+    selection.restarts.choose(tuple(keys), position)
     count = len(stored.run.benchmarks) - len(kept)
-    without = f", without {_count(count, 'metric')} judged a regression there" if count else ""
+    why = "judged a regression there" + (", or from before an accepted change" if selection.restarts.accepted else "")
+    without = f", without {_count(count, 'metric')} {why}" if count else ""
     selection.unknown_hardware.update(
         name for name in HARDWARE_COMPONENTS if name not in theirs.components or name not in ours.components
     )
@@ -137,6 +161,7 @@ def _distance(commits: int, anchor: str) -> str:
 
 
 def _notes(selection: Selection, *, stored: Mapping[str, int], candidates: Sequence[str], anchor: str) -> Iterator[str]:
+    yield from selection.restarts.notes
     yield from selection.problems[:SHOWN_PROBLEMS]
     if (more := len(selection.problems) - SHOWN_PROBLEMS) > 0:
         yield f"{_count(more, 'more stored run')} cannot be read"

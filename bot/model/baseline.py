@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from bot.model.acceptance import Acceptance
 from bot.model.run import Run
 
 
@@ -29,6 +30,7 @@ class Baseline:
     """`runs` from oldest to newest. `base_commit` is what they stand for (the merge base).
 
     `left_out_for_hardware` counts runs that would have been baseline, had they been measured on the target's hardware.
+    `accepted` are the changes for the worse between these runs and the target that somebody took for good.
     """
 
     runs: tuple[Run, ...]
@@ -37,6 +39,7 @@ class Baseline:
     choices: tuple[RunChoice, ...] = ()
     notes: tuple[str, ...] = ()
     left_out_for_hardware: int = 0
+    accepted: tuple[Acceptance, ...] = ()
 
     @property
     def only_other_hardware(self) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from bot.model.acceptance import Acceptance
 from bot.model.metric import Metric, MetricKey
 from bot.model.rules import RuleEvidence
 
@@ -92,6 +93,7 @@ class Finding:
     `more_samples` is how many further target samples would decide an inconclusive metric.
     `category` is the assigned one, `category_now` the target's. `series` are the values of the baseline runs from
     oldest to newest and, last, the target's: chart data.
+    `accepted`: somebody took this change for the worse for good; its verdict then is `no_change`.
     """
 
     evidence: Evidence
@@ -105,3 +107,4 @@ class Finding:
     category: str | None = None
     category_now: str | None = None
     series: tuple[float, ...] = ()
+    accepted: Acceptance | None = None

@@ -9,6 +9,7 @@ from typing import BinaryIO
 from bot import git
 from bot.codec.run import encode_run
 from bot.config import Config
+from bot.model.acceptance import Acceptance
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.report import Report
 from bot.model.run import Run
@@ -102,11 +103,14 @@ def compare_run_with_files(
     tool: str = "auto",
     stdin: BinaryIO | None = None,
     base_commit: str | None = None,
+    accepted: Sequence[Acceptance] = (),
 ) -> Report:
+    """`accepted` are changes between the baseline and this run that somebody took for good."""
     from bot.collect import collect_each
 
     runs = collect_each(baseline, tool=tool, stdin=stdin, suite=config.suite)
-    return judge_run(Baseline(runs=runs, source=source, base_commit=base_commit), run, config=config)
+    against = Baseline(runs=runs, source=source, base_commit=base_commit, accepted=tuple(accepted))
+    return judge_run(against, run, config=config)
 
 
 def compare_with_history(
@@ -130,12 +134,21 @@ def compare_with_history(
 
 
 def compare_run_with_history(
-    run: Run, *, repository: Path, config: Config, base: str | None, history_url: str | None, token: str | None
+    run: Run,
+    *,
+    repository: Path,
+    config: Config,
+    base: str | None,
+    history_url: str | None,
+    token: str | None,
+    accepted: Sequence[Acceptance] = (),
 ) -> Compared:
-    from bot.history import choose_baseline, open_git_branch
+    """`accepted` counts in addition to what the history says was accepted."""
+    from bot.history import choose_baseline
+    from bot.history.accepted import open_acceptances
 
     remote = history_remote(repository, history_url, token)
-    with open_git_branch(remote, branch=config.history.branch) as history:
+    with open_acceptances(remote, branch=config.history.branch) as history:
         baseline = choose_baseline(
             history,
             repository,
@@ -143,5 +156,6 @@ def compare_run_with_history(
             base=base,
             window=config.history.window,
             remote=code_remote(repository, history=remote),
+            accepted=(*history.accepted(run.suite), *accepted),
         )
     return Compared(run=run, report=judge_run(baseline, run, config=config))

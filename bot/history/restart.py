@@ -1,0 +1,95 @@
+"""What accepted changes do to a baseline: runs from before them are none for what was accepted."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from bot.model.acceptance import Acceptance
+from bot.model.metric import MetricKey
+from bot.model.run import Run
+
+SHOWN_RESTARTS: Final = 10
+SHORT_HASH: Final = 7
+
+
+@dataclass(kw_only=True, slots=True)
+class Restarts:
+    """Asked for every stored run from the newest to the oldest; `positions` count commits in that direction.
+
+    A named acceptance cuts once a run since it was chosen. Until then the old level is all there is to judge against,
+    and the acceptance is `pending`: the policy marks what it covers. `head` is the target's own commit.
+    """
+
+    accepted: Sequence[Acceptance] = ()
+    positions: Mapping[str, int] = field(default_factory=dict)
+    head: str | None = None
+    _newest: dict[str, Acceptance] = field(default_factory=dict, init=False)
+    _since: set[str] = field(default_factory=set, init=False)
+    _cut: dict[str, Acceptance] = field(default_factory=dict, init=False)
+    _newest_chosen: int | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        """Of several acceptances of a benchmark the one of the newest commit counts, and of these the last said."""
+        for entry in self.accepted:
+            if entry.benchmark is None or entry.commit not in self.positions:
+                continue
+            known = self._newest.get(entry.benchmark)
+            if known is None or self.positions[entry.commit] <= self.positions[known.commit]:
+                self._newest[entry.benchmark] = entry
+
+    def kept(self, run: Run, position: int) -> tuple[MetricKey, ...]:
+        """The benchmarks of a stored run that are baseline."""
+        flagged = frozenset(run.regressions)
+        return tuple(
+            benchmark.key
+            for benchmark in run.benchmarks
+            if (benchmark.key not in flagged or self._forgiven(benchmark.name, run, position))
+            and not self._is_before(benchmark.name, position)
+        )
+
+    def choose(self, keys: Sequence[MetricKey], position: int) -> None:
+        """These metrics of the run at `position` became baseline."""
+        if self._newest_chosen is None:
+            self._newest_chosen = position
+        for key in keys:
+            entry = self._newest.get(key.benchmark)
+            if entry is not None and position <= self.positions[entry.commit]:
+                self._since.add(key.benchmark)
+
+    @property
+    def pending(self) -> tuple[Acceptance, ...]:
+        """Those of the target's own commit, and those since which nothing was measured."""
+        return tuple(
+            entry
+            for entry in self.accepted
+            if entry.commit == self.head or (entry.commit in self.positions and not self._was_measured(entry))
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        shown = [
+            f"{name}: the baseline begins at {entry.commit[:SHORT_HASH]}, "
+            f"accepted by {entry.author} there: {entry.reason}"
+            for name, entry in list(self._cut.items())[:SHOWN_RESTARTS]
+        ]
+        more = len(self._cut) - len(shown)
+        return (*shown, *([f"{more:,} more benchmarks have accepted changes"] if more > 0 else []))
+
+    def _is_before(self, benchmark: str, position: int) -> bool:
+        entry = self._newest.get(benchmark)
+        if entry is None or position <= self.positions[entry.commit] or benchmark not in self._since:
+            return False
+        self._cut[benchmark] = entry
+        return True
+
+    def _forgiven(self, benchmark: str, run: Run, position: int) -> bool:
+        """A run that was judged a regression against the old level, before the new one was accepted."""
+        entry = self._newest.get(benchmark)
+        if entry is None or position > self.positions[entry.commit]:
+            return False
+        return run.commit == entry.commit or (run.time is not None and run.time <= entry.time)
+
+    def _was_measured(self, entry: Acceptance) -> bool:
+        if entry.benchmark is not None:
+            return entry.benchmark in self._since
+        return self._newest_chosen is not None and self._newest_chosen <= self.positions[entry.commit]
