@@ -23,6 +23,7 @@ WARNED_NAMES = 3
 _CHANGED = ("benchmark", "before", "after", "change", "certainty", " "), "lrrlll"
 _UNDECIDED = ("benchmark", "before", "after", "change", "samples", "why"), "lrrlll"
 _PLAIN = ("benchmark", "before", "after", "change"), "lrrl"
+_ACCEPTED = ("benchmark", "before", "after", "change", "accepted"), "lrrll"
 _CHOICES = ("commit", "time", "baseline", "why"), "llll"
 _RULES = {"l": ":--", "r": "--:"}
 
@@ -120,9 +121,15 @@ def _results_fold(report: Report, sections: Sections, *, most_rows: int) -> Fold
         name = cells.benchmark(finding, with_metric=sections.several_metrics)
         return name, before, after, cells.change(finding.evidence, bold=False)
 
+    def accepted_cells(finding: Finding) -> Iterable[Safe]:
+        return *plain_cells(finding), _accepted(finding)
+
     needed = more_samples(sections)
     decide = f" ({counted(needed, 'more sample')} would decide)" if needed else ""
     parts: list[tuple[str, Part]] = []
+    if sections.accepted:
+        part = _table(sections.accepted, accepted_cells, head=_ACCEPTED, most_rows=most_rows)
+        parts.append((f"{part.total:,} accepted", part))
     if sections.unjudged:
         part = _table(sections.unjudged, plain_cells, head=_PLAIN, most_rows=most_rows)
         parts.append((f"{part.total:,} not judged", part))
@@ -140,6 +147,15 @@ def _results_fold(report: Report, sections: Sections, *, most_rows: int) -> Fold
         summary=Safe(" · ".join(title for title, _ in parts)),
         # A single part has its title in the summary already.
         parts=tuple(_titled(title, part) if len(parts) > 1 else part for title, part in parts),
+    )
+
+
+def _accepted(finding: Finding) -> Safe:
+    said = finding.accepted
+    if said is None:
+        return cells.NOTHING
+    return own(
+        "by {} at {}: {}", code(said.author, limit=60), commit(said.commit, repository_url=None), prose(said.reason)
     )
 
 

@@ -17,7 +17,8 @@ _LOUDEST_FIRST = {Level.FAIL: 0, Level.WARN: 1, Level.NOTE: 2}
 class Sections:
     """Each metric of the report exactly once. `several_metrics`: some benchmark has more than one.
 
-    `unjudged` are all metrics that differ or may differ, where the conclusion is that nobody may judge them.
+    `accepted` got worse, and somebody took that for good. `unjudged` are all metrics that differ or may differ, where
+    the conclusion is that nobody may judge them.
     """
 
     regressions: tuple[Finding, ...]
@@ -26,6 +27,7 @@ class Sections:
     unchanged: tuple[Finding, ...]
     unjudged: tuple[Finding, ...]
     several_metrics: bool
+    accepted: tuple[Finding, ...] = ()
 
     @property
     def changed(self) -> tuple[Finding, ...]:
@@ -33,7 +35,7 @@ class Sections:
 
     @property
     def all(self) -> tuple[Finding, ...]:
-        return self.changed + self.unjudged + self.undecided + self.unchanged
+        return self.changed + self.accepted + self.unjudged + self.undecided + self.unchanged
 
     @property
     def total(self) -> int:
@@ -56,7 +58,8 @@ def split(report: Report) -> Sections:
         regressions=of(Verdict.REGRESSION) if judged else (),
         improvements=of(Verdict.IMPROVEMENT) if judged else (),
         undecided=of(Verdict.INCONCLUSIVE) if judged else (),
-        unchanged=of(Verdict.NO_CHANGE),
+        unchanged=tuple(finding for finding in of(Verdict.NO_CHANGE) if finding.accepted is None),
+        accepted=tuple(finding for finding in ordered if finding.accepted is not None),
         unjudged=() if judged else tuple(entry for entry in ordered if entry.verdict is not Verdict.NO_CHANGE),
         several_metrics=any(count > 1 for count in per_benchmark.values()),
     )

@@ -37,6 +37,8 @@ def render_text(report: Report, *, colour: bool, width: int) -> str:
     blocks = [_coloured(verdict, _BOLD + _COLOURS[report.conclusion]) if colour else verdict, _advice(report, sections)]
     if sections.changed:
         blocks.append(_table_of(sections.changed, sections, width=width))
+    if sections.accepted:
+        blocks.append(f"{len(sections.accepted):,} accepted:\n{_accepted_list(sections)}")
     if sections.unjudged:
         blocks.append(f"Not judged:\n{_table_of(sections.unjudged, sections, width=width)}")
     if sections.undecided:
@@ -131,6 +133,16 @@ def _sides(finding: Finding) -> tuple[str, str]:
         for quantity in (None if side is None else next(shown) for side in sides)
     )
     return before, after
+
+
+def _accepted_list(sections: Sections) -> str:
+    lines = (
+        f"{_name(finding, sections)} {change_text(finding.evidence)[0]}, by {plain(said.author, limit=60)} "
+        f"at {plain(said.commit)[:SHORT_HASH]}: {plain(said.reason, limit=SENTENCE_LIMIT)}"
+        for finding in sections.accepted
+        if (said := finding.accepted) is not None
+    )
+    return _bullets(lines, len(sections.accepted))
 
 
 def _undecided_list(sections: Sections) -> str:

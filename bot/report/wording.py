@@ -139,10 +139,14 @@ def _changed(sections: Sections) -> str:
 
 
 def _no_change(sections: Sections) -> str:
-    others = len(sections.undecided)
+    others = [
+        f"{len(found):,} {word}"
+        for found, word in ((sections.accepted, "worse and accepted"), (sections.undecided, "undecided"))
+        if found
+    ]
     if not others:
         return f"{counted(sections.total, sections.noun)}, no change"
-    return f"{_share(len(sections.unchanged), sections)} unchanged, {others:,} undecided"
+    return ", ".join([f"{_share(len(sections.unchanged), sections)} unchanged", *others])
 
 
 def _undecided(report: Report, sections: Sections) -> str:
