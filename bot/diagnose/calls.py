@@ -11,6 +11,7 @@ from bot.diagnose.pattern import Row
 from bot.diagnose.response_times import ResponseTimes, merged, response_times, seconds_since_1970
 from bot.diagnose.settings import ReadingSettings
 from bot.diagnose.shape import Shape, shape_of
+from bot.diagnose.squares import Squares
 from bot.diagnose.variants import smallest
 from bot.errors import DataError
 from bot.model.call_tree import LineFault
@@ -97,7 +98,7 @@ class CompleteCalls:
     def services(self) -> dict[bytes, ServicePart]:
         parts = {}
         for service, shapes in self._alike.items():
-            tree = MergedTree()
+            tree = MergedTree(squares=Squares() if self.settings.squares else None)
             for (_, methods), alike in shapes.items():
                 tree.add(alike.shape, methods, alike.times_ms)
             calls = sum(len(alike.times_ms) for alike in shapes.values())

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from bot.diagnose.shape import Shape
+from bot.diagnose.squares import Squares
 from bot.errors import DataError
 from bot.model.call_tree import CallNode
 
@@ -23,7 +24,10 @@ def check_nodes(count: int) -> None:
 
 @dataclass(kw_only=True, slots=True)
 class MergedTree:
-    """Node i: its caller's index (smaller than i, or -1), method, and executions with their summed and longest time."""
+    """Node i: its caller's index (smaller than i, or -1), method, and executions with their summed and longest time.
+
+    `squares` are kept only for a comparison of two revisions, or None.
+    """
 
     parents: list[int] = field(default_factory=list)
     methods: list[bytes] = field(default_factory=list)
@@ -31,6 +35,7 @@ class MergedTree:
     elapsed_ms: list[float] = field(default_factory=list)
     longest_ms: list[float] = field(default_factory=list)
     index: dict[tuple[int, bytes], int] = field(default_factory=dict)
+    squares: Squares | None = None
 
     def add(self, shape: Shape, methods: Sequence[bytes], times_ms: Sequence[Sequence[float]]) -> None:
         """Add calls of one shape; `times_ms[c][i]` is execution i in call c."""
@@ -41,6 +46,8 @@ class MergedTree:
             above = nodes[parent] if parent >= 0 else _TOP
             node = index.get((above, methods[execution]))
             nodes[execution] = self._new(above, methods[execution]) if node is None else node
+        if self.squares is not None:
+            self.squares.add(nodes, shape.parents, times_ms)
         calls, elapsed, longest = self.calls, self.elapsed_ms, self.longest_ms
         if len(times_ms) == 1:
             for node, time_ms in zip(nodes, times_ms[0], strict=True):
@@ -61,6 +68,7 @@ class MergedTree:
             elapsed_ms=[*self.elapsed_ms],
             longest_ms=[*self.longest_ms],
             index={**self.index},
+            squares=None if self.squares is None else self.squares.copy(),
         )
         for other in others:
             tree._take_in(other)
@@ -77,6 +85,8 @@ class MergedTree:
             calls[node] += other.calls[i]
             elapsed[node] += other.elapsed_ms[i]
             longest[node] = max(longest[node], other.longest_ms[i])
+        if self.squares is not None and other.squares is not None:
+            self.squares.take_in(nodes, other.squares)
 
     def _new(self, parent: int, method: bytes) -> int:
         node = len(self.methods)
@@ -87,6 +97,8 @@ class MergedTree:
         self.calls.append(0)
         self.elapsed_ms.append(0.0)
         self.longest_ms.append(0.0)
+        if self.squares is not None:
+            self.squares.grow(node + 1)
         return node
 
     def nodes(self) -> tuple[CallNode, ...]:

@@ -1,0 +1,80 @@
+"""Two trees of one service as one: a node per path of methods that either revision took."""
+
+from dataclasses import dataclass, field
+
+from bot.diagnose.comparison.observed import Observed, ObservedNode
+
+_TOP = -1
+
+
+@dataclass(kw_only=True, slots=True)
+class AlignedNode:
+    """`parent` and `children` are indices; a side that never took the path is None."""
+
+    method: str
+    parent: int
+    baseline: ObservedNode | None = None
+    target: ObservedNode | None = None
+    children: list[int] = field(default_factory=list)
+
+    @property
+    def is_in_both(self) -> bool:
+        return self.baseline is not None and self.target is not None
+
+    @property
+    def gain(self) -> float:
+        """What the path takes more than before, callees included."""
+        return _elapsed(self.target) - _elapsed(self.baseline)
+
+    @property
+    def own_gain(self) -> float:
+        return _own(self.target) - _own(self.baseline)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AlignedTree:
+    """Parents come before children."""
+
+    baseline: Observed
+    target: Observed
+    nodes: tuple[AlignedNode, ...]
+
+    @property
+    def roots(self) -> list[int]:
+        return [i for i, node in enumerate(self.nodes) if node.parent == _TOP]
+
+    def path(self, index: int) -> tuple[str, ...]:
+        names: list[str] = []
+        while index != _TOP:
+            names.append(self.nodes[index].method)
+            index = self.nodes[index].parent
+        return tuple(reversed(names))
+
+
+def aligned(baseline: Observed, target: Observed) -> AlignedTree:
+    nodes: list[AlignedNode] = []
+    index: dict[tuple[int, str], int] = {}
+    for is_target, side in ((True, target), (False, baseline)):
+        places: list[int] = []
+        for node in side.nodes:
+            parent = _TOP if node.parent is None else places[node.parent]
+            place = index.get((parent, node.method))
+            if place is None:
+                place = index[parent, node.method] = len(nodes)
+                nodes.append(AlignedNode(method=node.method, parent=parent))
+                if parent != _TOP:
+                    nodes[parent].children.append(place)
+            places.append(place)
+            if is_target:
+                nodes[place].target = node
+            else:
+                nodes[place].baseline = node
+    return AlignedTree(baseline=baseline, target=target, nodes=tuple(nodes))
+
+
+def _elapsed(node: ObservedNode | None) -> float:
+    return node.elapsed.mean if node is not None else 0.0
+
+
+def _own(node: ObservedNode | None) -> float:
+    return node.own.mean if node is not None else 0.0

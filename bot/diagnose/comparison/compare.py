@@ -1,0 +1,198 @@
+"""The stage: both revisions' trees in, one comparison out."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from bot.diagnose.comparison.align import AlignedNode, AlignedTree, aligned
+from bot.diagnose.comparison.impact import inverted_index, shares_in
+from bot.diagnose.comparison.observed import Observed, ObservedNode, observed_log, observed_profile
+from bot.diagnose.comparison.rank import Searched, rank
+from bot.diagnose.comparison.search import Judged, search
+from bot.diagnose.comparison.settings import ComparisonSettings
+from bot.diagnose.comparison.significance import basis_of
+from bot.diagnose.log import ReadLog
+from bot.errors import DataError
+from bot.model.profile import Profile
+from bot.model.touched import Touched
+from bot.model.tree_comparison import (
+    Basis,
+    ComparedNode,
+    NodeAmount,
+    NodeState,
+    ServiceComparison,
+    TreeComparison,
+)
+
+# A page of JSON per thousand: larger trees lose the paths that took least time in both revisions.
+MAX_NODES: Final = 20_000
+MAX_NAMES: Final = 1_000
+MAX_SUSPECTS: Final = 1_000
+FEW_REPETITIONS: Final = 5
+
+
+def compare_profiles(
+    baseline: Sequence[Profile],
+    target: Sequence[Profile],
+    *,
+    settings: ComparisonSettings | None = None,
+    touched: Touched | None = None,
+) -> TreeComparison:
+    """Raises: DataError where the revisions have no service in common, or count one in different units."""
+    settings = settings or ComparisonSettings()
+    sides = [[observed_profile(one, same_work=settings.same_work) for one in side] for side in (baseline, target)]
+    return compare_observed(*sides, settings=settings, touched=touched)
+
+
+def compare_logs(
+    baseline: ReadLog, target: ReadLog, *, settings: ComparisonSettings | None = None, touched: Touched | None = None
+) -> TreeComparison:
+    """The calls of a service are the repetitions; both logs must have been read with squares. Raises as above."""
+    note = (
+        "the calls of one log were made on one machine in one state: another state of it looks like slower methods too"
+    )
+    sides = (observed_log(baseline), observed_log(target))
+    return compare_observed(*sides, settings=settings or ComparisonSettings(), touched=touched, notes=(note,))
+
+
+def compare_observed(
+    baseline: Sequence[Observed],
+    target: Sequence[Observed],
+    *,
+    settings: ComparisonSettings,
+    touched: Touched | None = None,
+    notes: Sequence[str] = (),
+) -> TreeComparison:
+    pairs = _pairs(baseline, target)
+    trees = [aligned(*pair) for pair in pairs]
+    searched = [Searched(tree=tree, judged=judged) for tree, judged in zip(trees, search(trees, settings), strict=True)]
+    observed = [after for _, after in pairs]
+    suspects = rank(searched, touched=touched, impact=inverted_index(observed))
+    before, after = ({node.method for one in side for node in one.nodes} for side in zip(*pairs, strict=True))
+    named = {one.service for one in observed} | {one.service for one, _ in pairs}
+    return TreeComparison(
+        services=tuple(_service(one) for one in searched),
+        suspects=suspects[:MAX_SUSPECTS],
+        impacted=shares_in({one.method for one in suspects if one.reasons}, observed),
+        added_methods=tuple(sorted(after - before)[:MAX_NAMES]),
+        removed_methods=tuple(sorted(before - after)[:MAX_NAMES]),
+        added_services=tuple(one.service for one in target if one.service not in named)[:MAX_NAMES],
+        removed_services=tuple(one.service for one in baseline if one.service not in named)[:MAX_NAMES],
+        base=touched.base if touched is not None else None,
+        head=touched.head if touched is not None else None,
+        touched=None if touched is None else sum(function.changes_code for function in touched.functions),
+        alpha=settings.alpha,
+        minimum_effect=settings.minimum_effect,
+        notes=(*notes, *_notes(trees), *(touched.notes if touched is not None else ())),
+    )
+
+
+def _pairs(baseline: Sequence[Observed], target: Sequence[Observed]) -> list[tuple[Observed, Observed]]:
+    """By name; two lonely services are the same one under two names, such as a process's."""
+    before = {one.service: one for one in baseline}
+    pairs = [(before[one.service], one) for one in target if one.service in before]
+    if not pairs and len(baseline) == len(target) == 1:
+        pairs = [(baseline[0], target[0])]
+    if not pairs:
+        raise DataError(
+            f"no service is in both revisions; such as {_shown(baseline)} and {_shown(target)}",
+            next_step="record the same services, benchmarks or processes on both revisions",
+        )
+    for one, other in pairs:
+        if one.unit != other.unit:
+            raise DataError(
+                f"{one.service[:60]!r} counts {one.unit[:20]!r} in one revision and {other.unit[:20]!r} in the other",
+                next_step="record both revisions with the same tool and event",
+            )
+    return pairs
+
+
+def _shown(services: Sequence[Observed]) -> str:
+    return repr(services[0].service[:60]) if services else "none"
+
+
+def _notes(trees: Sequence[AlignedTree]) -> list[str]:
+    bases = {basis_of(tree.baseline, tree.target) for tree in trees}
+    fewest = min(min(tree.baseline.repetitions, tree.target.repetitions) for tree in trees)
+    said = []
+    if Basis.TOTALS in bases:
+        said.append("one repetition holds totals alone: which methods are really slower is not certain")
+    if Basis.COUNTS in bases:
+        said.append(
+            "one profile per revision: samples are taken for independent, and differences between runs for none"
+        )
+    if Basis.SAMPLES in bases and fewest < FEW_REPETITIONS:
+        said.append(f"{fewest} repetitions find only large changes; {FEW_REPETITIONS} or more are better")
+    return said
+
+
+def _service(searched: Searched) -> ServiceComparison:
+    tree = searched.tree
+    kept = _kept(searched)
+    places = {i: place for place, i in enumerate(kept)}
+    return ServiceComparison(
+        service=tree.target.service,
+        unit=tree.target.unit,
+        basis=basis_of(tree.baseline, tree.target),
+        baseline_repetitions=tree.baseline.repetitions,
+        target_repetitions=tree.target.repetitions,
+        nodes=tuple(_node(tree.nodes[i], searched.judged[i], places.get(tree.nodes[i].parent)) for i in kept),
+        hidden_nodes=len(tree.nodes) - len(kept),
+    )
+
+
+def _kept(searched: Searched) -> list[int]:
+    """Where there are too many paths, what was looked at and then the largest; a path is never kept without its own."""
+    nodes, judged = searched.tree.nodes, searched.judged
+    if len(nodes) <= MAX_NODES:
+        return list(range(len(nodes)))
+
+    def size(i: int) -> tuple[bool, float]:
+        sides = (nodes[i].baseline, nodes[i].target)
+        untested = judged[i].test is None
+        return untested, -max(side.elapsed.mean for side in sides if side is not None)
+
+    kept: set[int] = set()
+    for chosen in sorted(range(len(nodes)), key=lambda i: (*size(i), i)):
+        above = []
+        i = chosen
+        while i >= 0 and i not in kept:
+            above.append(i)
+            i = nodes[i].parent
+        if len(kept) + len(above) > MAX_NODES:
+            break
+        kept.update(above)
+    return sorted(kept)
+
+
+def _node(node: AlignedNode, judged: Judged, parent: int | None) -> ComparedNode:
+    test = judged.test
+    return ComparedNode(
+        method=node.method,
+        parent=parent,
+        baseline=_amount(node.baseline),
+        target=_amount(node.target),
+        state=judged.state,
+        relative_change=_change(node) if test is None else test.relative_change,
+        confidence_interval=None if test is None or judged.state in _ONE_SIDED else test.interval,
+        p_value=None if test is None else test.p_value,
+        q_value=judged.q_value,
+        self_q_value=judged.self_q_value,
+        cause=judged.cause,
+        changed_calls=judged.changed_calls,
+        reasons=tuple(judged.reasons),
+    )
+
+
+_ONE_SIDED: Final = (NodeState.ADDED, NodeState.REMOVED)
+
+
+def _amount(node: ObservedNode | None) -> NodeAmount | None:
+    if node is None:
+        return None
+    return NodeAmount(elapsed=node.elapsed.mean, self_time=node.own.mean, calls=node.calls)
+
+
+def _change(node: AlignedNode) -> float | None:
+    if node.baseline is None or node.target is None or node.baseline.elapsed.mean <= 0:
+        return None
+    return node.gain / node.baseline.elapsed.mean

@@ -1,0 +1,129 @@
+"""One service of one revision in the numbers that the tests need: per path means and sums of squares."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bot.diagnose.log import ReadLog
+from bot.diagnose.merged_tree import MergedTree
+from bot.diagnose.squares import NodeSquares
+from bot.model.profile import Profile, ProfileNode
+
+SAMPLES: Final = "samples"
+SHARE: Final = "share"
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """`mean` per repetition and `squares`, the sum of squared deviations from it."""
+
+    mean: float
+    squares: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ObservedNode:
+    method: str
+    parent: int | None
+    elapsed: Spread
+    own: Spread
+    calls: float | None = None
+    file: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Observed:
+    """`whole`: where the amounts are shares of one count, that count; None otherwise."""
+
+    service: str
+    unit: str
+    repetitions: int
+    nodes: tuple[ObservedNode, ...]
+    whole: float | None = None
+
+    @property
+    def total(self) -> float:
+        return sum(node.elapsed.mean for node in self.nodes if node.parent is None)
+
+
+def observed_profile(profile: Profile, *, same_work: bool = False) -> Observed:
+    """Sampled stacks become shares of all samples, unless both revisions did the same work."""
+    wholes = _wholes(profile) if profile.unit == SAMPLES else None
+    scale = None if wholes is None or same_work else [1 / whole if whole else 0.0 for whole in wholes]
+    return Observed(
+        service=profile.service,
+        unit=profile.unit if scale is None else SHARE,
+        repetitions=profile.repetitions,
+        nodes=tuple(_node(node, scale) for node in profile.nodes),
+        whole=None if wholes is None else sum(wholes),
+    )
+
+
+def observed_log(log: ReadLog) -> tuple[Observed, ...]:
+    """One per service; every call is a repetition, and a path that it did not take has the time 0 in it."""
+    return tuple(
+        Observed(
+            service=service.decode("utf-8", "replace"),
+            unit="ms",
+            repetitions=part.calls,
+            nodes=tuple(
+                ObservedNode(
+                    method=node.method,
+                    parent=node.parent,
+                    elapsed=_spread_of_sums(node.elapsed_ms, squares.elapsed, part.calls),
+                    own=_spread_of_sums(squares.own_ms, squares.own, part.calls),
+                    calls=node.calls / part.calls,
+                )
+                for node, squares in zip(part.tree.nodes(), _squares(part.tree), strict=True)
+            ),
+        )
+        for service, part in sorted(log.part.services.items())
+    )
+
+
+def _squares(tree: MergedTree) -> Iterable[NodeSquares]:
+    if tree.squares is None:
+        raise ValueError("the log was read without squares")
+    return tree.squares.of_nodes()
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """Two passes, so that a small spread on a large mean survives; equal values have exactly no spread."""
+    first = values[0]
+    mean = first + sum(value - first for value in values) / len(values)
+    return Spread(mean, sum((value - mean) ** 2 for value in values) if any(v != first for v in values) else 0.0)
+
+
+def _node(node: ProfileNode, scale: Sequence[float] | None) -> ObservedNode:
+    return ObservedNode(
+        method=node.method,
+        parent=node.parent,
+        elapsed=spread(_scaled(node.elapsed_ms, scale)),
+        own=spread(_scaled(node.self_ms, scale)),
+        calls=node.calls,
+        file=node.file,
+        line=node.line,
+    )
+
+
+def _scaled(values: Sequence[float], scale: Sequence[float] | None) -> Sequence[float]:
+    return values if scale is None else [value * factor for value, factor in zip(values, scale, strict=True)]
+
+
+def _wholes(profile: Profile) -> list[float]:
+    """The samples of each repetition."""
+    return _sums((node.elapsed_ms for node in profile.nodes if node.parent is None), profile.repetitions)
+
+
+def _sums(rows: Iterable[Sequence[float]], length: int) -> list[float]:
+    sums = [0.0] * length
+    for row in rows:
+        sums = [total + value for total, value in zip(sums, row, strict=True)]
+    return sums
+
+
+def _spread_of_sums(total: float, squares: float, count: int) -> Spread:
+    mean = total / count
+    # Rounding of the two large terms may leave less than nothing.
+    return Spread(mean, max(0.0, squares - total * mean))

@@ -1,0 +1,180 @@
+"""The call trees of two revisions side by side: which methods got slower, which are suspects, what they touch."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from bot.model.call_tree import ImpactedService
+from bot.model.finding import Interval
+from bot.model.touched import Certainty
+
+
+class Basis(StrEnum):
+    """What the answer rests on, from the strongest to the weakest."""
+
+    SAMPLES = "samples"
+    COUNTS = "counts"
+    TOTALS = "totals"
+
+
+class NodeState(StrEnum):
+    """What the search says of one path. `not_tested`: the search did not come here."""
+
+    SLOWER = "slower"
+    FASTER = "faster"
+    UNDECIDED = "undecided"
+    ADDED = "added"
+    REMOVED = "removed"
+    NOT_TESTED = "not_tested"
+
+
+class ChangeCause(StrEnum):
+    """Where a slower path has its time from: its caller calls it more often, or one call takes longer."""
+
+    MORE_CALLS = "more_calls"
+    TIME_PER_CALL = "time_per_call"
+    BOTH = "both"
+
+
+class SuspectReason(StrEnum):
+    """Why a slower method is a suspect and not just on the way to one."""
+
+    PATH_END = "the path of slower methods ends here"
+    OWN_TIME = "its own code takes longer"
+    CHANGED_CALLS = "calls other methods than before"
+    CALLS_MORE_OFTEN = "calls a method more often"
+    ADDED = "new, called by a slower method"
+    TOUCHED = "the commit changed it"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NodeAmount:
+    """Means per repetition, in the unit of the service: with callees, without them, and the number of calls."""
+
+    elapsed: float
+    self_time: float
+    calls: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ComparedNode:
+    """One path of methods in both revisions; `parent` as in a call tree. A side without the path is None.
+
+    `relative_change` and its interval are of the elapsed time. `self_q_value` is of the time without callees. Values of
+    probability are None where nothing was tested. `changed_calls`: the methods that it calls directly differ.
+    """
+
+    method: str
+    parent: int | None
+    baseline: NodeAmount | None
+    target: NodeAmount | None
+    state: NodeState = NodeState.NOT_TESTED
+    relative_change: float | None = None
+    confidence_interval: Interval | None = None
+    p_value: float | None = None
+    q_value: float | None = None
+    self_q_value: float | None = None
+    cause: ChangeCause | None = None
+    changed_calls: bool = False
+    reasons: tuple[SuspectReason, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServiceComparison:
+    """`unit`: of all amounts; "share" where each is a share of the whole. Repetitions: what the tests rest on.
+
+    `nodes` has the target's paths and the baseline's; `hidden_nodes` counts those that were left out for their number.
+    """
+
+    service: str
+    unit: str
+    basis: Basis
+    baseline_repetitions: int
+    target_repetitions: int
+    nodes: tuple[ComparedNode, ...]
+    hidden_nodes: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TouchedCode:
+    """The changed function that a method is, at the head; `name` is empty where only its file is known.
+
+    Lines are None where the function is gone or not known.
+    """
+
+    file: str
+    name: str
+    certainty: Certainty
+    first_line: int | None = None
+    last_line: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScoreParts:
+    """What the score is made of, each from 0 to 1 (docs/diagnosis.md).
+
+    `own_time` and `slowdown` are shares of the services' slowdown, without and with callees; `place` is 1 where the
+    search found a reason; `touched` is 1 where the commit surely changed the method, less where only names agree.
+    """
+
+    own_time: float
+    slowdown: float
+    place: float
+    touched: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ComparedSuspect:
+    """One method over all services. Amounts are sums over its paths in the service where it gained most.
+
+    `path`: from the root to it there. `services`: those that run it, the largest share first: what to test again.
+    """
+
+    method: str
+    score: float
+    parts: ScoreParts
+    reasons: tuple[SuspectReason, ...]
+    service: str
+    unit: str
+    path: tuple[str, ...]
+    baseline: NodeAmount | None
+    target: NodeAmount | None
+    relative_change: float | None
+    q_value: float | None
+    cause: ChangeCause | None
+    services: tuple[ImpactedService, ...]
+    touched: TouchedCode | None = None
+    file: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SuspectShare:
+    """The share of a service's time that is spent in the suspects and what they call."""
+
+    service: str
+    share: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TreeComparison:
+    """All that comparing two revisions' call trees has to say.
+
+    `suspects`: the most suspicious first. `impacted`: every service of the target, the largest share first.
+    `commit`: the one that brought the change, where known; `base` and `head`: the ends that were compared.
+    `touched` counts the functions that the commits changed, None where no repository was asked.
+    """
+
+    services: tuple[ServiceComparison, ...]
+    suspects: tuple[ComparedSuspect, ...]
+    impacted: tuple[SuspectShare, ...]
+    added_methods: tuple[str, ...] = ()
+    removed_methods: tuple[str, ...] = ()
+    added_services: tuple[str, ...] = ()
+    removed_services: tuple[str, ...] = ()
+    commit: str | None = None
+    base: str | None = None
+    head: str | None = None
+    touched: int | None = None
+    alpha: float = 0.01
+    minimum_effect: float = 0.01
+    notes: tuple[str, ...] = ()

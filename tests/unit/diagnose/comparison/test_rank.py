@@ -1,0 +1,103 @@
+"""One order of suspects over all services: every part of the score is visible, and each does its share."""
+
+import numpy as np
+import pytest
+
+from bot.diagnose.comparison import compare_profiles
+from bot.model.profile import Profile
+from bot.model.touched import Certainty, ChangeKind, Touched, TouchedFunction
+from bot.model.tree_comparison import ScoreParts, SuspectReason
+from tests.support.compared_trees import Tree, sampled
+
+PARSE = {"parse": 1.0, "parse>tokenize": 4.0, "parse>tokenize>compile": 0.1, "parse>build": 3.0}
+
+
+def profiles(own: dict[str, float], calls: dict[str, float] | None = None, *, service: str = "test") -> Profile:
+    tree = Tree(own=own, calls=calls or {}, service=service)
+    return tree.profile(np.random.default_rng(len(own)), 20)
+
+
+def touched(*names: str, kind: ChangeKind = ChangeKind.CHANGED) -> Touched:
+    functions = [
+        TouchedFunction(path="src/parser.py", qualified_name=name, kind=kind, first_line=10, last_line=20)
+        for name in names
+    ]
+    return Touched(base="a" * 40, head="b" * 40, functions=tuple(functions))
+
+
+def test_every_part_of_the_score() -> None:
+    before, after = profiles(PARSE), profiles(PARSE | {"parse>tokenize>compile": 8.1})
+    suspect = compare_profiles([before], [after]).suspects[0]
+    assert suspect.method == "compile"
+    assert suspect.parts.own_time == pytest.approx(1, abs=0.1)
+    assert suspect.parts == ScoreParts(
+        own_time=suspect.parts.own_time, slowdown=suspect.parts.slowdown, place=1.0, touched=0.0
+    )
+    assert suspect.score == pytest.approx(0.4 * suspect.parts.own_time + 0.2 + 0.1 * suspect.parts.slowdown)
+
+
+def test_who_was_touched_comes_before_who_only_lies_on_the_path() -> None:
+    before, after = profiles(PARSE, {"parse>tokenize>compile": 1}), profiles(PARSE, {"parse>tokenize>compile": 80})
+    alone = compare_profiles([before], [after])
+    assert [one.method for one in alone.suspects] == ["compile", "tokenize", "parse"]
+    with_commit = compare_profiles([before], [after], touched=touched("tokenize"))
+    tokenize = next(one for one in with_commit.suspects if one.method == "tokenize")
+    assert tokenize.parts.touched == 0.5
+    assert tokenize.reasons == (SuspectReason.CALLS_MORE_OFTEN, SuspectReason.TOUCHED)
+    assert tokenize.touched is not None
+    assert (tokenize.touched.file, tokenize.touched.first_line) == ("src/parser.py", 10)
+    assert tokenize.touched.certainty is Certainty.BARE_NAME
+    assert tokenize.score == pytest.approx(
+        next(one for one in alone.suspects if one.method == "tokenize").score + 0.15, abs=1e-12
+    )
+    assert (with_commit.touched, with_commit.head) == (1, "b" * 40)
+
+
+def test_cosmetic_changes_touch_nothing() -> None:
+    before, after = profiles(PARSE), profiles(PARSE | {"parse>tokenize": 8.0})
+    result = compare_profiles([before], [after], touched=touched("tokenize", kind=ChangeKind.COSMETIC))
+    assert result.suspects[0].touched is None
+    assert result.touched == 0
+
+
+def test_a_method_of_many_slower_services_comes_before_one_of_a_single_service() -> None:
+    before, after = [], []
+    for i in range(4):
+        name = f"s{i}"
+        base = {name: 5.0, f"{name}>shared": 2.0, f"{name}>own{i}": 2.0}
+        before.append(profiles(base, service=name))
+        slow = base | {f"{name}>shared": 3.0} | ({f"{name}>own{i}": 4.0} if i == 0 else {})
+        after.append(profiles(slow, service=name))
+    result = compare_profiles(before, after)
+    shared, *others = result.suspects
+    assert shared.method == "shared"
+    assert shared.parts.own_time > 0.75
+    assert next(one for one in others if one.method == "own0").parts.own_time == pytest.approx(2 / 3 / 4, abs=0.05)
+    assert [one.service for one in shared.services] == ["s1", "s2", "s3", "s0"]
+    assert {one.service for one in result.impacted} == {"s0", "s1", "s2", "s3"}
+
+
+def test_a_recursion_counts_once() -> None:
+    before = {"f": 1.0, "f>f": 1.0, "f>f>f": 1.0}
+    slow = dict.fromkeys(before, 2.0)
+    suspect = compare_profiles([profiles(before)], [profiles(slow)]).suspects[0]
+    assert suspect.parts.slowdown == pytest.approx(1.0)
+    assert suspect.baseline is not None
+    assert suspect.baseline.elapsed == pytest.approx(3.0, rel=0.05)
+
+
+def test_shares_rank_too() -> None:
+    before = sampled({"main": 0, "main>a": 500, "main>b": 500})
+    after = sampled({"main": 0, "main>a": 500, "main>b": 1000})
+    suspect = compare_profiles([before], [after]).suspects[0]
+    assert (suspect.method, suspect.unit) == ("b", "share")
+    assert suspect.parts.own_time == pytest.approx(1.0)
+
+
+def test_the_order_does_not_depend_on_that_of_the_input() -> None:
+    services = [("s1", 3.0), ("s2", 4.0), ("s3", 5.0)]
+    before = [profiles({name: 2.0, f"{name}>work": 2.0}, service=name) for name, _ in services]
+    after = [profiles({name: 2.0, f"{name}>work": slow}, service=name) for name, slow in services]
+    one, other = compare_profiles(before, after), compare_profiles(before[::-1], after[::-1])
+    assert [suspect.method for suspect in one.suspects] == [suspect.method for suspect in other.suspects]
+    assert [round(a.score - b.score, 12) for a, b in zip(one.suspects, other.suspects, strict=True)] == [0, 0, 0, 0]

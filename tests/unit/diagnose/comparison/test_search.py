@@ -1,0 +1,197 @@
+"""The search through two revisions' trees: METHODS 6.5, changed shapes, calls, and how often it cries wolf."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bot.diagnose.comparison import ComparisonSettings, compare_profiles
+from bot.model.profile import Profile
+from bot.model.tree_comparison import Basis, ChangeCause, NodeState, SuspectReason, TreeComparison
+from bot.stats.multiplicity import benjamini_hochberg
+from tests.support.compared_trees import Tree, by_path, reasons, sampled, slower
+
+# METHODS 6.5: foo calls bar and doo, doo calls fem and others, fem calls qux and wug (three times).
+EXAMPLE = {
+    "foo": 1.0,
+    "foo>bar": 5.0,
+    "foo>doo": 1.0,
+    "foo>doo>fem": 4.0,
+    "foo>doo>other": 3.0,
+    "foo>doo>fem>qux": 2.0,
+    "foo>doo>fem>wug": 1.0,
+}
+CALLS = {"foo>doo>fem>wug": 3.0}
+
+
+def compared(
+    before: dict[str, float],
+    after: dict[str, float],
+    *,
+    calls_before: dict[str, float] | None = None,
+    calls_after: dict[str, float] | None = None,
+    repetitions: int = 20,
+    seed: int = 1,
+    noise: float = 0.02,
+) -> TreeComparison:
+    rng = np.random.default_rng(seed)
+    one = Tree(own=before, calls=calls_before or {}, noise=noise).profile(rng, repetitions)
+    other = Tree(own=after, calls=calls_after or {}, noise=noise).profile(rng, repetitions)
+    return compare_profiles([one], [other])
+
+
+def test_worked_example_of_methods_6_5() -> None:
+    result = compared(EXAMPLE, EXAMPLE | {"foo>doo>fem": 6.0}, calls_before=CALLS, calls_after=CALLS)
+    assert slower(result) == ["foo", "foo>doo", "foo>doo>fem"]
+    states = {path: node.state for path, node in by_path(result).items()}
+    assert states["foo>bar"] == states["foo>doo>fem>qux"] == states["foo>doo>fem>wug"] == NodeState.UNDECIDED
+    assert result.suspects[0].method == "fem"
+    assert result.suspects[0].path == ("foo", "doo", "fem")
+    assert result.suspects[0].reasons == (SuspectReason.PATH_END, SuspectReason.OWN_TIME)
+    assert reasons(result)["foo"] == reasons(result)["doo"] == ()
+
+
+def test_below_a_method_that_is_not_slower_nothing_is_tested() -> None:
+    after = EXAMPLE | {"foo>bar": 9.0, "foo>doo>fem>qux": 4.0, "foo>doo>other": 1.0}
+    result = compared(EXAMPLE, after, calls_before=CALLS, calls_after=CALLS)
+    assert slower(result) == ["foo", "foo>bar"]
+    assert by_path(result)["foo>doo>fem"].state is NodeState.NOT_TESTED
+
+
+def test_p_values_agree_with_scipy_and_q_values_hold_inside_a_level() -> None:
+    rng = np.random.default_rng(3)
+    before = Tree(own=EXAMPLE, noise=0.05).profile(rng, 12)
+    after = Tree(own=EXAMPLE | {"foo>doo>fem": 6.0}, noise=0.1).profile(rng, 9)
+    result = by_path(compare_profiles([before], [after]))
+    level = [i for i, node in enumerate(before.nodes) if node.method in ("bar", "doo")]
+    expected = [_p_value(before, after, i) for i in level]
+    assert [result["foo>bar"].p_value, result["foo>doo"].p_value] == pytest.approx(expected, rel=1e-9)
+    told = [result["foo>bar"].q_value, result["foo>doo"].q_value]
+    assert told == pytest.approx(stats.false_discovery_control(expected), rel=1e-9)
+    assert told == pytest.approx(benjamini_hochberg(np.array(expected)).tolist())
+
+
+def _p_value(before: Profile, after: Profile, i: int) -> float:
+    sides = [np.array(profile.nodes[i].elapsed_ms) for profile in (before, after)]
+    return max(float(stats.f_oneway(*sides).pvalue), float(stats.ttest_ind(*sides, equal_var=False).pvalue))
+
+
+def test_a_method_with_changed_calls_that_got_slower_is_a_suspect_and_not_descended() -> None:
+    after = EXAMPLE | {"foo>doo>log": 4.0, "foo>doo>fem": 4.4}
+    result = compared(EXAMPLE, after, calls_before=CALLS, calls_after=CALLS)
+    nodes = by_path(result)
+    assert nodes["foo>doo"].changed_calls
+    assert SuspectReason.CHANGED_CALLS in nodes["foo>doo"].reasons
+    assert nodes["foo>doo>fem"].state is NodeState.NOT_TESTED
+    assert nodes["foo>doo>log"].state is NodeState.ADDED
+    assert nodes["foo>doo>log"].reasons == (SuspectReason.ADDED,)
+    assert result.added_methods == ("log",)
+    assert reasons(result)["foo"] == ()
+
+
+def test_a_newly_called_trifle_hides_no_slower_method_beside_it() -> None:
+    after = EXAMPLE | {"foo>log": 0.001, "foo>doo>fem": 8.0}
+    result = compared(EXAMPLE, after, calls_before=CALLS, calls_after=CALLS)
+    assert slower(result) == ["foo", "foo>doo", "foo>doo>fem"]
+    assert SuspectReason.CHANGED_CALLS in reasons(result)["foo"]
+    assert "log" not in reasons(result) or SuspectReason.ADDED not in reasons(result)["log"]
+
+
+def test_a_removed_method_whose_work_moved_into_its_caller() -> None:
+    before = {"foo": 1.0, "foo>helper": 2.0}
+    result = compared(before, {"foo": 6.0})
+    assert by_path(result)["foo>helper"].state is NodeState.REMOVED
+    assert result.removed_methods == ("helper",)
+    assert reasons(result)["foo"] == (
+        SuspectReason.PATH_END,
+        SuspectReason.OWN_TIME,
+        SuspectReason.CHANGED_CALLS,
+    )
+
+
+def test_more_calls_are_told_from_slower_calls() -> None:
+    before = {"parse": 1.0, "parse>tokenize": 4.0, "parse>tokenize>compile": 0.1, "parse>build": 3.0}
+    path = "parse>tokenize>compile"
+    more = compared(before, before, calls_before={path: 1}, calls_after={path: 40})
+    assert by_path(more)[path].cause is ChangeCause.MORE_CALLS
+    assert SuspectReason.CALLS_MORE_OFTEN in reasons(more)["tokenize"]
+    longer = compared(before, before | {path: 4.0})
+    assert by_path(longer)[path].cause is ChangeCause.TIME_PER_CALL
+    assert SuspectReason.CALLS_MORE_OFTEN not in reasons(longer)["tokenize"]
+    both = compared(before, before | {path: 0.4}, calls_before={path: 1}, calls_after={path: 10})
+    assert by_path(both)[path].cause is ChangeCause.BOTH
+
+
+def test_totals_alone_give_ratios_and_no_certainty() -> None:
+    result = compared(EXAMPLE, EXAMPLE | {"foo>doo>fem": 6.0}, repetitions=1, noise=0.0)
+    assert result.services[0].basis is Basis.TOTALS
+    assert slower(result) == ["foo", "foo>doo", "foo>doo>fem"]
+    assert all(node.q_value is None and node.confidence_interval is None for node in by_path(result).values())
+    assert result.suspects[0].method == "fem"
+    assert result.suspects[0].q_value is None
+    assert any("not certain" in note for note in result.notes)
+
+
+def test_sampled_profiles_are_compared_by_shares() -> None:
+    before = sampled({"main": 10, "main>parse": 400, "main>parse>scan": 300, "main>render": 800})
+    after = sampled({"main": 20, "main>parse": 800, "main>parse>scan": 1_800, "main>render": 1_600})
+    result = compare_profiles([before], [after])
+    nodes = by_path(result)
+    assert (result.services[0].basis, result.services[0].unit) == (Basis.COUNTS, "share")
+    assert slower(result) == ["main>parse", "main>parse>scan"]
+    scan = nodes["main>parse>scan"]
+    assert scan.baseline is not None
+    assert scan.baseline.elapsed == pytest.approx(300 / 1510)
+    assert nodes["main>render"].state is NodeState.FASTER
+    assert result.suspects[0].method == "scan"
+
+
+def test_counts_of_the_same_work_are_times() -> None:
+    before = sampled({"main": 10, "main>parse": 400, "main>render": 800})
+    after = sampled({"main": 10, "main>parse": 800, "main>render": 810})
+    result = compare_profiles([before], [after], settings=ComparisonSettings(same_work=True))
+    assert result.services[0].unit == "samples"
+    assert slower(result) == ["main", "main>parse"]
+
+
+def test_a_rare_path_of_a_sampled_profile_is_no_change_of_shape() -> None:
+    before = sampled({"main": 0, "main>parse": 400, "main>parse>gc": 1, "main>render": 800})
+    after = sampled({"main": 0, "main>parse": 900, "main>parse>io": 2, "main>render": 800})
+    result = compare_profiles([before], [after])
+    assert not by_path(result)["main>parse"].changed_calls
+    assert reasons(result)["parse"] == (SuspectReason.PATH_END, SuspectReason.OWN_TIME)
+
+
+def test_a_new_path_right_below_the_root_of_shares_is_a_suspect() -> None:
+    before = sampled({"main": 0, "main>parse": 900})
+    after = sampled({"main": 0, "main>parse": 900, "main>audit": 300})
+    assert reasons(compare_profiles([before], [after])) == {"audit": (SuspectReason.ADDED,)}
+
+
+def test_no_change_has_no_suspects() -> None:
+    result = compared(EXAMPLE, EXAMPLE)
+    assert (slower(result), result.suspects, result.impacted) == ([], (), ())
+
+
+@pytest.mark.slow  # 600 comparisons of trees of 31 paths
+@pytest.mark.parametrize("repetitions", [(5, 5), (4, 20)])
+def test_of_equal_revisions_the_search_seldom_says_slower(repetitions: tuple[int, int]) -> None:
+    """Any false alarm needs one at the root, so at most alpha of all A/A comparisons may have one."""
+    rng = np.random.default_rng(11)
+    paths = ["r"]
+    for path in paths:
+        if path.count(">") < 4:
+            paths += [f"{path}>{name}" for name in ("a", "b")]
+    tree = Tree(own=dict.fromkeys(paths, 1.0), noise=0.3)
+    trials, alpha = 300, 0.05
+    settings = ComparisonSettings(alpha=alpha, minimum_effect=0.0)
+    alarms = sum(
+        bool(
+            compare_profiles(
+                [tree.profile(rng, repetitions[0])], [tree.profile(rng, repetitions[1])], settings=settings
+            ).suspects
+        )
+        for _ in range(trials)
+    )
+    # Two-sided tests: half of the false discoveries are "faster". The bound is the 99.9 % quantile of alpha / 2.
+    assert alarms <= stats.binom.ppf(0.999, trials, alpha / 2)
+    assert alarms > 0
