@@ -1,11 +1,20 @@
 """Every git call of the project: functions over `subprocess`, no git library and no shell.
 
 `command` runs git and knows about secrets and errors, `revisions` asks a repository about its commits,
-`ranges` about many at once, `objects` moves
-and makes them, `worktrees` lays them out as files. Callers write `from bot import git` and `git.merge_bases(...)`.
+`ranges` about many at once, `diffs` what differs between them, `objects` moves and makes them,
+`worktrees` lays them out as files. Callers write `from bot import git` and `git.merge_bases(...)`.
 """
 
 from bot.git.command import GitError, Remote, run_git
+from bot.git.diffs import (
+    LINK_MODE,
+    SUBMODULE_MODE,
+    FileChange,
+    blob_sizes,
+    changed_lines,
+    file_changes,
+    files_with_words,
+)
 from bot.git.objects import (
     Identity,
     PushRejectedError,
@@ -40,6 +49,9 @@ from bot.git.worktrees import add_worktree, common_folder, prune_worktrees, remo
 
 __all__ = [
     "FULL_HASH",
+    "LINK_MODE",
+    "SUBMODULE_MODE",
+    "FileChange",
     "GitError",
     "Identity",
     "PushRejectedError",
@@ -48,12 +60,16 @@ __all__ = [
     "TreeEntry",
     "add_worktree",
     "ancestors",
+    "blob_sizes",
     "changed_files",
+    "changed_lines",
     "commit_time",
     "commit_tree",
     "common_folder",
     "default_remote_url",
     "fetch",
+    "file_changes",
+    "files_with_words",
     "find_commit",
     "head_commit",
     "init_private",

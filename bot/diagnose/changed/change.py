@@ -1,0 +1,102 @@
+"""A commit, or all between two, to the functions that it touched."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from bot import git
+from bot.diagnose.changed.callers import find_callers
+from bot.diagnose.changed.code import CodeScope, UnreadableCodeError
+from bot.diagnose.changed.comparison import FileScopes, compare_files
+from bot.diagnose.changed.languages import has_reader, read_scopes
+from bot.diagnose.changed.limits import MAX_FILE_BYTES, MOST_FILES, read_within
+from bot.diagnose.changed.paths import is_document_or_test
+from bot.model.touched import LineRange, Touched, UnresolvedFile
+
+MOST_LINE_DIFFS: Final = 200  # a git call each
+
+
+def touched_by_commit(repository: Path, commit: str, *, callers: bool = False) -> Touched:
+    """What `commit` touched, against its first parent; all of it where it has none."""
+    parents = git.parents(repository, commit)
+    return touched_code(repository, base=parents[0] if parents else None, head=commit, callers=callers)
+
+
+def touched_code(repository: Path, *, base: str | None, head: str, callers: bool = False) -> Touched:
+    """The functions that differ between `base` and `head` (full hashes), files without functions, and notes.
+
+    Functions are compared by their own code, so that what was moved or only tidied is told apart from what changed.
+    Nothing of the repository is run. `callers` adds who calls the changed ones, by name.
+    """
+    changes = git.file_changes(repository, base, head)
+    notes = []
+    if len(changes) > MOST_FILES:
+        notes.append(f"{len(changes):,} files differ; {MOST_FILES:,} were looked at")
+        changes = changes[:MOST_FILES]
+    readable = [one for one in changes if _is_file(one) and has_reader(one.path)]
+    sources = read_within(repository, _blobs(readable))
+    files, reasons = [], {}
+    for change in readable:
+        try:
+            files.append(_scopes(change, sources))
+        except UnreadableCodeError as error:
+            reasons[change.path] = error.reason
+    for change in changes:
+        if not _is_file(change):
+            kind = "a submodule" if change.mode == git.SUBMODULE_MODE else "a symbolic link"
+            reasons[change.path] = f"is {kind}"
+        elif not has_reader(change.path) and not is_document_or_test(change.path):
+            reasons[change.path] = "is in no language whose functions are known here"
+    touched = Touched(
+        base=base,
+        head=head,
+        functions=compare_files(files),
+        unresolved=_unresolved(repository, changes, reasons),
+        notes=tuple(notes),
+    )
+    if not callers:
+        return touched
+    found, more_notes = find_callers(repository, head, [one for one in touched.functions if one.changes_code])
+    return replace(touched, callers=found, notes=(*touched.notes, *more_notes))
+
+
+def _is_file(change: git.FileChange) -> bool:
+    return change.mode not in (git.SUBMODULE_MODE, git.LINK_MODE)
+
+
+def _blobs(changes: Sequence[git.FileChange]) -> dict[str, str]:
+    return {blob: blob for change in changes for blob in (change.old_blob, change.blob) if blob is not None}
+
+
+def _scopes(change: git.FileChange, sources: Mapping[str, bytes]) -> FileScopes:
+    def scopes(path: str, blob: str | None) -> tuple[CodeScope, ...]:
+        if blob is None:
+            return ()
+        if blob not in sources:
+            raise UnreadableCodeError(f"is larger than {MAX_FILE_BYTES >> 20} MiB, or too much else is")
+        return read_scopes(path, sources[blob])
+
+    return FileScopes(
+        path=change.path,
+        old_path=change.old_path,
+        base=scopes(change.old_path, change.old_blob) if has_reader(change.old_path) else (),
+        head=scopes(change.path, change.blob),
+        is_copy=change.status == "C",
+    )
+
+
+def _unresolved(
+    repository: Path, changes: Sequence[git.FileChange], reasons: Mapping[str, str]
+) -> tuple[UnresolvedFile, ...]:
+    asked, files = 0, []
+    for change in changes:
+        if change.path not in reasons:
+            continue
+        lines: tuple[LineRange, ...] = ()
+        if change.blob and change.old_blob and _is_file(change) and asked < MOST_LINE_DIFFS:
+            asked += 1
+            ranges = git.changed_lines(repository, change.old_blob, change.blob)
+            lines = tuple(LineRange(first, last) for first, last in ranges)
+        files.append(UnresolvedFile(path=change.path, reason=reasons[change.path], lines=lines))
+    return tuple(files)

@@ -1,0 +1,99 @@
+"""What differs between commits: files with renames and copies, changed lines of a file, and files by their words."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from bot.git.command import GitError, run_git
+
+# Neither a repository's attributes nor anyone's settings may run a program to show a difference.
+NO_PROGRAMS: Final = ("--no-ext-diff", "--no-textconv")
+# A stranger's thousand new files must not be compared with each of a thousand old ones for ever.
+RENAME_LIMIT: Final = 1000
+SUBMODULE_MODE: Final = "160000"
+LINK_MODE: Final = "120000"
+_HUNK: Final = re.compile(rb"^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileChange:
+    """A file that differs. `old_path` is another one where it was renamed or copied (`status` R or C).
+
+    `blob` and `old_blob` are None where the file is not there. `mode` is the head's, else the base's.
+    """
+
+    status: str
+    path: str
+    old_path: str
+    blob: str | None
+    old_blob: str | None
+    mode: str
+
+
+def file_changes(repository: Path, base: str | None, head: str) -> tuple[FileChange, ...]:
+    """The files that differ, with renames and copies found; all of `head`'s where `base` is None."""
+    start = base or run_git(repository, "hash-object", "-t", "tree", "--stdin").decode().strip()
+    options = ("-r", "-z", "--raw", "--no-abbrev", "-M", "-C", f"-l{RENAME_LIMIT}", *NO_PROGRAMS)
+    output = run_git(repository, "diff-tree", *options, "--end-of-options", start, head, "--")
+    fields = iter(output.decode(errors="surrogateescape").split("\0"))
+    changes = []
+    for head_line in fields:
+        if not head_line:
+            break
+        old_mode, mode, old_blob, blob, status = head_line.removeprefix(":").split(" ")
+        old_path = next(fields)
+        changes.append(
+            FileChange(
+                status=status[:1],
+                path=next(fields) if status[:1] in "RC" else old_path,
+                old_path=old_path,
+                blob=_present(blob),
+                old_blob=_present(old_blob),
+                mode=mode if _present(blob) else old_mode,
+            )
+        )
+    return tuple(changes)
+
+
+def _present(blob: str) -> str | None:
+    return blob if blob.strip("0") else None
+
+
+def blob_sizes(repository: Path, blobs: Sequence[str]) -> tuple[int, ...]:
+    """The sizes in bytes, in the order asked for."""
+    names = "".join(f"{blob}\n" for blob in blobs).encode()
+    output = run_git(repository, "cat-file", "--batch-check=%(objectsize)", stdin=names).decode()
+    sizes = output.split("\n")[:-1]
+    if not all(size.isdecimal() for size in sizes):
+        raise GitError("cat-file", "a file of a commit is not here")
+    return tuple(int(size) for size in sizes)
+
+
+def changed_lines(repository: Path, old_blob: str, blob: str) -> tuple[tuple[int, int], ...]:
+    """First and last line of each changed stretch of `blob`; last = first - 1 where lines were only taken out."""
+    options = ("--unified=0", "--no-color", *NO_PROGRAMS)
+    output = run_git(repository, "diff", *options, "--end-of-options", old_blob, blob, "--")
+    ranges = []
+    for hunk in _HUNK.finditer(output):
+        first, count = int(hunk[1]), int(hunk[2] or 1)
+        ranges.append((first, first + count - 1) if count else (first + 1, first))
+    return tuple(ranges)
+
+
+def files_with_words(repository: Path, commit: str, words: Sequence[str], *, pattern: str) -> tuple[str, ...]:
+    """Paths of text files at `commit` that match the glob `pattern` and hold at least one of `words` as a word."""
+    if not words:
+        return ()
+    asked = "".join(f"{word}\n" for word in words).encode()
+    options = ("-z", "-l", "-I", "-w", "-F", "--no-color", "--full-name", "--no-recurse-submodules", "--no-textconv")
+    try:
+        output = run_git(repository, "grep", *options, "-f", "-", commit, "--", f":(top,glob){pattern}", stdin=asked)
+    except GitError as error:
+        if error.output.strip():
+            raise
+        return ()  # git grep ends with 1 where nothing is found
+    prefix = f"{commit}:"
+    names = output.decode(errors="surrogateescape").split("\0")
+    return tuple(name.removeprefix(prefix) for name in names if name)
