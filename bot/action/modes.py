@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot import git, pipeline
 from bot.action.commands.bisection import stop_outdated
 from bot.action.commands.mode import run_bisect, run_command
+from bot.action.commands.thread import trusted_config
 from bot.action.context import Context
 from bot.action.inputs import Mode
 from bot.action.job import Job
+from bot.action.mainline import accepted_changes, follow_up
 from bot.codec.run import encode_run
 from bot.errors import EXIT_FINE, EXIT_REGRESSION, BotError, InfrastructureError, UsageError
 from bot.files import replace_file
@@ -61,6 +64,7 @@ def _auto(job: Job) -> int:
     url = _comment_on_event(job, client, compared.report)
     if context.is_default_branch_push and job.inputs.auto_push:
         _record_run(job, compared)
+        follow_up(job, client, compared.report)
     return _finish(job, [compared.report], comment_url=url)
 
 
@@ -80,7 +84,7 @@ def _publish(job: Job) -> int:
     """On workflow_run: what the measuring run left, written where GitHub says it belongs."""
     from bot.publish.pull_request import find_pull_request, is_current, number_at, sha_at, value_at
 
-    context, inputs = job.context, job.inputs
+    context = job.context
     if context.event_name != "workflow_run":
         raise UsageError(
             f"mode publish works on the event workflow_run, this is {context.event_name!r}",
@@ -88,6 +92,8 @@ def _publish(job: Job) -> int:
             next_step="use mode auto, or trigger the workflow on workflow_run",
         )
     client = pipeline.connect(job.destination)
+    job = _configured(job, client)
+    inputs = job.inputs
     sha = sha_at(context.event, "workflow_run", "head_sha")
     run_id = number_at(context.event, "workflow_run", "id")
     cause = value_at(context.event, "workflow_run", "event")
@@ -108,8 +114,20 @@ def _publish(job: Job) -> int:
             job.log.tell(LogLevel.NOTICE, f"no comment: {search.reason or 'the pull request has moved on meanwhile'}")
         if result.run is not None and inputs.auto_push and context.follows_default_branch_push:
             _record_run(job, pipeline.Compared(run=result.run, report=result.report))
+            follow_up(job, client, result.report)
         _say(job, result.report)
     return _finish(job, [result.report for result in results], comment_url=url)
+
+
+def _configured(job: Job, client: "Client") -> Job:
+    """With the default branch's configuration where nothing is checked out."""
+    if job.inputs.has_config:
+        return job
+    try:
+        return replace(job, inputs=replace(job.inputs, config=trusted_config(job, client)))
+    except InfrastructureError as error:
+        job.log.tell(LogLevel.WARNING, f"the defaults are used: {error}")
+        return job
 
 
 MODES: Mapping[Mode, Callable[[Job], int]] = {
@@ -129,6 +147,7 @@ def _judge(job: Job) -> pipeline.Compared:
     with job.log.fold("perf-culprit: collect and compare"):
         run = _collect(job, commit)
         job.log.say(f"{len(run.benchmarks)} measurements for {commit}")
+        accepted = accepted_changes(job, commit)
         if inputs.baseline_files:
             report = pipeline.compare_run_with_files(
                 run,
@@ -136,6 +155,7 @@ def _judge(job: Job) -> pipeline.Compared:
                 tool=inputs.tool,
                 config=inputs.config,
                 source=BaselineSource.PAIRED,
+                accepted=accepted,
             )
             compared = pipeline.Compared(run=run, report=report)
         else:
@@ -146,6 +166,7 @@ def _judge(job: Job) -> pipeline.Compared:
                 base=context.base_ref,
                 history_url=context.git_url,
                 token=inputs.token or None,
+                accepted=accepted,
             )
     directory = context.workspace / inputs.report_directory
     replace_file(directory / "run.json", encode_run(compared.run))

@@ -71,6 +71,20 @@ class CommentConfig(_Section):
     ] = ()
 
 
+class IssuesConfig(_Section):
+    """Issues for regressions on the default branch, one per benchmark (docs/tracking-issues.md)."""
+
+    when: Annotated[
+        Literal["never", "fail", "regression"], Field(description="fail: only regressions over the fail level")
+    ] = "never"
+    mention: Annotated[
+        tuple[Annotated[str, Field(pattern=r"^@[A-Za-z0-9-]{1,39}(/[A-Za-z0-9._-]{1,100})?$")], ...],
+        Field(max_length=10),
+    ] = ()
+    labels: Annotated[tuple[Annotated[str, Field(min_length=1, max_length=50)], ...], Field(max_length=10)] = ()
+    limit: Annotated[int, Field(ge=1, le=50, description="new ones per run; more become one joint issue")] = 5
+
+
 class RulerConfig(_Section):
     """A fixed workload measured with each run: it tells how fast the machine was, and all others are scaled by it."""
 
@@ -144,6 +158,7 @@ class Config(_Section):
     benchmarks: tuple[BenchmarkConfig, ...] = ()
     history: HistoryConfig = HistoryConfig()
     comment: CommentConfig = CommentConfig()
+    issues: IssuesConfig = IssuesConfig()
     ruler: RulerConfig | None = None
     control_chart: ControlChartConfig = ControlChartConfig()
     rule_ensemble: RuleEnsembleConfig = RuleEnsembleConfig()

@@ -47,6 +47,7 @@ from bot.pipeline.render import (
     report_text,
     schema,
 )
+from bot.pipeline.tracking import carried_acceptances, settle_acceptances, stored_acceptances, track_regressions
 
 __all__ = [
     "Accepted",
@@ -79,6 +80,7 @@ __all__ = [
     "bisection_markdown",
     "bisection_plan",
     "bisection_text",
+    "carried_acceptances",
     "changes_in_file",
     "changes_in_history",
     "changes_json",
@@ -113,7 +115,10 @@ __all__ = [
     "report_text",
     "run_commands",
     "schema",
+    "settle_acceptances",
     "start_bisection",
     "state_file",
     "stop_bisection",
+    "stored_acceptances",
+    "track_regressions",
 ]

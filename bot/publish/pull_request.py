@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from github import UnknownObjectException
 from github.PullRequest import PullRequest as RemotePullRequest
 
 from bot.errors import UsageError
@@ -112,6 +113,17 @@ def is_current(client: Client, pull_request: PullRequest) -> bool:
     # PyGithub is lazy here: reading `head` sends the request.
     with explained(f"read pull request #{pull_request.number}"):
         return client.repository.get_pull(pull_request.number).head.sha == pull_request.head_sha
+
+
+def merged_as(client: Client, *, number: int, head_sha: str) -> str | None:
+    """The commit that merging this pull request made, if it was merged with exactly this head."""
+    with explained(f"read pull request #{number}"):
+        try:
+            pull = client.repository.get_pull(number)
+            merged = pull.merged and pull.head.sha == head_sha
+        except UnknownObjectException:
+            return None
+        return pull.merge_commit_sha if merged else None
 
 
 def workflow_names(event: Mapping[str, Any]) -> set[str]:

@@ -82,9 +82,14 @@ def delete_reaction(call: Call) -> Answer:
 def list_issues(call: Call) -> Answer:
     state = call.query.get("state", "open")
     labels = set(filter(None, call.query.get("labels", "").split(",")))
-    issues = [
-        issue for issue in call.state.issues.values() if state in ("all", issue.state) and labels <= set(issue.labels)
-    ]
+    creator = call.query.get("creator")
+    issues = []
+    for issue in sorted(call.state.issues.values(), key=lambda issue: issue.number, reverse=True):
+        if creator in (None, issue.author) and state in ("all", issue.state) and labels <= set(issue.labels):
+            if issue.hidden_listings > 0:
+                issue.hidden_listings -= 1
+            else:
+                issues.append(issue)
     return Answer(200, Listing([call.shapes.issue(issue) for issue in issues]))
 
 
@@ -92,6 +97,7 @@ def create_issue(call: Call) -> Answer:
     refuse_long_body(call.body.get("body") or "")
     number = next(call.state.ids)
     issue = Issue(number=number, title=call.body["title"], body=call.body.get("body"), author=call.login)
+    issue.hidden_listings = call.state.listing_lag
     issue.labels += call.body.get("labels", [])
     call.state.issues[number] = issue
     return Answer(201, call.shapes.issue(issue))

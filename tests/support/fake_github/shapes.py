@@ -129,6 +129,8 @@ class Shapes:
                 "user": self.user(pull.author),
                 "head": self.pull_end(pull, "head"),
                 "base": self.pull_end(pull, "base"),
+                "merge_commit_sha": pull.merge_commit_sha,
+                **({"merged": pull.merge_commit_sha is not None} if schema == "pull-request" else {}),
             },
         )
 

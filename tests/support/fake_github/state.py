@@ -71,6 +71,7 @@ class PullRequest:
     base_repository_id: int = REPOSITORY_ID
     state: str = "open"
     author: str = "octocat"
+    merge_commit_sha: str | None = None  # set: it was merged
 
 
 @dataclass(kw_only=True, slots=True)
@@ -95,6 +96,7 @@ class Issue:
     state: str = "open"
     author: str = BOT
     labels: list[str] = field(default_factory=list)
+    hidden_listings: int = 0
 
 
 @dataclass(kw_only=True, slots=True)

@@ -1,0 +1,232 @@
+"""report -> publish: issues that follow the regressions of the default branch."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bot import git
+from bot.config import Config
+from bot.model.acceptance import Acceptance
+from bot.model.finding import Finding, Level, Verdict
+from bot.model.report import Conclusion, Report
+from bot.pipeline.publish import Destination
+from bot.pipeline.settings import history_remote
+
+if TYPE_CHECKING:
+    from bot.publish.client import Client
+    from bot.publish.tracking import TrackedIssue
+    from bot.report.tracking import CommitRange, IssueOptions
+
+# These say nothing about the code, so no issue is opened or closed by them.
+SILENT = (Conclusion.OTHER_HARDWARE, Conclusion.MACHINE_CHANGED, Conclusion.FIRST_RUN)
+
+# Acceptances that may wait for their pull request to be merged: one request each.
+MOST_CARRIED = 20
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Board:
+    """One run of the default branch and the issues there are. `accepted` is what the history says was accepted."""
+
+    client: "Client"
+    destination: Destination
+    report: Report
+    config: Config
+    commits: "CommitRange"
+    accepted: Sequence[Acceptance]
+    issues: "Mapping[str, TrackedIssue]"
+
+    def options(self, key: str, benchmarks: Sequence[str] = ()) -> "IssueOptions":
+        from bot.publish.tracking import issue_marker
+        from bot.report.tracking import IssueOptions
+
+        return IssueOptions(
+            marker=issue_marker(self.report.suite, key=key, worse=True, commit=self.commits.bad, benchmarks=benchmarks),
+            repository_url=self.destination.repository_url,
+            run_url=self.destination.run_url,
+            mentions=self.config.issues.mention,
+        )
+
+
+def track_regressions(
+    client: "Client",
+    destination: Destination,
+    *,
+    report: Report,
+    config: Config,
+    repository: Path,
+    accepted: Sequence[Acceptance] = (),
+) -> tuple[str, ...]:
+    """Open, reopen and close issues after a run of the default branch; what was done, in words."""
+    from bot.publish.tracking import benchmark_key, tracked_issues
+
+    if config.issues.when == "never" or report.target_commit is None or report.conclusion in SILENT:
+        return ()
+    board = _Board(
+        client=client,
+        destination=destination,
+        report=report,
+        config=config,
+        commits=_commits(report, repository),
+        accepted=accepted,
+        issues=tracked_issues(client, suite=report.suite),
+    )
+    worse = {benchmark_key(group[0].evidence.key.benchmark): group for group in _regressions(report, config)}
+    return (*_closed(board, worse), *_opened(board, worse))
+
+
+def stored_acceptances(
+    *, config: Config, history_url: str | None, token: str | None, repository: Path | None = None
+) -> tuple[Acceptance, ...]:
+    """What was accepted in the configured suite, oldest first."""
+    from bot.history.accepted import open_acceptances
+
+    remote = history_remote(repository or Path(), history_url, token)
+    with open_acceptances(remote, branch=config.history.branch) as history:
+        return history.accepted(config.suite)
+
+
+def carried_acceptances(client: "Client", accepted: Sequence[Acceptance]) -> tuple[Acceptance, ...]:
+    """What was accepted of a pull request that is merged by now, as accepted of the commit that the merge made.
+
+    Only where the accepted commit was the head that was merged: what was pushed afterwards nobody has accepted.
+    """
+    from bot.publish.pull_request import merged_as
+
+    newest = [entry for entry in accepted if entry.pull_request is not None][-MOST_CARRIED:]
+    commits = {
+        (number, head): merged_as(client, number=number, head_sha=head)
+        for number, head in {(entry.pull_request, entry.commit) for entry in newest}
+        if number is not None
+    }
+    return tuple(
+        replace(entry, commit=commit)
+        for entry in newest
+        if entry.pull_request is not None and (commit := commits[entry.pull_request, entry.commit]) is not None
+    )
+
+
+def settle_acceptances(
+    report: Report, *, config: Config, history_url: str | None, token: str | None, repository: Path | None = None
+) -> tuple[str, ...]:
+    """Store what this run of the default branch showed to be accepted, by name and at its commit; the names."""
+    from bot.history.accepted import open_acceptances
+
+    commit = report.target_commit
+    if commit is None:
+        return ()
+    named = {
+        finding.evidence.key.benchmark: replace(
+            finding.accepted, benchmark=finding.evidence.key.benchmark, commit=commit, pull_request=None
+        )
+        for finding in report.findings
+        if finding.accepted is not None
+    }
+    if not named:
+        return ()
+    remote = history_remote(repository or Path(), history_url, token)
+    with open_acceptances(remote, branch=config.history.branch) as history:
+        history.accept(tuple(named.values()))
+    return tuple(named)
+
+
+def _regressions(report: Report, config: Config) -> list[tuple[Finding, ...]]:
+    """By benchmark, in the report's order."""
+    groups: dict[str, list[Finding]] = {}
+    for finding in report.findings:
+        loud = finding.level is Level.FAIL or config.issues.when == "regression"
+        if finding.verdict is Verdict.REGRESSION and loud:
+            groups.setdefault(finding.evidence.key.benchmark, []).append(finding)
+    return [tuple(group) for group in groups.values()]
+
+
+def _opened(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str]:
+    from bot.publish.tracking import JOINT, open_issue, reopen
+    from bot.report.tracking import issue_body, issue_title, joint_body, joint_title
+
+    said, new = [], {}
+    joint = board.issues.get(JOINT)
+    covered = joint.benchmarks if joint is not None and joint.is_worse else frozenset()
+    for key, group in worse.items():
+        known = board.issues.get(key)
+        if known is None:
+            if key not in covered:
+                new[key] = group
+        elif not known.is_worse:
+            body = issue_body(group, commits=board.commits, options=board.options(key))
+            said.append(f"reopened {reopen(board.client, known, body=body)}")
+    suite, labels = board.report.suite, board.config.issues.labels
+    if len(new) <= board.config.issues.limit:
+        for key, group in new.items():
+            body = issue_body(group, commits=board.commits, options=board.options(key))
+            url = open_issue(board.client, suite=suite, key=key, title=issue_title(group), body=body, labels=labels)
+            said.append(f"opened {url}")
+        return said
+    keys = sorted({*new, *covered})
+    body = joint_body(list(new.values()), commits=board.commits, options=board.options(JOINT, keys))
+    if joint is not None:
+        return [*said, f"reopened {reopen(board.client, joint, body=body)}"]
+    title = joint_title(len(new))
+    url = open_issue(board.client, suite=suite, key=JOINT, title=title, body=body, labels=labels)
+    return [*said, f"opened {url} for {len(new)} benchmarks"]
+
+
+def _closed(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str]:
+    """What is no longer worse. An undecided or missing benchmark closes nothing."""
+    from bot.publish.tracking import JOINT, close
+
+    fine = _fine(board.report)
+    said = []
+    for key, tracked in board.issues.items():
+        keys = tracked.benchmarks if key == JOINT else frozenset({key})
+        if tracked.is_worse and keys and keys <= fine.keys() and keys.isdisjoint(worse):
+            note = _note(board, None if key == JOINT else fine[key])
+            url = close(board.client, tracked, suite=board.report.suite, note=note)
+            said.append(f"closed {url}")
+    return said
+
+
+def _fine(report: Report) -> dict[str, str]:
+    """The benchmarks, by key, of which every metric was judged and none got worse."""
+    from bot.publish.tracking import benchmark_key
+
+    verdicts: dict[str, set[Verdict]] = {}
+    for finding in report.findings:
+        verdicts.setdefault(finding.evidence.key.benchmark, set()).add(finding.verdict)
+    good = {Verdict.NO_CHANGE, Verdict.IMPROVEMENT}
+    return {benchmark_key(name): name for name, found in verdicts.items() if found <= good}
+
+
+def _note(board: _Board, name: str | None) -> str:
+    from bot.report.tracking import accepted_note, recovered_note
+
+    url = board.destination.repository_url
+    marked = [
+        finding.accepted
+        for finding in board.report.findings
+        if finding.accepted is not None and finding.evidence.key.benchmark == name
+    ]
+    since = [entry for entry in board.accepted if entry.benchmark is not None and entry.benchmark == name]
+    said = next(iter((*marked, *reversed(since))), None)
+    if said is not None:
+        return accepted_note(said, repository_url=url)
+    return recovered_note(name, at=board.commits.bad, repository_url=url)
+
+
+def _commits(report: Report, repository: Path) -> "CommitRange":
+    """From the newest baseline run to the target; without subjects where the checkout is too shallow to tell."""
+    from bot.report.tracking import CommitRange
+
+    bad = str(report.target_commit)
+    good = next((choice.commit for choice in report.choices if choice.chosen and choice.commit), None)
+    if good is None or not git.FULL_HASH.fullmatch(good):
+        good = report.base_commit
+    if good is None:
+        return CommitRange(good=None, bad=bad)
+    try:
+        messages = git.messages(repository, good=good, bad=bad)
+    except git.GitError:
+        return CommitRange(good=good, bad=bad)
+    subjects = tuple((commit, message.strip().partition("\n")[0] or "(empty)") for commit, message in messages.items())
+    return CommitRange(good=good, bad=bad, subjects=subjects)
