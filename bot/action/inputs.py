@@ -1,19 +1,22 @@
 """The action's inputs, as the runner hands them over in INPUT_ variables, checked and merged into the configuration."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from bot.config import Config, LevelsConfig, load_config, parse_change, parse_ratio
+from bot.config.reader import DEFAULT_PATH
 from bot.errors import UsageError
 from bot.pipeline.settings import with_detector
 
 Mode = Literal["auto", "compare", "record", "publish", "command", "bisect"]
 MODES: tuple[Mode, ...] = ("auto", "compare", "record", "publish", "command", "bisect")
-# Their configuration is that of the default branch, which need not be checked out.
+# Their configuration is that of the default branch, whatever is checked out.
 REMOTE_CONFIG_MODES: tuple[Mode, ...] = ("command", "bisect")
+# Their jobs need no checkout.
+REMOTE_CONFIG_EVENTS = ("issue_comment", "workflow_run")
 _TRUE = ("true", "yes", "on", "1")
 _FALSE = ("false", "no", "off", "0")
 _WORKFLOW = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.ya?ml")
@@ -22,7 +25,10 @@ _MENTION = re.compile(r"@[A-Za-z0-9-]{1,39}(/[A-Za-z0-9._-]{1,100})?")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Inputs:
-    """What the workflow asked for; `config` already holds the inputs that override the file."""
+    """What the workflow asked for; `config` already holds the inputs that override the file.
+
+    `has_config`: the file is in the workspace. `configure` puts the overriding inputs into another configuration.
+    """
 
     mode: Mode
     config: Config
@@ -38,15 +44,10 @@ class Inputs:
     auto_push: bool
     summary: bool
     fail_on_alert: bool
-    config_path: str
-    history_branch: str
     measure_workflow: str
-
-    def overridden(self, config: Config) -> Config:
-        """Another configuration with the inputs that also count where nothing is judged."""
-        if not self.history_branch:
-            return config
-        return config.model_copy(update={"history": config.history.model_copy(update={"branch": self.history_branch})})
+    config_path: Path
+    has_config: bool
+    configure: Callable[[Config], Config]
 
 
 def read_inputs(environ: Mapping[str, str]) -> Inputs:
@@ -72,16 +73,22 @@ def read_inputs(environ: Mapping[str, str]) -> Inputs:
     if found is None:
         raise UsageError(f"{mode!r} is no mode", place="input mode", next_step=f"write one of {', '.join(MODES)}")
     path = Path(text("config")) if text("config") else None
-    config = Config() if found in REMOTE_CONFIG_MODES else load_config(path)
-    if text("detector"):
-        config = with_detector(config, text("detector"))
+    is_remote = found in REMOTE_CONFIG_MODES or environ.get("GITHUB_EVENT_NAME") in REMOTE_CONFIG_EVENTS
+    has_config = found not in REMOTE_CONFIG_MODES and (path or DEFAULT_PATH).is_file()
+
+    def configure(config: Config) -> Config:
+        if text("detector"):
+            config = with_detector(config, text("detector"))
+        return config.model_copy(update=_overrides(text, flag, config))
+
+    config = configure(Config() if is_remote and not has_config else load_config(path))
     if text("run-id") and not text("run-id").isdecimal():
         raise UsageError(
             "is no number", place="input run-id", next_step="write ${{ github.run_id }} or another run's id"
         )
     return Inputs(
         mode=found,
-        config=config.model_copy(update=_overrides(text, flag, config)),
+        config=config,
         tool=text("tool") or "auto",
         output_files=lines("output-file-path"),
         baseline_files=lines("baseline-file-path"),
@@ -94,9 +101,10 @@ def read_inputs(environ: Mapping[str, str]) -> Inputs:
         auto_push=flag("auto-push", default=True) and flag("save-data-file", default=True),
         summary=flag("summary-always", default=True),
         fail_on_alert=flag("fail-on-alert", default=False),
-        config_path=text("config"),
-        history_branch=text("history-branch"),
         measure_workflow=_workflow(text("measure-workflow") or "perf.yml"),
+        config_path=path or DEFAULT_PATH,
+        has_config=has_config,
+        configure=configure,
     )
 
 

@@ -49,13 +49,13 @@ def default_branch(job: Job) -> str:
 def trusted_config(job: Job, client: "Client") -> "Config":
     """The default branch's configuration, whatever is checked out here."""
     from bot.config import Config
-    from bot.config.reader import DEFAULT_PATH, parse_config
+    from bot.config.reader import parse_config
     from bot.publish.conversation import read_default_branch_file
 
-    path = job.inputs.config_path or DEFAULT_PATH.as_posix()
+    path = job.inputs.config_path.as_posix()
     data = read_default_branch_file(client, path=path)
-    config = Config() if data is None else parse_config(data, place=f"{path} on {default_branch(job)}")
-    return job.inputs.overridden(config)
+    config = Config() if data is None else parse_config(data, place=f"{path} on the default branch")
+    return job.inputs.configure(config)
 
 
 def remote(job: Job) -> git.Remote:

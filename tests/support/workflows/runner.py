@@ -1,0 +1,249 @@
+"""A runner for workflow files: it does what GitHub does between an event and the end of a run, on this machine.
+
+`run:` steps are run by bash with the variables that the runner gives. `uses:` steps are the few that we know: checkout
+(a clone from the fake), upload-artifact (into the fake), and our own action, in this process. Installing is replaced by
+this environment; everything else in a step is the file's.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from tests.support.fake_github.server import BOT_TOKEN, FakeGitHub
+from tests.support.fake_github.state import REPOSITORY_ID
+from tests.support.git_repository import ENVIRONMENT, run_git
+from tests.support.job import Runner, zipped
+from tests.support.workflows.expressions import condition, fill
+
+PROJECT: Final = Path(__file__).parents[3]
+OWN_REPOSITORY: Final = "perf-culprit/perf-culprit"
+CALLED: Final = f"{OWN_REPOSITORY}/.github/workflows/"
+OWN_CHECKOUT: Final = ".perf-culprit"
+INSTALL: Final = f'echo "{Path(sys.executable).parent}" >> "$GITHUB_PATH"\n'
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Event:
+    """What started a workflow. `sha` and `ref` are the runner's, not the payload's."""
+
+    name: str
+    payload: Mapping[str, Any]
+    sha: str
+    ref: str = "refs/heads/main"
+    base_ref: str = ""
+    run_id: int = 55
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JobRun:
+    name: str
+    permissions: Mapping[str, str]
+    log: str
+    failed: bool
+
+
+@dataclass(kw_only=True, slots=True)
+class WorkflowRunner:
+    """`variables` are given to `run:` steps beside the runner's own, for benchmarks that keep a counter."""
+
+    fake: FakeGitHub
+    action: Runner
+    temp: Path
+    variables: Mapping[str, str] = field(default_factory=dict)
+    count: int = 0
+
+    def run(self, workflow: Mapping[str, Any], event: Event) -> list[JobRun]:
+        """The jobs of a user's workflow, one after the other."""
+        contexts = {"github": self.github(event), "inputs": dict(event.payload.get("inputs") or {})}
+        done: list[JobRun] = []
+        for name, job in workflow["jobs"].items():
+            permissions = job.get("permissions", workflow.get("permissions"))
+            if "uses" in job:
+                done += self.call(job, contexts, event, permissions)
+            else:
+                done += self.jobs(name, job, contexts, event, permissions)
+        return done
+
+    def call(
+        self, job: Mapping[str, Any], contexts: Mapping[str, Any], event: Event, granted: Mapping[str, str]
+    ) -> Iterator[JobRun]:
+        path, _, commit = job["uses"].partition("@")
+        assert path.startswith(CALLED), path
+        assert len(commit) == 40, commit
+        called = yaml.safe_load((PROJECT / ".github" / "workflows" / path.removeprefix(CALLED)).read_text())
+        declared = called[True]["workflow_call"]["inputs"]
+        given = fill(job.get("with", {}), contexts)
+        assert set(given) <= set(declared), set(given) - set(declared)
+        missing = {name for name, about in declared.items() if about.get("required") and name not in given}
+        assert not missing, missing
+        inputs = {name: given.get(name, about.get("default", "")) for name, about in declared.items()}
+        for name, inner in called["jobs"].items():
+            wanted = inner["permissions"]
+            too_much = {scope for scope, level in wanted.items() if granted.get(scope) not in (level, "write")}
+            assert not too_much, f"the caller does not grant {too_much}"
+            yield from self.jobs(name, inner, {**contexts, "inputs": inputs}, event, wanted)
+
+    def jobs(
+        self,
+        name: str,
+        job: Mapping[str, Any],
+        contexts: Mapping[str, Any],
+        event: Event,
+        permissions: Mapping[str, str],
+    ) -> Iterator[JobRun]:
+        if not condition(job.get("if", True), contexts):
+            return
+        matrix = fill(job.get("strategy", {}).get("matrix", {}), contexts)
+        ((axis, values),) = matrix.items() if matrix else (("", [None]),)
+        for value in values:
+            self.count += 1
+            token = self.fake.add_token(f"token-of-job-{self.count}", dict(permissions))
+            place = Place(folder=self.temp / f"job-{self.count}", token=token, event=event)
+            log, failed = self.job(job, {**contexts, "matrix": {axis: value}}, place)
+            yield JobRun(name=name, permissions=permissions, log=log, failed=failed)
+
+    def job(self, job: Mapping[str, Any], contexts: Mapping[str, Any], place: "Place") -> tuple[str, bool]:
+        place.workspace.mkdir(parents=True)
+        place.runner_temp.mkdir()
+        github = {**contexts["github"], "token": place.token}
+        own = {"workflow_repository": OWN_REPOSITORY, "workflow_sha": "0" * 40}
+        known = {**contexts, "github": github, "job": own, "runner": {"temp": str(place.runner_temp)}, "steps": {}}
+        logs: list[str] = []
+        failed = False
+        for step in job["steps"]:
+            if not condition(step.get("if", not failed), known) or (failed and "always()" not in str(step.get("if"))):
+                continue
+            ok, log = self.step(step, known, place)
+            logs.append(log)
+            failed = failed or not (ok or step.get("continue-on-error", False))
+        return "\n".join(logs), failed
+
+    def step(self, step: Mapping[str, Any], contexts: Mapping[str, Any], place: "Place") -> tuple[bool, str]:
+        if "run" in step:
+            return self.bash(step, contexts, place)
+        action = step["uses"].partition("@")[0]
+        given = fill(step.get("with", {}), contexts)
+        if action == "actions/checkout":
+            return True, self.checkout(given, place)
+        if action == "actions/upload-artifact":
+            return self.upload(given, place)
+        assert action == f"./{OWN_CHECKOUT}", action
+        assert (place.workspace / OWN_CHECKOUT / "action.yml").is_file()
+        return self.own_action(given, place)
+
+    def bash(self, step: Mapping[str, Any], contexts: Mapping[str, Any], place: "Place") -> tuple[bool, str]:
+        script = place.runner_temp / "script.sh"
+        assert "${{" not in step["run"], "nothing is inserted into a script"
+        script.write_text(INSTALL if step.get("id") == "install" else step["run"])
+        environment = {
+            "PATH": os.pathsep.join([*place.added_paths(), ENVIRONMENT["PATH"]]),
+            "HOME": str(place.folder),
+            "CI": "true",
+            "RUNNER_TEMP": str(place.runner_temp),
+            "GITHUB_PATH": str(place.folder / "path"),
+            **self.github_variables(place),
+            **self.variables,
+            **{name: str(value) for name, value in fill(step.get("env", {}), contexts).items()},
+        }
+        finished = subprocess.run(
+            ["bash", "-e", str(script)],
+            cwd=place.workspace,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+        return finished.returncode == 0, finished.stdout + finished.stderr
+
+    def checkout(self, given: Mapping[str, Any], place: "Place") -> str:
+        assert given["persist-credentials"] is False
+        if given.get("repository") == OWN_REPOSITORY:
+            target = place.workspace / given["path"]
+            target.mkdir()
+            (target / "action.yml").symlink_to(PROJECT / "action.yml")
+            return f"checked out {OWN_REPOSITORY}"
+        address = self.fake.url.removeprefix("http://")
+        url = f"http://x-access-token:{place.token}@{address}/{self.fake.repository}.git"
+        workspace = place.workspace
+        run_git(workspace, "clone", "--quiet", "--no-checkout", url, ".")
+        run_git(workspace, "fetch", "--quiet", "origin", given["ref"])
+        run_git(workspace, "checkout", "--quiet", "--detach", given["ref"])
+        run_git(workspace, "remote", "set-url", "origin", f"{self.fake.url}/{self.fake.repository}.git")
+        return f"checked out {given['ref']}"
+
+    def upload(self, given: Mapping[str, Any], place: "Place") -> tuple[bool, str]:
+        path = Path(given["path"])
+        files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
+        if not files:
+            return given.get("if-no-files-found") == "ignore", "no files were found"
+        root = path if path.is_dir() else path.parent
+        content = {str(file.relative_to(root)): file.read_bytes() for file in files}
+        self.fake.state.add_artifact(
+            name=given["name"],
+            run_id=place.event.run_id,
+            head_sha=self.fake.state.runs[place.event.run_id].head_sha,
+            zip_bytes=zipped(content),
+        )
+        return True, f"uploaded {given['name']}"
+
+    def own_action(self, given: Mapping[str, Any], place: "Place") -> tuple[bool, str]:
+        self.action.token, self.action.workspace = place.token, place.workspace
+        inputs = {name.replace("-", "_"): str(value) for name, value in given.items()}
+        result = self.action.run(
+            place.event.name, place.event.payload, sha=place.event.sha, ref=place.event.ref, **inputs
+        )
+        return result.exit_code == 0, result.log
+
+    def github(self, event: Event) -> dict[str, Any]:
+        return {
+            "event_name": event.name,
+            "event": event.payload,
+            "sha": event.sha,
+            "ref": event.ref,
+            "repository": self.fake.repository,
+            "token": BOT_TOKEN,
+        }
+
+    def github_variables(self, place: "Place") -> dict[str, str]:
+        event = place.event
+        return {
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_API_URL": self.fake.api_url,
+            "GITHUB_SERVER_URL": self.fake.url,
+            "GITHUB_REPOSITORY": self.fake.repository,
+            "GITHUB_REPOSITORY_ID": str(REPOSITORY_ID),
+            "GITHUB_WORKSPACE": str(place.workspace),
+            "GITHUB_EVENT_NAME": event.name,
+            "GITHUB_SHA": event.sha,
+            "GITHUB_REF": event.ref,
+            "GITHUB_BASE_REF": event.base_ref,
+            "GITHUB_RUN_ID": str(event.run_id),
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """A job's machine."""
+
+    folder: Path
+    token: str
+    event: Event
+
+    @property
+    def workspace(self) -> Path:
+        return self.folder / "workspace"
+
+    @property
+    def runner_temp(self) -> Path:
+        return self.folder / "temp"
+
+    def added_paths(self) -> list[str]:
+        file = self.folder / "path"
+        return file.read_text().split() if file.exists() else []
