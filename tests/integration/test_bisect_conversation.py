@@ -168,7 +168,7 @@ def test_from_the_comment_to_the_culprit(conversation: Conversation) -> None:
     conversation.deliver(asked)
     assert len(conversation.fake.state.dispatches) == 1
 
-    titles = []
+    titles: list[str] = []
     while conversation.measure() and len(titles) < MOST_DISPATCHES:
         titles.append(check.output["title"])
     answer = conversation.answer(asked)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from bot.publish.tracking import benchmark_key, issue_marker
 from tests.support.fake_github.server import FakeGitHub
 from tests.support.fake_github.state import BOT, FORK_ID, Comment, PullRequest, WorkflowRun
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
@@ -143,6 +144,57 @@ def test_retry_measures_again(runner: Runner) -> None:
     assert "Measuring again (failed jobs)" in answers(runner)[0]
     say(runner, "/perf-retry")
     assert "still under way" in answers(runner)[1]
+
+
+def test_accepting_in_a_pull_request_is_stored_with_author_and_reason(runner: Runner) -> None:
+    result = say(runner, '/perf-accept "sort large" the new grammar is worth it')
+    assert result.exit_code == 0, result.log
+    (answer,) = answers(runner)
+    assert f"**Accepted** at `{HEAD[:10]}`: `sort large`." in answer
+    assert "Reason: the new grammar is worth it (`octocat`)" in answer
+    assert runner.fake.git_dir is not None
+    listed = run_git(runner.fake.git_dir, "ls-tree", "-r", "--name-only", "perf-history").splitlines()
+    (stored,) = [name for name in listed if name.startswith("accepted")]
+    text = run_git(runner.fake.git_dir, "show", f"perf-history:{stored}")
+    for part in (HEAD, "octocat", "sort large", "the new grammar is worth it"):
+        assert part in text
+
+
+def test_accepting_in_an_issue_takes_the_commit_of_our_own_issue_only(runner: Runner) -> None:
+    commit = "c" * 40
+    marker = issue_marker("default", key=benchmark_key("parse"), worse=True, commit=commit)
+    issue: dict[str, Any] = {"on_pull_request": False, "issue_body": f"{marker}\nslow"}
+    say(runner, "/perf-accept parse wanted", issue_author="mallory", **issue)
+    say(runner, "/perf-accept parse wanted", issue_author=BOT, **issue)
+    foreign, own = answers(runner)
+    assert "nothing says which commit is meant" in foreign
+    assert f"**Accepted** at `{commit[:10]}`: `parse`." in own
+
+
+def test_an_issue_has_no_head_and_needs_both_ends(runner: Runner) -> None:
+    say(runner, f"/perf-bisect {HEAD}", on_pull_request=False)
+    say(runner, "/perf-bisect", on_pull_request=False)
+    say(runner, "/perf-retry", on_pull_request=False)
+    head, bare, retry = answers(runner)
+    assert "an issue has no head" in head
+    assert "in an issue both ends are needed" in bare
+    assert "no bisection of this issue is unfinished" in retry
+
+
+def test_commits_of_nowhere_are_not_measured(runner: Runner) -> None:
+    """GitHub serves the commits of every fork under our address: what no trusted branch has is refused."""
+    assert runner.fake.git_dir is not None
+    strange = import_commits(runner.fake.git_dir, chain("strange", 1))["strange1"]
+    run_git(runner.fake.git_dir, "update-ref", "refs/perf-culprit/strange", strange)
+    run_git(runner.fake.git_dir, "update-ref", "-d", "refs/heads/strange1")
+    main = run_git(runner.fake.git_dir, "rev-parse", "main")
+    for bad in (strange, "-x", "no-such-branch"):
+        say(runner, f"/perf-bisect good={main} bad={bad}", on_pull_request=False)
+    unreachable, option, unknown = answers(runner)
+    assert "is neither in this pull request nor on a branch that is searched" in unreachable
+    assert "is no commit" in option
+    assert "is neither in this pull request nor on a branch that is searched" in unknown
+    assert not runner.fake.state.dispatches
 
 
 @pytest.mark.parametrize(

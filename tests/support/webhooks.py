@@ -36,6 +36,8 @@ class Facts:
     author: str = "octocat"
     author_association: str = "OWNER"
     on_pull_request: bool = True
+    issue_author: str = "octocat"
+    issue_body: str = "It is slow."
     inputs: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -118,7 +120,8 @@ def workflow_run(payload: dict[str, Any], facts: Facts) -> None:
 
 def issue_comment(payload: dict[str, Any], facts: Facts) -> None:
     issue, comment = payload["issue"], payload["comment"]
-    issue["number"] = facts.number
+    issue |= {"number": facts.number, "body": facts.issue_body}
+    issue["user"]["login"] = facts.issue_author
     comment |= {"id": facts.comment_id, "body": facts.comment_body, "author_association": facts.author_association}
     comment["user"] |= {"login": facts.author, "type": "Bot" if facts.author.endswith("[bot]") else "User"}
     if facts.on_pull_request:

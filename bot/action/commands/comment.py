@@ -12,13 +12,14 @@ EVENT: Final = "issue_comment"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CommandComment:
-    """`number` is that of the issue or pull request it stands in."""
+    """`number` is that of the issue or pull request it stands in; `tracked_commit` what our own issue is about."""
 
     id: int
     number: int
     author: str
     body: str
     on_pull_request: bool
+    tracked_commit: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,4 +51,16 @@ def read_comment(event_name: str, event: Mapping[str, Any], *, bot_login: str) -
         author=author,
         body=body,
         on_pull_request=isinstance(value_at(event, "issue", "pull_request"), Mapping),
+        tracked_commit=_tracked_commit(event, bot_login=bot_login),
     )
+
+
+def _tracked_commit(event: Mapping[str, Any], *, bot_login: str) -> str | None:
+    """Anybody can paste the marker into an issue of his own, so its author counts."""
+    from bot.publish.pull_request import value_at
+    from bot.publish.tracking import tracked_commit
+
+    author, body = value_at(event, "issue", "user", "login"), value_at(event, "issue", "body")
+    if not isinstance(author, str) or author.lower() != bot_login.lower() or not isinstance(body, str):
+        return None
+    return tracked_commit(body)

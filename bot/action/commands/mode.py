@@ -7,6 +7,7 @@ from bot import pipeline
 from bot.action.commands.bisection import begin, controller, go_on
 from bot.action.commands.comment import Ignored, read_comment
 from bot.action.commands.grammar import (
+    AcceptCommand,
     BisectCommand,
     Command,
     HelpCommand,
@@ -151,6 +152,42 @@ def _retry(thread: Thread, _: Command) -> None:
     thread.answer(again_text(repeats=attempt.repeats.value, run_url=attempt.url))
 
 
+def _accept(thread: Thread, command: Command) -> None:
+    """Of the head as GitHub has it now, or of the commit that our own issue is about."""
+    from bot.publish.conversation import read_pull_request
+    from bot.report.commands import accepted_text, closed_text
+
+    if not isinstance(command, AcceptCommand):
+        raise TypeError(command)
+    job, comment = thread.job, thread.comment
+    commit = comment.tracked_commit
+    if comment.on_pull_request:
+        pull = read_pull_request(thread.client, number=comment.number)
+        if not pull.is_open:
+            thread.answer(closed_text())
+            return
+        commit = pull.head_sha
+    if commit is None:
+        raise UsageError(
+            "nothing says which commit is meant",
+            place="/perf-accept",
+            next_step="write it in the pull request, or in an issue that perf-culprit opened",
+        )
+    accepted = pipeline.accept(
+        benchmark=command.benchmark,
+        reason=command.reason,
+        author=comment.author,
+        commit=commit,
+        config=trusted_config(job, thread.client),
+        history_url=job.context.git_url,
+        token=job.inputs.token or None,
+        pull_request=comment.number if comment.on_pull_request else None,
+    )
+    thread.answer(
+        accepted_text(accepted.benchmarks, reason=accepted.reason, author=accepted.author, commit=accepted.commit)
+    )
+
+
 def _help(thread: Thread, _: Command) -> None:
     from bot.report.commands import help_text
 
@@ -160,6 +197,7 @@ def _help(thread: Thread, _: Command) -> None:
 HANDLERS: Final[dict[type[Command], Callable[[Thread, Command], None]]] = {
     BisectCommand: _bisect,
     RetryCommand: _retry,
+    AcceptCommand: _accept,
     HelpCommand: _help,
 }
 
