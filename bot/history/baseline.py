@@ -146,7 +146,8 @@ def _consider(
     selection.unknown_hardware.update(
         name for name in HARDWARE_COMPONENTS if name not in theirs.components or name not in ours.components
     )
-    selection.runs.append(replace(stored.run, benchmarks=kept))
+    still_regressions = tuple(key for key in stored.run.regressions if key not in keys)
+    selection.runs.append(replace(stored.run, benchmarks=kept, regressions=still_regressions))
     selection.choices.append(_choice(stored, f"chosen: {where}{without}", chosen=True))
 
 

@@ -1,7 +1,7 @@
 """The stages in order, nothing else: the only importer of all of them. One module per part of the way."""
 
 from bot.model.bisection import Engine
-from bot.pipeline.accept import Accepted, accept
+from bot.pipeline.accept import Accepted, accept, accept_here
 from bot.pipeline.audit import audit_as_json, audit_files, audit_history, audit_runs, audit_svg, audit_text
 from bot.pipeline.bisect import BisectPlan, bisect, bisection_plan, state_file
 from bot.pipeline.bisect_advance import advance_bisection
@@ -66,6 +66,7 @@ __all__ = [
     "MeasurePlan",
     "Measured",
     "accept",
+    "accept_here",
     "advance_bisection",
     "audit_as_json",
     "audit_files",

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot import git
 from bot.config import Config
 from bot.errors import UsageError
 from bot.model.acceptance import Acceptance
@@ -73,6 +74,44 @@ def accept(
         author=said.author,
         stored=stored,
     )
+
+
+def accept_here(
+    repository: Path,
+    *,
+    benchmark: str | None,
+    everything: bool,
+    reason: str,
+    author: str | None,
+    revision: str,
+    config: Config,
+    history_url: str | None,
+) -> Accepted:
+    """The command line's form: the author is git's, the commit any revision of this repository."""
+    if (benchmark is None) != everything:
+        raise UsageError(
+            "give the name of one benchmark, or --all",
+            next_step="copy the name from the report; --all takes every benchmark that got worse at the commit",
+        )
+    return accept(
+        benchmark=benchmark,
+        reason=reason,
+        author=author or _git_author(repository),
+        commit=git.resolve_commit(repository, revision),
+        config=config,
+        history_url=history_url,
+        repository=repository,
+    )
+
+
+def _git_author(repository: Path) -> str:
+    try:
+        name = git.run_git(repository, "config", "--get", "user.name").decode(errors="replace").strip()
+    except git.GitError:
+        name = ""
+    if not name:
+        raise UsageError("git knows no user.name here", next_step="name who accepts with --author")
+    return name
 
 
 def _named(history: "GitBranchAcceptances", said: Acceptance) -> tuple[Acceptance, ...]:

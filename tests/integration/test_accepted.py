@@ -1,0 +1,197 @@
+"""Accepted changes: on real git, through racing writers, and as the next run sees them."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from bot import git, pipeline
+from bot.cli import main
+from bot.config import Config
+from bot.errors import UsageError
+from bot.history.accepted import open_acceptances
+from bot.model.finding import Verdict
+from bot.model.report import Report
+from tests.support.git_repository import chain, import_commits, init_repository, run_git
+from tests.support.measurements import measured
+
+FAST = {"parse": 0.004, "render": 0.02}
+SLOW = {**FAST, "parse": 0.006}
+SLOWER = {**FAST, "parse": 0.009}
+COUNT = 11
+BRANCH = "refs/heads/perf-history"
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """main1 … main11; five fast runs, then one slow run that is recorded as a regression."""
+    folder = init_repository(tmp_path_factory.mktemp("accepted") / "served.git", bare=True)
+    import_commits(folder, chain("main", COUNT))
+    for number in range(1, 6):
+        judge(folder, number, FAST, record=True)
+    judge(folder, 6, SLOW, record=True)
+    return folder
+
+
+@pytest.fixture
+def served(tmp_path: Path, recorded: Path) -> Path:
+    run_git(tmp_path, "clone", "--quiet", "--mirror", str(recorded), "served.git")
+    return tmp_path / "served.git"
+
+
+def commit_of(folder: Path, number: int) -> str:
+    return run_git(folder, "rev-parse", f"main{number}")
+
+
+def judge(folder: Path, number: int, levels: dict[str, float], *, record: bool = False) -> Report:
+    run = measured(levels, seed=number, commit=commit_of(folder, number))
+    compared = pipeline.compare_run_with_history(
+        run, repository=folder, config=Config(), base=None, history_url=str(folder), token=None
+    )
+    if record:
+        pipeline.record_run(run, report=compared.report, config=Config(), history_url=str(folder))
+    return compared.report
+
+
+def accept(
+    folder: Path,
+    benchmark: str | None,
+    *,
+    at: int,
+    reason: str = "the new grammar costs this",
+    author: str = "octocat",
+) -> pipeline.Accepted:
+    return pipeline.accept(
+        benchmark=benchmark,
+        reason=reason,
+        author=author,
+        commit=commit_of(folder, at),
+        config=Config(),
+        history_url=str(folder),
+    )
+
+
+def verdicts(report: Report) -> dict[str, Verdict]:
+    return {finding.evidence.key.benchmark: finding.verdict for finding in report.findings}
+
+
+def test_without_an_acceptance_the_regression_stays_one(served: Path) -> None:
+    assert verdicts(judge(served, 7, SLOW))["parse"] is Verdict.REGRESSION
+
+
+@pytest.mark.parametrize("benchmark", ["parse", None])
+def test_the_baseline_begins_at_the_accepted_commit(served: Path, benchmark: str | None) -> None:
+    said = accept(served, benchmark, at=6)
+    assert said.stored
+    assert said.benchmarks == ("parse",)  # "all" is what got worse there
+    report = judge(served, 7, SLOW)
+    assert verdicts(report)["parse"] is not Verdict.REGRESSION
+    parse = next(finding for finding in report.findings if finding.evidence.key.benchmark == "parse")
+    assert parse.evidence.baseline is not None
+    assert parse.evidence.baseline.runs == 1
+    render = next(finding for finding in report.findings if finding.evidence.key.benchmark == "render")
+    assert render.evidence.baseline is not None
+    assert render.evidence.baseline.runs == 6  # only what was accepted begins anew
+    assert any("accepted by octocat there: the new grammar costs this" in note for note in report.notes)
+    markdown = pipeline.report_markdown(report)
+    assert "the new grammar costs this" in markdown.split("<details>", 1)[1]
+
+
+def test_a_further_regression_after_the_accepted_one_is_found(served: Path) -> None:
+    accept(served, "parse", at=6)
+    for number in range(7, 11):
+        judge(served, number, SLOW, record=True)
+    assert verdicts(judge(served, 11, SLOWER))["parse"] is Verdict.REGRESSION
+
+
+def test_the_accepted_commit_itself_is_judged_against_the_old_level_and_marked(served: Path) -> None:
+    accept(served, None, at=7, reason="on purpose")
+    report = judge(served, 7, SLOW)
+    parse = next(finding for finding in report.findings if finding.evidence.key.benchmark == "parse")
+    assert parse.verdict is Verdict.NO_CHANGE
+    assert parse.accepted is not None
+    assert parse.accepted.reason == "on purpose"
+    assert not report.failed
+    assert parse.evidence.relative_change is not None
+    assert parse.evidence.relative_change > 0.4  # the numbers are not hidden
+    assert "accepted" in pipeline.headline(report)
+    assert pipeline.report_outputs(report)["regressions"] == "0"
+    assert "by `octocat` at" in pipeline.report_markdown(report)
+    assert "by octocat at" in pipeline.report_text(report, colour=False, width=120)
+    pipeline.record_run(
+        measured(SLOW, seed=7, commit=commit_of(served, 7)), report=report, config=Config(), history_url=str(served)
+    )
+    pipeline.settle_acceptances(report, config=Config(), history_url=str(served), token=None)
+    assert verdicts(judge(served, 8, SLOW))["parse"] is not Verdict.REGRESSION
+
+
+def test_racing_acceptances_are_all_stored_and_runs_stay(served: Path) -> None:
+    before = run_git(served, "ls-tree", "-r", "--name-only", BRANCH).splitlines()
+    authors = [f"user-{number}" for number in range(6)]
+    with ThreadPoolExecutor(6) as pool:
+        results = list(pool.map(lambda author: accept(served, "parse", at=6, author=author), authors))
+    assert all(result.stored for result in results)
+    after = run_git(served, "ls-tree", "-r", "--name-only", BRANCH).splitlines()
+    assert set(before) < set(after)
+    with open_acceptances(git.Remote(url=str(served))) as history:
+        assert {entry.author for entry in history.accepted("default")} == set(authors)
+
+
+def test_the_same_acceptance_twice_is_one_file(served: Path) -> None:
+    assert accept(served, "parse", at=6).stored
+    tip = run_git(served, "rev-parse", BRANCH)
+    assert not accept(served, "parse", at=6).stored
+    assert run_git(served, "rev-parse", BRANCH) == tip
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "reason", "message"),
+    [
+        ("prase", "typo", "did you mean parse"),
+        ("parse", "  \n ", "the reason is empty"),
+        ("parse", "x" * 301, "at most 300"),
+        ("parse", "a\u202eb", "invisible"),
+        ("", "why", "the benchmark is empty"),
+    ],
+)
+def test_what_cannot_be_accepted_is_refused_with_the_next_step(
+    served: Path, benchmark: str, reason: str, message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        accept(served, benchmark, at=6, reason=reason)
+
+
+def test_a_damaged_acceptance_accepts_nothing_and_breaks_nothing(served: Path) -> None:
+    accept(served, "parse", at=6)
+    (path,) = [
+        name
+        for name in run_git(served, "ls-tree", "-r", "--name-only", BRANCH).splitlines()
+        if name.startswith("accepted/")
+    ]
+    blob = run_git(served, "hash-object", "-w", "--stdin", stdin='{"format": "perf-culprit-acceptance"}')
+    tree = run_git(served, "rev-parse", f"{BRANCH}^{{tree}}")
+    listed = run_git(served, "ls-tree", "-r", tree).splitlines()
+    lines = [line if not line.endswith(path) else f"100644 blob {blob}\t{path}" for line in listed]
+    commit = _commit_of(served, lines)
+    run_git(served, "update-ref", BRANCH, commit)
+    assert verdicts(judge(served, 7, SLOW))["parse"] is Verdict.REGRESSION
+
+
+def _commit_of(served: Path, lines: list[str]) -> str:
+    """A commit of these files, made by fast-import, which knows nested paths."""
+    parts = [line.split("\t") for line in lines]
+    changes = [f"M 100644 {meta.split(' ')[2]} {path}" for meta, path in parts]
+    script = ["commit refs/heads/damaged", "committer Ada <ada@example.org> 1700000000 +0000", "data 1", "x", *changes]
+    run_git(served, "fast-import", "--quiet", "--force", stdin="\n".join([*script, ""]) + "\n")
+    return run_git(served, "rev-parse", "refs/heads/damaged")
+
+
+def test_the_command_line_form(served: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = ["--repo", str(served), "--history", str(served), "--commit", "main6"]
+    assert main(["accept", "parse", "--reason", "the new  grammar", "--author", "Ada", *where]) == 0
+    assert capsys.readouterr().out.startswith("accepted: parse at ")
+    assert main(["accept", "--all", "--reason", "the new grammar", "--author", "Ada", *where]) == 0
+    assert "was accepted before: parse" in capsys.readouterr().out
+    assert main(["accept", "--reason", "why", "--author", "Ada", *where]) == 2
+    assert "give the name of one benchmark, or --all" in capsys.readouterr().err
+    assert verdicts(judge(served, 7, SLOW))["parse"] is not Verdict.REGRESSION
