@@ -20,6 +20,9 @@ def accepted_permissions(method: str, template: str) -> dict[str, str]:
     """Any one of these is enough: {"issues": "write", "pull-requests": "write"}."""
     level = "read" if method == "GET" else "write"
     section = template.removeprefix("/repos/{owner}/{repo}").lstrip("/").split("/")
+    if section in (["issues"], ["issues", "{issue_number}"]):
+        # An issue itself, unlike its comments.
+        return {"issues": level}
     scopes = SCOPES.get("check-runs" if section[-1] == "check-runs" else section[0], ("contents",))
     return dict.fromkeys(scopes, level)
 

@@ -1,0 +1,247 @@
+"""Tracking issues against the fake GitHub: opened once, closed, reopened, never doubled."""
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from bot import pipeline
+from bot.config import Config
+from bot.errors import InfrastructureError
+from bot.model.acceptance import Acceptance
+from bot.model.baseline import Baseline, BaselineSource, RunChoice
+from bot.model.report import Report
+from bot.pipeline.compare import judge_run
+from bot.publish.tracking import benchmark_key, issue_marker, tracked_issues
+from tests.support.fake_github.clients import connected
+from tests.support.fake_github.faults import Fault
+from tests.support.fake_github.server import BOT_TOKEN, FakeGitHub
+from tests.support.fake_github.state import BOT, Issue
+from tests.support.git_repository import chain, import_commits, init_repository
+from tests.support.measurements import measured
+
+FAST = {"parse": 0.004, "render": 0.02}
+SLOW = {**FAST, "parse": 0.006}
+EVIL = 'x`|@octocat ![](http://evil) <b> /perf-accept all "now" #1'
+NASTY = (
+    "--> <script>alert(1)</script>",
+    "``` @octocat",
+    "a\n```\n@octocat",
+    "[x](https://evil.example) @octocat",
+    '"quoted" \\ @octocat',
+    "<img src=x> @octocat",
+)
+CONFIG = Config.model_validate({"issues": {"when": "regression", "mention": ["@octo-org/perf"], "labels": ["perf"]}})
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    folder = init_repository(tmp_path_factory.mktemp("tracked") / "repository")
+    return folder, import_commits(folder, chain("main", 6))
+
+
+class Mainline:
+    """The default branch, judged commit by commit."""
+
+    def __init__(self, fake: FakeGitHub, repository: tuple[Path, dict[str, str]]) -> None:
+        self.fake = fake
+        self.folder, self.commits = repository
+
+    def report(self, levels: dict[str, float], *, at: int, base: dict[str, float] | None = None) -> Report:
+        runs = tuple(measured(base or dict.fromkeys(levels, 0.004) | FAST, seed=seed) for seed in range(1, 6))
+        choices = (RunChoice(commit=self.commits["main1"], time=None, chosen=True, reason="chosen"),)
+        target = measured(levels, seed=50 + at, commit=self.commits[f"main{at}"])
+        return judge_run(Baseline(runs=runs, source=BaselineSource.HISTORY, choices=choices), target, config=CONFIG)
+
+    def track(self, report: Report, *, config: Config = CONFIG, accepted: tuple[Acceptance, ...] = ()) -> list[str]:
+        client, _ = connected(self.fake)
+        destination = pipeline.Destination(
+            repository=self.fake.repository,
+            api_url=self.fake.api_url,
+            server_url="https://github.example",
+            token=BOT_TOKEN,
+            bot_login=BOT,
+            run_url="https://github.example/octocat/hello/actions/runs/5",
+        )
+        said = pipeline.track_regressions(
+            client, destination, report=report, config=config, repository=self.folder, accepted=accepted
+        )
+        return list(said)
+
+    @property
+    def issues(self) -> list[Issue]:
+        return list(self.fake.state.issues.values())
+
+    @property
+    def open(self) -> list[Issue]:
+        return [issue for issue in self.issues if issue.state == "open"]
+
+    def comments(self, issue: Issue) -> list[str]:
+        return [comment.body for comment in self.fake.state.comments.values() if comment.issue == issue.number]
+
+
+@pytest.fixture
+def mainline(fake: FakeGitHub, repository: tuple[Path, dict[str, str]]) -> Mainline:
+    return Mainline(fake, repository)
+
+
+def test_a_regression_gets_one_issue_with_all_that_is_needed(mainline: Mainline) -> None:
+    said = mainline.track(mainline.report(SLOW, at=3))
+    (issue,) = mainline.issues
+    assert said == [f"opened {mainline.fake.api_url}/octocat/hello/issues/{issue.number}"]
+    assert issue.title.startswith("Performance regression: parse by ")
+    assert issue.labels == ["perf"]
+    body = issue.body or ""
+    good, bad = mainline.commits["main1"], mainline.commits["main3"]
+    assert body.splitlines()[0] == issue_marker("default", key=benchmark_key("parse"), worse=True, commit=bad)
+    assert f'/perf-bisect good={good} bad={bad} benchmark="parse"' in body.splitlines()
+    assert '/perf-accept "parse" REASON' in body.splitlines()
+    for number in (2, 3):
+        assert f"`main{number}`" in body  # the commits since the last good run, with their subjects
+    assert "`main1`" not in body
+    assert re.search(r"\| \*\*\+\d+(\.\d)?", body)
+    assert body.rstrip().endswith("cc @octo-org/perf")
+    assert body.count("@") == 1
+
+
+def test_the_next_run_says_nothing_while_it_lasts(mainline: Mainline) -> None:
+    mainline.track(mainline.report(SLOW, at=3))
+    before = [issue.body for issue in mainline.issues]
+    assert mainline.track(mainline.report(SLOW, at=4)) == []
+    assert [issue.body for issue in mainline.issues] == before
+
+
+def test_recovered_is_closed_with_a_note_and_back_is_reopened(mainline: Mainline) -> None:
+    mainline.track(mainline.report(SLOW, at=3))
+    (issue,) = mainline.issues
+    mainline.track(mainline.report(FAST, at=4))
+    assert issue.state == "closed"
+    (note,) = mainline.comments(issue)
+    assert "`parse` is back at its level" in note
+    assert mainline.track(mainline.report(FAST, at=5)) == []
+    mainline.track(mainline.report(SLOW, at=6))
+    assert issue.state == "open"
+    assert mainline.commits["main6"] in (issue.body or "")
+    assert len(mainline.issues) == 1
+    assert "back" in mainline.comments(issue)[1]
+
+
+def test_accepted_is_closed_with_who_and_why(mainline: Mainline) -> None:
+    mainline.track(mainline.report(SLOW, at=3))
+    (issue,) = mainline.issues
+    accepted = Acceptance(
+        suite="default",
+        benchmark="parse",
+        commit=mainline.commits["main3"],
+        reason="costs this @octocat",
+        author="ada",
+        time=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+    mainline.track(mainline.report(SLOW, at=4, base=SLOW), accepted=(accepted,))
+    assert issue.state == "closed"
+    (note,) = mainline.comments(issue)
+    assert note.startswith("Accepted by `ada` at ")
+    assert "`@octocat`" in note
+
+
+def test_what_a_person_closed_stays_closed_until_it_recovered(mainline: Mainline) -> None:
+    mainline.track(mainline.report(SLOW, at=3))
+    (issue,) = mainline.issues
+    issue.state = "closed"
+    assert mainline.track(mainline.report(SLOW, at=4)) == []
+    assert (issue.state, len(mainline.issues)) == ("closed", 1)
+    mainline.track(mainline.report(FAST, at=5))
+    mainline.track(mainline.report(SLOW, at=6))
+    assert (issue.state, len(mainline.issues)) == ("open", 1)
+
+
+def test_undecided_and_missing_close_nothing(mainline: Mainline) -> None:
+    mainline.track(mainline.report(SLOW, at=3))
+    assert mainline.track(mainline.report({"render": 0.02}, at=4)) == []
+    assert len(mainline.open) == 1
+
+
+@pytest.mark.parametrize("lag", [0, 2])
+def test_a_lost_answer_makes_no_second_issue(mainline: Mainline, lag: int) -> None:
+    mainline.fake.state.listing_lag = lag
+    mainline.fake.faults.append(Fault(request="POST .*/issues", status=502, applied=True))
+    mainline.track(mainline.report(SLOW, at=3))
+    assert len(mainline.issues) == 1
+
+
+def test_two_jobs_that_race_leave_one_open_issue(mainline: Mainline) -> None:
+    report = mainline.report(SLOW, at=3)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: mainline.track(report), range(4)))
+    mainline.track(mainline.report(SLOW, at=4))
+    (issue,) = mainline.open
+    assert issue.number == min(other.number for other in mainline.issues)
+
+
+def test_of_two_open_ones_the_oldest_stays(mainline: Mainline) -> None:
+    mainline.track(mainline.report(SLOW, at=3))
+    (issue,) = mainline.issues
+    mainline.fake.state.issues[9999] = Issue(number=9999, title=issue.title, body=issue.body)
+    mainline.track(mainline.report(SLOW, at=4))
+    assert [other.number for other in mainline.open] == [issue.number]
+    assert f"Duplicate of #{issue.number}" in (mainline.fake.state.issues[9999].body or "")
+
+
+def test_a_pasted_marker_of_somebody_else_is_not_ours(mainline: Mainline) -> None:
+    mark = issue_marker("default", key=benchmark_key("parse"), worse=True, commit="a" * 40)
+    mainline.fake.state.issues[1] = Issue(number=1, title="mine", body=mark, author="mallory")
+    mainline.fake.state.issues[2] = Issue(number=2, title="ours, but quoted", body=f"> {mark}")
+    client, _ = connected(mainline.fake)
+    assert tracked_issues(client, suite="default") == {}
+
+
+def test_many_at_once_become_one_joint_issue_that_closes_as_one(mainline: Mainline) -> None:
+    names = [f"bench-{number}" for number in range(7)] + [f"calm-{number}" for number in range(20)]
+    slow = {name: 0.006 if name.startswith("bench") else 0.004 for name in names}
+    fine = dict.fromkeys(names, 0.004)
+    mainline.track(mainline.report(slow, at=3))
+    (issue,) = mainline.issues
+    assert issue.title == "Performance regressions: 7 benchmarks"
+    assert all(f"`bench-{number}`" in (issue.body or "") for number in range(7))
+    assert mainline.track(mainline.report(slow, at=4)) == []
+    mainline.track(mainline.report({**fine, "bench-1": 0.006}, at=5))
+    assert issue.state == "open"
+    mainline.track(mainline.report(fine, at=6))
+    assert (issue.state, len(mainline.issues)) == ("closed", 1)
+
+
+@pytest.mark.parametrize("name", [EVIL, *NASTY])
+def test_names_are_inert(mainline: Mainline, name: str) -> None:
+    mainline.track(mainline.report({name: 0.006, "render": 0.02}, at=3, base={name: 0.004, "render": 0.02}))
+    (issue,) = mainline.issues
+    import cmarkgfm
+
+    html = cmarkgfm.github_flavored_markdown_to_html(issue.body or "")
+    for outside in re.split(r"<(?:code|pre)[^>]*>.*?</(?:code|pre)>", html, flags=re.DOTALL)[:]:
+        assert "<img" not in outside
+        assert "@octocat" not in outside
+        assert "<script" not in outside
+
+
+def test_never_is_the_default_and_asks_nothing(mainline: Mainline) -> None:
+    assert mainline.track(mainline.report(SLOW, at=3), config=Config()) == []
+    assert not mainline.fake.log
+
+
+def test_a_missing_permission_is_named(mainline: Mainline) -> None:
+    mainline.fake.add_token("reader", {"contents": "read", "issues": "read"})
+    client, _ = connected(mainline.fake, token="reader")
+    destination = pipeline.Destination(
+        repository=mainline.fake.repository,
+        api_url=mainline.fake.api_url,
+        server_url="https://github.example",
+        token="reader",
+        bot_login=BOT,
+    )
+    with pytest.raises(InfrastructureError, match="lacks a permission") as caught:
+        pipeline.track_regressions(
+            client, destination, report=mainline.report(SLOW, at=3), config=CONFIG, repository=mainline.folder
+        )
+    assert "issues: write" in str(caught.value)
