@@ -12,6 +12,7 @@ from bot.errors import EXIT_FINE, EXIT_NO_DATA
 if TYPE_CHECKING:
     from bot.config import Config
     from bot.measure import Commands
+    from bot.pipeline.trace import TracePlan
 
 ROUNDS = 5
 MOST_ROUNDS = 20
@@ -50,6 +51,12 @@ def _add_measure(verbs: Verbs) -> None:
     )
     verb.add_argument("--warmup", type=count, default=1, metavar="N", help="runs per commit before (default: 1)")
     verb.add_argument("--until-decided", action="store_true", help="stop as soon as no metric is inconclusive")
+    verb.add_argument("--trace", action="store_true", help="then trace Python commands: a trace file per commit")
+    verb.add_argument("--trace-repetitions", type=positive, default=10, metavar="N", help="per level (default: 10)")
+    verb.add_argument("--trace-full", action="store_true", help="follow every path, not only where time goes")
+    verb.add_argument(
+        "--trace-include", nargs="+", default=(), metavar="MODULE", help="follow these modules or packages as well"
+    )
     verb.add_argument(
         "--output", type=Path, required=True, metavar="DIR", help="gets a run file per commit and log.txt"
     )
@@ -181,6 +188,18 @@ def _bisect_job(arguments: argparse.Namespace) -> int:
     return EXIT_FINE
 
 
+def _trace_plan(arguments: argparse.Namespace) -> "TracePlan | None":
+    from bot.pipeline.trace import TracePlan
+
+    if not arguments.trace:
+        return None
+    return TracePlan(
+        repetitions=arguments.trace_repetitions,
+        full=arguments.trace_full,
+        include=tuple(arguments.trace_include),
+    )
+
+
 def _measure(arguments: argparse.Namespace) -> int:
     from bot import pipeline
 
@@ -199,6 +218,7 @@ def _measure(arguments: argparse.Namespace) -> int:
                 until_decided=arguments.until_decided,
                 tool=tool,
                 cache=arguments.cache,
+                trace=_trace_plan(arguments),
             ),
             output=arguments.output,
             config=config,
@@ -210,6 +230,8 @@ def _measure(arguments: argparse.Namespace) -> int:
     if measured.report is not None:
         print(pipeline.report_text(measured.report, colour=colour(sys.stdout), width=width()))
     print(f"measured {measured.rounds} of {rounds} rounds")
+    for trace in measured.traces:
+        print(f"trace: {trace}")
     for target in targets:
         print(f"compare: perf-culprit compare --paired --baseline {baseline} --target {target}")
     return EXIT_FINE

@@ -36,7 +36,7 @@ class Runner:
         if ended.fault is not None:
             raise self.failed("the build", commit, FailureKind.BUILD, ended.fault)
 
-    def run(self, tree: Path, commit: str, folder: Path) -> Path:
+    def run(self, tree: Path, commit: str, folder: Path, *, variables: Mapping[str, str] | None = None) -> Path:
         """The result that the benchmark command wrote into the empty `folder`: a file or, where it made one, a folder.
 
         Where it wrote none, its standard output is the result.
@@ -49,7 +49,7 @@ class Runner:
                 self.commands.run,
                 directory=tree,
                 environment=child_environment(
-                    self._environ, **{COMMIT_VARIABLE: commit, OUTPUT_VARIABLE: str(written)}
+                    self._environ, **{**(variables or {}), COMMIT_VARIABLE: commit, OUTPUT_VARIABLE: str(written)}
                 ),
                 log=self._log,
                 timeout_seconds=self.commands.run_timeout_seconds,

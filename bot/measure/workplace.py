@@ -39,16 +39,20 @@ class Workplace:
         """Build it now, so that builds do not tear a round apart."""
         self._trees.of(commit)
 
-    def execute(self, commit: str) -> tuple[Path, Run]:
+    def tree(self, commit: str) -> Path:
+        """The folder in which this commit's commands run."""
+        return self._trees.of(commit)
+
+    def execute(self, commit: str, *, variables: Mapping[str, str] | None = None) -> tuple[Path, Run]:
         """One execution's result as it was written and as it reads; an ExecutionError where there is none.
 
-        The file stays until the workplace is left.
+        The file stays until the workplace is left. `variables` are added to the command's environment.
         """
         tree = self._trees.of(commit)
         self._executions += 1
         folder = self._folder / "executions" / f"{self._executions:04d}"
         folder.mkdir(parents=True)
-        result = self._runner.run(tree, commit, folder)
+        result = self._runner.run(tree, commit, folder, variables=variables)
         try:
             return result, self._read(result)
         except DataError as error:

@@ -17,6 +17,7 @@ from bot.model.finding import Verdict
 from bot.model.report import Conclusion, Report
 from bot.model.run import Run
 from bot.pipeline.compare import judge_run
+from bot.pipeline.trace import TracePlan, trace_commits
 
 if TYPE_CHECKING:
     from bot.measure import Commands, Workplace
@@ -37,6 +38,7 @@ class MeasurePlan:
     until_decided: bool = False
     tool: str = "auto"
     cache: Path | None = None
+    trace: TracePlan | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,6 +48,7 @@ class Measured:
     files: tuple[Path, ...]
     rounds: int
     report: Report | None = None
+    traces: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,7 +84,11 @@ def measure_commits(
         files = tuple(output / f"{side.name}.json" for side in sides)
         for file, run in zip(files, runs, strict=True):
             replace_file(file, encode_run(run))
-    return Measured(files=files, rounds=rounds, report=report)
+        traces: tuple[Path, ...] = ()
+        if plan.trace is not None:
+            commits = {side.name: side.commit for side in sides}
+            traces = trace_commits(workplace, commits, plan=plan.trace, output=output, say=say)
+    return Measured(files=files, rounds=rounds, report=report, traces=traces)
 
 
 def commands(*, run: str, build: str | None, run_timeout_seconds: float, build_timeout_seconds: float) -> "Commands":

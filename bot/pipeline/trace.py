@@ -1,0 +1,83 @@
+"""measure -> trace: where the time of each measured commit goes, with the same paths followed in all of them."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from bot.errors import DataError
+from bot.files import replace_file
+
+if TYPE_CHECKING:
+    from bot.measure import Workplace
+    from bot.trace.profile import Trace
+
+TRACE_SUFFIX: Final = "-trace.json"
+TRACE_REPETITIONS: Final = 10
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TracePlan:
+    """`full`: follow every path, not only where time goes. `include`: modules or packages that are followed as well."""
+
+    repetitions: int = TRACE_REPETITIONS
+    full: bool = False
+    include: tuple[str, ...] = ()
+
+
+def trace_commits(
+    workplace: "Workplace",
+    commits: Mapping[str, str],
+    *,
+    plan: TracePlan,
+    output: Path,
+    say: Callable[[str], None],
+) -> tuple[Path, ...]:
+    """Trace each commit (by the name of its file); the baseline is traced again where a target goes deeper than it."""
+    from bot.trace.profile import as_profile, descended_paths, encode_trace
+
+    traces: dict[str, Trace] = {}
+    baseline, *_ = commits
+    for name, commit in commits.items():
+        say(f"trace {name} {commit[:12]}")
+        follow = descended_paths(map(as_profile, traces.values()))
+        traces[name] = _trace(workplace, name, commit, plan=plan, follow=follow)
+    everything = descended_paths(map(as_profile, traces.values()))
+    if everything - descended_paths([as_profile(traces[baseline])]):
+        say(f"trace {baseline} once more, down to where the others went")
+        traces[baseline] = _trace(workplace, baseline, commits[baseline], plan=plan, follow=everything)
+    files = []
+    for name, trace in traces.items():
+        files.append(output / f"{name}{TRACE_SUFFIX}")
+        replace_file(files[-1], encode_trace(trace))
+    return tuple(files)
+
+
+def _trace(
+    workplace: "Workplace", name: str, commit: str, *, plan: TracePlan, follow: frozenset[tuple[str, ...]]
+) -> "Trace":
+    from bot.trace import TraceError
+    from bot.trace.command import trace_command
+    from bot.trace.levels import MINIMUM_SHARE
+
+    try:
+        return trace_command(
+            lambda variables: _execute(workplace, commit, variables),
+            root=workplace.tree(commit),
+            # The same in all commits: what is compared has one name.
+            service="benchmark",
+            repetitions=plan.repetitions,
+            python_path=os.environ.get("PYTHONPATH", ""),
+            include=plan.include,
+            minimum_share=0.0 if plan.full else MINIMUM_SHARE,
+            follow=follow,
+        )
+    except TraceError as error:
+        raise DataError(
+            error.message, place=f"trace of {name}, commit {commit[:12]}", next_step=error.next_step
+        ) from None
+
+
+def _execute(workplace: "Workplace", commit: str, variables: Mapping[str, str]) -> None:
+    workplace.execute(commit, variables=variables)

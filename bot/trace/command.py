@@ -1,0 +1,114 @@
+"""Tracing a command: every pass and every repetition is an execution of its own, in fresh processes."""
+
+import json
+import tempfile
+from collections.abc import Callable, Container, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from .child import FOLDER_VARIABLE, PLAN_NAME, RESULT_PREFIX
+from .fault import TraceError
+from .levels import MINIMUM_SHARE, Times, measure_levels
+from .levels import Path as CallPath
+from .profile import Trace
+from .tree import Tree, tree_from_rows
+
+HOOK_FOLDER: Final = Path(__file__).resolve().parent / "hook"
+MAXIMUM_RESULT_BYTES: Final = 64 << 20
+MAXIMUM_PROCESSES: Final = 1_000
+
+T = TypeVar("T")
+Execute = Callable[[Mapping[str, str]], None]
+
+
+def trace_command(
+    execute: Execute,
+    *,
+    root: Path,
+    service: str,
+    repetitions: int,
+    python_path: str = "",
+    include: Sequence[str] = (),
+    minimum_share: float = MINIMUM_SHARE,
+    follow: Container[CallPath] = (),
+) -> Trace:
+    """`execute` runs the command once, with these environment variables added; `python_path` is its own PYTHONPATH.
+
+    The processes of one execution count together.
+
+    Raises:
+        TraceError: the command refuses, ends without a result, or runs no code below `root`.
+    """
+    passes = 0
+
+    def run(plan: dict[str, Any]) -> list[dict[str, Any]]:
+        nonlocal passes
+        passes += 1
+        with tempfile.TemporaryDirectory(prefix="perf-culprit-trace-") as name:
+            folder = Path(name)
+            (folder / PLAN_NAME).write_text(json.dumps(plan))
+            paths = [str(HOOK_FOLDER), *([python_path] if python_path else [])]
+            execute({FOLDER_VARIABLE: name, "PYTHONPATH": ":".join(paths)})
+            return _results(folder)
+
+    base = {"root": str(root), "include": list(include)}
+    tree = Tree()
+    for result in run({**base, "selected": None}):
+        tree.add(_checked(tree_from_rows, result.get("tree")))
+    rows = tree.rows()
+
+    def time_pass(selected: Sequence[int]) -> list[Times]:
+        plan = {**base, "selected": list(selected), "tree": rows}
+        return [_sum(run(plan)) for _ in range(repetitions)]
+
+    nodes = measure_levels(tree, time_pass, minimum_share=minimum_share, follow=follow)
+    if not nodes:
+        raise TraceError(
+            "the command runs no code that is to be followed",
+            next_step="trace a command that runs Python code of the repository, or name its package to be included",
+        )
+    return Trace(service=service, nodes=nodes, repetitions=repetitions, passes=passes)
+
+
+def _results(folder: Path) -> list[dict[str, Any]]:
+    files = sorted(folder.glob(f"{RESULT_PREFIX}*.json"))[:MAXIMUM_PROCESSES]
+    results = [_read(file) for file in files]
+    usable = [result for result in results if "refused" not in result]
+    if usable:
+        return usable
+    for refused in results:
+        raise TraceError(str(refused["refused"])[:400], next_step=str(refused.get("next_step", ""))[:400])
+    raise TraceError(
+        "no Python process of the command left a trace",
+        next_step="trace a command that runs Python 3.12 or newer, without -I, -E or -S, and ends by itself",
+    )
+
+
+def _read(file: Path) -> dict[str, Any]:
+    if file.is_symlink() or file.stat().st_size > MAXIMUM_RESULT_BYTES:
+        return {}
+    try:
+        value = json.loads(file.read_bytes())
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _sum(results: Sequence[Mapping[str, Any]]) -> dict[int, float]:
+    total: dict[int, float] = {}
+    for result in results:
+        for index, elapsed_ns in _checked(_times, result.get("times", {})).items():
+            total[index] = total.get(index, 0.0) + elapsed_ns
+    return total
+
+
+def _times(value: Any) -> dict[int, float]:
+    return {int(index): min(max(float(elapsed_ns), 0.0), 1e18) for index, elapsed_ns in value.items()}
+
+
+def _checked(convert: Callable[[Any], T], value: Any) -> T:
+    """The traced program could have written the file: what is no result is an error of its, not of ours."""
+    try:
+        return convert(value)
+    except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
+        raise TraceError("a process of the command left a damaged trace", next_step="run it again") from error

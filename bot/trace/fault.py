@@ -1,0 +1,10 @@
+"""Why nothing could be traced. Not a BotError: this package works alone inside the traced program."""
+
+
+class TraceError(RuntimeError):
+    """`next_step` says what the user does now."""
+
+    def __init__(self, message: str, *, next_step: str) -> None:
+        super().__init__(f"{message}\nNext: {next_step}")
+        self.message = message
+        self.next_step = next_step

@@ -1,0 +1,68 @@
+"""What the hooks of a timing pass add up: the running time of the selected nodes."""
+
+import threading
+from dataclasses import dataclass, field
+from types import CodeType, FrameType  # noqa: TC003 - mypy and dataclasses agree on it at run time
+from typing import Final
+
+
+@dataclass(slots=True)
+class Sums:
+    """`intervals`: how often the clock was started. `inner`: hooks that ran inside the timed method."""
+
+    elapsed_ns: dict[int, int] = field(default_factory=dict)
+    intervals: dict[int, int] = field(default_factory=dict)
+    inner: dict[int, int] = field(default_factory=dict)
+
+    def add(self, node: int, elapsed_ns: int, inner: int) -> None:
+        self.elapsed_ns[node] = self.elapsed_ns.get(node, 0) + elapsed_ns
+        self.intervals[node] = self.intervals.get(node, 0) + 1
+        if inner:
+            self.inner[node] = self.inner.get(node, 0) + inner
+
+
+class Slot:
+    """The one timed method that runs on a thread: selected nodes are never inside each other."""
+
+    __slots__ = ("code", "frame", "inner", "node", "start_ns")
+
+    def __init__(self) -> None:
+        self.frame: FrameType | None = None
+        self.code: CodeType | None = None
+        self.node = 0
+        self.inner = 0
+        self.start_ns = 0
+
+
+class Slots(threading.local):
+    """`mine`: this thread's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mine = Slot()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HookCost:
+    """What the clock adds to an interval, what each inner hook adds, and the same for C functions, on this machine."""
+
+    interval_ns: float = 0.0
+    inner_ns: float = 0.0
+    c_interval_ns: float = 0.0
+
+
+# A correction that was measured on a busier moment must not take a method's time away.
+LEAST_SHARE_LEFT: Final = 0.1
+
+
+def corrected(sums: Sums, is_c: set[int], cost: HookCost) -> dict[int, float]:
+    """Elapsed ns by node without the hooks' own time; of what the clock said at least `LEAST_SHARE_LEFT`."""
+    return {
+        node: max(
+            LEAST_SHARE_LEFT * elapsed,
+            elapsed
+            - sums.intervals[node] * (cost.c_interval_ns if node in is_c else cost.interval_ns)
+            - sums.inner.get(node, 0) * cost.inner_ns,
+        )
+        for node, elapsed in sums.elapsed_ns.items()
+    }

@@ -1,0 +1,108 @@
+"""The tree of call paths that one full pass finds. A method occurs once on a path: recursion is folded into it.
+
+With a method twice on a path, timing the upper one would have the lower one's instrumentation inside.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from .method import Method
+
+MAXIMUM_NODES: Final = 50_000
+OUTSIDE: Final = -1  # the parent of roots
+
+
+@dataclass(slots=True)
+class Node:
+    """`returns_to`: ancestors that are called again from here.
+
+    `is_transparent`: a C function that runs Python code. Its callees belong to its caller, and so does its time: frames
+    do not tell what a C function called.
+    """
+
+    method: Method
+    parent: int
+    calls: int = 0
+    is_transparent: bool = False
+    returns_to: set[int] = field(default_factory=set)
+
+
+class Tree:
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.cut_calls = 0
+        self._steps: dict[tuple[int, Method], int] = {}
+
+    def enter(self, parent: int, method: Method) -> int:
+        """The node of `method` called from `parent`, made where it is new."""
+        known = self._steps.get((parent, method))
+        if known is not None:
+            return known
+        ancestor = parent
+        while ancestor != OUTSIDE and self.nodes[ancestor].method != method:
+            ancestor = self.nodes[ancestor].parent
+        if ancestor != OUTSIDE:
+            self.nodes[parent].returns_to.add(ancestor)
+            self._steps[parent, method] = ancestor
+            return ancestor
+        if len(self.nodes) >= MAXIMUM_NODES:
+            self.cut_calls += 1
+            return parent
+        self.nodes.append(Node(method, parent))
+        self._steps[parent, method] = len(self.nodes) - 1
+        return len(self.nodes) - 1
+
+    def find(self, methods: Iterable[Method]) -> int | None:
+        """The node of a path from the outermost to the innermost method; None where the full pass never saw it."""
+        node = OUTSIDE
+        for method in methods:
+            step = self._steps.get((node, method))
+            if step is None:
+                return None
+            node = step
+        return node
+
+    def step(self, parent: int, method: Method) -> int | None:
+        return self._steps.get((parent, method))
+
+    def children(self) -> list[list[int]]:
+        found: list[list[int]] = [[] for _ in self.nodes]
+        for index, node in enumerate(self.nodes):
+            if node.parent != OUTSIDE:
+                found[node.parent].append(index)
+        return found
+
+    def add(self, other: "Tree") -> None:
+        """The calls of another process, or of a further execution."""
+        places: list[int] = []
+        for node in other.nodes:
+            place = self.enter(OUTSIDE if node.parent == OUTSIDE else places[node.parent], node.method)
+            places.append(place)
+            if place != OUTSIDE:
+                self.nodes[place].calls += node.calls
+                self.nodes[place].is_transparent |= node.is_transparent
+        for place, node in zip(places, other.nodes, strict=True):
+            for ancestor in node.returns_to:
+                self._steps[place, self.nodes[places[ancestor]].method] = places[ancestor]
+                self.nodes[place].returns_to.add(places[ancestor])
+
+    def rows(self) -> list[list[Any]]:
+        """As JSON holds it."""
+        return [
+            [*node.method, node.parent, node.calls, node.is_transparent, sorted(node.returns_to)] for node in self.nodes
+        ]
+
+
+def tree_from_rows(rows: Sequence[Sequence[Any]]) -> Tree:
+    tree = Tree()
+    for name, file, line, is_c, parent, calls, is_transparent, returns_to in rows:
+        if not OUTSIDE <= parent < len(tree.nodes):
+            raise ValueError(f"parent {parent} does not come before node {len(tree.nodes)}")
+        method = Method(name, file, line, is_c)
+        tree.nodes.append(Node(method, parent, calls, is_transparent, set(returns_to)))
+        tree._steps[parent, method] = len(tree.nodes) - 1  # noqa: SLF001 - its constructor from outside
+    for index, node in enumerate(tree.nodes):
+        for ancestor in node.returns_to:
+            tree._steps[index, tree.nodes[ancestor].method] = ancestor  # noqa: SLF001 - as above
+    return tree
