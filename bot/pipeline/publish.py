@@ -91,6 +91,7 @@ def complete_check(check: "CheckRun", report: Report, destination: Destination) 
 def comment(client: "Client", destination: Destination, *, report: Report, number: int, config: Config) -> str | None:
     """The sticky comment on pull request `number`; its address, or None where silence was asked for."""
     from bot.publish.comment import marker, upsert_comment
+    from bot.report.commands import ready_lines
     from bot.report.content import MarkdownOptions
     from bot.report.markdown import render_markdown
 
@@ -100,6 +101,8 @@ def comment(client: "Client", destination: Destination, *, report: Report, numbe
         marker=marker(report.suite), run_url=destination.run_url, repository_url=destination.repository_url
     )
     body = render_markdown(report, options=options)
+    if config.bisect.run is not None:
+        body = f"{body.rstrip()}\n\n{ready_lines(report)}"
     if report.conclusion is Conclusion.REGRESSION and config.comment.mention:
         body = f"{body.rstrip()}\n\ncc {' '.join(config.comment.mention)}\n"
     outcome = upsert_comment(client, number=number, suite=report.suite, body=body, create=_speaks(report, config))

@@ -1,13 +1,19 @@
 """What is answered to a command: every word of a comment, a name or a message is foreign and made inert."""
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
 from bot.errors import BotError
-from bot.report.inert import SENTENCE_LIMIT, Safe, code, join, link, own, prose, row
+from bot.model.finding import Verdict
+from bot.model.report import Report
+from bot.report.inert import NAME_LIMIT, SENTENCE_LIMIT, Safe, code, join, link, own, prose, row
+from bot.report.sections import split
 
 DOCS: Final = "docs/commands.md"
 NEXT_STEP_LIMIT: Final = 500
+ALL: Final = "all"
+_FULL_HASH: Final = re.compile(r"[0-9a-f]{40}")
 
 # Command line -> what it does; docs/commands.md has the same table.
 HELP: Final = (
@@ -102,8 +108,26 @@ def accepted_text(benchmarks: Sequence[str], *, reason: str, author: str, commit
     )
 
 
+def ready_lines(report: Report) -> str:
+    """Folded, below a regression: the commands to copy, with the very commit that was judged; empty where none fits.
+
+    A fence shows foreign names as they are; one that a command or the fence cannot hold is left out.
+    """
+    regressions = [finding for finding in split(report).changed if finding.verdict is Verdict.REGRESSION]
+    commit = report.target_commit
+    if not regressions or commit is None or not _FULL_HASH.fullmatch(commit):
+        return ""
+    name = regressions[0].evidence.key.benchmark
+    fits = name.isprintable() and len(name) <= NAME_LIMIT and not set(name) & set('"\\`')
+    benchmark, accepted = (f' benchmark="{name}"', f'"{name}"') if fits else ("", ALL)
+    return own(
+        "<details><summary>Find the commit, or take the new level for good</summary>\n\n{}\n\n</details>\n",
+        Safe(f"```text\n/perf-bisect {commit}{benchmark}\n/perf-accept {accepted} REASON\n```"),
+    )
+
+
 def _hash(commit: str) -> Safe:
-    if len(commit) != 40 or not set(commit) <= set("0123456789abcdef"):
+    if not _FULL_HASH.fullmatch(commit):
         raise ValueError(f"no commit hash: {commit!r}")
     return Safe(commit)
 

@@ -1,11 +1,14 @@
 """Answers to commands: what would be valid, and foreign text that stays text."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bot.errors import UsageError
+from bot.model.finding import Verdict
+from bot.model.report import Conclusion, Report
 from bot.report.commands import (
     HELP,
     accepted_text,
@@ -16,8 +19,10 @@ from bot.report.commands import (
     help_text,
     moved_text,
     no_permission_text,
+    ready_lines,
     refusal_text,
 )
+from tests.support.reports import HEAD_COMMIT, finding, report
 
 DOCS = Path(__file__).parents[3] / "docs" / "commands.md"
 SHA = "0123456789abcdef0123456789abcdef01234567"
@@ -82,3 +87,24 @@ def test_measuring_again_links_to_the_run() -> None:
 def test_accepting_everything_and_closed_pull_requests() -> None:
     assert "all benchmarks" in accepted_text([], reason="wanted", author="octocat", commit=SHA)
     assert "closed" in closed_text()
+
+
+def regressed(benchmark: str) -> Report:
+    worse = finding(benchmark, 1.0, 2.0, verdict=Verdict.REGRESSION)
+    return report(Conclusion.REGRESSION, worse)
+
+
+def test_the_report_has_the_commands_ready_to_copy() -> None:
+    text = ready_lines(regressed("sort large"))
+    assert f'```text\n/perf-bisect {HEAD_COMMIT} benchmark="sort large"\n/perf-accept "sort large" REASON\n```' in text
+
+
+@pytest.mark.parametrize("name", ['say "hi"', "a\\b", "```\n# head", "x" * 121, "a\u202eb"])
+def test_a_name_that_no_command_can_hold_is_left_out(name: str) -> None:
+    text = ready_lines(regressed(name))
+    assert f"```text\n/perf-bisect {HEAD_COMMIT}\n/perf-accept all REASON\n```" in text
+
+
+def test_nothing_to_copy_without_a_regression_or_a_commit() -> None:
+    assert ready_lines(replace(regressed("x"), findings=())) == ""
+    assert ready_lines(replace(regressed("x"), target_commit="main")) == ""
