@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from tests.support.fake_github.server import FakeGitHub
-from tests.support.fake_github.state import BOT, FORK_ID, Comment, PullRequest
+from tests.support.fake_github.state import BOT, FORK_ID, Comment, PullRequest, WorkflowRun
 from tests.support.git_repository import init_repository, run_git
 from tests.support.job import Runner
 from tests.support.measured_repository import COUNTER, RUN, Commit, line, measured_repository
@@ -71,6 +71,20 @@ class Conversation:
         )
         return self.start("perf-command", "issue_comment", payload)
 
+    def push(self, head: str) -> list[JobRun]:
+        """A new head: the measuring workflow runs on it, and the report workflow after it."""
+        pull = self.fake.state.pulls[7]
+        pull.head_sha = head
+        run_id = next(self.fake.state.ids)
+        self.fake.state.runs[run_id] = run = WorkflowRun(
+            id=run_id, head_sha=head, head_branch=pull.head_branch, workflow=".github/workflows/perf.yml"
+        )
+        facts = {"head_sha": head, "head_owner": pull.head_owner, "head_branch": pull.head_branch}
+        payload = event("pull_request", number=7, base_sha=self.main, **facts)
+        self.start("perf", "pull_request", payload, run_id=run_id, ref="refs/pull/7/merge", base_ref="main")
+        done = event("workflow_run", run_id=run_id, workflow=run.workflow, workflow_name="perf", **facts)
+        return self.start("perf-report", "workflow_run", done)
+
     def measure(self) -> bool:
         """The next dispatch that waits: the bisect workflow runs, and its end starts the report workflow."""
         if self.dispatched == len(self.fake.state.dispatches):
@@ -100,9 +114,18 @@ class Conversation:
         payload["workflow_run"]["display_title"] = run.title
         return self.start("perf-report", "workflow_run", payload)
 
-    def start(self, name: str, event_name: str, payload: dict[str, Any], *, run_id: int = 55) -> list[JobRun]:
+    def start(
+        self,
+        name: str,
+        event_name: str,
+        payload: dict[str, Any],
+        *,
+        run_id: int = 55,
+        ref: str = "refs/heads/main",
+        base_ref: str = "",
+    ) -> list[JobRun]:
         payload["repository"]["default_branch"] = "main"
-        started = Event(name=event_name, payload=payload, sha=self.main, run_id=run_id)
+        started = Event(name=event_name, payload=payload, sha=self.main, run_id=run_id, ref=ref, base_ref=base_ref)
         jobs = self.workflows.run(self.files[name], started)
         assert not any(job.failed for job in jobs), "\n".join(job.log for job in jobs)
         return jobs
@@ -146,7 +169,9 @@ def conversation(
         for name in ("perf-command", "perf-report"):
             (job,) = talk.files[name]["jobs"].values()
             job["with"] = {"config": ".perf-culprit.yml"}
+        # Nothing is installed for the tests, and the benchmark is ours.
         del talk.files["perf-bisect"]["jobs"]["bisect"]["with"]["setup"]
+        talk.files["perf"]["jobs"]["measure"]["with"] = {"run": RUN, "setup": "test -d .git"}
         yield talk
     assert not fake.bad
 
@@ -197,3 +222,43 @@ def test_a_push_ends_the_bisection(conversation: Conversation) -> None:
     assert answer.startswith(f"**Stopped:** the head of the pull request has moved on from {head[:10]}.")
     (check,) = conversation.fake.state.check_runs.values()
     assert check.conclusion == "cancelled"
+
+
+@pytest.mark.slow  # two measurements, and a bisection that is begun
+def test_from_the_push_to_the_ready_command_and_away_again(conversation: Conversation) -> None:
+    head = conversation.commits[f"c{COUNT - 1}"]
+    conversation.push(head)
+    (report,) = conversation.fake.state.comments.values()
+    assert "1 benchmark got worse" in report.body
+    (ready,) = re.findall(r"^/perf-bisect .*$", report.body, re.MULTILINE)
+    assert ready == f'/perf-bisect {head} benchmark="result"'
+
+    asked = conversation.say(f"/perf-bisect {head} jobs=1")
+    (dispatch,) = conversation.fake.state.dispatches
+    bisecting = conversation.fake.state.runs[dispatch["run_id"]]
+    bisecting.status = "in_progress"
+    conversation.push(conversation.commits["c2"])
+    # The pull request moved on while machines were measuring: they are stopped, and nothing more is sent.
+    assert (bisecting.status, bisecting.conclusion) == ("completed", "cancelled")
+    assert conversation.answer(asked).startswith("**Stopped:** the head of the pull request has moved on")
+    conversation.complete(bisecting.id)
+    assert len(conversation.fake.state.dispatches) == 1
+    assert "got worse" not in report.body
+
+
+@pytest.mark.slow  # one dispatch that is lost and one that is measured
+def test_retry_goes_on_after_a_lost_run(conversation: Conversation) -> None:
+    head = conversation.commits[f"c{COUNT - 1}"]
+    asked = conversation.say(f"/perf-bisect {head} jobs=1")
+    (lost,) = conversation.fake.state.dispatches
+    # The runner died and nobody told us: the run is over without a result.
+    run = conversation.fake.state.runs[lost["run_id"]]
+    run.status, run.conclusion = "completed", "failure"
+    conversation.dispatched = 1
+    retry = conversation.say("/perf-retry")
+    assert "goes on" in conversation.answer(retry)
+    first, second = conversation.fake.state.dispatches
+    assert first["inputs"]["dispatch"] != second["inputs"]["dispatch"]
+    assert "lost and will be measured again" in conversation.answer(asked)
+    assert conversation.measure()
+    assert " 0 executions" not in conversation.answer(asked)
