@@ -72,6 +72,9 @@ def _add_bisect(verbs: Verbs) -> None:
     verb.add_argument("--metric", metavar="NAME", help="needed where the benchmark has several")
     verb.add_argument("--tool", default="auto", metavar="NAME", help="format of the results (default: by content)")
     verb.add_argument("--engine", choices=("bayes", "weighted"), default="bayes", help="default: bayes")
+    verb.add_argument(
+        "--prior", choices=("changes", "uniform"), default="changes", help="start from what commits changed (default)"
+    )
     verb.add_argument("--seed", type=count, default=0, metavar="N", help="of the order in a round (default: 0)")
     verb.add_argument("--executions", type=positive, metavar="N", help="budget: runs at most (default: 400)")
     verb.add_argument("--minutes", type=minutes, metavar="N", help="budget: then the answer so far is given")
@@ -129,6 +132,7 @@ def _bisect(arguments: argparse.Namespace) -> int:
         benchmark=arguments.benchmark,
         metric=arguments.metric,
         engine=pipeline.Engine(arguments.engine),
+        prior=pipeline.Prior(arguments.prior),
         seed=arguments.seed,
         executions=arguments.executions,
         minutes=arguments.minutes,

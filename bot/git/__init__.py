@@ -9,11 +9,14 @@ from bot.git.command import GitError, Remote, run_git
 from bot.git.diffs import (
     LINK_MODE,
     SUBMODULE_MODE,
+    CountedChange,
     FileChange,
     blob_sizes,
     changed_lines,
+    commit_changes,
     file_changes,
     files_with_words,
+    merge_resolutions,
 )
 from bot.git.objects import (
     Identity,
@@ -51,6 +54,7 @@ __all__ = [
     "FULL_HASH",
     "LINK_MODE",
     "SUBMODULE_MODE",
+    "CountedChange",
     "FileChange",
     "GitError",
     "Identity",
@@ -63,6 +67,7 @@ __all__ = [
     "blob_sizes",
     "changed_files",
     "changed_lines",
+    "commit_changes",
     "commit_time",
     "commit_tree",
     "common_folder",
@@ -77,6 +82,7 @@ __all__ = [
     "is_shallow",
     "list_tree",
     "merge_bases",
+    "merge_resolutions",
     "messages",
     "parents",
     "parents_text",

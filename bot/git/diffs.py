@@ -1,7 +1,7 @@
 """What differs between commits: files with renames and copies, changed lines of a file, and files by their words."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -38,23 +38,21 @@ def file_changes(repository: Path, base: str | None, head: str) -> tuple[FileCha
     options = ("-r", "-z", "--raw", "--no-abbrev", "-M", "-C", f"-l{RENAME_LIMIT}", *NO_PROGRAMS)
     output = run_git(repository, "diff-tree", *options, "--end-of-options", start, head, "--")
     fields = iter(output.decode(errors="surrogateescape").split("\0"))
-    changes = []
-    for head_line in fields:
-        if not head_line:
-            break
-        old_mode, mode, old_blob, blob, status = head_line.removeprefix(":").split(" ")
-        old_path = next(fields)
-        changes.append(
-            FileChange(
-                status=status[:1],
-                path=next(fields) if status[:1] in "RC" else old_path,
-                old_path=old_path,
-                blob=_present(blob),
-                old_blob=_present(old_blob),
-                mode=mode if _present(blob) else old_mode,
-            )
-        )
-    return tuple(changes)
+    return tuple(_raw_change(field, fields) for field in fields if field)
+
+
+def _raw_change(field: str, following: Iterator[str]) -> FileChange:
+    """One entry of `--raw -z`; its one or two paths are the fields that follow."""
+    old_mode, mode, old_blob, blob, status = field.removeprefix(":").split(" ")
+    old_path = next(following)
+    return FileChange(
+        status=status[:1],
+        path=next(following) if status[:1] in "RC" else old_path,
+        old_path=old_path,
+        blob=_present(blob),
+        old_blob=_present(old_blob),
+        mode=mode if _present(blob) else old_mode,
+    )
 
 
 def _present(blob: str) -> str | None:
@@ -97,3 +95,71 @@ def files_with_words(repository: Path, commit: str, words: Sequence[str], *, pat
     prefix = f"{commit}:"
     names = output.decode(errors="surrogateescape").split("\0")
     return tuple(name.removeprefix(prefix) for name in names if name)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CountedChange:
+    """A file that a commit changed, and how many lines of it went in and out (none of a binary file)."""
+
+    change: FileChange
+    lines: int
+
+
+def commit_changes(
+    repository: Path, commits: Sequence[str], *, first_parent: bool = False
+) -> dict[str, tuple[CountedChange, ...]]:
+    """What each commit changed against its only parent, by one call; merges are left out.
+
+    `first_parent`: merges too, against their first parent. Objects that a partial clone lacks are not fetched.
+    """
+    merges = ("-m", "--first-parent") if first_parent else ("--no-merges",)
+    what = ("-r", "-z", "--raw", "--numstat", "--no-abbrev", "-M", f"-l{RENAME_LIMIT}", "--root", *NO_PROGRAMS)
+    output = _log(repository, commits, *merges, *what)
+    found: dict[str, tuple[CountedChange, ...]] = dict.fromkeys(commits, ())
+    fields = iter(output.decode(errors="surrogateescape").split("\0"))
+    commit, changes, counts = "", dict[str, FileChange](), dict[str, int]()
+    for field in fields:
+        text = field.lstrip("\n")
+        if text.startswith(":"):
+            change = _raw_change(text, fields)
+            changes[change.path] = change
+        elif "\t" in text:
+            added, deleted, path = text.split("\t", 2)
+            if not path:
+                _, path = next(fields), next(fields)
+            counts[path] = sum(int(count) for count in (added, deleted) if count.isdecimal())
+        elif text in found:
+            commit, changes, counts = text, {}, {}
+        if commit and changes:
+            found[commit] = tuple(CountedChange(change=one, lines=counts.get(path, 0)) for path, one in changes.items())
+    return found
+
+
+def merge_resolutions(repository: Path, commits: Sequence[str]) -> dict[str, int]:
+    """How many lines of each merge among `commits` differ from every parent.
+
+    0: its sides met without a conflict, or one side's lines were taken whole.
+    """
+    output = _log(repository, commits, "--merges", "--cc", "-p", "--unified=0", "--no-color", *NO_PROGRAMS)
+    known, found, commit = frozenset(commits), dict[str, int](), ""
+    for line in output.split(b"\n"):
+        name = line.lstrip(b"\0").decode(errors="replace")
+        if name in known:
+            commit = name
+            found[commit] = 0
+        elif commit and re.match(rb"[ +-]*[+-]", line[:64]) and not line.startswith((b"+++ ", b"--- ")):
+            found[commit] += 1
+    return found
+
+
+def _log(repository: Path, commits: Sequence[str], *options: str) -> bytes:
+    if not commits:
+        return b""
+    names = "".join(f"{commit}\n" for commit in commits).encode()
+    return run_git(
+        repository,
+        *("log", "--no-walk=unsorted", "--format=%H", "--no-show-signature", *options, "--stdin"),
+        stdin=names,
+        environment={"GIT_NO_LAZY_FETCH": "1"},
+        config=[("log.showRoot", "true"), ("diff.renames", "true"), ("log.diffMerges", "separate")],
+    )

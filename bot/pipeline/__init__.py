@@ -7,6 +7,7 @@ from bot.pipeline.bisect import BisectPlan, bisect, bisection_plan, state_file
 from bot.pipeline.bisect_advance import advance_bisection
 from bot.pipeline.bisect_controller import Controller, Dispatcher
 from bot.pipeline.bisect_ends import Ends, bisection_ends
+from bot.pipeline.bisect_facts import Prior
 from bot.pipeline.bisect_github import open_controller
 from bot.pipeline.bisect_job import BisectJobDone, BisectJobPlan, bisect_job, run_commands
 from bot.pipeline.bisect_start import DispatchPlan, start_bisection
@@ -65,6 +66,7 @@ __all__ = [
     "Engine",
     "MeasurePlan",
     "Measured",
+    "Prior",
     "accept",
     "accept_here",
     "advance_bisection",

@@ -13,6 +13,7 @@ from bot.errors import UsageError
 from bot.files import replace_file
 from bot.model.bisection import Engine, Job, Progress, SearchSettings
 from bot.model.bisection_report import BisectionReport
+from bot.pipeline.bisect_facts import Prior, prior_of
 from bot.pipeline.bisect_range import Candidates, find_candidates
 from bot.pipeline.measure import Say, read_result
 
@@ -37,6 +38,7 @@ class BisectPlan:
     benchmark: str | None = None
     metric: str | None = None
     engine: Engine = Engine.BAYES
+    prior: Prior = Prior.CHANGES
     seed: int = 0
     executions: int | None = None
     minutes: float | None = None
@@ -92,7 +94,11 @@ def bisect(repository: Path, plan: BisectPlan, *, config: Config, say: Say) -> B
                 cache=plan.cache,
             )
         )
-        begun = _begun(workplace, candidates, plan, say) if session is None else _continued(session, candidates, plan)
+        begun = (
+            _begun(repository, workplace, candidates, plan, say)
+            if session is None
+            else _continued(session, candidates, plan)
+        )
         session = _search(begun, workplace, file=file, deadline=deadline, say=say)
     return _report(session, candidates, plan)
 
@@ -105,7 +111,9 @@ def _settings(plan: BisectPlan) -> SearchSettings:
     return SearchSettings(engine=plan.engine, seed=plan.seed, budget_executions=plan.executions or DEFAULT_EXECUTIONS)
 
 
-def _begun(workplace: "Workplace", candidates: Candidates, plan: BisectPlan, say: Say) -> "BisectSession":
+def _begun(
+    repository: Path, workplace: "Workplace", candidates: Candidates, plan: BisectPlan, say: Say
+) -> "BisectSession":
     """Both ends once: that they work at all, what they measure, and warm caches. These numbers do not count."""
     from bot.bisect import Search
     from bot.codec.bisect_session import BisectSession
@@ -117,7 +125,11 @@ def _begun(workplace: "Workplace", candidates: Candidates, plan: BisectPlan, say
         workplace.prepare(commit)
         runs.append(workplace.execute(commit)[1])
     key, metric = choose_metric(*runs, benchmark=plan.benchmark, metric=plan.metric)
-    search = Search.start(candidates.commit_range, settings=replace(_settings(plan), direction=metric.direction))
+    search = Search.start(
+        candidates.commit_range,
+        settings=replace(_settings(plan), direction=metric.direction),
+        prior=prior_of(repository, candidates.commit_range, plan.prior),
+    )
     return BisectSession(run=plan.commands.run, build=plan.commands.build, key=key, metric=metric, search=search.state)
 
 
@@ -229,6 +241,7 @@ def _command(session: "BisectSession", plan: BisectPlan) -> str:
         "--benchmark": session.key.benchmark,
         "--metric": session.key.metric,
         "--engine": state.settings.engine.value,
+        "--prior": None if plan.prior is Prior.CHANGES else plan.prior.value,
         "--seed": str(state.settings.seed),
         "--executions": str(state.settings.budget_executions),
         "--tool": None if plan.tool == "auto" else plan.tool,

@@ -16,6 +16,7 @@ from bot.model.metric import Direction, Metric, MetricKey
 from bot.pipeline.bisect_advance import advance, settle
 from bot.pipeline.bisect_controller import Controller
 from bot.pipeline.bisect_history import known_metrics, stored_runs, usable_blocks
+from bot.pipeline.bisect_facts import Prior, prior_of
 from bot.pipeline.bisect_range import Candidates, find_candidates
 
 FETCHED_REFS: Final = "refs/perf-culprit/bisect"
@@ -87,7 +88,12 @@ def _begun(
         key=key,
         metric=metric,
         commands=commands,
-        search=Search.start(commit_range, settings=settings, stored=stored).state,
+        search=Search.start(
+            commit_range,
+            settings=settings,
+            prior=prior_of(repository, commit_range, Prior.CHANGES),
+            stored=stored,
+        ).state,
         started_at=now,
         deadline=now + timedelta(minutes=config.bisect.budget_minutes),
         suite=config.suite,

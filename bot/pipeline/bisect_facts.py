@@ -1,0 +1,50 @@
+"""What git knows of the candidates of a bisection before anything is measured."""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+
+from bot import git
+from bot.model.bisection import ChangeFacts, CommitRange
+
+
+class Prior(StrEnum):
+    """What a search starts from: that every candidate is as likely, or what each of them changed."""
+
+    CHANGES = "changes"
+    UNIFORM = "uniform"
+
+
+def prior_of(repository: Path, commit_range: CommitRange, prior: Prior) -> Mapping[str, float] | None:
+    """As `Search.start` takes it; None for uniform, also where the changes are not here (a partial clone)."""
+    from bot.bisect.prior import prior_by_commit
+
+    if prior is Prior.UNIFORM:
+        return None
+    try:
+        facts = change_facts(repository, commit_range)
+    except git.GitError:
+        return None
+    return prior_by_commit(commit_range, facts)
+
+
+def change_facts(repository: Path, commit_range: CommitRange) -> dict[str, ChangeFacts]:
+    """By candidate; of all of them by two git calls. On the main line alone a merge stands for all that it brought."""
+    commits = commit_range.commits
+    first_parent = commit_range.first_parent
+    changes = git.commit_changes(repository, commits, first_parent=first_parent)
+    resolutions = {} if first_parent else git.merge_resolutions(repository, commits)
+    return {commit: _facts(changes[commit], resolutions.get(commit)) for commit in commits}
+
+
+def _facts(changes: Sequence[git.CountedChange], resolution: int | None) -> ChangeFacts:
+    from bot.diagnose.changed import changes_build, is_document_or_test
+
+    if resolution is not None:
+        return ChangeFacts(churn=resolution, clean_merge=resolution == 0)
+    paths = {path for one in changes for path in (one.change.path, one.change.old_path)}
+    return ChangeFacts(
+        churn=sum(one.lines for one in changes if not is_document_or_test(one.change.path)),
+        changes_dependency=any(map(changes_build, paths)),
+        only_documents=bool(paths) and all(map(is_document_or_test, paths)),
+    )

@@ -1,0 +1,103 @@
+"""What git knows of candidates before anything is measured."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from bot.model.bisection import ChangeFacts
+from bot.pipeline.bisect_facts import Prior, change_facts, prior_of
+from bot.pipeline.bisect_range import find_candidates
+from tests.support.git_repository import chain, import_commits, init_repository, run_git
+
+
+def write(repository: Path, files: dict[str, str]) -> str:
+    for name, content in files.items():
+        (repository / name).parent.mkdir(parents=True, exist_ok=True)
+        (repository / name).write_text(content)
+    run_git(repository, "add", "--all")
+    run_git(repository, "commit", "--quiet", "--allow-empty", "--message=change")
+    return run_git(repository, "rev-parse", "HEAD")
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    return init_repository(tmp_path / "repository")
+
+
+def facts_of(repository: Path, good: str, *, first_parent: bool = False) -> dict[str, ChangeFacts]:
+    found = find_candidates(repository, good=good, bad="HEAD", first_parent=first_parent)
+    return change_facts(repository, found.commit_range)
+
+
+def test_each_kind_of_change(repository: Path) -> None:
+    good = write(repository, {"a.py": "x = 1\n" * 20, "b.bin": "a"})
+    code = write(repository, {"a.py": "x = 1\n" * 19 + "y = 2\nz = 3\n", "docs/a.rst": "text\n"})
+    documents = write(repository, {"README.md": "a\n", "tests/test_a.py": "b\n", "src/a_test.go": "c\n"})
+    build = write(repository, {"requirements.txt": "numpy\n"})
+    run_git(repository, "mv", "a.py", "c.py")
+    renamed = write(repository, {})
+    binary = write(repository, {"b.bin": "a\0b"})
+    empty = write(repository, {})
+    odd = write(repository, {"tab\tand\nline.py": "x\n"})
+    assert facts_of(repository, good) == {
+        code: ChangeFacts(churn=3),
+        documents: ChangeFacts(only_documents=True),
+        build: ChangeFacts(churn=1, changes_dependency=True),
+        renamed: ChangeFacts(),
+        binary: ChangeFacts(),
+        empty: ChangeFacts(),
+        odd: ChangeFacts(churn=1),
+    }
+
+
+def merged(repository: Path, *, main: str, side: str, result: str | None) -> tuple[str, str]:
+    good = write(repository, {"a.py": "1\n2\n3\n4\n5\n6\n7\n8\n9\n"})
+    run_git(repository, "checkout", "--quiet", "-b", "side")
+    write(repository, {"a.py": side})
+    run_git(repository, "checkout", "--quiet", "main")
+    write(repository, {"a.py": main})
+    if result is None:
+        run_git(repository, "merge", "--quiet", "--no-edit", "side")
+    else:
+        run_git(repository, "merge", "--quiet", "--no-edit", "-s", "ours", "--no-commit", "side")
+        write(repository, {"a.py": result})
+    return good, run_git(repository, "rev-parse", "HEAD")
+
+
+def test_a_merge_whose_sides_met_without_conflict_is_clean(repository: Path) -> None:
+    good, merge = merged(
+        repository, main="one\n2\n3\n4\n5\n6\n7\n8\n9\n", side="1\n2\n3\n4\n5\n6\n7\n8\nnine\n", result=None
+    )
+    assert facts_of(repository, good)[merge] == ChangeFacts(clean_merge=True)
+    assert facts_of(repository, good, first_parent=True)[merge] == ChangeFacts(churn=2)
+
+
+def test_a_merge_with_lines_of_its_own_is_not(repository: Path) -> None:
+    rest = "2\n3\n4\n5\n6\n7\n8\n9\n"
+    good, merge = merged(repository, main="one\n" + rest, side="uno\n" + rest, result="both\n" + rest)
+    facts = facts_of(repository, good)[merge]
+    assert not facts.clean_merge
+    assert facts.churn > 0
+
+
+def test_the_prior_follows_the_changes_or_is_uniform(repository: Path) -> None:
+    good = write(repository, {"a.py": "x\n"})
+    code = write(repository, {"a.py": "y\n"})
+    documents = write(repository, {"README.md": "a\n"})
+    commit_range = find_candidates(repository, good=good, bad="HEAD").commit_range
+    prior = prior_of(repository, commit_range, Prior.CHANGES)
+    assert prior is not None
+    assert prior[code] > 0.9
+    assert 0.05 < prior[documents] < 0.1
+    assert prior_of(repository, commit_range, Prior.UNIFORM) is None
+
+
+def test_many_commits_are_two_calls(repository: Path) -> None:
+    hashes = import_commits(repository, chain("c", 513))
+    commit_range = find_candidates(repository, good=hashes["c1"], bad=hashes["c513"]).commit_range
+    begun = time.monotonic()
+    facts = change_facts(repository, commit_range)
+    assert time.monotonic() - begun < 5  # 0.1 s on a quiet machine
+    assert len(facts) == 512
+    assert all(one == ChangeFacts(only_documents=True) for one in facts.values())
