@@ -44,14 +44,13 @@ def say(runner: Runner, body: str, *, author: str = "octocat", action: str = "cr
 
 def deliver(runner: Runner, comment: Comment, *, action: str = "created", **facts: Any) -> JobResult:
     payload = event(
-        "issue_comment",
+        "issue_comment" if action == "created" else f"issue_comment_{action}",
         number=comment.issue,
         comment_id=comment.id,
         comment_body=comment.body,
         author=comment.author,
         **facts,
     )
-    payload["action"] = action
     payload["repository"]["default_branch"] = "main"
     return runner.run("issue_comment", payload)
 

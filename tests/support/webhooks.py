@@ -139,5 +139,7 @@ BUILDERS: dict[str, Callable[[dict[str, Any], Facts], None]] = {
     "push": push,
     "workflow_run": workflow_run,
     "issue_comment": issue_comment,
+    "issue_comment_edited": issue_comment,
+    "issue_comment_deleted": issue_comment,
     "workflow_dispatch": workflow_dispatch,
 }

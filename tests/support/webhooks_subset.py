@@ -14,12 +14,14 @@ from typing import Any
 GOLDEN = Path(__file__).parents[1] / "golden" / "webhooks"
 SCHEMA_FILE = GOLDEN / "schema.json"
 
-# Event name -> its schema's name. The newest example of that action is kept.
+# Event name, with the action where there are several -> its schema's name. The newest example of it is kept.
 EVENTS = {
     "pull_request": "pull_request$synchronize",
     "push": "push$event",
     "workflow_run": "workflow_run$completed",
     "issue_comment": "issue_comment$created",
+    "issue_comment_edited": "issue_comment$edited",
+    "issue_comment_deleted": "issue_comment$deleted",
     "workflow_dispatch": "workflow_dispatch$event",
 }
 
@@ -71,6 +73,6 @@ if __name__ == "__main__":
     by_event = {entry["name"]: entry["examples"] for entry in all_examples}
     GOLDEN.mkdir(parents=True, exist_ok=True)
     for event, definition in EVENTS.items():
-        action = definition.partition("$")[2]
-        write(GOLDEN / f"{event}.json", newest_example(by_event[event], action=action))
+        name, _, action = definition.partition("$")
+        write(GOLDEN / f"{event}.json", newest_example(by_event[name], action=action))
     write(SCHEMA_FILE, cut_schema(json.loads(Path(sys.argv[2]).read_text(encoding="utf-8"))))
