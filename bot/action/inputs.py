@@ -35,6 +35,8 @@ class Inputs:
     tool: str
     output_files: tuple[str, ...]
     baseline_files: tuple[str, ...]
+    confirm_files: tuple[str, ...]
+    confirm_baseline_files: tuple[str, ...]
     run_id: int | None
     artifact_name: str
     ref: str
@@ -92,6 +94,8 @@ def read_inputs(environ: Mapping[str, str]) -> Inputs:
         tool=text("tool") or "auto",
         output_files=lines("output-file-path"),
         baseline_files=lines("baseline-file-path"),
+        confirm_files=lines("confirm-file-path"),
+        confirm_baseline_files=lines("confirm-baseline-file-path"),
         run_id=int(text("run-id")) if text("run-id") else None,
         artifact_name=text("artifact-name"),
         ref=text("ref"),

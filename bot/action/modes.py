@@ -1,5 +1,6 @@
 """What the action does on each event: judge and hand over, record, publish."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -148,6 +149,7 @@ def _judge(job: Job) -> pipeline.Compared:
         run = _collect(job, commit)
         job.log.say(f"{len(run.benchmarks)} measurements for {commit}")
         accepted = accepted_changes(job, commit)
+        confirm = _second_run(job, commit)
         if inputs.baseline_files:
             report = pipeline.compare_run_with_files(
                 run,
@@ -156,6 +158,8 @@ def _judge(job: Job) -> pipeline.Compared:
                 config=inputs.config,
                 source=BaselineSource.PAIRED,
                 accepted=accepted,
+                confirm=confirm,
+                confirm_baseline=inputs.confirm_baseline_files,
             )
             compared = pipeline.Compared(run=run, report=report)
         else:
@@ -167,6 +171,7 @@ def _judge(job: Job) -> pipeline.Compared:
                 history_url=context.git_url,
                 token=inputs.token or None,
                 accepted=accepted,
+                confirm=confirm,
             )
     directory = context.workspace / inputs.report_directory
     replace_file(directory / "run.json", encode_run(compared.run))
@@ -195,6 +200,14 @@ def _collect(job: Job, commit: str) -> Run:
             next_step="write the path of the file that your benchmark wrote, or run-id to read a run's artifacts",
         )
     return pipeline.collect_run(inputs.output_files, config=inputs.config, tool=inputs.tool, commit=commit)
+
+
+def _second_run(job: Job, commit: str) -> Run | None:
+    """What was measured a second time of the benchmarks that an earlier step flagged; it is judged, never stored."""
+    files = job.inputs.confirm_files
+    if not files:
+        return None
+    return pipeline.collect_run(files, config=job.inputs.config, tool=job.inputs.tool, commit=commit)
 
 
 def _record_run(job: Job, compared: pipeline.Compared) -> None:
@@ -257,6 +270,7 @@ def _finish(job: Job, reports: Sequence[Report], *, comment_url: str | None = No
             **pipeline.report_outputs(loudest),
             "report-path": str(inputs.report_directory / "report.json"),
             "comment-url": comment_url or "",
+            "flagged": json.dumps([name for report in reports for name in pipeline.flagged(report)]),
         }
         write_outputs(values, path=context.output_path)
     job.log.say(pipeline.headline(loudest))

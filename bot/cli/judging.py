@@ -28,6 +28,12 @@ def _add_compare(verbs: Verbs) -> None:
     verb.add_argument("--target", nargs="+", action="extend", required=True, metavar="FILE", help="results to judge")
     verb.add_argument("--baseline", nargs="+", action="extend", metavar="FILE", help="results to judge against")
     verb.add_argument("--paired", action="store_true", help="both were measured in one job, interleaved")
+    verb.add_argument(
+        "--confirm", nargs="+", action="extend", default=[], metavar="FILE", help="second results of what was flagged"
+    )
+    verb.add_argument(
+        "--confirm-baseline", nargs="+", action="extend", default=[], metavar="FILE", help="and of the baseline"
+    )
     verb.add_argument("--repo", type=Path, metavar="DIR", help="judge against this repository's stored history instead")
     verb.add_argument("--base", metavar="REV", help="branch that the target goes into (default: the target's parents)")
     verb.add_argument("--commit", default="HEAD", metavar="REV", help="commit of the target (default: HEAD)")
@@ -86,6 +92,8 @@ def _compare(arguments: argparse.Namespace) -> int:
             baseline=arguments.baseline,
             target=arguments.target,
             paired=arguments.paired,
+            confirm=arguments.confirm,
+            confirm_baseline=arguments.confirm_baseline,
             tool=arguments.tool,
             config=config,
             stdin=sys.stdin.buffer,
@@ -96,6 +104,7 @@ def _compare(arguments: argparse.Namespace) -> int:
             repository=arguments.repo or Path(),
             revision=arguments.commit,
             base=arguments.base,
+            confirm=arguments.confirm,
             history_url=arguments.history,
             tool=arguments.tool,
             config=config,

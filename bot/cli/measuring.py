@@ -58,6 +58,9 @@ def _add_measure(verbs: Verbs) -> None:
         "--trace-include", nargs="+", default=(), metavar="MODULE", help="follow these modules or packages as well"
     )
     verb.add_argument(
+        "--confirm", action="store_true", help="measure what looks like a regression once more (docs/confirm.md)"
+    )
+    verb.add_argument(
         "--output", type=Path, required=True, metavar="DIR", help="gets a run file per commit and log.txt"
     )
     add_input_options(verb)
@@ -220,6 +223,7 @@ def _measure(arguments: argparse.Namespace) -> int:
                 rounds=rounds,
                 warmup=arguments.warmup,
                 until_decided=arguments.until_decided,
+                confirm=arguments.confirm,
                 tool=tool,
                 cache=arguments.cache,
                 trace=_trace_plan(arguments),
@@ -236,6 +240,11 @@ def _measure(arguments: argparse.Namespace) -> int:
     print(f"measured {measured.rounds} of {rounds} rounds")
     for trace in measured.traces:
         print(f"trace: {trace}")
+    second = "".join(
+        f" {option} {file}" for option, file in zip(("--confirm-baseline", "--confirm"), measured.confirm, strict=False)
+    )
+    if measured.confirm:
+        print(f"measured again: {len(measured.flagged)} benchmarks that looked like regressions")
     for target in targets:
-        print(f"compare: perf-culprit compare --paired --baseline {baseline} --target {target}")
+        print(f"compare: perf-culprit compare --paired --baseline {baseline} --target {target}{second}")
     return EXIT_FINE

@@ -101,10 +101,10 @@ def judge(
         conclusion, findings, reasons = _machine_considered(findings, alpha=settings.alpha)
         notes = [*notes, *reasons]
     else:
-        conclusion = _conclusion(findings)
+        conclusion = conclusion_of(findings)
     accepted = [_accepted(finding, baseline.accepted) for finding in findings]
     if accepted != findings:
-        findings, conclusion = accepted, _conclusion(accepted)
+        findings, conclusion = accepted, conclusion_of(accepted)
     return Judgement(
         conclusion=conclusion,
         findings=tuple(sorted(findings, key=_reading_order)),
@@ -126,7 +126,7 @@ def _machine_considered(findings: list[Finding], *, alpha: float) -> tuple[Concl
         kept = [_withdrawn(finding, reason) if _is_change(finding) else finding for finding in findings]
         return Conclusion.MACHINE_CHANGED, kept, (reason,)
     kept = [_withdrawn(f, LONE_RUN) if may_be_the_machine(f.evidence) else f for f in findings]
-    return _conclusion(kept), kept, ()
+    return conclusion_of(kept), kept, ()
 
 
 def _pairing(baseline: Baseline, target: Run, settings: PolicySettings) -> Pairing:
@@ -257,7 +257,7 @@ def _category_notes(pairs: Sequence[MetricPair], findings: Sequence[Finding], se
     return [f"assigned to {name}, which is not the fastest category: {count:,} metrics" for name, count in slow.items()]
 
 
-def _conclusion(findings: Sequence[Finding]) -> Conclusion:
+def conclusion_of(findings: Sequence[Finding]) -> Conclusion:
     """The loudest verdict, in `Conclusion`'s own order; nothing compared is nothing known."""
     present = {CONCLUSIONS[finding.verdict] for finding in findings}
     return next((conclusion for conclusion in Conclusion if conclusion in present), Conclusion.INCONCLUSIVE)

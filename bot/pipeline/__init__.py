@@ -22,6 +22,7 @@ from bot.pipeline.compare import (
     compare_run_with_history,
     compare_with_history,
 )
+from bot.pipeline.confirm import flagged
 from bot.pipeline.diagnose import DiagnosisPlan, diagnose, diagnosis_json, diagnosis_text
 from bot.pipeline.measure import Measured, MeasurePlan, commands, measure_commits
 from bot.pipeline.publish import (
@@ -103,6 +104,7 @@ __all__ = [
     "diagnosis_text",
     "fetch_results",
     "fetch_run",
+    "flagged",
     "headline",
     "measure_commits",
     "open_check",

@@ -1,7 +1,7 @@
 """collect -> history -> detect -> report."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
@@ -13,6 +13,7 @@ from bot.model.acceptance import Acceptance
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.report import Report
 from bot.model.run import Run
+from bot.pipeline.confirm import confirm_report
 from bot.pipeline.settings import code_remote, corrected_for_looks, history_remote, policy_settings, report_settings
 
 
@@ -83,15 +84,34 @@ def compare_files(
     stdin: BinaryIO | None = None,
     base_commit: str | None = None,
     target_commit: str | None = None,
+    confirm: Sequence[str] = (),
+    confirm_baseline: Sequence[str] = (),
 ) -> Report:
-    """Results against results, without git. Each baseline file is a run of its own, told from its samples."""
+    """Results against results, without git. Each baseline file is a run of its own, told from its samples.
+
+    `confirm` are results of a second measurement of what was flagged, `confirm_baseline` those of its baseline.
+    """
     from bot.collect import collect
 
     run = collect(target, tool=tool, stdin=stdin, suite=config.suite, commit=target_commit)
     source = BaselineSource.PAIRED if paired else BaselineSource.FILES
     return compare_run_with_files(
-        run, baseline=baseline, source=source, tool=tool, stdin=stdin, config=config, base_commit=base_commit
+        run,
+        baseline=baseline,
+        source=source,
+        tool=tool,
+        stdin=stdin,
+        config=config,
+        base_commit=base_commit,
+        confirm=_second(confirm, tool=tool, config=config),
+        confirm_baseline=confirm_baseline,
     )
+
+
+def _second(files: Sequence[str], *, tool: str, config: Config) -> Run | None:
+    from bot.collect import collect
+
+    return collect(files, tool=tool, suite=config.suite) if files else None
 
 
 def compare_run_with_files(
@@ -104,13 +124,23 @@ def compare_run_with_files(
     stdin: BinaryIO | None = None,
     base_commit: str | None = None,
     accepted: Sequence[Acceptance] = (),
+    confirm: Run | None = None,
+    confirm_baseline: Sequence[str] = (),
 ) -> Report:
-    """`accepted` are changes between the baseline and this run that somebody took for good."""
+    """`accepted` are changes between the baseline and this run that somebody took for good.
+
+    `confirm` is a second measurement of what this one flags; without `confirm_baseline` it is judged against the same
+    baseline, which makes the two less independent.
+    """
     from bot.collect import collect_each
 
     runs = collect_each(baseline, tool=tool, stdin=stdin, suite=config.suite)
     against = Baseline(runs=runs, source=source, base_commit=base_commit, accepted=tuple(accepted))
-    return judge_run(against, run, config=config)
+    report = judge_run(against, run, config=config)
+    if confirm is None:
+        return report
+    again = collect_each(confirm_baseline, tool=tool, stdin=stdin, suite=config.suite) if confirm_baseline else runs
+    return confirm_report(report, baseline=replace(against, runs=again), again=confirm, config=config)
 
 
 def compare_with_history(
@@ -124,12 +154,19 @@ def compare_with_history(
     token: str | None = None,
     tool: str = "auto",
     stdin: BinaryIO | None = None,
+    confirm: Sequence[str] = (),
 ) -> Compared:
     """Results of `revision` against the stored runs before it, or before where it left the branch `base`."""
     commit = git.resolve_commit(repository, revision)
     run = collect_run(target, config=config, tool=tool, stdin=stdin, commit=commit)
     return compare_run_with_history(
-        run, repository=repository, config=config, base=base, history_url=history_url, token=token
+        run,
+        repository=repository,
+        config=config,
+        base=base,
+        history_url=history_url,
+        token=token,
+        confirm=collect_run(confirm, config=config, tool=tool, commit=commit) if confirm else None,
     )
 
 
@@ -142,8 +179,12 @@ def compare_run_with_history(
     history_url: str | None,
     token: str | None,
     accepted: Sequence[Acceptance] = (),
+    confirm: Run | None = None,
 ) -> Compared:
-    """`accepted` counts in addition to what the history says was accepted."""
+    """`accepted` counts in addition to what the history says was accepted.
+
+    `confirm` is a second measurement of what `run` flags. It judges and is not stored.
+    """
     from bot.history import choose_baseline
     from bot.history.accepted import open_acceptances
 
@@ -158,4 +199,7 @@ def compare_run_with_history(
             remote=code_remote(repository, history=remote),
             accepted=(*history.accepted(run.suite), *accepted),
         )
-    return Compared(run=run, report=judge_run(baseline, run, config=config))
+    report = judge_run(baseline, run, config=config)
+    if confirm is not None:
+        report = confirm_report(report, baseline=baseline, again=confirm, config=config)
+    return Compared(run=run, report=report)

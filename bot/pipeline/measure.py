@@ -17,6 +17,7 @@ from bot.model.finding import Verdict
 from bot.model.report import Conclusion, Report
 from bot.model.run import Run
 from bot.pipeline.compare import judge_run
+from bot.pipeline.confirm import BENCHMARKS_VARIABLE, flagged, only
 from bot.pipeline.trace import TracePlan, trace_commits
 
 if TYPE_CHECKING:
@@ -30,12 +31,16 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MeasurePlan:
-    """`rounds` of A B B A at most; with `until_decided` the first look that decides all metrics is the last."""
+    """`rounds` of A B B A at most; with `until_decided` the first look that decides all metrics is the last.
+
+    `confirm`: what then looks like a regression is measured a second time, in as many rounds.
+    """
 
     commands: "Commands"
     rounds: int = 5
     warmup: int = 1
     until_decided: bool = False
+    confirm: bool = False
     tool: str = "auto"
     cache: Path | None = None
     trace: TracePlan | None = None
@@ -43,12 +48,17 @@ class MeasurePlan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measured:
-    """The files written, baseline first, and after a measurement until decided what was decided."""
+    """The files written, baseline first, and after a measurement until decided what was decided.
+
+    `confirm` are the files of the second measurement, baseline first, of the benchmarks in `flagged`.
+    """
 
     files: tuple[Path, ...]
     rounds: int
     report: Report | None = None
     traces: tuple[Path, ...] = ()
+    flagged: tuple[str, ...] = ()
+    confirm: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,11 +94,15 @@ def measure_commits(
         files = tuple(output / f"{side.name}.json" for side in sides)
         for file, run in zip(files, runs, strict=True):
             replace_file(file, encode_run(run))
+        names: tuple[str, ...] = ()
+        second: tuple[Path, ...] = ()
+        if plan.confirm:
+            names, second = _measure_again(workplace, sides, runs, plan=plan, output=output, config=config, say=say)
         traces: tuple[Path, ...] = ()
         if plan.trace is not None:
             commits = {side.name: side.commit for side in sides}
             traces = trace_commits(workplace, commits, plan=plan.trace, output=output, say=say)
-    return Measured(files=files, rounds=rounds, report=report, traces=traces)
+    return Measured(files=files, rounds=rounds, report=report, traces=traces, flagged=names, confirm=second)
 
 
 def commands(*, run: str, build: str | None, run_timeout_seconds: float, build_timeout_seconds: float) -> "Commands":
@@ -109,9 +123,10 @@ def read_result(result: Path, *, tool: str, config: Config) -> Run:
 
 
 def _sides(repository: Path, revisions: Sequence[str], plan: MeasurePlan) -> tuple[_Side, ...]:
-    if len(revisions) < 2 or (plan.until_decided and len(revisions) > 2):
+    exactly_two = plan.until_decided or plan.confirm
+    if len(revisions) < 2 or (exactly_two and len(revisions) > 2):
         raise UsageError(
-            "measuring until decided compares exactly two commits" if plan.until_decided else "one commit is no pair",
+            "--until-decided and --confirm compare exactly two commits" if exactly_two else "one commit is no pair",
             place="--commits",
             next_step="give the baseline first, then the target",
         )
@@ -152,6 +167,35 @@ def _measure(
                 return number, report
             say(f"look after round {number}: {undecided(report)} of {len(report.findings)} metrics are undecided")
     return plan.rounds, report
+
+
+def _measure_again(
+    workplace: "Workplace",
+    sides: Sequence[_Side],
+    runs: Sequence[Run],
+    *,
+    plan: MeasurePlan,
+    output: Path,
+    config: Config,
+    say: Say,
+) -> tuple[tuple[str, ...], tuple[Path, ...]]:
+    """What looks like a regression, and the files of its second measurement; none where nothing does."""
+    from bot.measure import interleaved
+
+    paired = Baseline(runs=(runs[0],), source=BaselineSource.PAIRED, base_commit=runs[0].commit)
+    names = flagged(judge_run(paired, runs[1], config=config))
+    if not names:
+        return (), ()
+    again = [_Side(name=f"confirm-{side.name}", commit=side.commit, results=[]) for side in sides]
+    for number, side in interleaved(again, rounds=plan.rounds):
+        say(f"confirm {len(names)} benchmarks, round {number} of {plan.rounds}: {side.name} {side.commit[:12]}")
+        result, _ = workplace.execute(side.commit, variables={BENCHMARKS_VARIABLE: "\n".join(names)})
+        side.results.append(str(result))
+    job = f"confirm-{uuid.uuid4().hex}"
+    files = tuple(output / f"{side.name}.json" for side in again)
+    for file, side in zip(files, again, strict=True):
+        replace_file(file, encode_run(only(_side_run(side, plan=plan, config=config, job=job, looks=1), names)))
+    return names, files
 
 
 def undecided(report: Report) -> int:

@@ -1,0 +1,55 @@
+"""Regressions that a second measurement must see, too, before anyone is told. docs/confirm.md has the rates."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from bot.model.finding import Finding, Level, Verdict
+
+# What the second measurement may say of a regression that it does not confirm. One that moved the other way, or that
+# nobody may judge, leaves the question open.
+UNCONFIRMED: Final = {Verdict.NO_CHANGE: Verdict.NO_CHANGE}
+
+
+def flagged_benchmarks(findings: Sequence[Finding]) -> tuple[str, ...]:
+    """The benchmarks to measure again, in the order of the findings."""
+    return tuple(
+        dict.fromkeys(finding.evidence.key.benchmark for finding in findings if finding.verdict is Verdict.REGRESSION)
+    )
+
+
+def confirmed(first: Sequence[Finding], second: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The first findings, of which only those stay regressions that the second measurement judges so as well.
+
+    `second` judges independent samples by the same rule, its false discovery rate over the flagged metrics only. What
+    was not measured again stays: a missing measurement speaks for nobody.
+    """
+    again = {finding.evidence.key: finding for finding in second}
+    return tuple(_confirmed(finding, again.get(finding.evidence.key)) for finding in first)
+
+
+def _confirmed(finding: Finding, again: Finding | None) -> Finding:
+    if finding.verdict is not Verdict.REGRESSION:
+        return finding
+    if again is None:
+        return _noted(finding, "not measured again, so nothing confirms it")
+    change = again.evidence.relative_change
+    seen = "" if change is None else f": {100 * change:+.3g} %"
+    if again.verdict is Verdict.REGRESSION:
+        return _noted(finding, f"confirmed by a second measurement{seen}")
+    said = f"not confirmed by a second measurement{seen}"
+    return _noted(
+        replace(
+            finding,
+            verdict=UNCONFIRMED.get(again.verdict, Verdict.INCONCLUSIVE),
+            reason=said,
+            severity=None,
+            level=Level.NOTE,
+            more_samples=None,
+        ),
+        said,
+    )
+
+
+def _noted(finding: Finding, note: str) -> Finding:
+    return replace(finding, evidence=replace(finding.evidence, notes=(*finding.evidence.notes, note)))

@@ -1,0 +1,52 @@
+"""detect -> detect: what was flagged is measured again, and only what both measurements see is told."""
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from bot.config import Config
+from bot.model.baseline import Baseline
+from bot.model.finding import Finding, Level
+from bot.model.report import Report
+from bot.model.run import Run
+
+# In the environment of the command that measures again: the benchmarks, one per line.
+BENCHMARKS_VARIABLE = "PERF_CULPRIT_BENCHMARKS"
+
+
+def flagged(report: Report) -> tuple[str, ...]:
+    """The benchmarks that a second measurement should look at."""
+    from bot.detect.confirm import flagged_benchmarks
+
+    return flagged_benchmarks(report.findings)
+
+
+def only(run: Run, benchmarks: Collection[str]) -> Run:
+    """The run without all other benchmarks, and without counters: a second measurement is about the flagged ones."""
+    kept = tuple(benchmark for benchmark in run.benchmarks if benchmark.name in benchmarks)
+    return replace(run, benchmarks=kept, counters=())
+
+
+def confirm_report(report: Report, *, baseline: Baseline, again: Run, config: Config) -> Report:
+    """`report` after a second measurement of the target, judged against `baseline` by the same rule."""
+    from bot.detect.confirm import confirmed
+    from bot.detect.policy import conclusion_of
+    from bot.pipeline.compare import judge_run
+
+    names = flagged(report)
+    target = only(again, names)
+    if not names:
+        return report
+    second: tuple[Finding, ...] = ()
+    if target.benchmarks:
+        runs = tuple(only(run, names) for run in baseline.runs)
+        second = judge_run(replace(baseline, runs=runs), target, config=config).findings
+    findings = confirmed(report.findings, second)
+    left = len(flagged(replace(report, findings=findings)))
+    note = f"measured again: {len(names):,} flagged benchmarks, of which {len(names) - left:,} were not confirmed"
+    return replace(
+        report,
+        findings=findings,
+        conclusion=conclusion_of(findings),
+        failed=any(finding.level is Level.FAIL for finding in findings),
+        notes=(note, *report.notes),
+    )
