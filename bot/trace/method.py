@@ -40,6 +40,7 @@ class Scope:
         self._include = include
         paths = sysconfig.get_paths()
         self._library = tuple({os.path.join(paths[name], "") for name in ("stdlib", "platstdlib")})  # noqa: PTH118 - as above
+        self._paths: dict[str, str] = {}
         # Code objects compare by content, which is slow: known by identity, and kept so that none is reused.
         self._known: dict[int, tuple[types.CodeType, Method, Kind]] = {}
 
@@ -50,9 +51,7 @@ class Scope:
         return known[1], known[2]
 
     def _describe(self, code: types.CodeType) -> tuple[Method, Kind]:
-        path = code.co_filename
-        if not path.startswith("<"):
-            path = os.path.realpath(path)
+        path = self._real_path(code.co_filename)
         module, file = self._module(path)
         method = Method(f"{module}.{code.co_qualname}", file, code.co_firstlineno)
         if path in (HOOK_FILE, HOOKING_FILE):
@@ -62,6 +61,11 @@ class Scope:
         is_included = any(module == name or module.startswith(f"{name}.") for name in self._include)
         is_users = path.startswith(self._root) and not self._is_installed(path)
         return method, Kind.FOLLOWED if is_included or is_users else Kind.LIBRARY
+
+    def _real_path(self, path: str) -> str:
+        if path not in self._paths:
+            self._paths[path] = path if path.startswith("<") else os.path.realpath(path)
+        return self._paths[path]
 
     def _is_installed(self, path: str) -> bool:
         return path.startswith(self._library) or any(folder in path for folder in INSTALLED)

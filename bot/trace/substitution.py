@@ -74,10 +74,13 @@ class Timing:
 
     @contextmanager
     def running(self) -> Iterator[None]:
+        names = {method.name.rpartition(".")[2] for method in self._methods}
         changed: list[tuple[types.FunctionType, types.CodeType]] = []
         try:
             for function in [thing for thing in gc.get_objects() if type(thing) is types.FunctionType]:
                 code = function.__code__
+                if code.co_name not in names:
+                    continue
                 method, _ = self._scope.of(code)
                 if method in self._methods and not code.co_flags & CO_ASYNC_GENERATOR:
                     changed.append((function, code))

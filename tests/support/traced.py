@@ -1,0 +1,43 @@
+"""Programs of `traced_programs` under the tracer, in an interpreter of choice."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.support.interpreters import newer_interpreter
+
+ROOT = Path(__file__).resolve().parents[2]
+SUPPORT = Path(__file__).resolve().parent
+SCRIPT = """
+import sys
+sys.path[:0] = [{support!r}, {root!r}]
+import traced_programs
+from bot.trace.method import Scope
+from bot.trace.profile import encode_trace
+from bot.trace.session import run_trace
+trace = run_trace(
+    getattr(traced_programs, sys.argv[1]), repetitions=3, scope=Scope({support!r}), service="s", minimum_share=0.0
+)
+sys.stdout.buffer.write(encode_trace(trace))
+"""
+
+
+class Seen(NamedTuple):
+    calls: float
+    elapsed_ms: float
+
+
+def traced(program: str, *, newer: bool) -> dict[str, Seen]:
+    """Calls and median time by path, such as `main/parse`, without the module's name."""
+    command = [newer_interpreter() if newer else sys.executable, "-I", "-c"]
+    script = SCRIPT.format(support=str(SUPPORT), root=str(ROOT))
+    output = subprocess.run([*command, script, program], capture_output=True, check=True).stdout
+    paths: list[str] = []
+    seen: dict[str, Seen] = {}
+    for node in json.loads(output)["nodes"]:
+        name = node["method"].removeprefix("traced_programs.")
+        paths.append(f"{paths[node['parent']]}/{name}" if "parent" in node else name)
+        seen[paths[-1]] = Seen(node["calls"], sorted(node["elapsed"])[1])
+    return seen

@@ -1,0 +1,120 @@
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from bot.trace import TraceError
+from bot.trace.child import FOLDER_VARIABLE
+from bot.trace.command import Execute, trace_command
+from bot.trace.profile import Trace
+from tests.support.interpreters import newer_interpreter
+
+BENCHMARK = """
+import sys
+import bot
+
+def tiny(x):
+    return x + 1
+
+def work():
+    for number in range(500):
+        tiny(number)
+
+work()
+bot.own()
+sys.exit(0)
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "bench.py").write_text(BENCHMARK)
+    # A program may well have a package of our name: it must find its own.
+    (tmp_path / "bot.py").write_text("def own(): return [i for i in range(100)]\n")
+    return tmp_path
+
+
+def running(*command: str | Path, folder: Path, ran: list[Mapping[str, str]] | None = None) -> Execute:
+    def execute(variables: Mapping[str, str]) -> None:
+        if ran is not None:
+            ran.append(variables)
+        subprocess.run(command, cwd=folder, env={**os.environ, **variables}, check=True, capture_output=True)
+
+    return execute
+
+
+def traced(execute: Callable[[Mapping[str, str]], None], folder: Path, *, repetitions: int = 2) -> Trace:
+    return trace_command(execute, root=folder, service="benchmark", repetitions=repetitions, minimum_share=0.0)
+
+
+def test_a_script_is_traced_in_processes_of_its_own(project: Path) -> None:
+    ran: list[Mapping[str, str]] = []
+    trace = traced(running(newer_interpreter(), "bench.py", folder=project, ran=ran), project)
+    calls = {node.method.name: node.calls for node in trace.nodes}
+    assert calls["bench.<module>"] == 1
+    assert calls["bench.work"] == 1
+    assert calls["bench.tiny"] == 500
+    assert calls["bot.own"] == 1
+    assert trace.passes == len(ran) == 1 + 2 * (len(ran) // 2)
+    assert all(len(node.elapsed_ms) == 2 for node in trace.nodes)
+
+
+def test_two_processes_of_one_command_count_together(project: Path) -> None:
+    python = newer_interpreter()
+    execute = running("sh", "-c", f"{python} bench.py; {python} bench.py", folder=project)
+    calls = {node.method.name: node.calls for node in traced(execute, project, repetitions=1).nodes}
+    assert calls["bench.tiny"] == 1000
+
+
+def test_the_sitecustomize_that_was_there_still_runs(project: Path) -> None:
+    (project / "sitecustomize.py").write_text("import os; open(os.environ['SEEN'], 'a').write('x')\n")
+    seen = project / "seen"
+    python = newer_interpreter()
+
+    def execute(variables: Mapping[str, str]) -> None:
+        path = f"{variables['PYTHONPATH']}:{project}"
+        environment = {**os.environ, **variables, "PYTHONPATH": path, "SEEN": str(seen)}
+        subprocess.run([python, "bench.py"], cwd=project, env=environment, check=True)
+
+    traced(execute, project, repetitions=1)
+    assert seen.read_text()
+
+
+def test_a_profiler_in_the_command_is_refused(project: Path) -> None:
+    (project / "bench.py").write_text("import sys\nsys.setprofile(lambda *_: None)\n")
+    with pytest.raises(TraceError, match="would be measured too"):
+        traced(running(newer_interpreter(), "bench.py", folder=project), project)
+
+
+def test_an_older_python_is_refused_with_what_to_do(project: Path) -> None:
+    if sys.version_info >= (3, 12):
+        pytest.skip("this interpreter can trace commands")
+    with pytest.raises(TraceError, match=r"traced from 3\.12 on"):
+        traced(running(sys.executable, "bench.py", folder=project), project)
+
+
+def test_a_command_without_python_is_refused(project: Path) -> None:
+    with pytest.raises(TraceError, match="left a trace"):
+        traced(running("true", folder=project), project)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"tree": [["x", None, None, False, 5, 1, False, []]]},
+        {"tree": [["x", None, None, False, -1, 1, False, [7]]]},
+        {"tree": [[]]},
+        {"tree": 3},
+        {},
+    ],
+)
+def test_a_damaged_result_is_an_error_of_the_command(tmp_path: Path, result: object) -> None:
+    def execute(variables: Mapping[str, str]) -> None:
+        Path(variables[FOLDER_VARIABLE], "result-1.json").write_text(json.dumps(result))
+
+    with pytest.raises(TraceError, match="damaged trace"):
+        traced(execute, tmp_path)
