@@ -7,6 +7,7 @@ from github import GithubException, UnknownObjectException
 
 from bot.publish.client import Client
 from bot.publish.failure import explained
+from bot.publish.posting import post_once
 
 WRITING: Final = ("admin", "write")
 MAXIMUM_FILE_BYTES: Final = 256 * 1024
@@ -29,7 +30,11 @@ def acknowledge(client: Client, *, comment_id: int) -> None:
     repository = client.repository
     url = f"{repository.url}/issues/comments/{comment_id}/reactions"
     with explained("react to the comment"):
-        repository.requester.requestJsonAndCheck("POST", url, input={"content": "eyes"})
+        post_once(
+            client,
+            post=lambda: repository.requester.requestJsonAndCheck("POST", url, input={"content": "eyes"}),
+            find=lambda: None,
+        )
 
 
 def may_write(client: Client, *, login: str) -> bool:

@@ -15,7 +15,7 @@ import yaml
 from tests.support.fake_github.server import FakeGitHub
 from tests.support.fake_github.state import BOT, FORK_ID, Comment, PullRequest, WorkflowRun
 from tests.support.git_repository import init_repository, run_git
-from tests.support.job import Runner
+from tests.support.job import JobResult, Runner
 from tests.support.measured_repository import COUNTER, RUN, Commit, line, measured_repository
 from tests.support.webhooks import event
 from tests.support.workflows.runner import PROJECT, Event, JobRun, WorkflowRunner
@@ -262,3 +262,47 @@ def test_retry_goes_on_after_a_lost_run(conversation: Conversation) -> None:
     assert "lost and will be measured again" in conversation.answer(asked)
     assert conversation.measure()
     assert " 0 executions" not in conversation.answer(asked)
+
+
+RIGHTS = {"actions": "write", "checks": "write", "contents": "write", "pull-requests": "write"}
+
+
+@pytest.mark.parametrize(
+    ("missing", "left", "named"),
+    [
+        ("actions", "read", "actions: write"),
+        ("contents", "read", "contents: write"),
+        ("contents", "none", "contents: read"),
+        ("pull-requests", "read", "pull-requests: write"),
+    ],
+)
+def test_a_missing_permission_is_named(conversation: Conversation, missing: str, left: str, named: str) -> None:
+    """One right less than the workflow file gives; where the thread can be answered, it is told there too."""
+    head = conversation.commits[f"c{COUNT - 1}"]
+    comment = conversation.fake.state.add_comment(issue=7, author="octocat", body=f"/perf-bisect {head}")
+    result = command_with(conversation, comment, RIGHTS | {missing: left})
+    assert result.exit_code == 4, result.log
+    assert named in result.log
+    assert "weak-token" not in result.log
+    assert not conversation.fake.state.dispatches
+    if missing != "pull-requests":
+        assert named in conversation.answer(comment)
+
+
+def test_without_checks_the_thread_tells_the_progress(conversation: Conversation) -> None:
+    head = conversation.commits[f"c{COUNT - 1}"]
+    comment = conversation.fake.state.add_comment(issue=7, author="octocat", body=f"/perf-bisect {head}")
+    result = command_with(conversation, comment, RIGHTS | {"checks": "none"})
+    assert result.exit_code == 0, result.log
+    assert "checks: write" in result.log or "checks: read" in result.log
+    assert "Bisecting `result`" in conversation.answer(comment)
+    assert len(conversation.fake.state.dispatches) == 1
+
+
+def command_with(conversation: Conversation, comment: Comment, granted: dict[str, str]) -> JobResult:
+    """The command job with a token of these rights."""
+    action = conversation.workflows.action
+    action.token = conversation.fake.add_token("weak-token", granted)
+    payload = event("issue_comment", number=7, comment_id=comment.id, comment_body=comment.body, author=comment.author)
+    payload["repository"]["default_branch"] = "main"
+    return action.run("issue_comment", payload, mode="command", config=".perf-culprit.yml")

@@ -16,18 +16,21 @@ from bot.action.commands.grammar import (
 )
 from bot.action.commands.thread import Thread, trusted_config
 from bot.action.job import Job
-from bot.errors import EXIT_FINE, BotError, InfrastructureError, UsageError
-from bot.publish.log import LogLevel
+from bot.errors import EXIT_FINE, BotError, UsageError
 
 
 def run_command(job: Job) -> int:
     """React, check the rights, do it, answer once."""
+    from bot.publish.conversation import acknowledge
+
     comment = read_comment(job.context.event_name, job.context.event, bot_login=job.inputs.bot_login)
     if isinstance(comment, Ignored):
         job.log.say(f"nothing to do: {comment.reason}")
         return EXIT_FINE
     thread = Thread(job=job, client=pipeline.connect(job.destination), comment=comment)
-    _acknowledge(thread)
+    # The first request of all: the author sees at once that somebody is there, and where this is forbidden the answer
+    # would be too, so nothing is begun.
+    acknowledge(thread.client, comment_id=comment.id)
     try:
         command = parse(comment.body)
     except UsageError as error:
@@ -45,16 +48,6 @@ def run_command(job: Job) -> int:
         _tell_failure(thread, error)
         raise
     return EXIT_FINE
-
-
-def _acknowledge(thread: Thread) -> None:
-    """The first request of all, so that the author sees at once that somebody is there."""
-    from bot.publish.conversation import acknowledge
-
-    try:
-        acknowledge(thread.client, comment_id=thread.comment.id)
-    except InfrastructureError as error:
-        thread.job.log.tell(LogLevel.WARNING, str(error))
 
 
 def _has_rights(thread: Thread) -> bool:
