@@ -125,4 +125,6 @@ def permission_step(headers: Mapping[str, str]) -> str:
     # Comments on pull requests are open to `issues` and to `pull-requests`; the second is the narrower one to give.
     names.sort(key=lambda name: not name.startswith("pull-requests"))
     wanted = f"add `permissions: {names[0]}` to the job" if names[0] else "check the job's `permissions:`"
+    if len(names) > 1 and names[1].startswith("issues"):
+        wanted += f" (in an issue: `{names[1]}`)"
     return f"{wanted}; {FORK_HINT}"
