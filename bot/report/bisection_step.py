@@ -31,14 +31,18 @@ class StepTexts:
     body: str
 
 
-def step_texts(step: BisectionStep, *, repository_url: str, stopped: str | None = None) -> StepTexts:
-    """`stopped` is our own sentence on why nothing more will be measured, where that is not the search's doing."""
+def step_texts(
+    step: BisectionStep, *, repository_url: str, stopped: str | None = None, meanwhile: str | None = None
+) -> StepTexts:
+    """`stopped`, in our own words: why it ended before the search had. `meanwhile`: what happened after its end."""
     if step.report is not None:
         title = HEADLINES[step.report.outcome.kind]
         blocks = [Safe(bisection_markdown(step.report).rstrip())]
         if stopped:
             title = f"Stopped: {stopped}"
             blocks.insert(0, own("**Stopped:** {}.", Safe(stopped)))
+        elif meanwhile:
+            blocks.insert(0, own("Meanwhile {}.", Safe(meanwhile)))
     else:
         title = _title(step.progress)
         blocks = [_progress(step, repository_url=repository_url)]

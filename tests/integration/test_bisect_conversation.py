@@ -224,6 +224,21 @@ def test_a_push_ends_the_bisection(conversation: Conversation) -> None:
     assert check.conclusion == "cancelled"
 
 
+@pytest.mark.slow  # a few dispatches, until the small budget is spent
+def test_a_spent_budget_gives_the_answer_so_far(conversation: Conversation) -> None:
+    head = conversation.commits[f"c{COUNT - 1}"]
+    asked = conversation.say(f"/perf-bisect {head} jobs=1 budget=12")
+    dispatches = 0
+    while conversation.measure():
+        dispatches += 1
+        assert dispatches < MOST_DISPATCHES
+    answer = conversation.answer(asked)
+    assert "The budget was spent before the answer was sure" in answer, answer
+    assert "Measured, against the good commit of the same rounds" in answer
+    (check,) = conversation.fake.state.check_runs.values()
+    assert (check.status, check.conclusion) == ("completed", "neutral")
+
+
 @pytest.mark.slow  # two measurements, and a bisection that is begun
 def test_from_the_push_to_the_ready_command_and_away_again(conversation: Conversation) -> None:
     head = conversation.commits[f"c{COUNT - 1}"]

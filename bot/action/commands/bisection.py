@@ -11,6 +11,7 @@ from bot.action.commands.thread import Thread, default_branch, put_answer, remot
 from bot.action.job import Job
 from bot.errors import InfrastructureError
 from bot.publish.log import LogLevel
+from bot.publish.summary import append_summary
 
 if TYPE_CHECKING:
     from bot.config import Config
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from bot.publish.client import Client
 
 CHECK_NAME: Final = "perf-culprit bisect"
+CLOSED: Final = "the pull request was closed"
+MOVED: Final = "the head of the pull request has moved on from"
 # Of the commands in a thread only so many are asked whether their bisection still runs.
 MOST_LOOKED_AT: Final = 5
 
@@ -34,8 +37,11 @@ class Teller:
         from bot.report.bisection_step import step_texts
 
         bisection = step.bisection
-        stopped = self.objection(bisection) if step.report is not None else None
-        texts = step_texts(step, repository_url=self.job.context.repository_url, stopped=stopped)
+        notes = () if step.report is None else step.report.outcome.notes
+        stopped = next((note for note in notes if note == CLOSED or note.startswith(MOVED)), None)
+        # Asked again right before it is written: pushes come at any moment.
+        meanwhile = self.objection(bisection) if step.report is not None and stopped is None else None
+        texts = step_texts(step, repository_url=self.job.context.repository_url, stopped=stopped, meanwhile=meanwhile)
         self.job.log.say(f"bisection {bisection.id}: {texts.title}")
         for remark in step.remarks:
             self.job.log.tell(LogLevel.NOTICE, remark)
@@ -43,6 +49,8 @@ class Teller:
         if bisection.pull_request is not None and bisection.id.isdecimal():
             number, comment_id = bisection.pull_request, int(bisection.id)
             put_answer(self.client, number=number, comment_id=comment_id, body=texts.body)
+        if self.job.context.summary_path and self.job.inputs.summary:
+            append_summary(texts.body, path=self.job.context.summary_path)
 
     def _check(self, step: "BisectionStep", *, title: str, body: str, stopped: bool) -> None:
         """Nothing without the permission: the thread says the same."""
@@ -81,9 +89,9 @@ class Teller:
             return None
         pull = read_pull_request(self.client, number=bisection.pull_request)
         if not pull.is_open:
-            return "the pull request was closed"
+            return CLOSED
         if pull.head_sha != bisection.head:
-            return f"the head of the pull request has moved on from {bisection.head[:10]}"
+            return f"{MOVED} {bisection.head[:10]}"
         return None
 
 

@@ -77,6 +77,9 @@ def test_the_answer_replaces_the_progress() -> None:
     stopped = step_texts(done, repository_url=URL, stopped="the head has moved")
     assert stopped.title == "Stopped: the head has moved"
     assert stopped.body.startswith("**Stopped:** the head has moved.")
+    later = step_texts(done, repository_url=URL, meanwhile="the pull request was closed")
+    assert later.title == texts.title
+    assert later.body.startswith("Meanwhile the pull request was closed.")
 
 
 def test_foreign_text_stays_text() -> None:
