@@ -86,7 +86,11 @@ class Context:
 
     @property
     def base_ref(self) -> str | None:
-        name = _within(self.event, "pull_request", "base", "ref")
+        """What the measured commit goes into; of a merge queue's entry the commit below it, which may wait as well."""
+        if self.event_name == "merge_group":
+            name = _within(self.event, "merge_group", "base_sha")
+        else:
+            name = _within(self.event, "pull_request", "base", "ref")
         return name if isinstance(name, str) else None
 
 

@@ -1,10 +1,11 @@
 """What the action does beside judging a run of the default branch: accepted changes and tracking issues."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bot import pipeline
 from bot.action.job import Job
-from bot.errors import BotError, InfrastructureError
+from bot.errors import BotError, DataError, InfrastructureError
 from bot.model.acceptance import Acceptance
 from bot.model.report import Report
 from bot.publish.log import LogLevel
@@ -48,7 +49,7 @@ def follow_up(job: Job, client: "Client", report: Report) -> None:
             report=report,
             config=job.inputs.config,
             repository=job.context.workspace,
-            accepted=_stored(job),
+            accepted=_stored(job, suite=report.suite),
         )
     except InfrastructureError as error:
         job.log.tell(LogLevel.WARNING, f"tracking issues: {error}")
@@ -57,9 +58,30 @@ def follow_up(job: Job, client: "Client", report: Report) -> None:
         job.log.say(line)
 
 
-def _stored(job: Job) -> tuple[Acceptance, ...]:
+def check_claims(job: Job, reports: Sequence[Report]) -> None:
+    """What an untrusted job calls accepted must be so in the history; else nothing of it is published."""
+    for report in reports:
+        claimed = [finding.accepted for finding in report.findings if finding.accepted is not None]
+        if not claimed:
+            continue
+        known = {
+            (entry.author, entry.reason, entry.benchmark)
+            for entry in _stored(job, suite=report.suite)
+            if entry.commit == report.target_commit
+        }
+        for said in claimed:
+            if known.isdisjoint({(said.author, said.reason, name) for name in (said.benchmark, None)}):
+                raise DataError(
+                    "says that a change was accepted, and the history does not know of it",
+                    place="report.json of the measuring job",
+                    next_step="nothing is published; run the benchmarks again if this is not an attack",
+                )
+
+
+def _stored(job: Job, *, suite: str | None = None) -> tuple[Acceptance, ...]:
+    config = job.inputs.config
     return pipeline.stored_acceptances(
-        config=job.inputs.config,
+        config=config if suite is None else config.model_copy(update={"suite": suite}),
         history_url=job.context.git_url,
         token=job.inputs.token or None,
     )

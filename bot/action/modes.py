@@ -13,7 +13,7 @@ from bot.action.commands.thread import trusted_config
 from bot.action.context import Context
 from bot.action.inputs import Mode
 from bot.action.job import Job
-from bot.action.mainline import accepted_changes, follow_up
+from bot.action.mainline import accepted_changes, check_claims, follow_up
 from bot.codec.run import encode_run
 from bot.errors import EXIT_FINE, EXIT_REGRESSION, BotError, InfrastructureError, UsageError
 from bot.files import replace_file
@@ -100,6 +100,8 @@ def _publish(job: Job) -> int:
     cause = value_at(context.event, "workflow_run", "event")
     search = find_pull_request(client, event_name=context.event_name, event=context.event)
     results = pipeline.fetch_results(client, run_id=run_id, sha=sha, artifact=inputs.artifact_name or DEFAULT_ARTIFACT)
+    check_claims(job, [result.report for result in results])
+    joint = inputs.config.comment.suites == "joint" and len(results) > 1
     url: str | None = None
     for result in results:
         with _check(job, client, sha=sha, suite=result.report.suite) as check:
@@ -107,9 +109,15 @@ def _publish(job: Job) -> int:
                 pipeline.complete_check(check, result.report, job.destination)
         pull_request = search.pull_request
         if pull_request is not None and is_current(client, pull_request):
-            url = pipeline.comment(
-                client, job.destination, report=result.report, number=pull_request.number, config=inputs.config
-            )
+            if joint:
+                reports = [other.report for other in results]
+                url = pipeline.joint_comment(
+                    client, job.destination, reports=reports, number=pull_request.number, config=inputs.config
+                )
+            else:
+                url = pipeline.comment(
+                    client, job.destination, report=result.report, number=pull_request.number, config=inputs.config
+                )
             _stop_outdated(job, client, number=pull_request.number)
         elif cause == "pull_request":
             job.log.tell(LogLevel.NOTICE, f"no comment: {search.reason or 'the pull request has moved on meanwhile'}")

@@ -65,6 +65,9 @@ class CommentConfig(_Section):
     """When the pull request hears of it, and who is named on a regression."""
 
     when: Literal["always", "change", "regression", "never"] = "always"
+    suites: Annotated[
+        Literal["each", "joint"], Field(description="joint: one comment for all suites that one workflow run measured")
+    ] = "each"
     mention: Annotated[
         tuple[Annotated[str, Field(pattern=r"^@[A-Za-z0-9-]{1,39}(/[A-Za-z0-9._-]{1,100})?$")], ...],
         Field(max_length=10),

@@ -32,6 +32,7 @@ from bot.pipeline.publish import (
     connect,
     fetch_results,
     fetch_run,
+    joint_comment,
     open_check,
     publish_file,
 )
@@ -106,6 +107,7 @@ __all__ = [
     "fetch_run",
     "flagged",
     "headline",
+    "joint_comment",
     "measure_commits",
     "open_check",
     "open_controller",

@@ -1,6 +1,6 @@
 """report -> publish: the comment and the check run, and reading what an untrusted job left as artifacts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -107,6 +107,25 @@ def comment(client: "Client", destination: Destination, *, report: Report, numbe
         body = f"{body.rstrip()}\n\ncc {' '.join(config.comment.mention)}\n"
     outcome = upsert_comment(client, number=number, suite=report.suite, body=body, create=_speaks(report, config))
     return outcome.url
+
+
+def joint_comment(
+    client: "Client", destination: Destination, *, reports: Sequence[Report], number: int, config: Config
+) -> str | None:
+    """The one sticky comment for all suites; its address, or None where silence was asked for."""
+    from bot.publish.comment import joint_marker, upsert_marked
+    from bot.report.content import MarkdownOptions
+    from bot.report.markdown import render_joint
+
+    if config.comment.when == "never":
+        return None
+    mark = joint_marker()
+    options = MarkdownOptions(marker=mark, run_url=destination.run_url, repository_url=destination.repository_url)
+    body = render_joint(reports, options=options)
+    if any(report.conclusion is Conclusion.REGRESSION for report in reports) and config.comment.mention:
+        body = f"{body.rstrip()}\n\ncc {' '.join(config.comment.mention)}\n"
+    create = any(_speaks(report, config) for report in reports)
+    return upsert_marked(client, number=number, mark=mark, body=body, create=create).url
 
 
 def _speaks(report: Report, config: Config) -> bool:

@@ -47,6 +47,11 @@ def suite_id(suite: str) -> str:
     return f"{plain}-{digest}".strip("-")
 
 
+def joint_marker() -> str:
+    """Of the one comment for all suites. The second colon keeps it apart from every suite's marker."""
+    return "<!-- perf-culprit:v1:suites:joint -->"
+
+
 def answer_marker(comment_id: int) -> str:
     """Of the answer to a command. The second colon keeps it apart from every suite's marker."""
     return f"{ANSWER_START}{comment_id} -->"

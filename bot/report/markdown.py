@@ -1,8 +1,9 @@
 """The pull request's comment, and the job summary, within the platform's limits for any report."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from bot.model.report import Report
+from bot.model.report import Conclusion, Report
 from bot.report.content import MarkdownOptions, build_view
 from bot.report.templating import fill
 from bot.report.view import View
@@ -15,19 +16,31 @@ SUMMARY_LIMIT_BYTES = 1_000_000
 # More visible rows than this nobody reads in a comment.
 COMMENT_CHANGED_ROWS = 50
 COMMENT_FOLDED_ROWS = 300
+_SEPARATOR = "\n\n---\n\n"
 SUMMARY_ROWS = 5_000
 
 
-def render_markdown(report: Report, *, options: MarkdownOptions | None = None) -> str:
+def render_markdown(
+    report: Report, *, options: MarkdownOptions | None = None, limit: int = COMMENT_LIMIT_CHARACTERS
+) -> str:
     """The comment: verdict, next step, changed rows, everything else folded. Never over the limit."""
     view = build_view(report, options=options or MarkdownOptions(), most_rows=COMMENT_FOLDED_ROWS)
     return _fit(
         view,
         size=_utf16_length,
-        limit=COMMENT_LIMIT_CHARACTERS,
+        limit=limit,
         changed_rows=COMMENT_CHANGED_ROWS,
         folded_rows=COMMENT_FOLDED_ROWS,
     )
+
+
+def render_joint(reports: Sequence[Report], *, options: MarkdownOptions) -> str:
+    """One comment for several suites, each as in a comment of its own; the loudest comes first."""
+    ordered = sorted(reports, key=lambda report: (not report.failed, list(Conclusion).index(report.conclusion)))
+    # Each gets the same room. Up to 20 suites are published; their fixed text is about 2,000 characters each.
+    room = (COMMENT_LIMIT_CHARACTERS - len(options.marker)) // len(ordered) - len(_SEPARATOR)
+    parts = [render_markdown(report, options=replace(options, marker=""), limit=room) for report in ordered]
+    return f"{options.marker}\n{_SEPARATOR.join(part.strip() for part in parts)}\n"
 
 
 def render_summary(report: Report, *, options: MarkdownOptions | None = None) -> str:
