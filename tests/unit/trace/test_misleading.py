@@ -7,32 +7,29 @@ import pytest
 from tests.support.interpreters import newer_interpreter
 from tests.support.traced import ROOT
 
-ATTEMPTS = 4  # a busy machine only adds time, so the quickest over all attempts is the time
+ATTEMPTS = 5
 
 
 @pytest.mark.slow  # measures real time, several times over
 @pytest.mark.parametrize("newer", [pytest.param(False, id="this Python"), pytest.param(True, id="3.12 or newer")])
 def test_naive_instrumentation_misleads_and_levels_do_not(newer: bool) -> None:
+    """By the two methods' ratio, because a machine's speed changes between one tool's turn and the next's.
+
+    The closest attempt counts: what else runs here disturbs some. No attempt's naive ratio is ever close.
+    """
     interpreter = newer_interpreter() if newer else sys.executable
-    best: dict[str, dict[str, float]] = {}
+    script = ROOT / "benchmarks" / "trace" / "misleading.py"
+    closest = float("inf")
     for _ in range(ATTEMPTS):
-        script = ROOT / "benchmarks" / "trace" / "misleading.py"
         measured = json.loads(subprocess.run([interpreter, script, "--json"], capture_output=True, check=True).stdout)
-        measured["truth"] = _quickest(measured["truth"], measured.pop("truth_after"))
-        best = {tool: _quickest(times, best.get(tool, times)) for tool, times in measured.items()}
-        if _distortion(best, "level_wise") <= 1.2:
+        truth, naive, level_wise = (_ratio(measured[tool]) for tool in ("truth", "naive", "level_wise"))
+        assert truth < 1 < naive
+        assert naive >= 2 * truth
+        closest = min(closest, max(level_wise / truth, truth / level_wise))
+        if closest <= 1.2:
             break
-    truth, naive = best["truth"], best["naive"]
-    assert truth["heavy"] > truth["chatty"]
-    assert naive["chatty"] > naive["heavy"]
-    assert naive["chatty"] >= 2 * truth["chatty"]
-    assert _distortion(best, "level_wise") <= 1.2
+    assert closest <= 1.2
 
 
-def _quickest(one: dict[str, float], other: dict[str, float]) -> dict[str, float]:
-    return {name: min(elapsed_ms, other[name]) for name, elapsed_ms in one.items()}
-
-
-def _distortion(best: dict[str, dict[str, float]], tool: str) -> float:
-    ratios = [best[tool][name] / best["truth"][name] for name in ("chatty", "heavy")]
-    return max(max(ratio, 1 / ratio) for ratio in ratios)
+def _ratio(elapsed_ms: dict[str, float]) -> float:
+    return elapsed_ms["chatty"] / elapsed_ms["heavy"]
