@@ -7,7 +7,7 @@ from typing import Final
 from bot.diagnose.profiles.file import HEAD_BYTES, ProfileFile
 from bot.diagnose.profiles.frame import frame_of
 from bot.diagnose.profiles.intake import Intake
-from bot.diagnose.profiles.tree import MAX_DEPTH, TOP, ProfileTree
+from bot.diagnose.profiles.tree import ProfileTree
 from bot.model.profile import Profile, RecordFault
 
 ID: Final = "collapsed"
@@ -44,14 +44,8 @@ def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
             fault = RecordFault.NUMBER if stack.strip() and _is_number(count_text) else RecordFault.MALFORMED
             intake.reject(fault, place=f"{file.place}:{number}", text=line)
             continue
-        names = stack.split(";")
-        if len(names) > MAX_DEPTH:
+        if not tree.add_stack([frame_of(name) for name in stack.split(";")], count):
             intake.reject(RecordFault.TOO_DEEP, place=f"{file.place}:{number}", text=line)
-        node = TOP
-        for name in names[:MAX_DEPTH]:
-            node = tree.child(node, frame_of(name))
-            tree.add(node, elapsed=count, self_time=0.0, calls=0.0)
-        tree.add(node, elapsed=0.0, self_time=count, calls=0.0)
     return (tree.profile(SERVICE, unit="samples", counted=False),)
 
 

@@ -1,7 +1,10 @@
 """Files of one revision to profiles: one per service, files being repetitions."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
+from bot.diagnose.blocks import STDIN_NAME
+from bot.diagnose.profiles import kieker
 from bot.diagnose.profiles.combine import combine
 from bot.diagnose.profiles.file import opened
 from bot.diagnose.profiles.intake import Intake
@@ -39,6 +42,8 @@ def read_profiles(
 
 
 def _read(name: str, format_name: str, *, intake: Intake, trusted: bool) -> tuple[Profile, ...]:
+    if name != STDIN_NAME and Path(name).is_dir():
+        return _measured(kieker.read_folder(Path(name), intake), intake=intake, place=name)
     with opened(name, intake=intake, trusted=trusted) as file:
         try:
             profiles = reader_of(file, format_name).read(file, intake)
@@ -46,12 +51,16 @@ def _read(name: str, format_name: str, *, intake: Intake, trusted: bool) -> tupl
             if error.place is not None:
                 raise
             raise DataError(error.message, place=file.place, next_step=error.next_step) from None
-        used = tuple(profile for profile in profiles if any(sum(node.elapsed_ms) for node in profile.nodes))
-        if not used:
-            example = f", such as {intake.examples[-1].text[:120]!r}" if intake.examples else ""
-            raise DataError(
-                f"holds no measured execution{example}",
-                place=file.place,
-                next_step="check that the profiler ran while the program worked, and name the file's --format",
-            )
-        return used
+        return _measured(profiles, intake=intake, place=file.place)
+
+
+def _measured(profiles: Sequence[Profile], *, intake: Intake, place: str) -> tuple[Profile, ...]:
+    used = tuple(profile for profile in profiles if any(sum(node.elapsed_ms) for node in profile.nodes))
+    if not used:
+        example = f", such as {intake.examples[-1].text[:120]!r}" if intake.examples else ""
+        raise DataError(
+            f"holds no measured execution{example}",
+            place=place,
+            next_step="check that the profiler ran while the program worked, and name the file's --format",
+        )
+    return used

@@ -2,7 +2,16 @@
 
 from typing import Final
 
-from bot.diagnose.profiles import collapsed, perf_culprit_trace
+from bot.diagnose.profiles import (
+    callgrind,
+    chrome_trace,
+    collapsed,
+    cprofile,
+    kieker,
+    otlp,
+    perf_culprit_trace,
+    speedscope,
+)
 from bot.diagnose.profiles.file import ProfileFile
 from bot.diagnose.profiles.reader import ProfileReader
 from bot.errors import DataError, UsageError
@@ -11,6 +20,12 @@ AUTO: Final = "auto"
 
 PROFILE_READERS: Final[dict[str, ProfileReader]] = {
     "perf_culprit_trace": perf_culprit_trace,
+    "speedscope": speedscope,
+    "otlp": otlp,
+    "chrome_trace": chrome_trace,
+    "cprofile": cprofile,
+    "kieker": kieker,
+    "callgrind": callgrind,
     "collapsed": collapsed,
 }
 

@@ -1,5 +1,6 @@
 """A profile while it is read: a node per path of methods, as flat lists, so that no depth is too deep."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -43,6 +44,16 @@ class ProfileTree:
         self.elapsed[node] += elapsed
         self.self_time[node] += self_time
         self.calls[node] += calls
+
+    def add_stack(self, frames: Sequence[Frame], amount: float) -> bool:
+        """A sampled stack, root first. False where it is too deep: then the deepest node kept has what lies below."""
+        node = TOP
+        for frame in frames[:MAX_DEPTH]:
+            node = self.child(node, frame)
+            self.elapsed[node] += amount
+        if frames:
+            self.self_time[node] += amount
+        return len(frames) <= MAX_DEPTH
 
     def profile(self, service: str, *, unit: str = MS, counted: bool = True, scale: float = 1.0) -> Profile:
         """Times multiplied by `scale`; self times that rounding or parallel callees made negative are 0.

@@ -44,10 +44,10 @@ def test_places_in_names_are_files_and_lines(tmp_path: Path) -> None:
 
 
 def test_what_is_no_stack_is_counted_and_shown(tmp_path: Path) -> None:
-    read = reading(tmp_path, "main 1\n# a remark\n\nmain -4\nmain 1e400\nmain nan\nlonely\n 12\n")
-    assert times(read) == {"main": (1, 1)}
+    read = reading(tmp_path, "main 1\n" * 5 + "# a remark\n\nmain -4\nmain 1e400\nmain nan\nlonely\n 12\n")
+    assert times(read) == {"main": (5, 5)}
     assert dict(read.unused) == {RecordFault.NUMBER: 3, RecordFault.MALFORMED: 2}
-    assert (read.examples[0].place[-1], read.examples[0].text) == ("4", "main -4")
+    assert (read.examples[0].place[-2:], read.examples[0].text) == (":8", "main -4")
 
 
 def test_stacks_too_deep_keep_their_time_with_the_deepest_caller(tmp_path: Path) -> None:

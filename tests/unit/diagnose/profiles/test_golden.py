@@ -1,0 +1,115 @@
+"""Every format on files of real tools: known by its own reader alone, with the totals that the tools state."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from bot.diagnose.profiles import PROFILE_READERS, read_profiles
+from bot.diagnose.profiles.file import opened
+from bot.diagnose.profiles.intake import Intake
+from bot.errors import BotError, UsageError
+from bot.model.profile import Profile, RecordFault
+
+FOLDER = Path(__file__).parents[3] / "golden" / "profiles"
+GOLDENS = (
+    ("chrome_trace", "viztracer.json"),
+    ("chrome_trace", "node.json"),
+    ("collapsed", "pyspy.txt"),
+    ("speedscope", "pyspy.speedscope.json"),
+    ("callgrind", "sums.callgrind"),
+    ("cprofile", "shop.pstats"),
+    ("kieker", "kieker/events/kieker.dat"),
+    ("kieker", "kieker/executions/kieker.dat"),
+)
+# The program's own loops: 4 x (1 order with 1 find and 6 depths with another, 1 search with 3 finds).
+CALLS = {"app.py:order": 4, "app.py:search": 4, "dao.py:depth": 24, "dao.py:find": 20}
+
+
+def only(name: str) -> Profile:
+    (profile,) = read_profiles([str(FOLDER / name)], trusted=True).profiles
+    return profile
+
+
+def total(profile: Profile) -> float:
+    return sum(node.elapsed_ms[0] for node in profile.nodes if node.parent is None)
+
+
+def own(profile: Profile, method: str) -> float:
+    return sum(node.self_ms[0] for node in profile.nodes if node.method == method)
+
+
+@pytest.mark.parametrize(("reader", "name"), GOLDENS)
+def test_is_known_by_its_own_reader_first(reader: str, name: str) -> None:
+    with opened(str(FOLDER / name), intake=Intake()) as file:
+        assert next(known for known, module in PROFILE_READERS.items() if module.matches(file)) == reader
+
+
+@pytest.mark.parametrize(("reader", "name"), GOLDENS)
+def test_self_times_add_up_to_the_total(reader: str, name: str) -> None:
+    for profile in read_profiles([str(FOLDER / name)], format=reader, trusted=True).profiles:
+        assert sum(node.self_ms[0] for node in profile.nodes) == pytest.approx(total(profile))
+        assert all(node.parent is None or node.parent < i for i, node in enumerate(profile.nodes))
+
+
+def test_callgrind_counts_what_its_own_report_says() -> None:
+    profile = only("sums.callgrind")
+    assert profile.unit == "instructions"
+    assert total(profile) == pytest.approx(568_037)
+    assert own(profile, "load") == pytest.approx(442_096)
+
+
+def test_viztracer_sees_every_call() -> None:
+    profile = only("viztracer.json")
+    calls = {name: sum(node.calls or 0 for node in profile.nodes if node.method == name) for name in CALLS}
+    assert (profile.service, calls) == ("MainProcess/MainThread", CALLS)
+
+
+def test_cprofile_counts_what_pstats_says() -> None:
+    assert total(only("shop.pstats")) == pytest.approx(15.540057)
+
+
+def test_cprofile_is_opened_only_when_trusted() -> None:
+    with pytest.raises(UsageError, match="--trusted-profile"):
+        read_profiles([str(FOLDER / "shop.pstats")])
+
+
+def test_kieker_folders_are_one_log() -> None:
+    profile = only("kieker/events")
+    assert [(node.method.split("(")[0], node.calls) for node in profile.nodes] == [
+        ("throughput.Main.main", 1),
+        ("throughput.Main.run", 1),
+        ("throughput.Main.compute", 50),
+    ]
+    # From the log's own first and last time.
+    assert total(profile) == pytest.approx((1501939452205429735 - 1501939452203710878) / 1e6)
+
+
+def test_what_measures_nothing_is_counted() -> None:
+    reading = read_profiles([str(FOLDER / "node.json")])
+    assert dict(reading.unused) == {RecordFault.ASYNCHRONOUS: 30, RecordFault.NO_EXECUTION: 6}
+    assert reading.records == 87
+
+
+def test_files_are_repetitions_and_may_be_packed(tmp_path: Path) -> None:
+    packed = tmp_path / "trace.json.gz"
+    packed.write_bytes(gzip.compress((FOLDER / "node.json").read_bytes()))
+    (profile,) = read_profiles([str(packed), str(FOLDER / "node.json")]).profiles
+    assert profile.repetitions == 2
+    assert all(node.elapsed_ms[0] == node.elapsed_ms[1] for node in profile.nodes)
+
+
+@pytest.mark.parametrize(("reader", "name"), GOLDENS)
+def test_only_our_errors_escape_from_truncated_files(reader: str, name: str, tmp_path: Path) -> None:
+    data = (FOLDER / name).read_bytes()
+    for path in (FOLDER / name).parent.glob("kieker.map"):
+        (tmp_path / "kieker.map").write_bytes(path.read_bytes())
+    cut = tmp_path / Path(name).name
+    outcomes = 0
+    for end in range(0, len(data), max(1, len(data) // 12)):
+        cut.write_bytes(data[:end])
+        try:
+            outcomes += read_profiles([str(cut)], format=reader, trusted=True).records > 0
+        except BotError as error:
+            outcomes += error.next_step is not None
+    assert outcomes >= 12
