@@ -44,6 +44,9 @@ def add_verbs(verbs: Verbs) -> None:
         "--window", type=seconds, default=60.0, metavar="SECONDS", help="of response time and throughput (default: 60)"
     )
     verb.add_argument("--workers", type=positive, default=2, metavar="N", help="processes that read (default: 2)")
+    verb.add_argument(
+        "--cluster", metavar="ADDRESS", help="tcp://HOST:PORT of a Dask scheduler: its workers read (extra `cluster`)"
+    )
 
 
 def _diagnose(arguments: argparse.Namespace) -> int:
@@ -57,6 +60,7 @@ def _diagnose(arguments: argparse.Namespace) -> int:
             minimum_self_ms=arguments.minimum_self_ms,
             window_s=arguments.window,
             workers=arguments.workers,
+            cluster=arguments.cluster,
         )
     )
     if arguments.json:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from concurrent.futures import Executor
 
+from bot.diagnose.blocks import BLOCK_BYTES
 from bot.diagnose.log import ReadLog, read_log
 from bot.diagnose.pattern import LinePattern
 from bot.diagnose.ranking import minimum_self_ms, rank_suspects
@@ -20,9 +21,12 @@ def diagnose_log(
     ranking: RankingSettings,
     workers: int = 2,
     executor: Executor | None = None,
+    block_bytes: int = BLOCK_BYTES,
 ) -> Diagnosis:
     """Errors as in `read_log`."""
-    log = read_log(names, pattern=pattern, settings=reading, workers=workers, executor=executor)
+    log = read_log(
+        names, pattern=pattern, settings=reading, workers=workers, executor=executor, block_bytes=block_bytes
+    )
     trees = call_trees(log)
     return Diagnosis(
         suspects=rank_suspects(trees, ranking),

@@ -15,8 +15,8 @@ from bot.model.dispatch import BisectCommands, Bisection, BisectionStep
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.pipeline.bisect_advance import advance, settle
 from bot.pipeline.bisect_controller import Controller
-from bot.pipeline.bisect_history import known_metrics, stored_runs, usable_blocks
 from bot.pipeline.bisect_facts import Prior, prior_of
+from bot.pipeline.bisect_history import known_metrics, stored_runs, usable_blocks
 from bot.pipeline.bisect_range import Candidates, find_candidates
 
 FETCHED_REFS: Final = "refs/perf-culprit/bisect"

@@ -2,13 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from bot.model.call_tree import Diagnosis
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DiagnosisPlan:
-    """`pattern`: a preset's name or a file. `minimum_self_ms`: None for a share of the mean response time."""
+    """`pattern`: a preset's name or a file. `minimum_self_ms`: None for a share of the mean response time.
+
+    `cluster`: the address of a Dask scheduler whose workers share the work instead of `workers` processes here.
+    """
 
     logs: Sequence[str]
     pattern: str
@@ -16,18 +20,32 @@ class DiagnosisPlan:
     minimum_self_ms: float | None = None
     window_s: float = 60.0
     workers: int = 2
+    cluster: str | None = None
 
 
 def diagnose(plan: DiagnosisPlan) -> Diagnosis:
     from bot.diagnose import RankingSettings, ReadingSettings, diagnose_log, load_pattern
 
-    return diagnose_log(
-        plan.logs,
-        pattern=load_pattern(plan.pattern),
-        reading=ReadingSettings(window_s=plan.window_s),
-        ranking=RankingSettings(fluctuation_weight=plan.fluctuation_weight, minimum_self_ms=plan.minimum_self_ms),
-        workers=plan.workers,
-    )
+    pattern = load_pattern(plan.pattern)
+    reading = ReadingSettings(window_s=plan.window_s)
+    ranking = RankingSettings(fluctuation_weight=plan.fluctuation_weight, minimum_self_ms=plan.minimum_self_ms)
+    if plan.cluster is None:
+        return diagnose_log(plan.logs, pattern=pattern, reading=reading, ranking=ranking, workers=plan.workers)
+    from bot.diagnose.blocks import STDIN_NAME
+    from bot.diagnose.cluster import CLUSTER_BLOCK_BYTES, open_cluster
+
+    # Workers have folders of their own.
+    names = [name if name == STDIN_NAME else str(Path(name).absolute()) for name in plan.logs]
+    with open_cluster(plan.cluster, names) as cluster:
+        return diagnose_log(
+            names,
+            pattern=pattern,
+            reading=reading,
+            ranking=ranking,
+            workers=cluster.workers,
+            executor=cluster.executor,
+            block_bytes=CLUSTER_BLOCK_BYTES,
+        )
 
 
 def diagnosis_text(diagnosis: Diagnosis, *, top: int) -> str:
