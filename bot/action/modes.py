@@ -43,9 +43,9 @@ def run_mode(job: Job) -> int:
 def _mode_of_event(context: Context) -> Mode:
     if context.event_name == "issue_comment":
         return "command"
-    if context.event_name != "workflow_run":
-        return "auto"
-    return "bisect" if context.follows_bisection else "publish"
+    if context.follows_bisection:
+        return "bisect"
+    return "publish" if context.event_name == "workflow_run" else "auto"
 
 
 def _auto(job: Job) -> int:
@@ -100,7 +100,8 @@ def _publish(job: Job) -> int:
     cause = value_at(context.event, "workflow_run", "event")
     search = find_pull_request(client, event_name=context.event_name, event=context.event)
     results = pipeline.fetch_results(client, run_id=run_id, sha=sha, artifact=inputs.artifact_name or DEFAULT_ARTIFACT)
-    check_claims(job, [result.report for result in results])
+    if not context.follows_default_branch_push:
+        check_claims(job, [result.report for result in results])
     joint = inputs.config.comment.suites == "joint" and len(results) > 1
     url: str | None = None
     for result in results:

@@ -45,20 +45,21 @@ class _Claim:
 
 
 def advance_bisection(
-    controller: Controller, *, run_id: int | None = None, bisection: str | None = None
+    controller: Controller, *, run_id: int | None = None, bisection: str | None = None, from_inside: bool = False
 ) -> BisectionStep:
     """Go on with the bisection of a completed run of the bisect workflow, or with the one of this id.
 
+    `from_inside`: the caller is that run's own last job, so its bisect jobs are over though the run is not.
     Any number of calls, at any time, from any number of machines, do no harm.
     """
-    claim = None if run_id is None else _claim(controller, run_id)
+    claim = None if run_id is None else _claim(controller, run_id, from_inside=from_inside)
     name = claim.bisection if claim is not None else bisection
     if name is None:
         raise DataError("neither a run nor a bisection is named", next_step="name one of them")
     return advance(controller, name, claim=claim)
 
 
-def _claim(controller: Controller, run_id: int) -> _Claim:
+def _claim(controller: Controller, run_id: int, *, from_inside: bool) -> _Claim:
     facts = controller.dispatcher.look(run_id)
     words = None if facts is None else parse_run_title(facts.title)
     if facts is None or words is None:
@@ -67,7 +68,7 @@ def _claim(controller: Controller, run_id: int) -> _Claim:
             place=f"workflow run {run_id}",
             next_step="keep `run-name` in the bisect workflow as it was given",
         )
-    if not facts.is_completed:
+    if not facts.is_completed and not from_inside:
         raise InfrastructureError(
             "is not over yet", place=f"workflow run {run_id}", next_step="run this job again when it is"
         )

@@ -86,7 +86,7 @@ class Conversation:
         return self.start("perf-report", "workflow_run", done)
 
     def measure(self) -> bool:
-        """The next dispatch that waits: the bisect workflow runs, and its end starts the report workflow."""
+        """The next dispatch that waits: the bisect workflow runs, its last job reports."""
         if self.dispatched == len(self.fake.state.dispatches):
             return False
         dispatch = self.fake.state.dispatches[self.dispatched]
@@ -96,10 +96,10 @@ class Conversation:
         payload = event("workflow_dispatch", inputs=dispatch["inputs"], workflow=run.workflow)
         self.start("perf-bisect", "workflow_dispatch", payload, run_id=run.id)
         run.status, run.conclusion = "completed", "success"
-        self.complete(run.id)
         return True
 
     def complete(self, run_id: int) -> list[JobRun]:
+        """Where GitHub sends a workflow_run for the dispatched run as well, and somebody listens to it."""
         run = self.fake.state.runs[run_id]
         payload = event(
             "workflow_run",
@@ -166,9 +166,8 @@ def conversation(
             fake=fake, action=action, temp=tmp_path / "jobs", variables={COUNTER: str(tmp_path / "counter")}
         )
         talk = Conversation(fake=fake, workflows=workflows, commits=commits)
-        for name in ("perf-command", "perf-report"):
-            (job,) = talk.files[name]["jobs"].values()
-            job["with"] = {"config": ".perf-culprit.yml"}
+        for name, job in (("perf-command", "command"), ("perf-report", "report"), ("perf-bisect", "report")):
+            talk.files[name]["jobs"][job]["with"] = {"config": ".perf-culprit.yml"}
         # Nothing is installed for the tests, and the benchmark is ours.
         del talk.files["perf-bisect"]["jobs"]["bisect"]["with"]["setup"]
         talk.files["perf"]["jobs"]["measure"]["with"] = {"run": RUN, "setup": "test -d .git"}

@@ -222,4 +222,4 @@ def test_mode_command_fits_no_other_event(runner: Runner) -> None:
     assert "issue_comment" in result.log
     result = runner.run("push", event("push", head_sha=HEAD), mode="bisect")
     assert result.exit_code == 2
-    assert "workflow_run" in result.log
+    assert "workflow_dispatch" in result.log

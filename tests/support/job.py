@@ -35,6 +35,7 @@ class Runner:
     monkeypatch: pytest.MonkeyPatch
     capture: pytest.CaptureFixture[str]
     token: str = BOT_TOKEN
+    run_id: str = "55"
     runs: int = field(default=0)
 
     def run(
@@ -58,7 +59,7 @@ class Runner:
             "GITHUB_API_URL": self.fake.api_url,
             "GITHUB_SHA": sha,
             "GITHUB_REF": ref,
-            "GITHUB_RUN_ID": "55",
+            "GITHUB_RUN_ID": self.run_id,
             "GITHUB_RUN_ATTEMPT": "1",
             "INPUT_GITHUB-TOKEN": self.token,
             **{f"INPUT_{name.replace('_', '-').upper()}": value for name, value in inputs.items()},

@@ -67,8 +67,10 @@ def test_rights_are_given_to_jobs_only_and_everything_is_pinned(name: str) -> No
 
 @pytest.mark.parametrize("name", [name for name in ALL if name.rpartition("/")[2] in UNTRUSTED])
 def test_what_runs_foreign_code_can_only_read(name: str) -> None:
-    for job in jobs(ALL[name]).values():
-        assert job["permissions"] == {"contents": "read"}
+    foreign = {job: about for job, about in jobs(ALL[name]).items() if job != "report"}
+    assert foreign
+    for about in foreign.values():
+        assert about["permissions"] == {"contents": "read"}
     assert "secrets" not in ALL[name].replace("no secrets", "")
     assert "github.token" not in ALL[name]
 
@@ -82,13 +84,23 @@ def test_what_may_write_checks_out_nothing_foreign(name: str) -> None:
 
 @pytest.mark.parametrize("name", REUSABLE)
 def test_the_caller_grants_what_the_called_job_needs(name: str) -> None:
-    (called,) = jobs(OURS[name]).values()
+    ((job, called),) = jobs(OURS[name]).items()
     caller = {"measure.yml": "perf.yml"}.get(name, f"perf-{name}")
-    (calling,) = jobs(PASTED[f"short/{caller}"]).values()
+    calling = jobs(PASTED[f"short/{caller}"])[job]
     assert calling["permissions"] == called["permissions"]
     assert calling["uses"].split("@")[0].endswith(f"/.github/workflows/{name}")
-    (pasted,) = jobs(PASTED[f"long/{caller}"]).values()
-    assert pasted["permissions"] == called["permissions"]
+    assert jobs(PASTED[f"long/{caller}"])[job]["permissions"] == called["permissions"]
+
+
+@pytest.mark.parametrize("form", ["short", "long"])
+def test_a_bisection_reports_in_its_own_last_job(form: str) -> None:
+    """Of a run that GITHUB_TOKEN has dispatched GitHub may send no workflow_run."""
+    measuring, report = jobs(PASTED[f"{form}/perf-bisect.yml"]).values()
+    assert (report["needs"], report["if"]) == ("bisect", "always()")
+    assert measuring["permissions"] == {"contents": "read"}
+    assert report["permissions"] == jobs(OURS["report.yml"])["report"]["permissions"]
+    for step in report.get("steps", ()):
+        assert not step["uses"].startswith("actions/checkout")
 
 
 @pytest.mark.parametrize("name", ["report.yml", "long/perf-report.yml"])

@@ -1,4 +1,4 @@
-"""The modes `command` (on issue_comment) and `bisect` (on workflow_run): the trusted half of commands."""
+"""The modes `command` (on issue_comment) and `bisect` (after a dispatch): the trusted half of commands."""
 
 from collections.abc import Callable
 from typing import Final
@@ -196,16 +196,22 @@ HANDLERS: Final[dict[type[Command], Callable[[Thread, Command], None]]] = {
 
 
 def run_bisect(job: Job) -> int:
-    """A run of the bisect workflow is over: take what it left, and send the next or give the answer."""
+    """The machines of a dispatch are done: take what they left, and send the next or give the answer.
+
+    As the last job of that very run, which is the usual way, or in a workflow_run after it.
+    """
     from bot.publish.pull_request import number_at
 
-    if job.context.event_name != "workflow_run":
+    context = job.context
+    from_inside = context.event_name == "workflow_dispatch"
+    if not from_inside and context.event_name != "workflow_run":
         raise UsageError(
-            f"mode bisect works on the event workflow_run, this is {job.context.event_name!r}",
+            f"mode bisect works on workflow_dispatch and workflow_run, this is {context.event_name!r}",
             place="input mode",
-            next_step="trigger the workflow on workflow_run of the bisect workflow",
+            next_step="use it in the last job of the bisect workflow",
         )
+    run_id = int(context.run_id) if from_inside else number_at(context.event, "workflow_run", "id")
     client = pipeline.connect(job.destination)
     with controller(job, client, trusted_config(job, client)) as opened:
-        pipeline.advance_bisection(opened, run_id=number_at(job.context.event, "workflow_run", "id"))
+        pipeline.advance_bisection(opened, run_id=run_id, from_inside=from_inside)
     return EXIT_FINE

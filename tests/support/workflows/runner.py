@@ -63,6 +63,10 @@ class WorkflowRunner:
         contexts = {"github": self.github(event), "inputs": dict(event.payload.get("inputs") or {})}
         done: list[JobRun] = []
         for name, job in workflow["jobs"].items():
+            assert set(job.get("needs", "").split()) <= set(workflow["jobs"])
+            is_wanted = condition(job.get("if", True), contexts)
+            if not is_wanted or (any(run.failed for run in done) and "always()" not in str(job.get("if"))):
+                continue
             permissions = job.get("permissions", workflow.get("permissions"))
             if "uses" in job:
                 done += self.call(job, contexts, event, permissions)
@@ -196,9 +200,9 @@ class WorkflowRunner:
     def own_action(self, given: Mapping[str, Any], place: "Place") -> tuple[bool, str]:
         self.action.token, self.action.workspace = place.token, place.workspace
         inputs = {name.replace("-", "_"): str(value) for name, value in given.items()}
-        result = self.action.run(
-            place.event.name, place.event.payload, sha=place.event.sha, ref=place.event.ref, **inputs
-        )
+        event = place.event
+        self.action.run_id = str(event.run_id)
+        result = self.action.run(event.name, event.payload, sha=event.sha, ref=event.ref, **inputs)
         return result.exit_code == 0, result.log
 
     def github(self, event: Event) -> dict[str, Any]:
