@@ -24,13 +24,23 @@ def accepted_changes(job: Job, commit: str) -> tuple[Acceptance, ...]:
         return ()
     try:
         stored = _stored(job)
-        carried = pipeline.carried_acceptances(pipeline.connect(job.destination), stored) if on_default_branch else ()
     except BotError as error:
         job.log.tell(LogLevel.WARNING, f"accepted changes are unknown: {error}")
         return ()
     here = tuple(entry for entry in stored if entry.commit == commit) if job.inputs.baseline_files else ()
-    merged = tuple(entry for entry in carried if entry.commit == commit or not job.inputs.baseline_files)
-    return here + merged
+    return here + (_merged(job, stored, commit) if on_default_branch else ())
+
+
+def _merged(job: Job, stored: Sequence[Acceptance], commit: str) -> tuple[Acceptance, ...]:
+    """Paired numbers show this commit's change alone; against stored runs, all changes since them."""
+    if all(entry.pull_request is None for entry in stored):
+        return ()
+    try:
+        carried = pipeline.carried_acceptances(pipeline.connect(job.destination), stored)
+    except BotError as error:
+        job.log.tell(LogLevel.WARNING, f"what was accepted in pull requests is unknown: {error}")
+        return ()
+    return tuple(entry for entry in carried if entry.commit == commit or not job.inputs.baseline_files)
 
 
 def follow_up(job: Job, client: "Client", report: Report) -> None:

@@ -173,6 +173,9 @@ def _environment(repository: Path, remote: Remote | None, config: Sequence[tuple
         for name, value in os.environ.items()
         if not name.startswith("GIT_") or name in KEPT_VARIABLES or name in configured
     }
+    if "REQUESTS_CA_BUNDLE" in os.environ:
+        # One setting for an own certificate authority: what the API trusts, git trusts.
+        environment.setdefault("GIT_SSL_CAINFO", os.environ["REQUESTS_CA_BUNDLE"])
     safe = ("safe.directory", str(repository.resolve()))
     pairs = [safe, *QUIET_CONFIG, *config, *(remote.config() if remote else ())]
     for index, (key, value) in enumerate(pairs, start=count):

@@ -1,6 +1,8 @@
 """The action where GitHub is not github.com, the event no pull request, and the attempt not the first."""
 
 import json
+import ssl
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,10 +12,12 @@ import pytest
 
 from bot import git, pipeline
 from bot.config import Config
+from bot.errors import InfrastructureError
 from bot.history import open_git_branch
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.report import Report
 from bot.pipeline.compare import judge_run
+from bot.publish.failure import explained
 from tests.support.fake_github.clients import connected
 from tests.support.fake_github.server import BOT_TOKEN, FakeGitHub
 from tests.support.fake_github.state import FORK_ID, PullRequest
@@ -255,6 +259,31 @@ def test_a_forged_acceptance_publishes_nothing(runner: Runner, served: Path) -> 
     assert runner.fake.state.comments == {}
 
 
+def test_an_own_certificate_authority_is_one_setting_for_the_api_and_git(
+    served: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    self_signed = ("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost")
+    files = ("-keyout", str(key), "-out", str(certificate), "-addext", "subjectAltName=DNS:localhost")
+    subprocess.run(["openssl", *self_signed, *files], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with FakeGitHub(git_dir=served) as fake:
+        fake.server.socket = context.wrap_socket(fake.server.socket, server_side=True)
+        fake.api_url = f"https://localhost:{fake.server.server_port}"
+        fake.state.pulls[7] = PullRequest(number=7, head_sha="a" * 40, head_branch="b")
+        client, _ = connected(fake)
+        remote = git.Remote(url=f"{fake.api_url}/octocat/hello.git", token=BOT_TOKEN)
+        for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO"):
+            monkeypatch.delenv(name, raising=False)
+        with pytest.raises(InfrastructureError, match="certificate is not trusted"), explained("read it"):
+            assert client.repository.get_pull(7).head.sha
+        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
+        assert client.repository.get_pull(7).head.sha == "a" * 40
+        with open_git_branch(remote) as history:
+            assert history.append(make_run(1)).startswith("runs/default/")
+
+
 def test_a_proxy_is_used_for_the_api_and_for_git(served: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with FakeGitHub(git_dir=served) as fake:
         for name in ("http_proxy", "HTTP_PROXY"):
@@ -265,7 +294,7 @@ def test_a_proxy_is_used_for_the_api_and_for_git(served: Path, monkeypatch: pyte
         # Nobody resolves this name: only the proxy can answer for it.
         fake.api_url = "http://github.invalid"
         client, _ = connected(fake)
-        assert client.repository.get_pull(7).number == 7
+        assert client.repository.get_pull(7).head.sha == "a" * 40
         remote = git.Remote(url="http://github.invalid/octocat/hello.git", token=BOT_TOKEN)
         with open_git_branch(remote) as history:
             assert history.append(make_run(1)).startswith("runs/default/")
