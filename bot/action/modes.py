@@ -119,13 +119,14 @@ def _publish(job: Job) -> int:
                 url = pipeline.comment(
                     client, job.destination, report=result.report, number=pull_request.number, config=inputs.config
                 )
-            _stop_outdated(job, client, number=pull_request.number)
         elif cause == "pull_request":
             job.log.tell(LogLevel.NOTICE, f"no comment: {search.reason or 'the pull request has moved on meanwhile'}")
         if result.run is not None and inputs.auto_push and context.follows_default_branch_push:
             _record_run(job, pipeline.Compared(run=result.run, report=result.report))
             follow_up(job, client, result.report)
         _say(job, result.report)
+    if search.pull_request is not None:
+        _stop_outdated(job, client, number=search.pull_request.number)
     return _finish(job, [result.report for result in results], comment_url=url)
 
 

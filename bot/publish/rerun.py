@@ -48,6 +48,11 @@ def run_again(client: Client, *, workflow: str, head_sha: str) -> Attempt | None
         return None
     if newest.status != "completed":
         return Attempt(run_id=newest.id, url=newest.html_url, repeats=Again.NOTHING)
+    if newest.conclusion == "action_required":
+        # Letting a newcomer's code run is a decision of its own, with his changes in view.
+        raise UsageError(
+            f"{workflow} waits for an approval", place="the run", next_step="approve it in the pull request"
+        )
     repeats = Again.ALL_JOBS if newest.conclusion == "success" else Again.FAILED_JOBS
     action = "rerun" if repeats is Again.ALL_JOBS else "rerun-failed-jobs"
     with explained(f"run {workflow} again"):

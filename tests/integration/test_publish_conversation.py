@@ -78,6 +78,15 @@ def test_measuring_again(fake: FakeGitHub) -> None:
     assert (whole.run_id, whole.repeats) == (5, Again.ALL_JOBS)
 
 
+def test_a_command_is_no_approval(fake: FakeGitHub) -> None:
+    client, _ = connected(fake)
+    workflow = ".github/workflows/perf.yml"
+    fake.state.runs[5] = WorkflowRun(id=5, head_sha=HEAD, conclusion="action_required", workflow=workflow)
+    with pytest.raises(UsageError, match=r"perf\.yml waits for an approval"):
+        run_again(client, workflow="perf.yml", head_sha=HEAD)
+    assert fake.state.runs[5].attempt == 1
+
+
 def test_only_what_is_under_way_is_cancelled(fake: FakeGitHub) -> None:
     client, _ = connected(fake)
     fake.state.runs[5] = WorkflowRun(id=5, head_sha=HEAD, status="in_progress", conclusion=None)
