@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bot.cli.options import Verbs, new_verb, positive, seconds
 from bot.cli.output import write
-from bot.errors import EXIT_FINE
+from bot.errors import EXIT_FINE, UsageError
 
 
 def add_verbs(verbs: Verbs) -> None:
@@ -15,13 +15,23 @@ def add_verbs(verbs: Verbs) -> None:
         verbs, "diagnose", _diagnose, "execution logs -> methods that cost most, and the services to test again"
     )
     verb.add_argument(
-        "--log", nargs="+", action="extend", required=True, metavar="FILE", help="plain, .gz or .zst; - for stdin"
+        "--log", nargs="+", action="extend", metavar="FILE", help="execution logs: plain, .gz or .zst; - for stdin"
     )
     verb.add_argument(
         "--pattern",
-        required=True,
         metavar="PRESET|FILE",
         help="labelled, spring, json, or a file with one regular expression (docs/diagnosis.md)",
+    )
+    verb.add_argument(
+        "--profile",
+        nargs="+",
+        action="extend",
+        metavar="FILE",
+        help="profiles or traces instead; repetitions of one run",
+    )
+    verb.add_argument("--format", default="auto", metavar="ID", help="of the profiles (docs/formats.md; default: auto)")
+    verb.add_argument(
+        "--trusted-profile", action="store_true", help="the profiles come from no stranger: read cProfile's too"
     )
     verb.add_argument("--json", type=Path, metavar="OUT", help="write everything as JSON here (- for standard output)")
     verb.add_argument("--top", type=positive, default=20, metavar="N", help="suspects in the text (default: 20)")
@@ -52,6 +62,14 @@ def add_verbs(verbs: Verbs) -> None:
 def _diagnose(arguments: argparse.Namespace) -> int:
     from bot import pipeline
 
+    if arguments.profile:
+        return _diagnose_profiles(arguments)
+    if not arguments.log or not arguments.pattern:
+        raise UsageError(
+            "needs --log with --pattern, or --profile",
+            place="diagnose",
+            next_step="give execution logs and how to read them, or profiles",
+        )
     diagnosis = pipeline.diagnose(
         pipeline.DiagnosisPlan(
             logs=arguments.log,
@@ -68,6 +86,32 @@ def _diagnose(arguments: argparse.Namespace) -> int:
     text = pipeline.diagnosis_text(diagnosis, top=arguments.top)
     # JSON on standard output is only JSON.
     print(text, end="", file=sys.stderr if arguments.json == Path("-") else sys.stdout)
+    return EXIT_FINE
+
+
+def _diagnose_profiles(arguments: argparse.Namespace) -> int:
+    from bot import pipeline
+    from bot.pipeline.diagnose_profiles import ProfilePlan, diagnose_profiles
+
+    if arguments.log or arguments.pattern:
+        raise UsageError(
+            "--profile takes the place of --log and --pattern", place="diagnose", next_step="give one of the two"
+        )
+    diagnosis, remarks = diagnose_profiles(
+        ProfilePlan(
+            profiles=arguments.profile,
+            format=arguments.format,
+            trusted=arguments.trusted_profile,
+            fluctuation_weight=arguments.fluctuation_weight,
+            minimum_self_ms=arguments.minimum_self_ms,
+        )
+    )
+    if arguments.json:
+        write(arguments.json, pipeline.diagnosis_json(diagnosis))
+    text = pipeline.diagnosis_text(diagnosis, top=arguments.top)
+    print(text, end="", file=sys.stderr if arguments.json == Path("-") else sys.stdout)
+    for remark in remarks:
+        print(f"- {remark}", file=sys.stderr)
     return EXIT_FINE
 
 
