@@ -29,7 +29,9 @@ def add_verbs(verbs: Verbs) -> None:
         metavar="FILE",
         help="profiles or traces instead; repetitions of one run",
     )
-    verb.add_argument("--format", default="auto", metavar="ID", help="of the profiles (docs/formats.md; default: auto)")
+    verb.add_argument(
+        "--format", default="auto", metavar="ID", help="of the profiles (docs/profiles.md; default: auto)"
+    )
     verb.add_argument(
         "--trusted-profile", action="store_true", help="the profiles come from no stranger: read cProfile's too"
     )

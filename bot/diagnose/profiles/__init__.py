@@ -1,4 +1,4 @@
-"""Profiles and traces of other tools: one registry of readers, one reading (docs/formats.md)."""
+"""Profiles and traces of other tools: one registry of readers, one reading (docs/profiles.md)."""
 
 from bot.diagnose.profiles.combine import combine
 from bot.diagnose.profiles.read import read_profiles

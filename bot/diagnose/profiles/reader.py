@@ -12,7 +12,7 @@ class ProfileReader(Protocol):
 
     `matches` looks at the beginning of the content only, is cheap and never raises. `read` gives one profile per
     service, with one repetition unless the format holds more; it counts in `intake` whatever it cannot use, and raises
-    DataError only where nothing sensible can follow. `DOCS` is an anchor in docs/formats.md.
+    DataError only where nothing sensible can follow. `DOCS` is an anchor in docs/profiles.md.
     """
 
     @property

@@ -51,5 +51,5 @@ def reader_of(file: ProfileFile, name: str) -> ProfileReader:
     raise DataError(
         "holds no profile or trace of a known format",
         place=file.place,
-        next_step=f"name its format with --format ({', '.join(PROFILE_READERS)}), or see docs/formats.md",
+        next_step=f"name its format with --format ({', '.join(PROFILE_READERS)}), or see docs/profiles.md",
     )
