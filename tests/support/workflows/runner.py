@@ -25,7 +25,11 @@ PROJECT: Final = Path(__file__).parents[3]
 OWN_REPOSITORY: Final = "perf-culprit/perf-culprit"
 CALLED: Final = f"{OWN_REPOSITORY}/.github/workflows/"
 OWN_CHECKOUT: Final = ".perf-culprit"
-INSTALL: Final = f'echo "{Path(sys.executable).parent}" >> "$GITHUB_PATH"\n'
+INSTALL: Final = f"""
+mkdir "$RUNNER_TEMP/path"
+ln -s "{Path(sys.executable).parent / "perf-culprit"}" "$RUNNER_TEMP/path/perf-culprit"
+echo "$RUNNER_TEMP/path" >> "$GITHUB_PATH"
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
