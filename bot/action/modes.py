@@ -1,6 +1,5 @@
 """What the action does on each event: judge and hand over, record, publish."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -280,7 +279,7 @@ def _finish(job: Job, reports: Sequence[Report], *, comment_url: str | None = No
             **pipeline.report_outputs(loudest),
             "report-path": str(inputs.report_directory / "report.json"),
             "comment-url": comment_url or "",
-            "flagged": json.dumps([name for report in reports for name in pipeline.flagged(report)]),
+            "flagged": pipeline.flagged_json(reports),
         }
         write_outputs(values, path=context.output_path)
     job.log.say(pipeline.headline(loudest))

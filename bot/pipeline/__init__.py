@@ -22,7 +22,7 @@ from bot.pipeline.compare import (
     compare_run_with_history,
     compare_with_history,
 )
-from bot.pipeline.confirm import flagged
+from bot.pipeline.confirm import flagged, flagged_json
 from bot.pipeline.diagnose import DiagnosisPlan, diagnose, diagnosis_json, diagnosis_text
 from bot.pipeline.measure import Measured, MeasurePlan, commands, measure_commits
 from bot.pipeline.publish import (
@@ -106,6 +106,7 @@ __all__ = [
     "fetch_results",
     "fetch_run",
     "flagged",
+    "flagged_json",
     "headline",
     "joint_comment",
     "measure_commits",

@@ -1,7 +1,9 @@
 """detect -> detect: what was flagged is measured again, and only what both measurements see is told."""
 
-from collections.abc import Collection
+import json
+from collections.abc import Collection, Iterable
 from dataclasses import replace
+from typing import Final
 
 from bot.config import Config
 from bot.model.baseline import Baseline
@@ -10,7 +12,9 @@ from bot.model.report import Report
 from bot.model.run import Run
 
 # In the environment of the command that measures again: the benchmarks, one per line.
-BENCHMARKS_VARIABLE = "PERF_CULPRIT_BENCHMARKS"
+BENCHMARKS_VARIABLE: Final = "PERF_CULPRIT_BENCHMARKS"
+
+_INERT: Final = " _-./:,=[]"
 
 
 def flagged(report: Report) -> tuple[str, ...]:
@@ -18,6 +22,22 @@ def flagged(report: Report) -> tuple[str, ...]:
     from bot.detect.confirm import flagged_benchmarks
 
     return flagged_benchmarks(report.findings)
+
+
+def flagged_json(reports: Iterable[Report]) -> str:
+    """The action's output: a JSON list whose text is no command wherever a workflow may paste it by mistake."""
+
+    def inert(name: str) -> str:
+        return "".join(
+            character if character.isascii() and (character.isalnum() or character in _INERT) else _escaped(character)
+            for character in name
+        )
+
+    return "[" + ",".join(f'"{inert(name)}"' for report in reports for name in flagged(report)) + "]"
+
+
+def _escaped(character: str) -> str:
+    return json.dumps(character)[1:-1] if not character.isascii() else f"\\u{ord(character):04x}"
 
 
 def only(run: Run, benchmarks: Collection[str]) -> Run:

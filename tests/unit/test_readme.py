@@ -69,4 +69,4 @@ def test_every_output_of_the_action_is_written() -> None:
 
     declared = set(yaml.safe_load((PROJECT / "action.yml").read_text(encoding="utf-8"))["outputs"])
     written = set(report_outputs(next(iter(every_conclusion().values()))))
-    assert declared == written | {"report-path", "comment-url"}
+    assert declared == written | {"report-path", "comment-url", "flagged"}

@@ -1,5 +1,6 @@
 """The second measurement: what it withdraws, what it keeps, and what that does to the rates, by simulation."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from bot.model.metric import Direction, Metric
 from bot.model.report import Conclusion, Report
 from bot.model.run import Benchmark, Run
 from bot.pipeline.compare import judge_run
-from bot.pipeline.confirm import confirm_report
+from bot.pipeline.confirm import confirm_report, flagged_json
 
 TIME = Metric(name="time", unit="ms", direction=Direction.LOWER_IS_BETTER)
 # A gate that cries often, so that a small simulation sees its false alarms.
@@ -144,3 +145,12 @@ def test_only_flagged_benchmarks_take_part_in_the_second_judgement(first: Report
 def test_findings_that_are_no_regressions_pass_unchanged(first: Report) -> None:
     calm = tuple(finding for finding in first.findings if finding.verdict is not Verdict.REGRESSION)
     assert confirmed(calm, ()) == calm
+
+
+@pytest.mark.parametrize("name", ["b0", "a b/c[1]", "$(id) `id` \"x\" 'y' ${{ z }}\n::set-output", "größer 🙂"])
+def test_the_output_is_json_and_no_command_where_it_is_pasted(first: Report, name: str) -> None:
+    finding = next(entry for entry in first.findings if entry.evidence.key.benchmark == "b0")
+    evidence = replace(finding.evidence, key=replace(finding.evidence.key, benchmark=name))
+    text = flagged_json([replace(first, findings=(replace(finding, evidence=evidence),))])
+    assert json.loads(text) == [name]
+    assert not set(text[2:-2]) & set("$`\"'{}\n;&|<>()#")

@@ -1,0 +1,98 @@
+"""Which stored runs are baseline for what was accepted: walked from the newest to the oldest."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from bot.history.restart import Restarts
+from bot.model.acceptance import Acceptance
+from bot.model.metric import MetricKey
+from bot.model.run import Run
+from tests.support.stored_runs import START, make_run
+
+SORT = MetricKey("sort", "time")
+COMMITS = [f"{number:040x}" for number in (5, 4, 3, 2, 1)]  # newest first
+
+
+def run(number: int, *, flagged: bool = False) -> Run:
+    return replace(make_run(number), regressions=(SORT,) if flagged else ())
+
+
+def accepted(number: int, *, benchmark: str | None = "sort", minute: float = 100, reason: str = "why") -> Acceptance:
+    return Acceptance(
+        suite="default",
+        benchmark=benchmark,
+        commit=f"{number:040x}",
+        reason=reason,
+        author="ada",
+        time=START + timedelta(minutes=minute),
+    )
+
+
+def walk(restarts: Restarts, *runs: Run) -> list[int]:
+    """The numbers of the runs that are baseline for `sort`."""
+    chosen = []
+    for entry in runs:
+        position = COMMITS.index(str(entry.commit))
+        keys = restarts.kept(entry, position)
+        if keys:
+            restarts.choose(keys, position)
+            chosen.append(int(str(entry.commit), 16))
+    return chosen
+
+
+def restarts(*entries: Acceptance, head: str = "f" * 40) -> Restarts:
+    positions = {commit: position for position, commit in enumerate(COMMITS)}
+    return Restarts(accepted=entries, positions=positions, head=head)
+
+
+def test_nothing_accepted_changes_nothing() -> None:
+    walked = restarts()
+    assert walk(walked, run(5), run(4, flagged=True), run(3)) == [5, 3]
+    assert walked.pending == ()
+    assert walked.notes == ()
+
+
+def test_runs_before_the_accepted_commit_are_cut() -> None:
+    walked = restarts(accepted(3))
+    assert walk(walked, run(5), run(4), run(3), run(2), run(1)) == [5, 4, 3]
+    assert walked.pending == ()
+    assert walked.notes == ("sort: the baseline begins at 0000000, accepted by ada there: why",)
+
+
+def test_while_nothing_was_measured_since_the_old_level_stays_and_the_acceptance_is_pending() -> None:
+    entry = accepted(4)
+    walked = restarts(entry)
+    assert walk(walked, run(3), run(2)) == [3, 2]
+    assert walked.pending == (entry,)
+
+
+def test_flags_from_before_the_acceptance_are_forgiven_and_later_ones_are_not() -> None:
+    walked = restarts(accepted(3, minute=4))  # runs are as many minutes old as their number says
+    assert walk(walked, run(5, flagged=True), run(4, flagged=True), run(3, flagged=True), run(2, flagged=True)) == [
+        4,
+        3,
+    ]
+
+
+def test_of_several_the_newest_commit_counts() -> None:
+    assert walk(restarts(accepted(2), accepted(4)), run(5), run(4), run(3), run(2)) == [5, 4]
+
+
+def test_one_for_all_cuts_nothing_by_itself() -> None:
+    """Benchmarks that did not change keep their baseline; those that did are named when a run shows them."""
+    walked = restarts(accepted(3, benchmark=None))
+    assert walk(walked, run(5), run(2)) == [5, 2]
+    assert walked.pending == ()
+
+
+def test_the_targets_own_commit_is_pending() -> None:
+    entry = accepted(15)
+    walked = restarts(entry, head=entry.commit)
+    assert walk(walked, run(5)) == [5]
+    assert walked.pending == (entry,)
+
+
+def test_an_acceptance_elsewhere_is_nothing() -> None:
+    walked = restarts(accepted(9))
+    assert walk(walked, run(5), run(1)) == [5, 1]
+    assert walked.pending == ()
