@@ -46,7 +46,7 @@ def open_cluster(address: str, names: Sequence[str]) -> Iterator[Cluster]:
         )
     try:
         from distributed import Client, KilledWorker
-        from distributed.comm import CommClosedError
+        from distributed.comm.core import CommClosedError
     except ImportError:
         raise UsageError(
             "a cluster needs a package that is not installed",
