@@ -1,0 +1,67 @@
+"""`measure --confirm`: the second measurement, of what was flagged only, and what `compare` makes of it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bot.cli import main
+from tests.support.measured_repository import COUNTER, RUN, line, measured_repository
+
+# Says which benchmarks it was asked for, and measures another one besides.
+ASKED = 'echo "$PERF_CULPRIT_BENCHMARKS" >> "$ASKED_FILE"; '
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(COUNTER, str(tmp_path / "counter"))
+    monkeypatch.setenv("ASKED_FILE", str(tmp_path / "asked"))
+    measured_repository(tmp_path / "repository", line(4, step_at=3))
+    return tmp_path / "repository"
+
+
+def measure(repository: Path, *commits: str, run: str = RUN) -> int:
+    out = str(repository.parent / "out")
+    options = ["--run", ASKED + run, "--rounds", "4", "--warmup", "0", "--output", out, "--confirm"]
+    return main(["measure", "--repo", str(repository), "--commits", *commits, *options])
+
+
+def compare(repository: Path) -> int:
+    out = repository.parent / "out"
+    sides = ["--baseline", str(out / "baseline.json"), "--target", str(out / "target.json")]
+    second = ["--confirm-baseline", str(out / "confirm-baseline.json"), "--confirm", str(out / "confirm-target.json")]
+    return main(["compare", "--paired", *sides, *second, "--json", str(repository.parent / "report.json")])
+
+
+def test_a_true_regression_is_measured_again_and_confirmed(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert measure(repository, "HEAD~1", "HEAD") == 0
+    said = capsys.readouterr().out
+    assert "measured again: 1 benchmarks that looked like regressions" in said
+    assert "--confirm-baseline" in said
+    asked = (repository.parent / "asked").read_text().splitlines()
+    assert asked == [""] * 16 + ["result"] * 16
+    assert compare(repository) == 1
+    report = json.loads((repository.parent / "report.json").read_text())
+    assert report["findings"][0]["notes"][-1].startswith("confirmed by a second measurement: +")
+
+
+def test_a_blip_is_withdrawn(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The head is slow only while nobody looks twice."""
+    blip = f'if [ -n "$PERF_CULPRIT_BENCHMARKS" ]; then echo 1000 > value; fi; {RUN}'
+    assert measure(repository, "HEAD~1", "HEAD", run=blip) == 0
+    capsys.readouterr()
+    assert compare(repository) == 0
+    assert "not confirmed" in capsys.readouterr().out
+
+
+def test_nothing_flagged_is_not_measured_again(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert measure(repository, "HEAD~2", "HEAD~1") == 0
+    assert "--confirm" not in capsys.readouterr().out
+    assert not (repository.parent / "out" / "confirm-target.json").exists()
+
+
+def test_more_than_two_commits_are_refused(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert measure(repository, "HEAD~2", "HEAD~1", "HEAD") == 2
+    assert "exactly two commits" in capsys.readouterr().err
