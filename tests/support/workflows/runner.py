@@ -1,8 +1,8 @@
 """A runner for workflow files: it does what GitHub does between an event and the end of a run, on this machine.
 
 `run:` steps are run by bash with the variables that the runner gives. `uses:` steps are the few that we know: checkout
-(a clone from the fake), upload-artifact (into the fake), and our own action, in this process. Installing is replaced by
-this environment; everything else in a step is the file's.
+(a clone from the fake), upload-artifact (into the fake), and our own action, here or in its container. Installing is
+replaced by this environment; everything else in a step is the file's.
 """
 
 import os
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import yaml
 
@@ -52,12 +52,30 @@ class JobRun:
     failed: bool
 
 
+class OwnAction(Protocol):
+    """Runs our action as a step."""
+
+    def __call__(self, place: "Place", inputs: Mapping[str, str]) -> tuple[bool, str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class InThisProcess:
+    runner: Runner
+
+    def __call__(self, place: "Place", inputs: Mapping[str, str]) -> tuple[bool, str]:
+        event, runner = place.event, self.runner
+        runner.token, runner.workspace, runner.run_id = place.token, place.workspace, str(event.run_id)
+        given = {name.replace("-", "_"): value for name, value in inputs.items()}
+        result = runner.run(event.name, event.payload, sha=event.sha, ref=event.ref, **given)
+        return result.exit_code == 0, result.log
+
+
 @dataclass(kw_only=True, slots=True)
 class WorkflowRunner:
     """`variables` are given to `run:` steps beside the runner's own, for benchmarks that keep a counter."""
 
     fake: FakeGitHub
-    action: Runner
+    own_action: OwnAction
     temp: Path
     variables: Mapping[str, str] = field(default_factory=dict)
     count: int = 0
@@ -143,7 +161,7 @@ class WorkflowRunner:
             return self.upload(given, place)
         assert action == f"./{OWN_CHECKOUT}", action
         assert (place.workspace / OWN_CHECKOUT / "action.yml").is_file()
-        return self.own_action(given, place)
+        return self.own_action(place, {name: str(value) for name, value in given.items()})
 
     def bash(self, step: Mapping[str, Any], contexts: Mapping[str, Any], place: "Place") -> tuple[bool, str]:
         script = place.runner_temp / "script.sh"
@@ -200,14 +218,6 @@ class WorkflowRunner:
             zip_bytes=zipped(content),
         )
         return True, f"uploaded {given['name']}"
-
-    def own_action(self, given: Mapping[str, Any], place: "Place") -> tuple[bool, str]:
-        self.action.token, self.action.workspace = place.token, place.workspace
-        inputs = {name.replace("-", "_"): str(value) for name, value in given.items()}
-        event = place.event
-        self.action.run_id = str(event.run_id)
-        result = self.action.run(event.name, event.payload, sha=event.sha, ref=event.ref, **inputs)
-        return result.exit_code == 0, result.log
 
     def github(self, event: Event) -> dict[str, Any]:
         return {
