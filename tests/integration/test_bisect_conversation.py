@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.conversation import MOST_DISPATCHES, STEP, Conversation, open_conversation
 from tests.support.fake_github.server import FakeGitHub
-from tests.support.fake_github.state import Comment
+from tests.support.fake_github.state import BOT, REPOSITORY_ID, Comment
 from tests.support.job import JobResult, Runner
 from tests.support.webhooks import event
 from tests.support.workflows.runner import InThisProcess
@@ -176,3 +176,32 @@ def command_with(conversation: Conversation, comment: Comment, granted: dict[str
     payload = event("issue_comment", number=7, comment_id=comment.id, comment_body=comment.body, author=comment.author)
     payload["repository"]["default_branch"] = "main"
     return action.run("issue_comment", payload, mode="command", config=".perf-culprit.yml")
+
+
+def test_on_a_branch_of_the_repository_the_bare_command_is_enough(conversation: Conversation) -> None:
+    pull = conversation.fake.state.pulls[7]
+    pull.head_repository_id, pull.head_owner = REPOSITORY_ID, "octocat"
+    asked = conversation.say("/perf-bisect budget=90min benchmark=result")
+    assert "Bisecting `result`" in conversation.answer(asked)
+    (dispatch,) = conversation.fake.state.dispatches
+    assert (dispatch["workflow"], dispatch["ref"]) == ("perf-bisect.yml", "main")
+    assert dispatch["inputs"]["commit"] == conversation.head
+
+
+def test_what_to_run_must_stand_on_the_default_branch(conversation: Conversation) -> None:
+    del conversation.files["perf-command"]["jobs"]["command"]["with"]
+    comment = conversation.fake.state.add_comment(issue=7, author="octocat", body=f"/perf-bisect {conversation.head}")
+    with pytest.raises(AssertionError, match=r"bisect\.run is not set"):
+        conversation.deliver(comment)
+    assert "bisect.run is not set" in conversation.answer(comment)
+
+
+def test_two_deliveries_at_once_start_one_bisection(conversation: Conversation) -> None:
+    """The concurrency group keeps them apart; if it did not, the branch would."""
+    head = conversation.head
+    asked = conversation.say(f"/perf-bisect {head} jobs=1")
+    for comment in [answer for answer in conversation.fake.state.comments.values() if answer.author == BOT]:
+        del conversation.fake.state.comments[comment.id]
+    conversation.deliver(asked)
+    assert len(conversation.fake.state.dispatches) == 1
+    assert "Bisecting `result`" in conversation.answer(asked)
