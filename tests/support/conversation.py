@@ -91,6 +91,8 @@ class Conversation:
             return False
         dispatch = self.fake.state.dispatches[self.dispatched]
         self.dispatched += 1
+        # GitHub refuses inputs that the workflow does not declare, and dispatches without required ones.
+        assert set(dispatch["inputs"]) == set(self.files["perf-bisect"][True]["workflow_dispatch"]["inputs"])
         run = self.fake.state.runs[dispatch["run_id"]]
         run.status = "in_progress"
         payload = event("workflow_dispatch", inputs=dispatch["inputs"], workflow=run.workflow)

@@ -17,6 +17,7 @@ MAXIMUM_LINE_CHARACTERS: Final = 1000
 MAXIMUM_REASON_CHARACTERS: Final = 300
 MAXIMUM_BENCHMARK_CHARACTERS: Final = 500
 MOST_JOBS: Final = 20
+LEAST_EXECUTIONS: Final = 4
 MOST_EXECUTIONS: Final = 10_000
 MOST_MINUTES: Final = 1440
 ALL: Final = "all"
@@ -161,7 +162,7 @@ OPTIONS: Final = {
     "good": "good=COMMIT",
     "bad": "bad=COMMIT",
     "jobs": f"jobs=N with N from 1 to {MOST_JOBS}",
-    "budget": f"budget=N executions (at most {MOST_EXECUTIONS:,}) or budget=Nmin (at most {MOST_MINUTES:,})",
+    "budget": f"budget=N executions ({LEAST_EXECUTIONS} to {MOST_EXECUTIONS:,}) or budget=Nmin (1 to {MOST_MINUTES:,})",
 }
 
 
@@ -223,7 +224,8 @@ def _budget(text: str) -> tuple[int | None, int | None]:
     found = _BUDGET.fullmatch(text)
     number = int(found[1]) if found else 0
     in_minutes = found is not None and found[2] is not None
-    if not found or number > (MOST_MINUTES if in_minutes else MOST_EXECUTIONS):
+    least, most = (1, MOST_MINUTES) if in_minutes else (LEAST_EXECUTIONS, MOST_EXECUTIONS)
+    if not least <= number <= most:
         raise UsageError(f"{text} is no budget", place="/perf-bisect", next_step=f"write {OPTIONS['budget']}")
     return (None, number) if in_minutes else (number, None)
 

@@ -91,6 +91,7 @@ def test_leaves_other_comments_alone(body: str) -> None:
         ("/perf-bisect jobs=21", "no number of jobs", "from 1 to 20"),
         ("/perf-bisect jobs=\u0663", "no number of jobs", "from 1 to 20"),
         ("/perf-bisect budget=-1", "no budget", "budget=Nmin"),
+        ("/perf-bisect budget=3", "no budget", "4 to 10,000"),
         ("/perf-bisect budget=20000", "no budget", "10,000"),
         ("/perf-bisect budget=2000min", "no budget", "1,440"),
         ("/perf-bisect good=--upload-pack=x", "no commit", "a hash, a tag or a branch"),
