@@ -22,7 +22,7 @@ def _add_demo(verbs: Verbs) -> None:
 
 def _add_schema(verbs: Verbs) -> None:
     verb = new_verb(verbs, "schema", _schema, "JSON schema of a file that perf-culprit reads or writes")
-    verb.add_argument("name", choices=("run", "report", "bisection", "config"))
+    verb.add_argument("name", choices=("run", "report", "bisection", "diagnosis", "tree-comparison", "config"))
 
 
 def _demo(arguments: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ from pydantic import AwareDatetime, TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from bot.codec.rules import RulesEntry, rule_evidence, rules_entry
+from bot.codec.tree_comparison import TreeComparisonFile, tree_comparison, tree_comparison_entry
 from bot.codec.wire import WIRE_CONFIG, decode
 from bot.model.acceptance import Acceptance
 from bot.model.baseline import BaselineSource, RunChoice
@@ -126,6 +127,7 @@ class ReportFile:
     new: tuple[KeyEntry, ...] = ()
     detectable_effect: float | None = None
     notes: tuple[str, ...] = ()
+    diagnosis: TreeComparisonFile | None = None
 
 
 @cache
@@ -165,6 +167,7 @@ def encode_report(report: Report) -> bytes:
         new=tuple(KeyEntry(benchmark=key.benchmark, metric=key.metric) for key in report.new),
         detectable_effect=report.detectable_effect,
         notes=report.notes,
+        diagnosis=None if report.diagnosis is None else tree_comparison_entry(report.diagnosis),
     )
     return report_adapter().dump_json(file, indent=1) + b"\n"
 
@@ -199,6 +202,7 @@ def decode_report(data: bytes, *, place: str) -> Report:
         new=tuple(MetricKey(entry.benchmark, entry.metric) for entry in file.new),
         detectable_effect=file.detectable_effect,
         notes=file.notes,
+        diagnosis=None if file.diagnosis is None else tree_comparison(file.diagnosis, place=place),
     )
 
 

@@ -17,9 +17,11 @@ from bot.codec import (
     bisect_session,
     bisect_stored,
     bisection_report,
+    diagnosis,
     profile,
     report,
     run,
+    tree_comparison,
 )
 
 SCHEMAS: Final[dict[str, Callable[[], dict[str, Any]]]] = {
@@ -31,6 +33,8 @@ SCHEMAS: Final[dict[str, Callable[[], dict[str, Any]]]] = {
     bisect_job.SCHEMA_NAME: lambda: bisect_job.job_adapter().json_schema(mode="validation"),
     bisect_stored.SCHEMA_NAME: lambda: bisect_stored.stored_adapter().json_schema(mode="validation"),
     acceptance.SCHEMA_NAME: lambda: acceptance.acceptance_adapter().json_schema(mode="validation"),
+    diagnosis.SCHEMA_NAME: lambda: diagnosis.diagnosis_adapter().json_schema(mode="validation"),
+    tree_comparison.SCHEMA_NAME: lambda: tree_comparison.tree_comparison_adapter().json_schema(mode="validation"),
     profile.SCHEMA_NAME: lambda: msgspec.json.schema(profile.ProfileLine),
 }
 

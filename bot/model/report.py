@@ -7,6 +7,7 @@ from bot.model.baseline import BaselineSource, RunChoice
 from bot.model.environment import Environment
 from bot.model.finding import Finding
 from bot.model.metric import MetricKey
+from bot.model.tree_comparison import TreeComparison
 
 
 class Conclusion(StrEnum):
@@ -39,7 +40,8 @@ class Report:
 
     `findings` are ordered for reading: loudest verdict first, then by size. `missing` are metrics that the baseline
     has and the target lacks; `new` those that the target has and no baseline run. `detectable_effect` is the smallest
-    slowdown that would have been found in every metric judged `no_change` (a fraction).
+    slowdown that would have been found in every metric judged `no_change` (a fraction). `diagnosis`: where the time
+    went, compared by the call trees of the two revisions.
     """
 
     conclusion: Conclusion
@@ -57,3 +59,4 @@ class Report:
     detectable_effect: float | None = None
     notes: tuple[str, ...] = ()
     failed: bool = False
+    diagnosis: TreeComparison | None = None

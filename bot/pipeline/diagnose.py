@@ -55,6 +55,6 @@ def diagnosis_text(diagnosis: Diagnosis, *, top: int) -> str:
 
 
 def diagnosis_json(diagnosis: Diagnosis) -> bytes:
-    from bot.report.diagnosis import diagnosis_json
+    from bot.codec.diagnosis import encode_diagnosis
 
-    return diagnosis_json(diagnosis)
+    return encode_diagnosis(diagnosis)

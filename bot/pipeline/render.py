@@ -59,7 +59,7 @@ def preview_html(markdown: str) -> str:
 
 
 def schema(name: str) -> bytes:
-    """The JSON schema of `run`, `report`, `bisection` or `config`."""
+    """The JSON schema of `run`, `report`, `bisection`, `diagnosis`, `tree-comparison` or `config`."""
     from bot.codec.schema import schema_text
 
     if name == "config":

@@ -1,17 +1,14 @@
-"""A diagnosis for a terminal and as JSON: suspects, what to test again for each, services, and unused lines."""
+"""A diagnosis for a terminal: suspects, what to test again for each, services, and unused lines."""
 
-import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 from bot.model.call_tree import Diagnosis, ImpactedService, MethodSuspect, ServiceStatistics, SlowCall, Window
 from bot.report.inert import clean
 from bot.report.numbers import percent, quantities, significant
 from bot.report.wording import counted
 
-FORMAT: Final = "perf-culprit-diagnosis"
-VERSION: Final = 1
 BAR_WIDTH: Final = 30
 SHOWN_IMPACTS: Final = 5
 SHOWN_SERVICES: Final = 20
@@ -35,84 +32,6 @@ def diagnosis_text(diagnosis: Diagnosis, *, top: int = 20) -> str:
         )
     blocks += [block for block in (_unused(diagnosis),) if block]
     return "\n\n".join(blocks) + "\n"
-
-
-def diagnosis_json(diagnosis: Diagnosis) -> bytes:
-    """Every suspect in order with its services, and every service with its statistics; times in milliseconds."""
-    reading = diagnosis.reading
-    trees = {tree.service: tree for tree in diagnosis.trees}
-    document = {
-        "format": FORMAT,
-        "version": VERSION,
-        "fluctuation_weight": diagnosis.fluctuation_weight,
-        "minimum_self_ms": diagnosis.minimum_self_ms,
-        "suspects": [_suspect_document(suspect) for suspect in diagnosis.suspects],
-        "services": [
-            _service_document(service)
-            | {"all_calls": trees[service.service].calls, "variants": trees[service.service].variants}
-            for service in diagnosis.services
-        ],
-        "log": {
-            "lines": reading.lines,
-            "executions": reading.executions,
-            "unused": {fault.name.lower(): count for fault, count in reading.unused},
-            "unused_examples": [
-                {"fault": example.fault.name.lower(), "line": example.line, "text": example.text}
-                for example in reading.examples
-            ],
-            "headless_calls": reading.headless_calls,
-            "cut_calls": reading.cut_calls,
-            "truncated_files": list(reading.truncated_files),
-        },
-    }
-    return (json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode("utf-8", "replace")
-
-
-def _suspect_document(suspect: MethodSuspect) -> dict[str, Any]:
-    return {
-        "method": suspect.method,
-        "score": suspect.score,
-        "self_ms": suspect.self_ms,
-        "self_ms_per_execution": suspect.self_ms / suspect.calls,
-        "calls": suspect.calls,
-        "longest_ms": suspect.longest_ms,
-        "tiny": suspect.tiny,
-        "services": [
-            {
-                "service": impact.service,
-                "self_share": impact.self_share,
-                "children_share": impact.children_share,
-                "self_ms_per_call": impact.self_ms_per_call,
-            }
-            for impact in suspect.services
-        ],
-    }
-
-
-def _service_document(service: ServiceStatistics) -> dict[str, Any]:
-    return {
-        "service": service.service,
-        "calls": service.calls,
-        "min_ms": service.min_ms,
-        "max_ms": service.max_ms,
-        "mean_ms": service.mean_ms,
-        "standard_deviation_ms": service.standard_deviation_ms,
-        "slowest": [
-            {"call": slow.call, "elapsed_ms": slow.elapsed_ms, "time_s": slow.time_s} for slow in service.slowest
-        ],
-        "windows": [_window_document(window) for window in service.windows],
-    }
-
-
-def _window_document(window: Window) -> dict[str, float]:
-    return {
-        "start_s": window.start_s,
-        "width_s": window.width_s,
-        "calls": window.calls,
-        "calls_per_s": window.calls_per_s,
-        "mean_ms": window.mean_ms,
-        "longest_ms": window.longest_ms,
-    }
 
 
 def _plain(foreign: str, *, limit: int = _LINE_LIMIT) -> str:

@@ -1,5 +1,6 @@
 """Two trees of one service as one: a node per path of methods that either revision took."""
 
+import math
 from dataclasses import dataclass, field
 
 from bot.diagnose.comparison.observed import Observed, ObservedNode
@@ -70,6 +71,12 @@ def aligned(baseline: Observed, target: Observed) -> AlignedTree:
             else:
                 nodes[place].baseline = node
     return AlignedTree(baseline=baseline, target=target, nodes=tuple(nodes))
+
+
+def relative(after: float, before: float) -> float | None:
+    """The relative change; None from 0, or from so little that no number holds it."""
+    change = after / before - 1 if before > 0 else math.inf
+    return change if math.isfinite(change) else None
 
 
 def _elapsed(node: ObservedNode | None) -> float:

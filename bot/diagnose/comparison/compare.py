@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from bot.diagnose.comparison.align import AlignedNode, AlignedTree, aligned
+from bot.diagnose.comparison.align import AlignedNode, AlignedTree, aligned, relative
 from bot.diagnose.comparison.impact import inverted_index, shares_in
 from bot.diagnose.comparison.observed import Observed, ObservedNode, observed_log, observed_profile
 from bot.diagnose.comparison.rank import Searched, rank
@@ -24,7 +24,7 @@ from bot.model.tree_comparison import (
 )
 
 # A page of JSON per thousand: larger trees lose the paths that took least time in both revisions.
-MAX_NODES: Final = 20_000
+MAX_NODES: Final = 10_000
 MAX_NAMES: Final = 1_000
 MAX_SUSPECTS: Final = 1_000
 FEW_REPETITIONS: Final = 5
@@ -193,6 +193,6 @@ def _amount(node: ObservedNode | None) -> NodeAmount | None:
 
 
 def _change(node: AlignedNode) -> float | None:
-    if node.baseline is None or node.target is None or node.baseline.elapsed.mean <= 0:
+    if node.baseline is None or node.target is None:
         return None
-    return node.gain / node.baseline.elapsed.mean
+    return relative(node.target.elapsed.mean, node.baseline.elapsed.mean)

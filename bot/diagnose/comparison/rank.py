@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from bot.diagnose.changed import match_method
-from bot.diagnose.comparison.align import AlignedNode, AlignedTree
+from bot.diagnose.comparison.align import AlignedNode, AlignedTree, relative
 from bot.diagnose.comparison.observed import SHARE, ObservedNode
 from bot.diagnose.comparison.search import Judged
 from bot.model.call_tree import ImpactedService
@@ -211,9 +211,9 @@ def _described(node: AlignedNode) -> ObservedNode:
 
 
 def _change(baseline: NodeAmount | None, target: NodeAmount | None) -> float | None:
-    if baseline is None or target is None or baseline.elapsed <= 0:
+    if baseline is None or target is None:
         return None
-    return target.elapsed / baseline.elapsed - 1
+    return relative(target.elapsed, baseline.elapsed)
 
 
 def _common_cause(causes: Sequence[ChangeCause | None]) -> ChangeCause | None:

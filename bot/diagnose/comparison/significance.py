@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bot.diagnose.comparison.align import AlignedTree
+from bot.diagnose.comparison.align import AlignedTree, relative
 from bot.diagnose.comparison.observed import SHARE, Observed, ObservedNode, Spread
 from bot.model.finding import Interval
 from bot.model.tree_comparison import Basis
@@ -64,7 +64,7 @@ def test_paths(
     rows = zip(*(column.tolist() for column in columns), strict=True)
     return [
         Test(
-            relative_change=(after - before) / before if before > 0 else None,
+            relative_change=relative(after, before),
             interval=Interval(low=lower, high=upper, level=level) if np.isfinite([lower, upper]).all() else None,
             p_value=None if np.isnan(p_value) else p_value,
         )

@@ -33,6 +33,8 @@ def test_schemas_are_written_under_their_names(tmp_path: Path) -> None:
         "bisect-job-v1.schema.json",
         "stored-bisection-v1.schema.json",
         "trace-v1.schema.json",
+        "diagnosis-v1.schema.json",
+        "tree-comparison-v1.schema.json",
     }
 
 

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from bot.codec.diagnosis import encode_diagnosis
 from bot.model.call_tree import (
     CallNode,
     CallTree,
@@ -17,7 +18,7 @@ from bot.model.call_tree import (
     UnusedLine,
     Window,
 )
-from bot.report.diagnosis import diagnosis_json, diagnosis_text
+from bot.report.diagnosis import diagnosis_text
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "diagnosis"
 
@@ -99,7 +100,7 @@ def test_whole_text() -> None:
 
 
 def test_whole_json() -> None:
-    assert json.loads(diagnosis_json(DIAGNOSIS)) == json.loads((GOLDEN / "diagnosis.json").read_bytes())
+    assert json.loads(encode_diagnosis(DIAGNOSIS)) == json.loads((GOLDEN / "diagnosis.json").read_bytes())
 
 
 def test_a_clean_log_has_no_word_about_unused_lines() -> None:
@@ -131,4 +132,4 @@ def test_many_services_are_cut_in_text_only() -> None:
     trees = tuple(replace(DIAGNOSIS.trees[0], service=f"s{i}") for i in range(25))
     diagnosis = replace(DIAGNOSIS, services=many, trees=trees)
     assert "and 5 more: see the JSON" in diagnosis_text(diagnosis)
-    assert len(json.loads(diagnosis_json(diagnosis))["services"]) == 25
+    assert len(json.loads(encode_diagnosis(diagnosis))["services"]) == 25
