@@ -85,6 +85,17 @@ def _add_bisect(verbs: Verbs) -> None:
     verb.add_argument("--paths", nargs="+", default=(), metavar="PATH", help="only commits that change these can be it")
     verb.add_argument("--state", type=Path, metavar="FILE", help="written after each round (default: inside .git)")
     verb.add_argument("--resume", type=Path, metavar="FILE", help="go on with this state file of the same search")
+    verb.add_argument(
+        "--history",
+        nargs="?",
+        const="",
+        metavar="URL",
+        help="count executions that are stored there (no URL: remote origin)",
+    )
+    verb.add_argument(
+        "--record", action="store_true", help="append what is measured to the history (--history, else remote origin)"
+    )
+    verb.add_argument("--suite", metavar="NAME", help="suite of the history (default: configuration)")
     verb.add_argument("--dry-run", action="store_true", help="say what would be measured and what it would cost")
     verb.add_argument("--json", type=Path, metavar="OUT", help="write the answer here (- for standard output)")
     verb.add_argument("--markdown", type=Path, metavar="OUT", help="write the answer as Markdown here")
@@ -145,6 +156,8 @@ def _bisect(arguments: argparse.Namespace) -> int:
         cache=arguments.cache,
         state=arguments.state,
         resume=arguments.resume,
+        history=arguments.history,
+        record=arguments.record,
     )
     if arguments.dry_run:
         print(pipeline.bisection_plan(arguments.repo, plan), end="")

@@ -2,8 +2,11 @@
 
 import shlex
 import time
+import uuid
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -13,9 +16,14 @@ from bot.errors import UsageError
 from bot.files import replace_file
 from bot.model.bisection import Engine, Job, Progress, SearchSettings
 from bot.model.bisection_report import BisectionReport
+from bot.model.dispatch import BisectCommands
+from bot.model.metric import MetricKey
+from bot.model.run import Run
 from bot.pipeline.bisect_facts import Prior, prior_of
+from bot.pipeline.bisect_history import record_search, stored_runs, usable_blocks
 from bot.pipeline.bisect_range import Candidates, find_candidates
 from bot.pipeline.measure import Say, read_result
+from bot.pipeline.settings import history_remote
 
 if TYPE_CHECKING:
     from bot.codec.bisect_session import BisectSession
@@ -30,6 +38,7 @@ class BisectPlan:
     """`executions` and `minutes` are budgets: when one is spent the answer so far is given.
 
     `state` is replaced after every round. `resume` is such a file; it must have been written by the same search.
+    `history`: a URL or path, "" for the repository's own remote; None: no stored runs. `record` appends to it.
     """
 
     good: str
@@ -48,6 +57,8 @@ class BisectPlan:
     cache: Path | None = None
     state: Path | None = None
     resume: Path | None = None
+    history: str | None = None
+    record: bool = False
 
 
 def state_file(repository: Path, plan: BisectPlan) -> Path:
@@ -82,6 +93,8 @@ def bisect(repository: Path, plan: BisectPlan, *, config: Config, say: Say) -> B
     session = None if plan.resume is None else _resumed(plan.resume)
     candidates = _candidates(repository, plan)
     file = state_file(repository, plan)
+    started = datetime.now(UTC)
+    stored = _stored(repository, candidates, plan, config) if session is None and plan.history is not None else ()
     with ExitStack() as stack:
         stack.enter_context(interruptible())
         log = stack.enter_context(Log(file.with_suffix(".log"), keep=session is not None))
@@ -95,11 +108,13 @@ def bisect(repository: Path, plan: BisectPlan, *, config: Config, say: Say) -> B
             )
         )
         begun = (
-            _begun(repository, workplace, candidates, plan, say)
+            _begun(repository, workplace, candidates, plan, say, stored=stored)
             if session is None
             else _continued(session, candidates, plan)
         )
         session = _search(begun, workplace, file=file, deadline=deadline, say=say)
+    if plan.record:
+        say(f"recorded {_record(repository, session, plan, config, started)} commits")
     return _report(session, candidates, plan)
 
 
@@ -112,7 +127,13 @@ def _settings(plan: BisectPlan) -> SearchSettings:
 
 
 def _begun(
-    repository: Path, workplace: "Workplace", candidates: Candidates, plan: BisectPlan, say: Say
+    repository: Path,
+    workplace: "Workplace",
+    candidates: Candidates,
+    plan: BisectPlan,
+    say: Say,
+    *,
+    stored: Sequence[Run],
 ) -> "BisectSession":
     """Both ends once: that they work at all, what they measure, and warm caches. These numbers do not count."""
     from bot.bisect import Search
@@ -129,8 +150,63 @@ def _begun(
         candidates.commit_range,
         settings=replace(_settings(plan), direction=metric.direction),
         prior=prior_of(repository, candidates.commit_range, plan.prior),
+        stored=_blocks(stored, candidates, key, plan, say),
     )
     return BisectSession(run=plan.commands.run, build=plan.commands.build, key=key, metric=metric, search=search.state)
+
+
+def _commands(plan: BisectPlan) -> BisectCommands:
+    return BisectCommands(run=plan.commands.run, build=plan.commands.build, tool=plan.tool)
+
+
+def _stored(repository: Path, candidates: Candidates, plan: BisectPlan, config: Config) -> tuple[Run, ...]:
+    from bot.history import open_git_branch
+
+    remote = history_remote(repository, plan.history or None, None)
+    with open_git_branch(remote, branch=config.history.branch) as history:
+        return stored_runs(history, candidates.commit_range, suite=config.suite)
+
+
+def _blocks(
+    stored: Sequence[Run], candidates: Candidates, key: MetricKey, plan: BisectPlan, say: Say
+) -> tuple[Mapping[str, tuple[float, ...]], ...]:
+    from bot.collect import machine_environment
+
+    if plan.history is None:
+        return ()
+    found = usable_blocks(
+        stored, candidates.commit_range, key=key, commands=_commands(plan), environment=machine_environment()
+    )
+    left_out = {
+        "measured alone": found.alone,
+        "on other hardware": found.other_hardware,
+        "by other commands": found.other_commands,
+    }
+    without = "; ".join(f"{count} runs {why} left out" for why, count in left_out.items() if count)
+    say(f"{found.executions} stored executions count" + (f"; {without}" if without else ""))
+    return found.blocks
+
+
+def _record(repository: Path, session: "BisectSession", plan: BisectPlan, config: Config, started: datetime) -> int:
+    """What was measured, appended to the history's suite of searches; of how many commits."""
+    from bot.collect import machine_environment
+    from bot.history import Retention, open_git_branch
+
+    retention = Retention(raw_runs=config.history.raw_runs, branch_bytes=config.history.size_limit)
+    remote = history_remote(repository, plan.history or None, None)
+    with open_git_branch(remote, branch=config.history.branch, retention=retention) as history:
+        names = record_search(
+            history,
+            session.search,
+            key=session.key,
+            metric=session.metric,
+            commands=_commands(plan),
+            suite=config.suite,
+            job=uuid.uuid4().hex,
+            time=started,
+            environments=(machine_environment().components,),
+        )
+    return len(names)
 
 
 def _resumed(path: Path) -> "BisectSession":

@@ -93,7 +93,8 @@ def usable_blocks(
     for members in jobs.values():
         found = _blocks(members)
         alone += 0 if found else len(members)
-        blocks += found
+        # A search that was recorded and then went on was recorded again, with what it had before.
+        blocks += [block for block in found if block not in blocks] if members[0][1].rounds else found
     return StoredBlocks(blocks=tuple(blocks), alone=alone, other_hardware=other_hardware, other_commands=other_commands)
 
 

@@ -419,3 +419,23 @@ def test_a_real_benchmark_with_a_planted_step(repository: Path) -> None:
     assert hashes["c8"] in named
     assert code == 0
     assert answer["executions"] <= 300
+
+
+def test_what_was_recorded_is_not_measured_again(
+    repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hashes = measured_repository(repository, line(12, step_at=CULPRIT))
+    place = init_repository(tmp_path / "history.git", bare=True)
+    ends = {"good": hashes["c0"], "bad": hashes["c11"]}
+    options = ["--history", str(place), "--record"]
+    code, first = bisect(repository, *options, **ends)
+    assert (code, [entry["commit"] for entry in first["culprits"]]) == (0, [hashes["c5"]])
+    assert "0 stored executions count" in capsys.readouterr().err
+    paths = run_git(place, "ls-tree", "-r", "--name-only", "perf-history").splitlines()
+    assert len([path for path in paths if path.startswith("runs/default-bisect-")]) == len(first["measured"])
+    code, again = bisect(repository, "--history", str(place), **ends)
+    assert (code, [entry["commit"] for entry in again["culprits"]]) == (0, [hashes["c5"]])
+    assert again["executions"] < first["executions"] / 2
+    assert f"{first['executions']} stored executions count" in capsys.readouterr().err
+    assert bisect(repository, "--history", str(place), **ends, run=f"true; {RUN}")[0] == 0
+    assert f"0 stored executions count; {len(first['measured'])} runs by other" in capsys.readouterr().err

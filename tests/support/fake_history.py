@@ -1,8 +1,8 @@
-"""A history in memory."""
+"""Histories in memory."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bot.history.protocol import StoredRun, UnreadableRun
 from bot.model.run import Run
@@ -24,3 +24,24 @@ class FakeHistory:
     def runs(self, suite: str, commits: Sequence[str]) -> Iterator[StoredRun | UnreadableRun]:
         if suite == self.suite:
             yield from (entry for commit in commits for entry in self.entries if entry.commit == commit)
+
+
+@dataclass
+class MemoryHistory:
+    """Keeps what is appended, oldest first; the very same run once."""
+
+    stored: list[Run] = field(default_factory=list)
+
+    def append(self, run: Run) -> str:
+        if run not in self.stored:
+            self.stored.append(run)
+        return f"run {self.stored.index(run)}"
+
+    def commits(self, suite: str) -> Mapping[str, int]:
+        return Counter(run.commit for run in self.stored if run.suite == suite and run.commit)
+
+    def runs(self, suite: str, commits: Sequence[str]) -> Iterator[StoredRun | UnreadableRun]:
+        for commit in commits:
+            for number, run in reversed(list(enumerate(self.stored))):
+                if (run.suite, run.commit) == (suite, commit):
+                    yield StoredRun(id=f"run {number}", commit=commit, run=run)
