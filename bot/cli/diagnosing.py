@@ -3,6 +3,7 @@
 import argparse
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from bot.cli.options import Verbs, new_verb, positive, seconds
@@ -35,6 +36,7 @@ def add_verbs(verbs: Verbs) -> None:
     verb.add_argument(
         "--trusted-profile", action="store_true", help="the profiles come from no stranger: read cProfile's too"
     )
+    _add_comparison(verb)
     verb.add_argument("--json", type=Path, metavar="OUT", help="write everything as JSON here (- for standard output)")
     verb.add_argument("--top", type=positive, default=20, metavar="N", help="suspects in the text (default: 20)")
     verb.add_argument(
@@ -61,9 +63,33 @@ def add_verbs(verbs: Verbs) -> None:
     )
 
 
+def _add_comparison(verb: argparse.ArgumentParser) -> None:
+    two = verb.add_argument_group(
+        "two revisions", "logs (with --pattern) or profiles of both: what got slower, and why"
+    )
+    two.add_argument("--baseline", nargs="+", action="extend", metavar="FILE", help="of the revision before")
+    two.add_argument("--target", nargs="+", action="extend", metavar="FILE", help="of the revision after")
+    two.add_argument("--repo", type=Path, metavar="DIR", help="repository of both (default: this directory)")
+    two.add_argument("--commit", metavar="REV", help="commit that brought the change: marks what it touched")
+    two.add_argument("--base", metavar="REV", help="or both ends, where the commit is not known")
+    two.add_argument("--head", metavar="REV")
+    two.add_argument("--same-work", action="store_true", help="sampled profiles of the same work: compare counts")
+    two.add_argument(
+        "--minimum-effect", metavar="PERCENT", help="a method that gained less is not slower (default: 1%%)"
+    )
+    two.add_argument(
+        "--flame",
+        type=Path,
+        metavar="OUT",
+        help="the difference as a flame graph's data: .json for d3-flame-graph, else two columns for flamegraph.pl",
+    )
+
+
 def _diagnose(arguments: argparse.Namespace) -> int:
     from bot import pipeline
 
+    if arguments.baseline or arguments.target:
+        return _diagnose_revisions(arguments)
     if arguments.profile:
         return _diagnose_profiles(arguments)
     if not arguments.log or not arguments.pattern:
@@ -114,6 +140,42 @@ def _diagnose_profiles(arguments: argparse.Namespace) -> int:
     print(text, end="", file=sys.stderr if arguments.json == Path("-") else sys.stdout)
     for remark in remarks:
         print(f"- {remark}", file=sys.stderr)
+    return EXIT_FINE
+
+
+def _diagnose_revisions(arguments: argparse.Namespace) -> int:
+    from bot.config import parse_change
+    from bot.pipeline import diagnose_revisions as pipeline
+
+    if not arguments.baseline or not arguments.target or arguments.log or arguments.profile:
+        raise UsageError(
+            "two revisions are compared by --baseline and --target, which take the place of --log and --profile",
+            place="diagnose",
+            next_step="give the files of both revisions",
+        )
+    plan = pipeline.RevisionsPlan(
+        baseline=arguments.baseline,
+        target=arguments.target,
+        pattern=arguments.pattern,
+        format=arguments.format,
+        trusted=arguments.trusted_profile,
+        same_work=arguments.same_work,
+        repository=arguments.repo,
+        commit=arguments.commit,
+        base=arguments.base,
+        head=arguments.head,
+        workers=arguments.workers,
+    )
+    if arguments.minimum_effect:
+        plan = replace(plan, minimum_effect=parse_change(arguments.minimum_effect, name="--minimum-effect"))
+    comparison = pipeline.diagnose_revisions(plan)
+    if arguments.json:
+        write(arguments.json, pipeline.tree_comparison_json(comparison))
+    if arguments.flame:
+        write(arguments.flame, pipeline.flame_data(comparison, collapsed=arguments.flame.suffix != ".json"))
+    text = pipeline.tree_comparison_text(comparison, top=arguments.top)
+    to_standard_output = Path("-") in (arguments.json, arguments.flame)
+    print(text, end="", file=sys.stderr if to_standard_output else sys.stdout)
     return EXIT_FINE
 
 

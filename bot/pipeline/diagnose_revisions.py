@@ -1,0 +1,129 @@
+"""Logs or profiles of two revisions -> compared call trees, with what the commit between them touched."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bot import git
+from bot.codec.tree_comparison import decode_tree_comparison, encode_tree_comparison
+from bot.errors import UsageError
+from bot.model.profile import ProfileReading
+from bot.model.report import Report
+from bot.model.touched import Touched
+from bot.model.tree_comparison import TreeComparison
+
+if TYPE_CHECKING:
+    from bot.diagnose.comparison import ComparisonSettings
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RevisionsPlan:
+    """`pattern`: how to read execution logs; None where the files are profiles of `format`.
+
+    `commit`: the one that brought the change; or `base` and `head`, of a range. All need a repository.
+    """
+
+    baseline: Sequence[str]
+    target: Sequence[str]
+    pattern: str | None = None
+    format: str = "auto"
+    trusted: bool = False
+    same_work: bool = False
+    alpha: float = 0.01
+    minimum_effect: float = 0.01
+    repository: Path | None = None
+    commit: str | None = None
+    base: str | None = None
+    head: str | None = None
+    workers: int = 2
+
+
+def diagnose_revisions(plan: RevisionsPlan) -> TreeComparison:
+    from bot.diagnose.comparison import ComparisonSettings
+
+    touched = _touched(plan)
+    settings = ComparisonSettings(alpha=plan.alpha, minimum_effect=plan.minimum_effect, same_work=plan.same_work)
+    comparison = _of_profiles(plan, settings, touched) if plan.pattern is None else _of_logs(plan, settings, touched)
+    return replace(comparison, commit=touched.head if touched is not None and plan.commit is not None else None)
+
+
+def tree_comparison_text(comparison: TreeComparison, *, top: int) -> str:
+    from bot.report.tree_comparison import tree_comparison_text
+
+    return tree_comparison_text(comparison, top=top)
+
+
+def tree_comparison_json(comparison: TreeComparison) -> bytes:
+    return encode_tree_comparison(comparison)
+
+
+def flame_data(comparison: TreeComparison, *, collapsed: bool) -> bytes:
+    from bot.report.flame import collapsed_difference, flame_graph
+
+    return collapsed_difference(comparison) if collapsed else flame_graph(comparison)
+
+
+def with_diagnosis(report: Report, name: str) -> Report:
+    """The report with what `diagnose --baseline … --json` wrote into the file."""
+    from bot.collect import read_file
+
+    return replace(report, diagnosis=decode_tree_comparison(read_file(Path(name)).data, place=name))
+
+
+def _of_logs(plan: RevisionsPlan, settings: "ComparisonSettings", touched: Touched | None) -> TreeComparison:
+    from bot.diagnose import ReadingSettings, load_pattern, read_log
+    from bot.diagnose.comparison import compare_logs
+
+    pattern = load_pattern(plan.pattern or "")
+    reading = ReadingSettings(squares=True)
+    baseline, target = (
+        read_log(names, pattern=pattern, settings=reading, workers=plan.workers)
+        for names in (plan.baseline, plan.target)
+    )
+    comparison = compare_logs(baseline, target, settings=settings, touched=touched)
+    unused = [
+        f"{side}: {sum(log.part.unused.values()):,} of {log.part.lines:,} lines were not used"
+        for side, log in (("baseline", baseline), ("target", target))
+        if log.part.unused
+    ]
+    cut = [f"{name}: ends too early or is damaged" for log in (baseline, target) for name in log.truncated_files]
+    return replace(comparison, notes=(*comparison.notes, *unused, *cut))
+
+
+def _of_profiles(plan: RevisionsPlan, settings: "ComparisonSettings", touched: Touched | None) -> TreeComparison:
+    from bot.diagnose.comparison import compare_profiles
+    from bot.diagnose.profiles import read_profiles
+
+    baseline, target = (
+        read_profiles(names, format=plan.format, trusted=plan.trusted) for names in (plan.baseline, plan.target)
+    )
+    comparison = compare_profiles(baseline.profiles, target.profiles, settings=settings, touched=touched)
+    return replace(comparison, notes=(*comparison.notes, *_notes("baseline", baseline), *_notes("target", target)))
+
+
+def _notes(side: str, reading: ProfileReading) -> list[str]:
+    unused = sum(count for _, count in reading.unused)
+    return [
+        *(f"{side}: {note}" for note in reading.notes),
+        *([f"{side}: {unused:,} of {reading.records:,} records were not used as they are"] if unused else []),
+        *(f"{side}: {name} ends too early or is damaged" for name in reading.truncated_files),
+    ]
+
+
+def _touched(plan: RevisionsPlan) -> Touched | None:
+    if plan.commit is None and plan.head is None and plan.base is None:
+        return None
+    if (plan.commit is None) == (plan.base is None) or (plan.base is None) != (plan.head is None):
+        raise UsageError(
+            "the changed code is that of one commit or of one range",
+            place="diagnose",
+            next_step="give --commit, or --base and --head",
+        )
+    from bot.diagnose.changed import touched_by_commit, touched_code
+
+    repository = plan.repository or Path()
+    if plan.commit is not None:
+        return touched_by_commit(repository, git.resolve_commit(repository, plan.commit))
+    ends = [git.resolve_commit(repository, end) for end in (plan.base, plan.head) if end is not None]
+    return touched_code(repository, base=ends[0], head=ends[1])

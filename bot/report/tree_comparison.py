@@ -1,0 +1,157 @@
+"""Compared call trees for a terminal: suspects with why, the path to the first, services to test again."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from bot.model.tree_comparison import (
+    Basis,
+    ChangeCause,
+    ComparedSuspect,
+    NodeAmount,
+    SuspectReason,
+    TreeComparison,
+)
+from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, clean
+from bot.report.numbers import percent, probability, quantities, significant
+from bot.report.wording import counted
+
+BAR_WIDTH: Final = 30
+SHOWN_SERVICES: Final = 20
+SHOWN_NAMES: Final = 10
+_LINE_LIMIT: Final = 160
+BASES: Final = {
+    Basis.SAMPLES: "repetitions were tested",
+    Basis.COUNTS: "counted samples were tested",
+    Basis.TOTALS: "totals only: no certainty",
+}
+CAUSES: Final = {
+    ChangeCause.MORE_CALLS: "called more often",
+    ChangeCause.TIME_PER_CALL: "longer per call",
+    ChangeCause.BOTH: "more calls, and longer ones",
+}
+
+
+def tree_comparison_text(comparison: TreeComparison, *, top: int = 20) -> str:
+    """For a terminal; foreign control characters never reach it, and no line starts with foreign text."""
+    suspects = shown_suspects(comparison)
+    blocks = [headline(comparison)]
+    if suspects:
+        blocks.append("Suspects\n" + "\n".join(_suspect(rank, one) for rank, one in enumerate(suspects[:top], 1)))
+        if len(suspects) > top:
+            blocks.append(f"and {counted(len(suspects) - top, 'more suspect')}: see the JSON")
+        blocks.append("Path to the first\n   " + " → ".join(_plain(name, limit=60) for name in suspects[0].path))
+    if comparison.impacted:
+        blocks.append("Services to test again\n" + "\n".join(_impact(comparison)))
+    blocks += [
+        f"{title}: " + ", ".join(_plain(name, limit=60) for name in names[:SHOWN_NAMES]) + _more(names)
+        for title, names in (
+            ("Methods added", comparison.added_methods),
+            ("Methods removed", comparison.removed_methods),
+            ("Services added", comparison.added_services),
+            ("Services removed", comparison.removed_services),
+        )
+        if names
+    ]
+    if comparison.notes:
+        blocks.append("Notes\n" + "\n".join(f"- {_plain(note, limit=SENTENCE_LIMIT)}" for note in comparison.notes))
+    return "\n\n".join(blocks) + "\n"
+
+
+def shown_suspects(comparison: TreeComparison) -> tuple[ComparedSuspect, ...]:
+    """Without methods that only lie on the way to a suspect: those are in the tree."""
+    return tuple(one for one in comparison.suspects if one.reasons)
+
+
+def headline(comparison: TreeComparison) -> str:
+    """In our own words and a hash."""
+    suspects = shown_suspects(comparison)
+    found = counted(len(suspects), "suspect") if suspects else "Nothing got slower"
+    basis = "; ".join(BASES[basis] for basis in Basis if basis in {one.basis for one in comparison.services})
+    touched = f", {sum(one.touched is not None for one in suspects)} of them changed by the commit" if suspects else ""
+    commit = f" ({_plain(comparison.commit)[:SHORT_HASH]})" if comparison.commit and suspects else ""
+    return (
+        f"{found}{touched if comparison.touched is not None else ''}{commit}, "
+        f"{counted(len(comparison.services), 'service')} compared: {basis}"
+    )
+
+
+def amounts(before: NodeAmount | None, after: NodeAmount | None, unit: str, *, own: bool) -> tuple[str, str]:
+    """Both sides in one unit; a foreign unit is left to the reader. An en dash for a side that is not there."""
+    sides = [None if side is None else (side.self_time if own else side.elapsed) for side in (before, after)]
+    known = tuple(max(0.0, side) for side in sides if side is not None)
+    if unit == "share":
+        shown = iter([percent(side) for side in known])
+    else:
+        shown = iter(
+            f"{quantity.number} {quantity.unit}" if quantity.known else quantity.number
+            for quantity in quantities(known, unit)
+        )
+    first, second = (next(shown) if side is not None else "\N{EN DASH}" for side in sides)
+    return first, second
+
+
+def calls(before: NodeAmount | None, after: NodeAmount | None) -> str:
+    sides = [side.calls if side is not None else None for side in (before, after)]
+    if None in sides:
+        return "\N{EN DASH}"
+    first, second = (significant(number or 0.0) for number in sides)
+    return first if first == second else f"{first} → {second}"
+
+
+def change(suspect: ComparedSuspect) -> str:
+    if suspect.baseline is None:
+        return "new"
+    return percent(suspect.relative_change, signed=True) if suspect.relative_change is not None else "from 0"
+
+
+def certainty(suspect: ComparedSuspect) -> str:
+    return probability("q", suspect.q_value) if suspect.q_value is not None else "no certainty"
+
+
+def why(suspect: ComparedSuspect) -> str:
+    said = [reason.value for reason in suspect.reasons if reason is not SuspectReason.TOUCHED]
+    if suspect.cause is not None:
+        said.append(CAUSES[suspect.cause])
+    return "; ".join(said)
+
+
+def _suspect(rank: int, suspect: ComparedSuspect) -> str:
+    own = " → ".join(amounts(suspect.baseline, suspect.target, suspect.unit, own=True))
+    whole = " → ".join(amounts(suspect.baseline, suspect.target, suspect.unit, own=False))
+    parts = suspect.parts
+    score = (
+        f"score {suspect.score:.2f}: own time {percent(parts.own_time)} of the slowdown, with callees "
+        f"{percent(parts.slowdown)}, place {parts.place:g}, touched {parts.touched:g}"
+    )
+    lines = [
+        f"{rank}. {_plain(suspect.method)}  {change(suspect)}, {certainty(suspect)}",
+        f"   own time {own}, with callees {whole}, calls {calls(suspect.baseline, suspect.target)}",
+        f"   {score}",
+    ]
+    if why(suspect):
+        lines.append(f"   why: {why(suspect)}")
+    if suspect.touched is not None:
+        place = "" if suspect.touched.first_line is None else f":{suspect.touched.first_line}"
+        sure = suspect.touched.certainty.value.replace("_", " ")
+        lines.append(f"   changed: {_plain(suspect.touched.file)}{place} (matched by {sure})")
+    if suspect.services:
+        shares = (f"{_plain(one.service, limit=40)} {percent(one.self_share)}" for one in suspect.services[:5])
+        lines.append(f"   own time in: {', '.join(shares)}{_more(suspect.services, shown=5)}")
+    return "\n".join(lines)
+
+
+def _impact(comparison: TreeComparison) -> Iterator[str]:
+    for one in comparison.impacted[:SHOWN_SERVICES]:
+        full = round(one.share * BAR_WIDTH)
+        yield f"   {'█' * full}{'·' * (BAR_WIDTH - full)} {percent(one.share):>7}  {_plain(one.service)}"
+    if len(comparison.impacted) > SHOWN_SERVICES:
+        yield f"   and {len(comparison.impacted) - SHOWN_SERVICES:,} more: see the JSON"
+
+
+def _more(entries: Sequence[object], *, shown: int = SHOWN_NAMES) -> str:
+    return f" and {len(entries) - shown:,} more" if len(entries) > shown else ""
+
+
+def _plain(foreign: str, *, limit: int = _LINE_LIMIT) -> str:
+    # ##[ anywhere in a line is a command to GitHub's runner.
+    return clean(foreign, limit=limit).replace("##[", "## [")

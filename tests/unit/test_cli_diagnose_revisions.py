@@ -1,0 +1,109 @@
+"""diagnose --baseline --target as a user calls it: logs, profiles, a repository, the forms of output."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bot.cli import main
+from bot.codec.profile import encode_profiles
+from tests.support.compared_trees import Tree
+from tests.support.execution_logs import call, log
+
+SOURCE = "def tokenize(text):\n    return text.split()\n\n\ndef parse(text):\n    return tokenize(text)\n"
+OWN = {"parse": 1.0, "parse>tokenize": 4.0, "parse>build": 2.0}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(2)
+    (tmp_path / "before.json").write_bytes(encode_profiles([Tree(own=OWN).profile(rng)]))
+    slow = OWN | {"parse>tokenize": 7.0}
+    (tmp_path / "after.json").write_bytes(encode_profiles([Tree(own=slow).profile(rng)]))
+    return tmp_path
+
+
+def git(folder: Path, *arguments: str) -> None:
+    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments], cwd=folder, check=True)
+
+
+@pytest.fixture
+def repository(folder: Path) -> Path:
+    git(folder, "init", "-q", "-b", "main", "repo")
+    repo = folder / "repo"
+    for text in (SOURCE, SOURCE.replace("text.split()", "sorted(text.split())")):
+        (repo / "parser.py").write_text(text)
+        git(repo, "add", "parser.py")
+        git(repo, "commit", "-q", "-m", "change")
+    return repo
+
+
+@pytest.mark.parametrize("ends", [["--commit", "HEAD"], ["--base", "HEAD~1", "--head", "HEAD"]])
+def test_profiles_with_what_the_commit_touched(
+    repository: Path, capsys: pytest.CaptureFixture[str], ends: list[str]
+) -> None:
+    arguments = ["--baseline", "before.json", "--target", "after.json", "--repo", str(repository), "--json", "out.json"]
+    assert main(["diagnose", *arguments, *ends]) == 0
+    text = capsys.readouterr().out
+    assert "1. tokenize  +7" in text
+    assert "changed: parser.py:1 (matched by bare name)" in text
+    assert "parse → tokenize" in text
+    document = json.loads(Path("out.json").read_bytes())
+    assert document["suspects"][0]["touched"]["file"] == "parser.py"
+    assert ("commit" in document) == ("--commit" in ends)
+    assert len(document["head"]) == 40
+
+
+def test_flame_graphs_of_the_difference(folder: Path) -> None:
+    assert main(["diagnose", "--baseline", "before.json", "--target", "after.json", "--flame", "flame.json"]) == 0
+    flame = json.loads((folder / "flame.json").read_bytes())
+    (service,) = flame["children"]
+    (parse,) = service["children"]
+    tokenize = next(child for child in parse["children"] if child["name"] == "tokenize")
+    assert flame["value"] == service["value"] == parse["value"]
+    assert tokenize["value"] == pytest.approx(7_000, rel=0.03)
+    assert tokenize["delta"] == pytest.approx(3_000, rel=0.06)
+    assert main(["diagnose", "--baseline", "before.json", "--target", "after.json", "--flame", "two.folded"]) == 0
+    stack, before, after = (folder / "two.folded").read_text().splitlines()[1].rsplit(" ", 2)
+    assert stack == "test;parse;tokenize"
+    assert (int(before), int(after)) == (tokenize["value"] - tokenize["delta"], tokenize["value"])
+
+
+def test_logs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(1)
+    for name, find_ms in (("before.log", 5.0), ("after.log", 9.0)):
+        executions = []
+        for i in range(60):
+            find = find_ms * rng.lognormal(0, 0.1)
+            executions += call(f"c{i}", [("1", "Shop.order", find + 2), ("1.1", "Dao.find", find)], second=i)
+        (folder / name).write_bytes(log(executions))
+    arguments = ["--baseline", "before.log", "--target", "after.log", "--pattern", "labelled", "--json", "-"]
+    assert main(["diagnose", *arguments]) == 0
+    written = capsys.readouterr()
+    document = json.loads(written.out)
+    assert document["suspects"][0]["method"] == "Dao.find"
+    assert document["services"][0]["baseline_repetitions"] == 60
+    assert "1. Dao.find" in written.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--baseline", "before.json"], 2, "give the files of both revisions"),
+        (["--baseline", "before.json", "--target", "after.json", "--base", "HEAD"], 2, "--base and --head"),
+        (["--baseline", "before.json", "--target", "none.json"], 2, "give profiles that exist"),
+        (["--baseline", "other.json", "--target", "both.json"], 3, "no service is in both revisions"),
+    ],
+)
+def test_exit_codes(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, message: str
+) -> None:
+    rng = np.random.default_rng(2)
+    (folder / "other.json").write_bytes(encode_profiles([Tree(own=OWN, service="other").profile(rng)]))
+    both = [Tree(own=OWN, service=name).profile(rng) for name in ("a", "b")]
+    (folder / "both.json").write_bytes(encode_profiles(both))
+    assert main(["diagnose", *arguments]) == code
+    assert message in capsys.readouterr().err
