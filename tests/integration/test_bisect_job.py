@@ -1,0 +1,141 @@
+"""`perf-culprit bisect-job`: part of a bisection on this machine, and a whole one of such jobs on a real branch."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot import git
+from bot.cli import main
+from bot.config import Config, parse_config
+from bot.errors import ConfigError
+from bot.history.bisections import GitBranchBisections
+from bot.model.bisection import OutcomeKind
+from bot.model.dispatch import BisectionStep, artifact_name
+from bot.model.metric import Direction
+from bot.pipeline.bisect_advance import advance_bisection
+from bot.pipeline.bisect_controller import Controller
+from bot.pipeline.bisect_start import DispatchPlan, start_bisection
+from tests.support.git_repository import init_repository, run_git
+from tests.support.measured_repository import COUNTER, RUN, line, measured_repository
+from tests.support.runner_pool import Pool, Run, zipped
+
+pytestmark = pytest.mark.slow  # whole searches of real worktrees and processes
+
+
+@pytest.fixture(autouse=True)
+def counter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(COUNTER, str(tmp_path / "counter"))
+
+
+class Place:
+    """A repository with a slow commit, a history beside it, and machines that run the verb."""
+
+    def __init__(self, folder: Path, *, bisect: str = "") -> None:
+        self.folder = folder
+        self.repository = folder / "repository"
+        self.hashes = measured_repository(self.repository, line(9, step_at=5))
+        self.history = git.Remote(url=str(init_repository(folder / "history.git", bare=True)))
+        self.pool = Pool(slow_from=0)
+        self.told: list[BisectionStep] = []
+        self.controllers = 0
+        self.config = config(bisect)
+
+    def controller(self) -> Controller:
+        self.controllers += 1
+        store = GitBranchBisections(self.history, self.folder / f"private{self.controllers}")
+        return Controller(bisections=store, dispatcher=self.pool, report=self.told.append, history=store)
+
+    def start(self, **options: Any) -> BisectionStep:
+        ends = {"good": self.hashes["c0"], "bad": self.hashes["c8"], "benchmark": "result", "metric": "value"}
+        plan = DispatchPlan(**{"id": "7", **ends, **options})
+        return start_bisection(self.repository, plan, config=self.config, controller=self.controller())
+
+    def measure(self, run: Run, /, *, jobs: int | None = None, **options: str) -> None:
+        request = self.folder / "request.json"
+        request.write_text(run.inputs["request"])
+        for job in json.loads(run.inputs["jobs"])[:jobs]:
+            out = self.folder / "out" / f"{run.id}-{job}"
+            argv = ["bisect-job", "--repo", str(self.repository), "--request", str(request), "--job", job]
+            more = [word for name, value in options.items() for word in (f"--{name}", value)]
+            assert main([*argv, "--output", str(out), *more]) == 0
+            run.artifacts.append(zipped(artifact_name("7", job), (out / "bisect-job.json").read_bytes()))
+        run.completed = True
+
+
+def config(bisect: str) -> Config:
+    lines = [f"bisect: {{run: {json.dumps(RUN)}{bisect}}}"]
+    return parse_config("\n".join(lines).encode(), place="config")
+
+
+def test_a_bisection_of_real_commits_by_jobs_and_events(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    step = place.start(default_branch="main", pull_request=3)
+    assert step.dispatched is not None
+    assert step.bisection.metric is None
+    assert place.start().dispatched is None
+    assert len(place.pool.runs) == 1
+    for _ in range(30):
+        run = place.pool.runs[-1]
+        place.measure(run)
+        step = advance_bisection(place.controller(), run_id=run.id)
+        if step.report is not None:
+            break
+    assert step.report is not None
+    assert step.report.outcome.kind is OutcomeKind.CULPRIT
+    assert [entry.commit for entry in step.report.outcome.culprits] == [place.hashes["c5"]]
+    assert step.report.subjects[place.hashes["c5"]] == "commit c5"
+    assert step.bisection.metric is not None
+    assert step.bisection.metric.direction is Direction.LOWER_IS_BETTER
+    assert step.bisection.pull_request == 3
+    # All of the range is on the default branch: what was measured is kept, apart from baselines.
+    files = run_git(Path(place.history.url), "ls-tree", "-r", "--name-only", "perf-history").splitlines()
+    assert sum(name.startswith("runs/default-bisect-") for name in files) == len(step.report.measured)
+    # The next search knows the metric, and starts from these rounds.
+    again = place.start(id="8", benchmark=None, metric=None)
+    assert again.bisection.key == step.bisection.key
+    assert len(again.bisection.search.stored) == len(step.bisection.search.results)
+
+
+def test_nothing_of_a_pull_request_is_recorded(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    run_git(place.repository, "branch", "--force", "trunk", place.hashes["c3"])
+    assert not place.start(default_branch="trunk").bisection.trusted
+    assert not place.start(id="8").bisection.trusted
+    assert place.start(id="9", default_branch="main").bisection.trusted
+
+
+def test_a_job_that_runs_out_of_time_keeps_what_it_has(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = Place(tmp_path)
+    place.start()
+    run = place.pool.runs[0]
+    request = tmp_path / "request.json"
+    request.write_text(run.inputs["request"])
+    argv = ["bisect-job", "--repo", str(place.repository), "--request", str(request), "--output", str(tmp_path / "o")]
+    assert main([*argv, "--job", "job-1", "--minutes", "0.00001"]) == 3
+    assert "no round was measured" in capsys.readouterr().err
+    assert main([*argv, "--job", "job-9"]) == 3
+    assert "use one of: job-1, job-2" in capsys.readouterr().err
+    request.write_text("{}")
+    assert main([*argv, "--job", "job-1"]) == 3
+    assert "not a valid bisect-request-v1" in capsys.readouterr().err
+    assert run_git(place.repository, "worktree", "list").count("\n") == 0
+
+
+def test_failures_are_results_too(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.start()
+    place.measure(place.pool.runs[0], jobs=1, run="echo no compiler >&2; exit 3")
+    step = advance_bisection(place.controller(), run_id=place.pool.runs[0].id)
+    (first, *_) = step.bisection.search.results
+    assert not first.values
+    assert all("no compiler" in failure.message for failure in first.failures.values())
+
+
+def test_without_a_command_nothing_is_begun(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.config = Config()
+    with pytest.raises(ConfigError, match=r"bisect\.run is not set"):
+        place.start()
+    assert place.pool.runs == []
