@@ -35,6 +35,7 @@ class Inputs:
     tool: str
     output_files: tuple[str, ...]
     baseline_files: tuple[str, ...]
+    diagnosis_file: str
     confirm_files: tuple[str, ...]
     confirm_baseline_files: tuple[str, ...]
     run_id: int | None
@@ -94,6 +95,7 @@ def read_inputs(environ: Mapping[str, str]) -> Inputs:
         tool=text("tool") or "auto",
         output_files=lines("output-file-path"),
         baseline_files=lines("baseline-file-path"),
+        diagnosis_file=text("diagnosis-file-path"),
         confirm_files=lines("confirm-file-path"),
         confirm_baseline_files=lines("confirm-baseline-file-path"),
         run_id=int(text("run-id")) if text("run-id") else None,

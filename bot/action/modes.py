@@ -182,12 +182,25 @@ def _judge(job: Job) -> pipeline.Compared:
                 accepted=accepted,
                 confirm=confirm,
             )
+    compared = _diagnosed(job, compared)
     directory = context.workspace / inputs.report_directory
     replace_file(directory / "run.json", encode_run(compared.run))
     replace_file(directory / "report.json", pipeline.report_json(compared.report))
     replace_file(directory / "comment.md", pipeline.report_markdown(compared.report).encode())
     _say(job, compared.report)
     return compared
+
+
+def _diagnosed(job: Job, compared: pipeline.Compared) -> pipeline.Compared:
+    """With the diagnosis that was named; a verdict does not wait for one that cannot be read."""
+    if not job.inputs.diagnosis_file:
+        return compared
+    try:
+        report = pipeline.with_diagnosis(compared.report, str(job.context.workspace / job.inputs.diagnosis_file))
+    except BotError as error:
+        job.log.tell(LogLevel.WARNING, f"no diagnosis: {error}")
+        return compared
+    return replace(compared, report=report)
 
 
 def _collect(job: Job, commit: str) -> Run:

@@ -24,6 +24,7 @@ from bot.pipeline.compare import (
 )
 from bot.pipeline.confirm import flagged, flagged_json
 from bot.pipeline.diagnose import DiagnosisPlan, diagnose, diagnosis_json, diagnosis_text
+from bot.pipeline.diagnose_revisions import with_diagnosis
 from bot.pipeline.measure import Measured, MeasurePlan, commands, measure_commits
 from bot.pipeline.publish import (
     Destination,
@@ -129,4 +130,5 @@ __all__ = [
     "stop_bisection",
     "stored_acceptances",
     "track_regressions",
+    "with_diagnosis",
 ]

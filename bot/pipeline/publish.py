@@ -79,13 +79,20 @@ def open_check(client: "Client", destination: Destination, *, suite: str, sha: s
 
 
 def complete_check(check: "CheckRun", report: Report, destination: Destination) -> None:
-    from bot.publish.check import CheckResult, check_conclusion
+    from bot.publish.check import Annotation, CheckResult, check_conclusion
+    from bot.report.annotations import remarks
     from bot.report.check import check_texts
     from bot.report.content import MarkdownOptions
 
     options = MarkdownOptions(run_url=destination.run_url, repository_url=destination.repository_url)
     title, summary = check_texts(report, options=options)
-    check.complete(CheckResult(conclusion=check_conclusion(report), title=title, summary=summary))
+    annotations = tuple(
+        Annotation(path=one.path, line=one.line, level="warning", message=one.message, title=one.title)
+        for one in remarks(report)
+    )
+    check.complete(
+        CheckResult(conclusion=check_conclusion(report), title=title, summary=summary, annotations=annotations)
+    )
 
 
 def comment(client: "Client", destination: Destination, *, report: Report, number: int, config: Config) -> str | None:

@@ -9,6 +9,7 @@ from bot.model.finding import Finding
 from bot.model.metric import MetricKey
 from bot.model.report import Report
 from bot.report import cells
+from bot.report.call_trees import diagnosis_folds, first_suspect, through, where_to_look
 from bot.report.inert import Safe, code, commit, join, link, marker, ours, own, prose, row
 from bot.report.numbers import percent
 from bot.report.sections import UNJUDGED, Sections, split
@@ -43,12 +44,13 @@ def build_view(report: Report, *, options: MarkdownOptions, most_rows: int) -> V
     sections = split(report)
     changed = _changed_part(sections, most_rows=most_rows) if sections.changed else None
     folds = [
+        *diagnosis_folds(report, repository_url=options.repository_url),
         _results_fold(report, sections, most_rows=most_rows),
         _judgement_fold(report, sections, options, most_rows=most_rows),
     ]
     return View(
         marker=marker(options.marker) if options.marker else None,
-        headline=_headline(report, sections),
+        headline=_headline(report, sections, options),
         next_step=_next_step(report, sections),
         remarks=tuple(_remarks(report, sections)),
         changed=changed,
@@ -60,9 +62,10 @@ def build_view(report: Report, *, options: MarkdownOptions, most_rows: int) -> V
     )
 
 
-def _headline(report: Report, sections: Sections) -> Safe:
+def _headline(report: Report, sections: Sections, options: MarkdownOptions) -> Safe:
     words = headline(report, sections)
-    shown = own("{} {}", Safe(words.emoji), Safe(words.text))
+    brought_by = through(report, repository_url=options.repository_url) or Safe("")
+    shown = own("{} {}{}", Safe(words.emoji), Safe(words.text), brought_by)
     return shown if report.suite == "default" else own("{} in {}", shown, code(report.suite))
 
 
@@ -70,6 +73,9 @@ def _next_step(report: Report, sections: Sections) -> Safe:
     step = next_step(report, sections)
     if step.subject is None:
         return ours(step.advice)
+    suspect = first_suspect(report)
+    if suspect is not None:
+        return own("{} {}", where_to_look(report, suspect), ours(step.advice))
     subject = cells.benchmark(step.subject, with_metric=sections.several_metrics)
     return own("**{} {}.** {}", subject, ours(step.effect), ours(step.advice))
 

@@ -94,8 +94,13 @@ def calls(before: NodeAmount | None, after: NodeAmount | None) -> str:
     sides = [side.calls if side is not None else None for side in (before, after)]
     if None in sides:
         return "\N{EN DASH}"
-    first, second = (significant(number or 0.0) for number in sides)
+    first, second = (count(number or 0.0) for number in sides)
     return first if first == second else f"{first} → {second}"
+
+
+def count(number: float) -> str:
+    """Calls per repetition; a whole number where it is one."""
+    return f"{number:,.0f}" if number % 1 == 0 and number < 1e6 else significant(number)
 
 
 def change(suspect: ComparedSuspect) -> str:

@@ -7,12 +7,16 @@ from bot.report.inert import Safe
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Part:
-    """A table (with `header`) or a list, of which `total` rows exist and the first `rows` are shown."""
+    """A table (with `header`) or a list, of which `total` rows exist and the first `rows` are shown.
+
+    `block` comes before them, whole or not at all; its length is bounded where it is made.
+    """
 
     rows: tuple[Safe, ...]
     total: int
     title: Safe | None = None
     header: tuple[Safe, Safe] | None = None
+    block: Safe | None = None
 
     @property
     def hidden(self) -> int:

@@ -1,0 +1,143 @@
+"""What the comment says of compared call trees: the likely place first, the picture and the tables folded."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from bot.model.report import Conclusion, Report
+from bot.model.tree_comparison import ComparedSuspect, NodeState, ServiceComparison, SuspectShare, TreeComparison
+from bot.report.charts import bar
+from bot.report.inert import Safe, code, commit, ours, own, prose, row
+from bot.report.mermaid import call_tree_picture
+from bot.report.numbers import percent, significant
+from bot.report.tree_comparison import amounts, calls, certainty, change, shown_suspects, why
+from bot.report.view import Fold, Part
+from bot.report.wording import counted
+
+SUSPECT_ROWS: Final = 20
+SERVICE_ROWS: Final = 50
+NAMES: Final = 10
+NOTES: Final = 10
+# From here on percents are hard to read.
+MANY_TIMES: Final = 9.0
+_SUSPECTS: Final = ("suspect", "own time before", "after", "change", "calls", "certainty", "why", "changed by")
+_SUSPECTS_RULE: Final = "|:--|--:|--:|--:|--:|:--|:--|:--|"
+_NO_BREAK: Final = "\N{NO-BREAK SPACE}"
+
+
+def first_suspect(report: Report) -> ComparedSuspect | None:
+    """Where to look: at what the commit changed, if that is a suspect. Only of a regression: elsewhere no news."""
+    if report.diagnosis is None or report.conclusion is not Conclusion.REGRESSION:
+        return None
+    suspects = shown_suspects(report.diagnosis)
+    touched = (one for one in suspects if one.touched is not None and one.parts.place)
+    return next(touched, next(iter(suspects), None))
+
+
+def through(report: Report, *, repository_url: str | None) -> Safe | None:
+    """The commit for the headline, where it is known and suspects were found."""
+    diagnosis = report.diagnosis
+    if diagnosis is None or diagnosis.commit is None or first_suspect(report) is None:
+        return None
+    return own(", most likely through {}", commit(diagnosis.commit, repository_url=repository_url))
+
+
+def where_to_look(report: Report, suspect: ComparedSuspect) -> Safe:
+    """Such as "`Parser.tokenize` takes 61 % longer; this commit changed it."."""
+    changed = ""
+    if suspect.touched is not None:
+        one = report.diagnosis is not None and report.diagnosis.commit is not None
+        changed = "; this commit changed it" if one else "; it was changed in between"
+    sure = "" if suspect.q_value is not None else " (by totals alone, without certainty)"
+    return own("**{} {}{}.**{}", code(suspect.method), ours(_effect(suspect)), ours(changed), ours(sure))
+
+
+def diagnosis_folds(report: Report, *, repository_url: str | None) -> Iterator[Fold]:
+    diagnosis = report.diagnosis
+    if diagnosis is None:
+        return
+    yield _tree_fold(diagnosis, repository_url=repository_url)
+    if diagnosis.impacted:
+        yield _impact_fold(diagnosis)
+
+
+def _tree_fold(diagnosis: TreeComparison, *, repository_url: str | None) -> Fold:
+    suspects = shown_suspects(diagnosis)
+    parts: list[Part] = []
+    service = _pictured(diagnosis, suspects[0] if suspects else None)
+    if service is not None:
+        title = own("Slower paths of {}", code(service.service, limit=60))
+        parts.append(Part(title=title, block=call_tree_picture(diagnosis, service), rows=(), total=0))
+    if suspects:
+        parts.append(
+            Part(
+                header=(row([Safe(name) for name in _SUSPECTS]), Safe(_SUSPECTS_RULE)),
+                rows=tuple(
+                    _suspect_row(one, diagnosis, repository_url=repository_url) for one in suspects[:SUSPECT_ROWS]
+                ),
+                total=len(suspects),
+            )
+        )
+    for heading, names in (
+        ("Methods added", diagnosis.added_methods),
+        ("Methods removed", diagnosis.removed_methods),
+        ("Services added", diagnosis.added_services),
+        ("Services removed", diagnosis.removed_services),
+    ):
+        if names:
+            listed = tuple(own("- {}", code(name)) for name in names[:NAMES])
+            parts.append(Part(title=Safe(heading), rows=listed, total=len(names)))
+    if diagnosis.notes:
+        noted = tuple(own("- {}", prose(note)) for note in diagnosis.notes[:NOTES])
+        parts.append(Part(title=Safe("Notes on the call trees"), rows=noted, total=len(diagnosis.notes)))
+    found = counted(len(suspects), "suspect") if suspects else "no method is slower"
+    return Fold(summary=Safe(f"Why: the call tree, {found}"), parts=tuple(parts))
+
+
+def _suspect_row(suspect: ComparedSuspect, diagnosis: TreeComparison, *, repository_url: str | None) -> Safe:
+    before, after = amounts(suspect.baseline, suspect.target, suspect.unit, own=True)
+    touched = Safe("\N{EN DASH}")
+    if suspect.touched is not None:
+        line = "" if suspect.touched.first_line is None else f":{suspect.touched.first_line}"
+        place = code(f"{suspect.touched.file}{line}", limit=80)
+        who = own("{}, ", commit(diagnosis.commit, repository_url=repository_url)) if diagnosis.commit else Safe("")
+        touched = own("{}{}", who, place)
+    cells = [before, after, change(suspect), calls(suspect.baseline, suspect.target), certainty(suspect)]
+    numbers = [Safe(cell.replace(" ", _NO_BREAK)) for cell in cells]
+    return row([code(suspect.method), *numbers, Safe(why(suspect)), touched])
+
+
+def _impact_fold(diagnosis: TreeComparison) -> Fold:
+    impacted = diagnosis.impacted
+    cells = (Safe("service"), Safe("share of its time in the suspects"))
+    part = Part(
+        header=(row(cells), Safe("|:--|:--|")),
+        rows=tuple(_impact_row(one) for one in impacted[:SERVICE_ROWS]),
+        total=len(impacted),
+    )
+    return Fold(summary=Safe(f"Impact: {counted(len(impacted), 'service')} to test again"), parts=(part,))
+
+
+def _impact_row(one: SuspectShare) -> Safe:
+    share = Safe(percent(one.share).replace(" ", _NO_BREAK))
+    return row([code(one.service), own("`{}` {}", Safe(bar(one.share)), share)])
+
+
+def _pictured(diagnosis: TreeComparison, suspect: ComparedSuspect | None) -> ServiceComparison | None:
+    """The service where the first suspect gained most; none where nothing is slower."""
+    if suspect is None:
+        return None
+    services = [one for one in diagnosis.services if one.service == suspect.service]
+    slow = (NodeState.SLOWER, NodeState.ADDED)
+    return next((one for one in services if any(node.state in slow for node in one.nodes)), None)
+
+
+def _effect(suspect: ComparedSuspect) -> str:
+    if suspect.baseline is None:
+        return "is new"
+    if suspect.relative_change is None:
+        return "got slower"
+    if suspect.unit == "share":
+        return f"takes a {percent(abs(suspect.relative_change))} larger share of the time"
+    if suspect.relative_change >= MANY_TIMES:
+        return f"takes {significant(1 + suspect.relative_change)} times as long"
+    return f"takes {percent(abs(suspect.relative_change))} {'longer' if suspect.relative_change >= 0 else 'less time'}"

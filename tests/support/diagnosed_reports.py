@@ -1,0 +1,52 @@
+"""A regression with compared call trees, of a believable day or with hostile names everywhere."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from bot.diagnose.comparison import compare_profiles
+from bot.model.report import Report
+from bot.model.touched import ChangeKind, Touched, TouchedFunction
+from bot.model.tree_comparison import TreeComparison
+from tests.support.compared_trees import Tree
+from tests.support.reports import BASE_COMMIT, HEAD_COMMIT, every_conclusion
+
+COMPILE = "parse>Parser.tokenize>compile_regex"
+BEFORE = {
+    "parse": 0.4,
+    "parse>Parser.tokenize": 4.0,
+    COMPILE: 0.02,
+    "parse>build_ast": 6.0,
+    "parse>build_ast>Node.__init__": 1.0,
+}
+CALLS = {"parse>build_ast>Node.__init__": 40.0}
+
+
+def diagnosis(names: dict[str, str] | None = None) -> TreeComparison:
+    """Two services: `tokenize` compiles a pattern 240 times instead of once. `names` replaces methods and services."""
+
+    def named(path: str) -> str:
+        return ">".join((names or {}).get(name, name) for name in path.split(">"))
+
+    rng = np.random.default_rng(5)
+    sides = []
+    for count in (1.0, 240.0):
+        own = {named(path): time for path, time in BEFORE.items()}
+        calls = {named(path): number for path, number in (CALLS | {COMPILE: count}).items()}
+        checkout = {"checkout": 3.0} | {f"checkout>{path}": time / 2 for path, time in own.items()}
+        checkout_calls = {f"checkout>{path}": number for path, number in calls.items()}
+        sides.append(
+            [
+                Tree(own=own, calls=calls, service=(names or {}).get("search", "search")).profile(rng),
+                Tree(own=checkout, calls=checkout_calls, service="checkout").profile(rng),
+            ]
+        )
+    function = TouchedFunction(
+        path="src/parser.py", qualified_name="Parser.tokenize", kind=ChangeKind.CHANGED, first_line=41, last_line=67
+    )
+    touched = Touched(base=BASE_COMMIT, head=HEAD_COMMIT, functions=(function,))
+    return replace(compare_profiles(sides[0], sides[1], touched=touched), commit=HEAD_COMMIT)
+
+
+def diagnosed(comparison: TreeComparison | None = None) -> Report:
+    return replace(every_conclusion()["regression-fails"], diagnosis=comparison or diagnosis())

@@ -1,0 +1,91 @@
+"""The comment with compared call trees: whole text, hostile names, annotations."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import cmarkgfm
+import pytest
+from cmarkgfm.cmark import Options
+
+from bot.model.report import Conclusion
+from bot.report.annotations import remarks
+from bot.report.content import MarkdownOptions
+from bot.report.markdown import COMMENT_LIMIT_CHARACTERS, render_markdown
+from bot.report.tree_comparison import tree_comparison_text
+from tests.support.diagnosed_reports import diagnosed, diagnosis
+from tests.support.hostile import _PIECES
+from tests.support.reports import every_conclusion
+
+FOLDER = Path(__file__).parents[2] / "golden" / "diagnosis"
+OPTIONS = MarkdownOptions(repository_url="https://github.example/octo/parser")
+# A name that is cut in two by ">" is another tree; the pieces are put in one at a time.
+NAMES = [piece for piece in _PIECES if ">" not in piece and piece.strip()]
+
+
+def check(name: str, text: str) -> None:
+    path = FOLDER / name
+    if os.environ.get("UPDATE_GOLDEN"):
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+def test_whole_comment() -> None:
+    check("comment.md", render_markdown(diagnosed(), options=OPTIONS))
+
+
+def test_whole_text() -> None:
+    check("tree_comparison.txt", tree_comparison_text(diagnosis()))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_foreign_names_bring_no_structure(name: str) -> None:
+    named = diagnosis({"compile_regex": f"{name}x", "search": f"{name}y"})
+    report = diagnosed(replace(named, notes=(name,), added_methods=(name,), removed_services=(name,)))
+    text = render_markdown(report, options=OPTIONS)
+    html = cmarkgfm.github_flavored_markdown_to_html(text, Options.CMARK_OPT_UNSAFE)
+    reference = cmarkgfm.github_flavored_markdown_to_html(
+        render_markdown(diagnosed(replace(named, notes=("n",), added_methods=("n",), removed_services=("n",)))),
+        Options.CMARK_OPT_UNSAFE,
+    )
+    assert "evil.example/" not in "".join(part.split(">")[0] for part in html.split("<")[1:])
+    for tag in ("<details>", "</details>", "<tr>", "<td", "<pre", "<h3>"):
+        assert html.count(tag) == reference.count(tag)
+    assert "<img" not in html
+    plain = tree_comparison_text(report.diagnosis or named)
+    assert all(character.isprintable() or character == "\n" for character in plain)
+    assert not [line for line in plain.split("\n") if line.lstrip().startswith("::") or "##[" in line]
+
+
+def test_without_a_regression_the_first_lines_are_silent() -> None:
+    report = replace(every_conclusion()["no-change"], diagnosis=diagnosis())
+    first, _, second, *_ = render_markdown(report).split("\n")
+    assert "through" not in first
+    assert "compile_regex" not in second
+    assert remarks(report) == ()
+
+
+def test_length_with_long_names_everywhere() -> None:
+    comparison = diagnosis({"compile_regex": "€" * 900, "search": "€" * 900})
+    many = replace(comparison, added_methods=("€" * 900,) * 1_000, notes=("€ " * 900,) * 100)
+    text = render_markdown(diagnosed(replace(many, suspects=comparison.suspects * 300)))
+    assert len(text.encode("utf-16-le")) // 2 <= COMMENT_LIMIT_CHARACTERS
+
+
+def test_remarks_stand_beside_the_changed_code() -> None:
+    (remark,) = remarks(diagnosed())
+    assert (remark.path, remark.line, remark.title) == ("src/parser.py", 41, "Slower: Parser.tokenize")
+    assert remark.message.startswith("Parser.tokenize: +")
+    assert "calls a method more often" in remark.message
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../x.py", "a/../../x", "a\nb"])
+def test_paths_outside_the_repository_get_no_remark(path: str) -> None:
+    report = diagnosed()
+    comparison = diagnosis()
+    code = next(one.touched for one in comparison.suspects if one.touched is not None)
+    assert code is not None
+    moved = replace(code, file=path)
+    suspects = tuple(replace(one, touched=moved) for one in comparison.suspects)
+    assert report.conclusion is Conclusion.REGRESSION
+    assert remarks(diagnosed(replace(comparison, suspects=suspects))) == ()
