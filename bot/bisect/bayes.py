@@ -9,13 +9,13 @@ from bot.bisect import residual
 from bot.bisect.answer import outcome_of
 from bot.bisect.cost import entropy_bits, expected_executions
 from bot.bisect.phases import CONFIRM_ROUNDS, FIRST_LOOK, advance, leading, residual_budget
-from bot.bisect.rounds import choose_suspects, two_steps_seen
+from bot.bisect.rounds import choose_suspects
 from bot.bisect.standing import Standing
 from bot.model.bisection import Outcome, OutcomeKind, Phase, Progress, Purpose, Suspect
 
 __all__ = ["advance", "next_rounds", "partial_outcome", "progress"]
 
-MORE_AT_ONCE: Final = 4  # rounds under way at once while the reproduction is undecided
+MORE_AT_ONCE: Final = 4  # rounds under way at once where each may be the last that is needed
 
 Round = tuple[Purpose, tuple[int, ...]]
 
@@ -40,13 +40,13 @@ def next_rounds(standing: Standing, k: int) -> Sequence[Round]:
             return _search_rounds(standing, k)
         case Phase.CONFIRM:
             before, after = standing.edges(standing.positions[state.suspect or ""] - 1)
-            wanted = max(CONFIRM_ROUNDS - standing.fresh_rounds, 1) - pending
-            return [(Purpose.CONFIRM, _distinct(0, last, *before, after))] * min(k, max(wanted, 0))
+            wanted = max(CONFIRM_ROUNDS - standing.fresh_rounds, MORE_AT_ONCE) - pending
+            return [(Purpose.CONFIRM, _distinct(*before, after))] * min(k, max(wanted, 0))
         case Phase.RESIDUAL:
             corners = [corner for stretch in residual.stretches(standing) if stretch.open for corner in _ends(stretch)]
             one = _distinct(0, last, *corners)
             room = residual_budget(standing) - standing.fresh_executions
-            return [(Purpose.RESIDUAL, one)] * min(k, max(-(-room // len(one)) - pending, 0), 2)
+            return [(Purpose.RESIDUAL, one)] * min(k, max(-(-room // len(one)) - pending, 0), MORE_AT_ONCE)
         case Phase.DONE:
             return []
 
@@ -62,11 +62,7 @@ def _distinct(*commits: int) -> tuple[int, ...]:
 def _search_rounds(standing: Standing, k: int) -> Sequence[Round]:
     last = standing.reach.size
     model = standing.model
-    chosen: Sequence[tuple[int, ...]]
-    if not model.named and two_steps_seen(model) and model.shares[2] > model.shares[1]:
-        chosen = _spread(standing, k)
-    else:
-        chosen = choose_suspects(standing, k)
+    chosen = _spread(standing, k) if model.looks_like_decay else choose_suspects(standing, k)
     if not chosen and not standing.pending:
         # Nothing tells the rest apart, or only the ends are left: sharpen the ends.
         return [(Purpose.SEARCH, (0, last))]
@@ -77,7 +73,7 @@ def _spread(standing: Standing, k: int) -> Sequence[tuple[int, ...]]:
     """Where a ramp is likeliest: commits spread over the depth, those with the fewest samples first."""
     per_round = standing.state.settings.suspects_per_round
     usable = np.flatnonzero(standing.usable[1:-1]) + 1
-    targets = np.linspace(0, 1, 9)[1:-1]
+    targets = np.linspace(0, 1, 12)[1:-1]
     commits = [
         int(usable[np.argmin(np.abs(standing.model.depth[usable] - target))]) for target in targets if usable.size
     ]

@@ -4,16 +4,20 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp, ndtri
+from scipy.special import ndtri
 
 from bot.bisect import evidence, shape
 from bot.bisect.evidence import Design
+from bot.bisect.exchange import DifferenceShape, log_exchange
 from bot.bisect.samples import Samples
 from bot.bisect.standing import Standing
 
 Floats = npt.NDArray[np.float64]
 
 CONVINCING: Final = 3.0  # log BF that counts as settled
+SMALLEST_STEP: Final = 0.2  # of the whole change: smaller ones are not looked for
+ROOT_TWO: Final = float(np.sqrt(2))
+NORMAL_QUARTILE: Final = 0.6745
 
 
 def log_reproduced(standing: Standing) -> float:
@@ -45,63 +49,46 @@ def _log_step(samples: Samples, x: Floats) -> float:
 
 
 def log_pair(standing: Standing, candidate: int) -> float:
-    """Log BF of "slow from this candidate on" against "the same before and after it", on this phase's rounds alone.
+    """Log e-value of "differs from the commit before it" against "equally fast", on this phase's rounds alone.
 
-    The rounds hold {before, after, good, bad}; steps that were named before are taken out first.
+    A merge must differ from each of its parents: the weakest pair counts.
     """
-    samples = standing.fresh
     before, after = standing.edges(candidate)
-    if not samples.count or not np.isin(after, samples.commit) or samples.commit.min() == samples.commit.max():
-        return 0.0
-    at_bad = (samples.commit == standing.reach.size).astype(np.float64)
-    at_before = np.isin(samples.commit, before) & (samples.commit != 0)
-    at_after = samples.commit == after
-    differ = np.maximum(at_bad, at_after)
-    # "The same before and after": both fast, unless `after` is the bad end; both slow, unless `before` is the good one.
-    both_fast = [at_bad] if after != standing.reach.size else []
-    both_slow = [np.maximum(differ, at_before)] if at_before.any() else []
-    equal = np.stack([*both_fast, *both_slow] or [np.zeros_like(at_bad)])
-    if standing.named:
-        return _log_contrast(_without_named(standing, samples), differ, equal, at_bad, at_before, at_after)
-    modes = standing.model.modes
-    if modes is None:
-        return _log_contrast(samples, differ, equal, at_bad, at_before, at_after)
-    patterns = np.vstack([differ, equal])
-    references = int(standing.model.ends.sum())
-    log_m = shape.log_classes(samples.y, samples.block, patterns, modes, references=references)
-    return float(log_m[0] - logsumexp(log_m[1:]) + np.log(len(equal)))
+    shape_of_pairs = _difference_shape(standing.before_phase, candidate)
+    return min(log_exchange(_differences(standing.fresh, commit, after), shape_of_pairs) for commit in before)
 
 
-def _log_contrast(  # noqa: PLR0917 - the formula's symbols in their order
-    samples: Samples,
-    differ: Floats,
-    equal: Floats,
-    at_bad: Floats,
-    at_before: npt.NDArray[np.bool_],
-    at_after: npt.NDArray[np.bool_],
-) -> float:
-    """Half of each side: the pair is on the ends' levels; half: it has levels of its own."""
-    design = Design(samples)
-    on_levels = evidence.log_one_step(design, np.vstack([differ, equal]))
-    if not at_before.any() or (at_after * at_bad).any():
-        # One of the pair is an end: nothing is left that could have a level of its own.
-        return float(on_levels[0] - logsumexp(on_levels[1:]) + np.log(len(equal)))
-    pair = np.maximum(at_before, at_after).astype(np.float64)
-    base = np.stack([at_bad, pair])
-    free = float(evidence.log_further_steps(design, base, at_after.astype(np.float64)[None])[0])
-    level = float(evidence.log_steps(design, base[None])[0])
-    some = logsumexp([on_levels[0], free])
-    none = logsumexp([*(on_levels[1:] - np.log(len(equal))), level])
-    return float(some - none)
+def _differences(samples: Samples, before: int, after: int) -> Floats:
+    """After less before in each round that has both [rounds]."""
+    pairs = []
+    for block in range(samples.blocks):
+        inside = samples.block == block
+        first, second = (samples.y[inside & (samples.commit == commit)] for commit in (before, after))
+        if first.size and second.size:
+            pairs.append(float(second.mean() - first.mean()))
+    return np.array(pairs)
 
 
-def _without_named(standing: Standing, samples: Samples) -> Samples:
-    """Fresh samples with the named steps' part taken out, turned so that what is left is positive."""
+def _difference_shape(standing: Standing, candidate: int) -> DifferenceShape:
+    """What was known before the confirming rounds, so that they do not judge themselves."""
     model = standing.model
-    fit = evidence.fit(model.design, model.named_columns)
-    values = model.design.samples.y[-samples.count :]
-    columns = np.stack([standing.reach.row(candidate)[samples.commit] for candidate in model.named])
-    rest = values - fit.delta @ columns
-    bad, good = rest[samples.commit == standing.reach.size], rest[samples.commit == 0]
-    sign = -1.0 if bad.size and good.size and bad.mean() < good.mean() else 1.0
-    return samples.with_values(sign * rest, model.design.samples.weight[-samples.count :])
+    columns = np.vstack([*(model.column_of(named) for named in model.named), model.column_of(candidate)])
+    step = float(evidence.fit(model.design, columns).delta[-1])
+    whole = float(model.step.delta[0])
+    width, gap, apart = _round_noise(standing)
+    size = max(abs(step), SMALLEST_STEP * abs(whole), 0.1 * width)
+    return DifferenceShape(step=size if step >= 0 else -size, width=width, gap=gap, apart=apart)
+
+
+def _round_noise(standing: Standing) -> tuple[float, float, float]:
+    """Width, gap and share of mixed pairs of differences inside a round, without steps."""
+    modes = standing.model.modes
+    if modes is not None:
+        share = modes.slow_share
+        inside = share * modes.slow_sd + (1 - share) * modes.fast_sd
+        return ROOT_TWO * inside, modes.gap, 2 * share * (1 - share) * (1 - modes.stickiness)
+    ends = standing.samples.select(standing.model.ends)
+    differences = _differences(ends, 0, standing.reach.size)
+    center = float(np.median(differences)) if differences.size else 0.0
+    robust = float(np.median(np.abs(differences - center))) / NORMAL_QUARTILE if differences.size else 0.0
+    return max(robust, 1e-9), 0.0, 0.0

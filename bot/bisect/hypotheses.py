@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import combinations
 from typing import Final
 
 import numpy as np
@@ -19,6 +20,8 @@ Integers = npt.NDArray[np.intp]
 ONE_STEP_PRIOR: Final = 0.80
 TWO_STEPS_PRIOR: Final = 0.15
 RAMP_PRIOR: Final = 0.05
+THREE_STEPS_PRIOR: Final = 0.05  # asked for only where a decay would be the answer
+LARGEST_TRIPLE: Final = 12  # patterns of which three are taken
 REFIT_GROWTH: Final = 1.2  # the shape is learned again when the rounds grew by this factor
 
 
@@ -112,13 +115,6 @@ class Model:
         return some - none + float(np.log(TWO_STEPS_PRIOR / ONE_STEP_PRIOR))
 
     @cached_property
-    def shares(self) -> tuple[float, float, float]:
-        """P(one step), P(two steps), P(ramp) when nothing is named yet, by the closed forms."""
-        log_one, log_two, log_ramp = self._log_shapes
-        total = logsumexp([log_one, log_two, log_ramp])
-        return tuple(float(np.exp(part - total)) for part in (log_one, log_two, log_ramp))  # type: ignore[return-value] # three
-
-    @cached_property
     def _log_pair(self) -> Floats:
         """Log (prior * m) of ordered pairs of patterns [k, k], the diagonal -inf."""
         patterns, _ = self._patterns
@@ -138,9 +134,66 @@ class Model:
 
     @cached_property
     def log_ramp(self) -> float:
-        """Log BF of a steady decay against the better of one step and two."""
+        """Log BF of a steady decay against the best of one step, two and three."""
         one, two, ramp = self._log_shapes
-        return ramp - max(one, two)
+        return ramp - max(one, two, self._log_three)
+
+    @cached_property
+    def _triples(self) -> tuple[Integers, Floats]:
+        """Three steps among the likeliest patterns for one of two: patterns [t, 3] and log (prior * m) [t]."""
+        patterns, _ = self._patterns
+        best = np.sort(np.argsort(-logsumexp(self._log_pair, axis=1))[:LARGEST_TRIPLE])
+        triples = np.array(list(combinations(best.tolist(), 3)), dtype=np.intp).reshape(-1, 3)
+        if not len(triples):
+            return triples, np.zeros(0)
+        with np.errstate(divide="ignore"):
+            log_prior = np.log(self._class_prior)[triples].sum(axis=1) + np.log(6.0)
+        return triples, evidence.log_steps(self.design, patterns[triples]) + log_prior
+
+    @cached_property
+    def _log_three(self) -> float:
+        _, log_m = self._triples
+        return float(logsumexp(log_m) + np.log(THREE_STEPS_PRIOR)) if len(log_m) else -np.inf
+
+    @cached_property
+    def step_count(self) -> int:
+        """How many steps explain the samples best when nothing is named yet: 1, 2 or 3.
+
+        More than one is asked for only where enough commits between the ends were measured, and only by the closed
+        forms: the learned shape knows a single step.
+        """
+        interior = len(self.samples.measured()) - 2
+        if self.named or self.modes is not None or interior < 3:
+            return 1
+        one, two, _ = self._log_shapes
+        if two <= one:
+            return 1
+        return 3 if interior >= 4 and self._log_three > two else 2
+
+    @cached_property
+    def step_masses(self) -> tuple[Floats, ...]:
+        """P(the first, second, … step is c) [N] each, for as many steps as explain the samples best."""
+        if self.step_count == 1:
+            return (self.mass,)
+        return self.pair_masses if self.step_count == 2 else self._triple_masses
+
+    @cached_property
+    def posterior(self) -> Floats:
+        """P(c is a step) [N], averaged over up to as many steps as explain the samples best."""
+        if self.step_count == 1:
+            return self.mass
+        one, two, _ = self._log_shapes
+        three = self._log_three if self.step_count == 3 else -np.inf
+        share = np.exp(np.array([one, two, three]) - logsumexp([one, two, three]))
+        average = share[0] * self.mass + share[1] * np.sum(self.pair_masses, axis=0)
+        if self.step_count == 3:
+            average = average + share[2] * np.sum(self._triple_masses, axis=0)
+        return np.asarray(np.minimum(average, 1.0))
+
+    @property
+    def looks_like_decay(self) -> bool:
+        """A ramp is likelier than the steps, when more than one is needed."""
+        return self.step_count > 1 and self.log_ramp > 0
 
     @cached_property
     def depth(self) -> Floats:
@@ -148,15 +201,27 @@ class Model:
         return np.concatenate(([0.0], self.reach.ancestor_counts() / self.reach.size))
 
     @cached_property
-    def pair_masses(self) -> tuple[Floats, Floats]:
+    def pair_masses(self) -> tuple[Floats, ...]:
         """P(first step is c), P(second step is c) [N] if there are two; first in topological order."""
+        joint = np.triu(np.exp(self._log_pair - logsumexp(self._log_pair))) * 2
+        return tuple(self._over_candidates(joint.sum(axis=axis)) for axis in (1, 0))
+
+    @cached_property
+    def _triple_masses(self) -> tuple[Floats, ...]:
+        triples, log_m = self._triples
+        weight = np.exp(log_m - logsumexp(log_m))
+        count = len(self._class_prior)
+        return tuple(
+            self._over_candidates(np.bincount(column, weights=weight, minlength=count).astype(np.float64))
+            for column in triples.T
+        )
+
+    def _over_candidates(self, class_mass: Floats) -> Floats:
+        """The mass of patterns [k] shared out by the prior among their candidates [N]."""
         _, member = self._patterns
-        joint = np.exp(self._log_pair - logsumexp(self._log_pair))
         with np.errstate(divide="ignore", invalid="ignore"):
             inside = np.where(self._class_prior[member] > 0, self.prior / self._class_prior[member], 0.0)
-        first = np.triu(joint).sum(axis=1) * 2
-        second = np.triu(joint).sum(axis=0) * 2
-        return first[member] * inside, second[member] * inside
+        return np.asarray(class_mass[member] * inside)
 
     @cached_property
     def step(self) -> evidence.Fit:

@@ -11,19 +11,23 @@ from bot.bisect.answer import conclude, visible_effect
 from bot.bisect.confirm import CONVINCING, log_pair, log_reproduced
 from bot.bisect.cost import expected_executions
 from bot.bisect.evidence import Design
-from bot.bisect.rounds import two_steps_seen
 from bot.bisect.samples import samples_of
-from bot.bisect.standing import Standing
+from bot.bisect.standing import Standing, executions
 from bot.model.bisection import NamedStep, OutcomeKind, Phase, SearchState
 
 FIRST_LOOK: Final = 10  # executions per end before the first decision
 LOOK_FOR_NULL: Final = 30  # executions per end before "not reproduced"
 LAST_LOOK: Final = 100  # executions per end after which reproduction is given up
 CONFIRM_ROUNDS: Final = 3
-LAST_CONFIRM_ROUND: Final = 16
+LAST_CONFIRM_ROUND: Final = 60
 REFUTED: Final = -2.0
 RAMP_CONVINCING: Final = 5.0
-FURTHER_STEP: Final = 1.0  # log BF, prices paid, at which a further step is searched; below 0 the search for it ends
+LEAST_FOR_DECAY: Final = 7  # commits measured between the ends: fewer cannot tell a ramp from three steps
+NAMED_POSTERIOR: Final = 0.9  # a confirmed suspect below this goes back to the search, with all its samples
+FURTHER_STEP: Final = 3.0  # log BF, prices paid, at which a further step is searched; below 0 the search for it ends
+FURTHER_CONVINCING: Final = 4.6  # several may be tried: 1 % each
+FURTHER_ATTEMPTS: Final = 2  # failed confirmations after which no further step is looked for
+FURTHER_LEAST: Final = 200  # executions that the search for further steps may cost, if the first cost less
 
 
 def advance(standing: Standing) -> SearchState:
@@ -102,13 +106,13 @@ def _reproduce(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of 
 
 def _search(standing: Standing) -> SearchState:
     state, model = standing.state, standing.model
-    if state.named and model.log_further < 0 and standing.fresh_rounds:
+    if state.named and ((model.log_further < 0 and standing.fresh_rounds) or _gives_up_further(standing)):
         return replace(state, phase=Phase.RESIDUAL)
     if not state.named:
         if standing.fresh_rounds % 5 == 4 and log_reproduced(standing) < -CONVINCING:
             return conclude(standing, OutcomeKind.NOT_REPRODUCED)
         interior = len(model.samples.measured()) - 2
-        if interior >= 4 and model.log_ramp > RAMP_CONVINCING:
+        if interior >= LEAST_FOR_DECAY and model.log_ramp > RAMP_CONVINCING:
             return conclude(standing, OutcomeKind.DECAY)
     suspect, posterior = leading(standing)
     if posterior >= state.settings.stop:
@@ -118,15 +122,9 @@ def _search(standing: Standing) -> SearchState:
 
 def leading(standing: Standing) -> tuple[int, float]:
     """The most probable candidate with the mass of its group: commits that no measurement tells apart."""
-    model = standing.model
-    if not model.named and model.modes is None and two_steps_seen(model):
-        first, second = model.pair_masses
-        mass = np.minimum(first + second, 1.0) * model.shares[1] + model.mass * model.shares[0]
-    else:
-        mass = model.mass
+    mass = standing.model.posterior
     best = int(np.argmax(mass))
-    group = standing.group_of(best)
-    return best, float(mass[group].sum())
+    return best, float(mass[standing.group_of(best)].sum())
 
 
 def _confirm(standing: Standing) -> SearchState:
@@ -134,12 +132,20 @@ def _confirm(standing: Standing) -> SearchState:
     if state.suspect is None or standing.fresh_rounds < CONFIRM_ROUNDS:
         return state
     candidate = standing.positions[state.suspect] - 1
-    log_bf = log_pair(standing, candidate)
-    if log_bf > CONVINCING:
-        posterior = float(standing.model.mass[standing.group_of(candidate)].sum())
-        step = NamedStep(commit=state.suspect, posterior=posterior, log_bayes_factor=log_bf)
+    log_e = log_pair(standing, candidate)
+    if log_e > (FURTHER_CONVINCING if state.named else CONVINCING):
+        posterior = float(standing.model.posterior[standing.group_of(candidate)].sum())
+        if posterior < NAMED_POSTERIOR:
+            return _enter(standing, Phase.SEARCH, suspect=None)
+        step = NamedStep(
+            commit=state.suspect,
+            posterior=posterior,
+            log_bayes_factor=log_e,
+            rounds=len(state.results),
+            withdrawn=len(state.withdrawn),
+        )
         return _enter(standing, Phase.RESIDUAL, suspect=None, named=(*state.named, step))
-    if log_bf < REFUTED or standing.fresh_rounds >= LAST_CONFIRM_ROUND:
+    if log_e < REFUTED or standing.fresh_rounds >= LAST_CONFIRM_ROUND:
         return _enter(standing, Phase.SEARCH, suspect=None, withdrawn=(*state.withdrawn, state.suspect))
     return state
 
@@ -151,12 +157,32 @@ def residual_budget(standing: Standing) -> int:
 
 def _residual(standing: Standing) -> SearchState:
     state = standing.state
-    if not standing.exhausted and standing.model.log_further > FURTHER_STEP:
+    if _seeks_further(standing):
         return replace(state, phase=Phase.SEARCH)
-    open_ends = any(stretch.open for stretch in residual.stretches(standing))
-    if open_ends and standing.fresh_executions < residual_budget(standing):
+    room = residual_budget(standing) - standing.fresh_executions
+    open_ends = [stretch for stretch in residual.stretches(standing) if stretch.open]
+    per_round = len({0, standing.reach.size, *(end for stretch in open_ends for end in (stretch.low, stretch.high))})
+    if room > 0 and any(stretch.decidable(-(-room // per_round)) for stretch in open_ends):
         return state
     return conclude(standing, OutcomeKind.CULPRIT)
+
+
+def _seeks_further(standing: Standing) -> bool:
+    """Whether one more step is likely, large enough to matter, and still affordable."""
+    model = standing.model
+    if standing.exhausted or _gives_up_further(standing) or model.log_further <= FURTHER_STEP:
+        return False
+    columns = np.vstack([model.named_columns, model.column_of(int(np.argmax(model.mass)))])
+    steps = np.abs(evidence.fit(model.design, columns).delta)
+    return bool(steps[-1] >= residual.NEGLIGIBLE * steps[:-1].max())
+
+
+def _gives_up_further(standing: Standing) -> bool:
+    state = standing.state
+    last = state.named[-1]
+    spent = executions(state.results[last.rounds :])
+    allowed = max(FURTHER_LEAST, executions(state.results[: last.rounds]))
+    return spent > allowed or len(state.withdrawn) - last.withdrawn >= FURTHER_ATTEMPTS
 
 
 _RULES: Final[Mapping[Phase, Callable[[Standing], SearchState]]] = {

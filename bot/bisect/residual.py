@@ -12,6 +12,8 @@ from bot.bisect.standing import Standing
 
 NEGLIGIBLE: Final = 0.2  # rho: the part of the whole change that a stretch may keep without being followed
 SURE: Final = 0.95
+Z_SURE: Final = 1.645
+Z_CHANGE: Final = 3.0  # a change that would stand out this much is worth its executions
 LARGEST_BUDGET: Final = 40  # executions of a residual check, where the search cost more than that
 
 
@@ -19,17 +21,28 @@ LARGEST_BUDGET: Final = 40  # executions of a residual check, where the search c
 class Stretch:
     """From commit `low` to `high` (0..N) without a named step: P(its change exceeds rho * Delta), and its upper bound.
 
-    `upper` is the 95 % bound of its change as a fraction of the whole.
+    `upper` is the 95 % bound of its change as a fraction of the whole. In standard errors: `distance`, how far its
+    change lies from rho * Delta, and `size`, how far from none. `samples`: executions at the end that has fewer.
     """
 
     low: int
     high: int
     probability: float
     upper: float
+    distance: float = 0.0
+    size: float = 0.0
+    samples: int = 0
 
     @property
     def open(self) -> bool:
         return 1 - SURE < self.probability < SURE
+
+    def decidable(self, more: int) -> bool:
+        """Whether `more` executions at each end would tell, if its change is what it seems to be."""
+        if not self.samples:
+            return more > 0
+        sharper = float(np.sqrt((self.samples + more) / self.samples))
+        return self.distance * sharper >= Z_SURE or self.size * sharper >= Z_CHANGE
 
 
 def stretches(standing: Standing) -> tuple[Stretch, ...]:
@@ -66,7 +79,15 @@ def _stretch(standing: Standing, low: int, high: int) -> Stretch:
     above = 1 - float(stdtr(fit.dof, (limit - change) / spread))
     below = float(stdtr(fit.dof, (-limit - change) / spread))
     upper = (abs(change) + float(stdtrit(fit.dof, SURE)) * spread) / whole
-    return Stretch(low=low, high=high, probability=above + below, upper=upper)
+    return Stretch(
+        low=low,
+        high=high,
+        probability=above + below,
+        upper=upper,
+        distance=abs(abs(change) - limit) / spread,
+        size=abs(change) / spread,
+        samples=int(min(counts[low], counts[high])),
+    )
 
 
 def _whole(standing: Standing) -> float:

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from bot.bisect.hypotheses import Model
 from bot.bisect.standing import Standing
 
 Floats = npt.NDArray[np.float64]
@@ -122,22 +121,9 @@ def _thinned(standing: Standing, slow: Sequence[Floats]) -> npt.NDArray[np.intp]
     return np.array([commit for commit in commits if int(commit) in chosen], dtype=np.intp)
 
 
-def search_masses(model: Model) -> tuple[Floats, ...]:
-    """The distributions that picks follow: one step, or both of two where the samples say so."""
-    if model.named or model.modes is not None or not two_steps_seen(model):
-        return (model.mass,)
-    return model.pair_masses
-
-
-def two_steps_seen(model: Model) -> bool:
-    """Two steps are likelier than one; asked only where enough commits between the ends were measured."""
-    interior = len(model.samples.measured()) - 2
-    return interior >= 3 and model.shares[1] > model.shares[0]
-
-
 def choose_suspects(standing: Standing, jobs: int) -> list[tuple[int, ...]]:
     """The suspects of `jobs` rounds. A round's second and third suspect must be worth what they cost."""
-    picker = Picker(standing, search_masses(standing.model))
+    picker = Picker(standing, standing.model.step_masses)
     ends = {0, standing.reach.size}
     for job in standing.pending:
         for name in job.commits:

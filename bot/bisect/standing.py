@@ -1,7 +1,7 @@
 """Everything that follows from a state: samples, who can be measured, and the model of what they say."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -65,6 +65,11 @@ class Standing:
     def fresh(self) -> Samples:
         """Only what the present phase measured."""
         return samples_of(self.state, self.positions, self.state.results[self.state.since :])
+
+    @cached_property
+    def before_phase(self) -> "Standing":
+        """The same without what the present phase measured."""
+        return Standing(replace(self.state, results=self.state.results[: self.state.since]), self.reach)
 
     @cached_property
     def prior(self) -> Floats:

@@ -224,11 +224,16 @@ class Progress:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NamedStep:
-    """A commit that passed its confirmation; from then on a regressor of the model."""
+    """A commit that passed its confirmation; from then on a regressor of the model.
+
+    `rounds` and `withdrawn`: how many results and withdrawn suspects there were then.
+    """
 
     commit: str
     posterior: float
     log_bayes_factor: float
+    rounds: int = 0
+    withdrawn: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,0 +1,68 @@
+"""The e-value of a pair: honest under every noise without a step, powerful under the noise it was told of."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from bot.bisect.exchange import DifferenceShape, log_exchange
+
+LOOKS = (1, 2, 3, 4, 5, 7, 10, 15, 25, 40)
+SHAPE = DifferenceShape(step=0.14, width=0.07, gap=0.45, apart=0.3)
+Draw = Callable[[np.random.Generator, int], "np.typing.NDArray[np.float64]"]
+
+# Differences of two equal commits in random order are symmetric, whatever else they are.
+NOISES: dict[str, Draw] = {
+    "as told": lambda generator, n: generator.normal(0, 0.1, n),
+    "much wider": lambda generator, n: generator.normal(0, 3.0, n),
+    "much narrower": lambda generator, n: generator.normal(0, 0.001, n),
+    "wild": lambda generator, n: generator.standard_cauchy(n),
+    "two values": lambda generator, n: generator.choice([-0.14, 0.14], n),
+    "growing": lambda generator, n: generator.normal(0, 1, n) * np.arange(1, n + 1),
+}
+
+
+@pytest.mark.parametrize("name", NOISES)
+def test_without_a_step_no_time_of_stopping_makes_it_convincing_more_often_than_stated(name: str) -> None:
+    generator = np.random.default_rng(5)
+    runs, rounds, level = 300, 40, 0.05
+
+    convinced = 0
+    for _ in range(runs):
+        differences = NOISES[name](generator, rounds)
+        convinced += any(log_exchange(differences[:n], SHAPE) >= -np.log(level) for n in LOOKS)
+
+    # Ville: at most 5 %; the upper bound is four standard errors above.
+    assert convinced / runs <= level + 4 * np.sqrt(level * (1 - level) / runs)
+
+
+def test_one_round_has_mean_one_over_both_orders() -> None:
+    for difference in (0.0, 0.01, 0.14, 0.6, 50.0):
+        both = [np.exp(log_exchange(np.array([sign * difference]), SHAPE)) for sign in (-1, 1)]
+        assert np.mean(both) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_a_step_in_either_direction_is_seen_within_a_few_rounds() -> None:
+    found = []
+    for sign in (1, -1):
+        rounds = [
+            next(
+                n
+                for n in range(1, 200)
+                if log_exchange(sign * (0.14 + np.random.default_rng([6, run]).normal(0, 0.07, n)), SHAPE) > 3
+            )
+            for run in range(25)
+        ]
+        found.append(float(np.median(rounds)))
+    assert found[0] <= 12
+    assert found[1] <= 16
+
+
+def test_one_wild_execution_decides_nothing() -> None:
+    usual = np.full(8, 0.14)
+    assert log_exchange(usual, SHAPE) > 3
+    assert log_exchange(np.append(usual, -30.0), SHAPE) > log_exchange(usual, SHAPE) - 0.7
+
+
+def test_no_round_is_no_evidence() -> None:
+    assert log_exchange(np.array([]), SHAPE) == pytest.approx(0.0)
