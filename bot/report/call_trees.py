@@ -14,13 +14,14 @@ from bot.report.view import Fold, Part
 from bot.report.wording import counted
 
 SUSPECT_ROWS: Final = 20
+EXPLAINED: Final = 5
 SERVICE_ROWS: Final = 50
 NAMES: Final = 10
 NOTES: Final = 10
 # From here on percents are hard to read.
 MANY_TIMES: Final = 9.0
-_SUSPECTS: Final = ("suspect", "own time before", "after", "change", "calls", "certainty", "why", "changed by")
-_SUSPECTS_RULE: Final = "|:--|--:|--:|--:|--:|:--|:--|:--|"
+_SUSPECTS: Final = ("suspect", "own time before", "after", "change with callees", "calls", "changed by")
+_SUSPECTS_RULE: Final = "|:--|--:|--:|:--|--:|:--|"
 _NO_BREAK: Final = "\N{NO-BREAK SPACE}"
 
 
@@ -33,12 +34,13 @@ def first_suspect(report: Report) -> ComparedSuspect | None:
     return next(touched, next(iter(suspects), None))
 
 
-def through(report: Report, *, repository_url: str | None) -> Safe | None:
-    """The commit for the headline, where it is known and suspects were found."""
+def through(report: Report, *, faster: bool, repository_url: str | None) -> Safe | None:
+    """The commit for the headline, where it is known and suspects were found. `faster`: others got faster."""
     diagnosis = report.diagnosis
     if diagnosis is None or diagnosis.commit is None or first_suspect(report) is None:
         return None
-    return own(", most likely through {}", commit(diagnosis.commit, repository_url=repository_url))
+    what = Safe("; the slowdown" if faster else ",")
+    return own("{} most likely through {}", what, commit(diagnosis.commit, repository_url=repository_url))
 
 
 def where_to_look(report: Report, suspect: ComparedSuspect) -> Safe:
@@ -77,6 +79,9 @@ def _tree_fold(diagnosis: TreeComparison, *, repository_url: str | None) -> Fold
                 total=len(suspects),
             )
         )
+        explained = [one for one in suspects[:EXPLAINED] if why(one)]
+        said = tuple(own("- {}: {}", code(one.method), Safe(why(one))) for one in explained)
+        parts.append(Part(title=Safe("Why these"), rows=said, total=len(said)))
     for heading, names in (
         ("Methods added", diagnosis.added_methods),
         ("Methods removed", diagnosis.removed_methods),
@@ -101,9 +106,10 @@ def _suspect_row(suspect: ComparedSuspect, diagnosis: TreeComparison, *, reposit
         place = code(f"{suspect.touched.file}{line}", limit=80)
         who = own("{}, ", commit(diagnosis.commit, repository_url=repository_url)) if diagnosis.commit else Safe("")
         touched = own("{}{}", who, place)
-    cells = [before, after, change(suspect), calls(suspect.baseline, suspect.target), certainty(suspect)]
-    numbers = [Safe(cell.replace(" ", _NO_BREAK)) for cell in cells]
-    return row([code(suspect.method), *numbers, Safe(why(suspect)), touched])
+    changed = ", ".join(part.replace(" ", _NO_BREAK) for part in (change(suspect), certainty(suspect)))
+    numbers = [Safe(cell.replace(" ", _NO_BREAK)) for cell in (before, after)]
+    counted_calls = Safe(calls(suspect.baseline, suspect.target).replace(" ", _NO_BREAK))
+    return row([code(suspect.method), *numbers, Safe(changed), counted_calls, touched])
 
 
 def _impact_fold(diagnosis: TreeComparison) -> Fold:

@@ -64,7 +64,8 @@ def build_view(report: Report, *, options: MarkdownOptions, most_rows: int) -> V
 
 def _headline(report: Report, sections: Sections, options: MarkdownOptions) -> Safe:
     words = headline(report, sections)
-    brought_by = through(report, repository_url=options.repository_url) or Safe("")
+    faster = bool(sections.improvements)
+    brought_by = through(report, faster=faster, repository_url=options.repository_url) or Safe("")
     shown = own("{} {}{}", Safe(words.emoji), Safe(words.text), brought_by)
     return shown if report.suite == "default" else own("{} in {}", shown, code(report.suite))
 

@@ -57,7 +57,7 @@ def _words(node: ComparedNode, *, is_touched: bool) -> str:
     elif node.state is NodeState.REMOVED:
         said.append("gone")
     elif node.relative_change is not None:
-        said.append(percent(node.relative_change, signed=True))
+        said.append(percent(node.relative_change, signed=True).replace(" ", "\N{NO-BREAK SPACE}"))
     before, after = (None if side is None else side.calls for side in (node.baseline, node.target))
     if before and after and not 0.99 < after / before < 1.01:
         said.append(f"· {count(before)} → {count(after)} calls")
