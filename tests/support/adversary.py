@@ -1,0 +1,144 @@
+"""A repository under attack: what was written anywhere, and whether the job's token is to be seen anywhere."""
+
+import base64
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from bot.publish import client
+from tests.support.fake_github.server import FakeGitHub
+from tests.support.fake_github.state import FORK_ID, REPOSITORY_ID, PullRequest, WorkflowRun
+from tests.support.git_repository import chain, import_commits, init_repository, run_git
+from tests.support.job import JobResult, Runner, zipped
+from tests.support.webhooks import event
+
+SECRET: Final = "ghs_theTokenOfThisJobThatNobodyMaySee"
+# As git and requests send it.
+SHAPES: Final = (SECRET, base64.b64encode(f"x-access-token:{SECRET}".encode()).decode())
+# What docs/workflows.md gives the jobs that write.
+RIGHTS: Final = {
+    "actions": "write",
+    "checks": "write",
+    "contents": "write",
+    "issues": "write",
+    "pull-requests": "write",
+}
+WORKFLOW: Final = ".github/workflows/perf.yml"
+BRANCH: Final = "faster"
+MALLORY_PULL: Final = 7
+INNOCENT_PULL: Final = 8
+
+
+@dataclass(kw_only=True, slots=True)
+class Scene:
+    """#7 is mallory's, from a fork; #8 is somebody else's. `folder` holds everything that a job can write to."""
+
+    runner: Runner
+    folder: Path
+    commits: Mapping[str, str]
+
+    @property
+    def fake(self) -> FakeGitHub:
+        return self.runner.fake
+
+    @property
+    def head(self) -> str:
+        return self.commits["mallory2"]
+
+    @property
+    def writes(self) -> list[str]:
+        """Everything that was sent to change something, refused or not."""
+        return [str(exchange) for exchange in self.fake.log if exchange.request.method != "GET"]
+
+    @property
+    def applied(self) -> list[str]:
+        """What changed something, without repository, numbers and hosts."""
+        prefix = f"/repos/{self.fake.repository}/"
+        return [
+            f"{exchange.request.method} {exchange.request.path.removeprefix(prefix)}"
+            for exchange in self.fake.log
+            if exchange.request.method != "GET" and exchange.status is not None and exchange.status < 400
+        ]
+
+    @property
+    def refs(self) -> str:
+        """Branches and tags of the served repository, with their commits."""
+        assert self.fake.git_dir is not None
+        return run_git(self.fake.git_dir, "for-each-ref")
+
+    def publish(self, artifact: Mapping[str, bytes] | bytes, *, name: str = "perf-culprit-report") -> JobResult:
+        """What the fork's run leaves, and the trusted job after it."""
+        content = artifact if isinstance(artifact, bytes) else zipped(artifact)
+        self.fake.state.add_artifact(name=name, run_id=55, head_sha=self.head, zip_bytes=content)
+        return self.follow()
+
+    def follow(self, **facts: Any) -> JobResult:
+        known = {"head_sha": self.head, "head_owner": "mallory", "head_branch": BRANCH, "run_id": 55, **facts}
+        payload = event("workflow_run", workflow=WORKFLOW, **known)
+        payload["repository"]["default_branch"] = "main"
+        return self.runner.run("workflow_run", payload)
+
+    def say(self, body: str, *, author: str = "octocat", number: int = MALLORY_PULL, **facts: Any) -> JobResult:
+        comment = self.fake.state.add_comment(issue=number, author=author, body=body)
+        payload = event(
+            "issue_comment", number=number, comment_id=comment.id, comment_body=body, author=author, **facts
+        )
+        payload["repository"]["default_branch"] = "main"
+        return self.runner.run("issue_comment", payload)
+
+    def assert_no_secret(self, *results: JobResult) -> None:
+        texts = [text for result in results for text in (result.log, result.summary, *result.outputs.values())]
+        texts += [comment.body for comment in self.fake.state.comments.values()]
+        texts += [repr(check) for check in self.fake.state.check_runs.values()]
+        texts += [repr(dispatch) for dispatch in self.fake.state.dispatches]
+        texts += [str(exchange.request.body) for exchange in self.fake.log]
+        texts += [path.read_bytes().decode("latin-1") for path in self.folder.rglob("*") if path.is_file()]
+        for shape in SHAPES:
+            assert not any(shape in text for text in texts), shape
+
+
+@contextmanager
+def open_scene(folder: Path, monkeypatch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]) -> Iterator[Scene]:
+    """Waits are not slept. At the end nothing may have been sent that GitHub does not describe."""
+    assert client.connect.__kwdefaults__ is not None
+    monkeypatch.setitem(client.connect.__kwdefaults__, "sleep", lambda _: None)
+    bare = init_repository(folder / "served.git", bare=True)
+    commits = import_commits(bare, {**chain("main", 2), **chain("mallory", 2, start=["main2"])})
+    for ref in run_git(bare, "for-each-ref", "--format=%(refname)").splitlines():
+        run_git(bare, "update-ref", "-d", ref)
+    run_git(bare, "update-ref", "refs/heads/main", commits["main2"])
+    run_git(bare, "update-ref", f"refs/pull/{MALLORY_PULL}/head", commits["mallory2"])
+    workspace = folder / "workspace"
+    workspace.mkdir()
+    with FakeGitHub(git_dir=bare) as fake:
+        fake.add_token(SECRET, RIGHTS)
+        fake.state.roles["mallory"] = "read"
+        fake.state.pulls = {
+            MALLORY_PULL: PullRequest(
+                number=MALLORY_PULL,
+                head_sha=commits["mallory2"],
+                head_branch=BRANCH,
+                head_owner="mallory",
+                head_repository_id=FORK_ID,
+            ),
+            INNOCENT_PULL: PullRequest(
+                number=INNOCENT_PULL, head_sha="8" * 40, head_branch="innocent", head_repository_id=REPOSITORY_ID
+            ),
+        }
+        fake.state.runs[55] = WorkflowRun(
+            id=55, head_sha=commits["mallory2"], head_branch=BRANCH, workflow=WORKFLOW, head_repository_id=FORK_ID
+        )
+        runner = Runner(
+            fake=fake,
+            workspace=workspace,
+            temp=folder / "temp",
+            monkeypatch=monkeypatch,
+            capture=capture,
+            token=SECRET,
+        )
+        yield Scene(runner=runner, folder=folder, commits=commits)
+    assert not fake.bad
