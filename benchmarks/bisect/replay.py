@@ -1,10 +1,12 @@
-"""Searches on virtual commits: simulated noise beside the Fano bound, and recorded A/A series of real programs.
+"""Searches on virtual commits: simulated noise, and recorded A/A series of real programs.
 
-python benchmarks/bisect/replay.py [--runs N] [--processes N]
+python benchmarks/bisect/replay.py [--runs N] [--processes N] [--half HALF] [--measure SECONDS] [--series FILE ...]
 
 A step is put on a virtual chain of 64 commits; real samples are consumed in their real order, from random starting
-points in the second half of each series (`real-noise/*.csv` in the folder that PERF_CULPRIT_DATA names; skipped where
-absent). `right`: exactly the planted commit is named; `wrong`: any other commit is.
+points in one half of each series: the first for tuning, the second for reporting. Series are CSV files whose last
+column is a time: those named, `real-noise/*.csv` in the folder that PERF_CULPRIT_DATA names, and, with --measure, two
+programs of this machine, measured here for that long each (noise.py). `right`: exactly the planted commit is named;
+`wrong`: any other commit is.
 """
 
 import argparse
@@ -16,12 +18,14 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
+from tempfile import gettempdir
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.bisect.machine import NOISES, Machine, chain, levels_of, play, stream
+from benchmarks.bisect.noise import PROGRAMS, measure
 from bot.bisect.search import Search
 from bot.model.bisection import Engine, SearchSettings
 
@@ -66,19 +70,28 @@ def _recorded(series: Sequence[float], generator: np.random.Generator) -> Iterat
     return islice(cycle(series), start, None)
 
 
-def recorded_series() -> dict[str, tuple[float, ...]]:
-    """Log seconds of the second half of each recorded series."""
+def log_half(path: Path, half: str) -> tuple[float, ...]:
+    """Natural logarithms of one half of a recorded series."""
+    with path.open(newline="") as file:
+        values = [float(row[-1]) for row in csv.reader(file) if _is_number(row[-1])]
+    middle = len(values) // 2
+    chosen = values[:middle] if half == "first" else values[middle:]
+    return tuple(np.log(chosen).tolist())
+
+
+def series_files(arguments: argparse.Namespace) -> list[Path]:
+    files = [*arguments.series]
     folder = Path(os.environ.get("PERF_CULPRIT_DATA", "")) / "real-noise"
-    if not os.environ.get("PERF_CULPRIT_DATA") or not folder.is_dir():
-        print("real series: skipped, PERF_CULPRIT_DATA names no folder with real-noise/")
-        return {}
-    found = {}
-    for path in sorted(folder.glob("*.csv")):
-        with path.open(newline="") as file:
-            rows = list(csv.reader(file))
-        values = np.array([float(row[-1]) for row in rows if _is_number(row[-1])])
-        found[path.stem] = tuple(np.log(values[len(values) // 2 :]).tolist())
-    return found
+    if os.environ.get("PERF_CULPRIT_DATA") and folder.is_dir():
+        files += sorted(folder.glob("*.csv"))
+    else:
+        print("recorded series: PERF_CULPRIT_DATA names no folder with real-noise/")
+    if arguments.measure:
+        for program in PROGRAMS:
+            output = Path(gettempdir()) / f"machine-{program}.csv"
+            print(f"{measure(program, arguments.measure, output)} executions of {program} -> {output}", flush=True)
+            files.append(output)
+    return files
 
 
 def _is_number(text: str) -> bool:
@@ -90,31 +103,36 @@ def _is_number(text: str) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=60)
+    parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--half", choices=("first", "second"), default="second")
+    parser.add_argument("--measure", type=float, default=0.0, metavar="SECONDS")
+    parser.add_argument("--series", type=Path, nargs="*", default=[])
     arguments = parser.parse_args()
     cells = [
+        *(
+            Cell(name=f"real {path.stem}, +{effect:.0%}", effect=effect, series=log_half(path, arguments.half))
+            for path in series_files(arguments)
+            for effect in (0.15, 0.40, 0.0)
+        ),
         Cell(name="3 %, +5 %, offsets 6 %", effect=0.05, offset=0.06),
         Cell(name="3 %, +10 %, offsets 6 %", effect=0.10, offset=0.06),
         Cell(name="bimodal, +5 %", effect=0.05, noise="bimodal"),
         Cell(name="heavy, +5 %", effect=0.05, noise="heavy"),
+        Cell(name="10 %, +10 %", effect=0.10, noise="10 %"),
         Cell(name="3 %, nothing", effect=0.0, offset=0.06),
+        Cell(name="heavy, nothing", effect=0.0, noise="heavy"),
         Cell(name="3 %, +10 %, weighted", effect=0.10, engine=Engine.WEIGHTED),
-        *(
-            Cell(name=f"real {name}, +{effect:.0%}", effect=effect, series=series)
-            for name, series in recorded_series().items()
-            for effect in (0.15, 0.40, 0.0)
-        ),
     ]
     print(f"{arguments.runs} searches per cell, {COMMITS} commits, at most {BUDGET} executions")
-    print(f"{'cell':32} right  wrong  none   executions (mean)")
+    print(f"{'cell':32} right  wrong  none   executions: mean, median")
     with ProcessPoolExecutor(arguments.processes) as pool:
         for cell in cells:
             answers = list(pool.map(one, [cell] * arguments.runs, range(arguments.runs)))
             share = {kind: sum(answer == kind for answer, _ in answers) / len(answers) for kind in KINDS}
-            mean = float(np.mean([executions for _, executions in answers]))
-            shares = "  ".join(f"{share[kind]:5.2f}" for kind in KINDS)
-            print(f"{cell.name:32} {shares}  {mean:8.0f}", flush=True)
+            counts = [executions for _, executions in answers]
+            shares = "  ".join(f"{share[kind]:5.3f}" for kind in KINDS)
+            print(f"{cell.name:32} {shares}  {np.mean(counts):8.0f} {np.median(counts):8.0f}", flush=True)
 
 
 KINDS = ("right", "wrong", "none")
