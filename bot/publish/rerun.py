@@ -9,6 +9,7 @@ from github import UnknownObjectException
 from bot.errors import UsageError
 from bot.publish.client import Client
 from bot.publish.failure import explained
+from bot.publish.posting import post_once
 
 MAXIMUM_LISTED = 100
 
@@ -55,6 +56,17 @@ def run_again(client: Client, *, workflow: str, head_sha: str) -> Attempt | None
         )
     repeats = Again.ALL_JOBS if newest.conclusion == "success" else Again.FAILED_JOBS
     action = "rerun" if repeats is Again.ALL_JOBS else "rerun-failed-jobs"
+    url = f"{repository.url}/actions/runs/{newest.id}"
+
+    def post() -> bool:
+        repository.requester.requestJsonAndCheck("POST", f"{url}/{action}")
+        return True
+
+    def find() -> bool | None:
+        _, run = repository.requester.requestJsonAndCheck("GET", url)
+        return True if run["run_attempt"] > newest.run_attempt else None
+
     with explained(f"run {workflow} again"):
-        repository.requester.requestJsonAndCheck("POST", f"{repository.url}/actions/runs/{newest.id}/{action}")
+        # Repeated without a look, an attempt whose answer was lost would be refused as under way.
+        post_once(client, post=post, find=find)
     return Attempt(run_id=newest.id, url=newest.html_url, repeats=repeats)

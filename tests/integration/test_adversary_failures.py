@@ -1,0 +1,324 @@
+"""GitHub fails at any request, before or after the write took effect, or the runner dies there: all is done once."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from bot.codec.report import encode_report
+from bot.model.finding import Verdict
+from bot.model.report import Conclusion
+from bot.publish.comment import marker
+from tests.support import reports
+from tests.support.adversary import MALLORY_PULL, RIGHTS, SECRET, WORKFLOW, Scene, open_scene
+from tests.support.fake_github.faults import PRIMARY_LIMIT, SECONDARY_LIMIT, Fault
+from tests.support.fake_github.state import BOT, Comment
+from tests.support.git_repository import run_git
+from tests.support.job import JobResult, zipped
+from tests.support.webhooks import event
+
+MOST_REQUESTS: Final = 40
+JOBS: Final = ("publish", "accept", "retry")
+
+
+@pytest.fixture
+def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Scene]:
+    with open_scene(tmp_path, monkeypatch, capsys) as opened:
+        yield opened
+
+
+@dataclass(kw_only=True, slots=True)
+class NthFault(Fault):
+    """Fails the request after `passed` others."""
+
+    passed: int = 0
+
+    def matches(self, method: str, path: str) -> bool:
+        if not Fault.matches(self, method, path):
+            return False
+        self.passed -= 1
+        return self.passed < 0
+
+
+def report_of(scene: Scene) -> bytes:
+    slower = reports.finding("parse", 100, 150, verdict=Verdict.REGRESSION, q_value=1e-6)
+    report = reports.report(Conclusion.REGRESSION, slower)
+    return encode_report(replace(report, target_commit=scene.head, suite="default"))
+
+
+def prepare(scene: Scene, job: str) -> tuple[str, dict[str, Any]]:
+    """The event that starts the job."""
+    if job == "publish":
+        scene.fake.state.add_artifact(
+            name="perf-culprit-report",
+            run_id=55,
+            head_sha=scene.head,
+            zip_bytes=zipped({"report.json": report_of(scene)}),
+        )
+        facts = {"head_sha": scene.head, "head_owner": "mallory", "head_branch": "faster", "run_id": 55}
+        payload = event("workflow_run", workflow=WORKFLOW, **facts)
+        name = "workflow_run"
+    else:
+        body = {"accept": "/perf-accept parse wanted", "retry": "/perf-retry"}[job]
+        comment = scene.fake.state.add_comment(issue=MALLORY_PULL, author="octocat", body=body)
+        scene.fake.state.runs[55].conclusion = "failure"
+        name = "issue_comment"
+        payload = event(name, number=MALLORY_PULL, comment_id=comment.id, comment_body=body, author="octocat")
+    payload["repository"]["default_branch"] = "main"
+    return name, payload
+
+
+def own(scene: Scene) -> list[Comment]:
+    return [comment for comment in scene.fake.state.comments.values() if comment.author == BOT]
+
+
+def assert_done_once(scene: Scene, job: str, *, earlier_attempts: int = 0) -> None:
+    """One comment in one thread, one completed check run, one record, one more attempt: whatever happened before."""
+    (comment,) = own(scene)
+    assert comment.issue == MALLORY_PULL
+    names = stored(scene)
+    if job == "publish":
+        assert comment.body.startswith(marker("default"))
+        # A job that is run again has a check run of its own, of the same name; GitHub shows the newest.
+        *older, newest = scene.fake.state.check_runs.values()
+        assert (newest.status, newest.conclusion, names) == ("completed", "neutral", [])
+        assert {check.conclusion for check in older} <= {None, "neutral"}
+        assert len(older) <= earlier_attempts
+    elif job == "accept":
+        assert "**Accepted**" in comment.body
+        assert len([name for name in names if name.startswith("accepted/")]) == 1, names
+    else:
+        assert "Measuring again" in comment.body or "still under way" in comment.body
+        assert scene.fake.state.runs[55].attempt == 2
+    assert not scene.fake.state.dispatches
+
+
+def finished(scene: Scene) -> list[str | None]:
+    return [check.conclusion for check in scene.fake.state.check_runs.values() if check.status == "completed"]
+
+
+def stored(scene: Scene) -> list[str]:
+    assert scene.fake.git_dir is not None
+    if "perf-history" not in scene.refs:
+        return []
+    return run_git(scene.fake.git_dir, "ls-tree", "-r", "--name-only", "perf-history").splitlines()
+
+
+FAULTS = [
+    pytest.param({"status": 500}, id="500 before"),
+    pytest.param({"status": 502, "applied": True}, id="502 after"),
+    pytest.param({"status": 503, "headers": {"retry-after": "3"}}, id="503 with Retry-After"),
+    pytest.param({"drop": True}, id="dropped before"),
+    pytest.param({"drop": True, "applied": True}, id="dropped after"),
+    pytest.param({"status": 429}, id="429"),
+    pytest.param({"status": 429, "headers": {"retry-after": "7"}}, id="429 with Retry-After"),
+    pytest.param({"status": 403, "message": SECONDARY_LIMIT}, id="403"),
+    pytest.param({"status": 403, "message": SECONDARY_LIMIT, "headers": {"retry-after": "7"}}, id="403 with header"),
+]
+
+
+@pytest.mark.slow  # the whole job again for each of its requests
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("job", JOBS)
+def test_one_fault_at_any_request_changes_nothing(scene: Scene, job: str, fault: dict[str, Any]) -> None:
+    """Also where what was just written is missing from the next listing."""
+    name, payload = prepare(scene, job)
+    scene.fake.state.listing_lag = 1
+    for passed in range(MOST_REQUESTS):
+        reset(scene)
+        scene.fake.faults = [planned := NthFault(request=".*", passed=passed, **fault)]
+        result = scene.runner.run(name, payload)
+        assert result.exit_code == 0, f"request {passed}: {result.log}"
+        assert_done_once(scene, job)
+        scene.assert_no_secret(result)
+        if planned.times == 1:
+            break
+    else:
+        pytest.fail("a job has fewer requests")
+    assert passed > 2
+
+
+def reset(scene: Scene) -> None:
+    """As before the job: the thread without our words, no check run, no record."""
+    assert scene.fake.git_dir is not None
+    for comment in own(scene):
+        del scene.fake.state.comments[comment.id]
+    for comment in scene.fake.state.comments.values():
+        comment.reactions.clear()
+    scene.fake.state.check_runs.clear()
+    run = scene.fake.state.runs[55]
+    run.attempt, run.status, run.conclusion = 1, "completed", "failure"
+    if "perf-history" in scene.refs:
+        run_git(scene.fake.git_dir, "update-ref", "-d", "refs/heads/perf-history")
+
+
+@pytest.mark.parametrize("status", [403, 429])
+@pytest.mark.parametrize("job", JOBS)
+def test_a_used_up_limit_ends_the_job_and_says_when_to_try_again(scene: Scene, job: str, status: int) -> None:
+    name, payload = prepare(scene, job)
+    reset(scene)
+    headers = {"x-ratelimit-remaining": "0"}
+    scene.fake.faults = [Fault(request=".*", status=status, message=PRIMARY_LIMIT, headers=headers, times=999)]
+    result = scene.runner.run(name, payload)
+    assert result.exit_code == 4, result.log
+    assert "UTC" in result.log
+    assert scene.applied == []
+    assert stored(scene) == []
+    scene.assert_no_secret(result)
+    # The next attempt, when there are requests again.
+    scene.fake.faults = []
+    result = scene.runner.run(name, payload)
+    assert result.exit_code == 0, result.log
+    assert_done_once(scene, job, earlier_attempts=1)
+
+
+def test_an_artifact_that_is_gone_is_told_and_nothing_written(scene: Scene) -> None:
+    name, payload = prepare(scene, "publish")
+    scene.fake.faults = [Fault(request=r"GET .*/zip", status=410, message="Artifact has expired")]
+    result = scene.runner.run(name, payload)
+    assert result.exit_code == 3
+    assert "expired" in result.log
+    assert scene.writes == []
+    scene.assert_no_secret(result)
+
+
+def test_a_body_that_github_finds_too_long_is_told(scene: Scene) -> None:
+    name, payload = prepare(scene, "publish")
+    scene.fake.faults = [
+        Fault(
+            request=r"POST .*/comments", status=422, message="Body is too long (maximum is 65536 characters)", times=9
+        )
+    ]
+    result = scene.runner.run(name, payload)
+    assert result.exit_code == 4, result.log
+    assert "Body is too long" in result.log
+    assert own(scene) == []
+    assert finished(scene) != []
+    assert len([entry for entry in scene.writes if "comments -> 422" in entry]) == 1
+    scene.assert_no_secret(result)
+
+
+def test_ten_thousand_findings_fit_a_comment(scene: Scene) -> None:
+    """A stranger's report may be as long as the archive's limits allow; what is posted is not."""
+    findings = tuple(
+        reports.finding(f"`{number}` " + "|" * 200, 100, 150, verdict=Verdict.REGRESSION, q_value=1e-6)
+        for number in range(2_000)
+    )
+    report = replace(reports.report(Conclusion.REGRESSION, *findings), target_commit=scene.head)
+    result = scene.publish({"report.json": encode_report(report)})
+    assert result.exit_code == 0, result.log
+    (comment,) = own(scene)
+    assert len(comment.body) <= 65_536
+    (check,) = scene.fake.state.check_runs.values()
+    assert all(len(text) <= 65_535 for text in check.output.values() if text)
+    scene.assert_no_secret(result)
+
+
+def test_the_comment_and_the_artifact_are_found_on_the_third_page(scene: Scene) -> None:
+    name, payload = prepare(scene, "publish")
+    for number in range(230):
+        scene.fake.state.add_comment(issue=MALLORY_PULL, author="octocat", body=f"{marker('default')} {number}")
+        scene.fake.state.add_artifact(name=f"other-{number}", run_id=55, head_sha=scene.head, zip_bytes=b"")
+    last = scene.fake.state.add_comment(issue=MALLORY_PULL, author=BOT, body=f"{marker('default')}\nold")
+    result = scene.runner.run(name, payload)
+    assert result.exit_code == 0, result.log
+    assert own(scene) == [last]
+    assert last.writes == 2
+    assert f"PATCH issues/comments/{last.id}" in scene.applied
+    assert f"POST issues/{MALLORY_PULL}/comments" not in scene.applied
+
+
+@pytest.mark.parametrize(
+    ("missing", "left", "named", "code"),
+    [
+        ("actions", "none", "actions: read", 4),
+        ("checks", "read", "checks: write", 0),
+        ("pull-requests", "none", "pull-requests: read", 4),
+        ("pull-requests", "read", "pull-requests: write", 4),
+    ],
+)
+def test_publishing_without_a_permission_names_it(
+    scene: Scene, *, missing: str, left: str, named: str, code: int
+) -> None:
+    name, payload = prepare(scene, "publish")
+    scene.fake.add_token(SECRET, RIGHTS | {missing: left} | ({"issues": "none"} if missing == "pull-requests" else {}))
+    result = scene.runner.run(name, payload)
+    assert result.exit_code == code, result.log
+    assert named in result.log
+    assert len(own(scene)) == (1 if missing == "checks" else 0)
+    scene.assert_no_secret(result)
+
+
+def kill(scene: Scene, job: str, *, passed: int, applied: bool) -> bool:
+    """The job in a process of its own, killed at that request; False if it has fewer."""
+    name, payload = prepare_again(scene, job)
+    folder = scene.folder / f"killed-{job}-{passed}-{applied}"
+    folder.mkdir()
+    (folder / "event.json").write_text(json.dumps(payload))
+    fake = scene.fake
+    fake.faults = [planned := NthFault(request=".*", passed=passed, drop=True, applied=applied, times=999)]
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+        "GITHUB_EVENT_PATH": str(folder / "event.json"),
+        "GITHUB_EVENT_NAME": name,
+        "GITHUB_REPOSITORY": fake.repository,
+        "GITHUB_WORKSPACE": str(scene.runner.workspace),
+        "GITHUB_SERVER_URL": fake.url,
+        "GITHUB_API_URL": fake.api_url,
+        "GITHUB_RUN_ID": "77",
+        "GITHUB_RUN_ATTEMPT": "1",
+        "GITHUB_OUTPUT": str(folder / "output"),
+        "GITHUB_STEP_SUMMARY": str(folder / "summary"),
+        "INPUT_GITHUB-TOKEN": SECRET,
+    }
+    before = len(fake.log)
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "bot.action"], cwd=scene.runner.workspace, env=environment, stdout=log, stderr=log
+        )
+        while process.poll() is None and len(fake.log) <= before + passed:
+            try:
+                process.wait(0.005)
+            except subprocess.TimeoutExpired:
+                continue
+        process.kill()
+        code = process.wait()
+    fake.faults = []
+    assert code in (0, -signal.SIGKILL), (folder / "log").read_text()
+    return planned.times < 999
+
+
+def prepare_again(scene: Scene, job: str) -> tuple[str, dict[str, Any]]:
+    scene.fake.state.artifacts.clear()
+    scene.fake.state.comments.clear()
+    name, payload = prepare(scene, job)
+    reset(scene)
+    return name, payload
+
+
+@pytest.mark.slow  # a process that is killed and another that repeats its work, for each request
+@pytest.mark.parametrize("applied", [False, True])
+@pytest.mark.parametrize("job", JOBS)
+def test_a_job_that_was_killed_at_any_request_is_finished_by_the_next(scene: Scene, job: str, *, applied: bool) -> None:
+    for passed in range(MOST_REQUESTS):
+        is_killed = kill(scene, job, passed=passed, applied=applied)
+        repeated: JobResult | None = None
+        if is_killed:
+            payload = json.loads((scene.folder / f"killed-{job}-{passed}-{applied}" / "event.json").read_text())
+            repeated = scene.runner.run("workflow_run" if job == "publish" else "issue_comment", payload)
+            assert repeated.exit_code == 0, repeated.log
+            scene.assert_no_secret(repeated)
+        assert_done_once(scene, job, earlier_attempts=0 if repeated is None else 1)
+        if repeated is None:
+            break
+    else:
+        pytest.fail("a job has fewer requests")
+    assert passed > 2
