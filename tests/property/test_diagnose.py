@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bot.codec.diagnosis import encode_diagnosis
 from bot.diagnose import Part, RankingSettings, ReadingSettings, finish, merge, rank_suspects
 from bot.diagnose.ranking import distance_score, minimum_self_ms
 from bot.diagnose.response_times import response_times, statistics
 from bot.model.call_tree import CallNode, CallTree, Diagnosis, LineFault, LogReading, UnusedLine
-from bot.report.diagnosis import diagnosis_json, diagnosis_text
+from bot.report.diagnosis import diagnosis_text
 from tests.support.execution_logs import Execution, drawn_calls, line, log, part_of, paths, trees_of
 
 seeded = settings(derandomize=True, deadline=None, max_examples=60)
@@ -123,6 +124,6 @@ def test_foreign_names_are_inert_in_text_and_whole_in_json(method: str, service:
     for shown in text.splitlines():
         assert shown.isprintable()
         assert not shown.lstrip().startswith("::")
-    document = json.loads(diagnosis_json(diagnosis))
+    document = json.loads(encode_diagnosis(diagnosis))
     assert document["suspects"][0]["method"] == hostile
     assert document["services"][0]["service"] == service

@@ -7,17 +7,22 @@ from bot.measure.interrupt import interruptible
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_first_signal_interrupts_and_later_ones_do_not(number: signal.Signals) -> None:
-    before = signal.getsignal(number)
-    cleaned = False
-    with interruptible():
-        try:
-            signal.raise_signal(number)
-        except KeyboardInterrupt:
-            signal.raise_signal(signal.SIGINT)
-            signal.raise_signal(signal.SIGTERM)
-            cleaned = True
-    assert cleaned
-    assert signal.getsignal(number) is before
+    outside = signal.getsignal(number)
+    # The tests themselves may run under nohup, which ignores SIGHUP.
+    signal.signal(number, signal.default_int_handler)
+    try:
+        cleaned = False
+        with interruptible():
+            try:
+                signal.raise_signal(number)
+            except KeyboardInterrupt:
+                signal.raise_signal(signal.SIGINT)
+                signal.raise_signal(signal.SIGTERM)
+                cleaned = True
+        assert cleaned
+        assert signal.getsignal(number) is signal.default_int_handler
+    finally:
+        signal.signal(number, outside)
 
 
 def test_what_nohup_ignores_stays_ignored() -> None:

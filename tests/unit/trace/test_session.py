@@ -29,7 +29,9 @@ def test_a_generators_resumptions_are_no_calls_and_its_pauses_no_time(newer: boo
     assert seen["generator/numbers"].calls == 1
     assert seen["generator/numbers/spin"].calls == 4
     assert seen["generator/spin"].calls == 4
-    assert seen["generator/numbers"].elapsed_ms < seen["generator"].elapsed_ms
+    attempts = [seen, *(traced("generator", newer=newer) for _ in range(3))]
+    # The two are timed one after the other: a machine that slows down in between needs another attempt.
+    assert min(one["generator/numbers"].elapsed_ms / one["generator"].elapsed_ms for one in attempts) < 0.9
 
 
 @BOTH
