@@ -20,7 +20,7 @@ MORE_AT_ONCE: Final = 4  # rounds under way at once where each may be the last t
 Round = tuple[Purpose, tuple[int, ...]]
 
 
-def next_rounds(standing: Standing, k: int) -> Sequence[Round]:
+def next_rounds(standing: Standing, k: int) -> Sequence[Round]:  # noqa: PLR0911 - a phase each
     """Up to `k` further rounds: purpose and commits (0..N; merge bases are -1, -2, …), before shuffling."""
     state, last = standing.state, standing.reach.size
     pending = len(standing.pending)
@@ -43,6 +43,8 @@ def next_rounds(standing: Standing, k: int) -> Sequence[Round]:
             wanted = max(CONFIRM_ROUNDS - standing.fresh_rounds, MORE_AT_ONCE) - pending
             return [(Purpose.CONFIRM, _distinct(*before, after))] * min(k, max(wanted, 0))
         case Phase.RESIDUAL:
+            if standing.unseen:
+                return [(Purpose.RESIDUAL, (0, last, *standing.unseen))] * min(k, max(1 - pending, 0))
             corners = [corner for stretch in residual.stretches(standing) if stretch.open for corner in _ends(stretch)]
             one = _distinct(0, last, *corners)
             room = residual_budget(standing) - standing.fresh_executions

@@ -70,7 +70,7 @@ class Design:
     def _raw(self, a: Floats, b: Floats) -> Floats:
         a_blocks, b_blocks = a @ self._indicator, b @ self._indicator
         plain = (a * self.samples.weight) @ b.T
-        return np.asarray(plain[None] - np.einsum("lb,pb,qb->lpq", self._shrink, a_blocks, b_blocks, optimize=True))
+        return np.asarray(plain - (a_blocks * self._shrink[:, None]) @ b_blocks.T)
 
     @cached_property
     def syy(self) -> Floats:
@@ -142,19 +142,18 @@ def log_further_steps(design: Design, named: Floats, x: Floats) -> Floats:
     return _log_normal(design, gram, xty)
 
 
+def log_sets(design: Design, x: Floats, sets: npt.NDArray[np.intp]) -> Floats:
+    """Log m of sets of patterns `x` [k, n], named by place [s, m]; steps of either sign: [s]. As `log_steps`."""
+    products = design.products(x, x)
+    xy = design.products(x, design.samples.y[None])[:, :, 0]
+    return _log_normal(design, products[:, sets[:, :, None], sets[:, None, :]], xy[:, sets])
+
+
 def log_pairs(design: Design, x: Floats) -> Floats:
     """Log m of every pair of patterns `x` [k, n], steps of either sign: [k, k]; the diagonal is -inf."""
-    k = len(x)
-    products = design.products(x, x)
-    diagonal = np.diagonal(products, axis1=1, axis2=2)
-    xy = design.products(x, design.samples.y[None])[:, :, 0]
-    first, second = np.triu_indices(k, 1)
-    gram = np.empty((len(design.lambdas), len(first), 2, 2))
-    gram[:, :, 0, 0], gram[:, :, 1, 1] = diagonal[:, first], diagonal[:, second]
-    gram[:, :, 0, 1] = gram[:, :, 1, 0] = products[:, first, second]
-    log_m = _log_normal(design, gram, np.stack([xy[:, first], xy[:, second]], axis=-1))
-    table = np.full((k, k), -np.inf)
-    table[first, second] = table[second, first] = log_m
+    first, second = np.triu_indices(len(x), 1)
+    table = np.full((len(x), len(x)), -np.inf)
+    table[first, second] = table[second, first] = log_sets(design, x, np.stack([first, second], axis=1))
     return table
 
 

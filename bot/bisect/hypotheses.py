@@ -22,6 +22,7 @@ TWO_STEPS_PRIOR: Final = 0.15
 RAMP_PRIOR: Final = 0.05
 THREE_STEPS_PRIOR: Final = 0.05  # asked for only where a decay would be the answer
 LARGEST_TRIPLE: Final = 12  # patterns of which three are taken
+LARGEST_PAIRED: Final = 10  # patterns of which two further ones are taken
 REFIT_GROWTH: Final = 1.2  # the shape is learned again when the rounds grew by this factor
 
 
@@ -112,7 +113,36 @@ class Model:
         with np.errstate(divide="ignore"):
             some = float(logsumexp(self._log_one + np.log(self._class_prior)))
         none = float(evidence.log_steps(self.design, self.named_columns[None])[0])
-        return some - none + float(np.log(TWO_STEPS_PRIOR / ONE_STEP_PRIOR))
+        price = float(np.log(TWO_STEPS_PRIOR / ONE_STEP_PRIOR))
+        return max(some - none + price, self._log_further_two - none + 2 * price)
+
+    @cached_property
+    def _further_pairs(self) -> tuple[Integers, Floats]:
+        """Two further steps at once, which cancel where neither shows alone: patterns [s, 2], log (prior * m) [s].
+
+        Asked for in small ranges only, where every commit is measured; longer ones cannot see such a pair anyway.
+        """
+        patterns, _ = self._patterns
+        if not self.named or len(patterns) > LARGEST_PAIRED:
+            return np.zeros((0, 2), dtype=np.intp), np.zeros(0)
+        pairs = np.stack(np.triu_indices(len(patterns), 1), axis=1)
+        known = np.tile(np.arange(len(self.named)), (len(pairs), 1))
+        sets = np.hstack([known, pairs + len(self.named)]).astype(np.intp)
+        with np.errstate(divide="ignore"):
+            log_prior = np.log(self._class_prior)[pairs].sum(axis=1) + np.log(2.0)
+        return pairs, evidence.log_sets(self.design, np.vstack([self.named_columns, patterns]), sets) + log_prior
+
+    @cached_property
+    def _log_further_two(self) -> float:
+        _, log_m = self._further_pairs
+        return float(logsumexp(log_m)) if len(log_m) else -np.inf
+
+    @cached_property
+    def _further_two(self) -> bool:
+        """Two further steps are likelier than one, the price of the second paid."""
+        with np.errstate(divide="ignore"):
+            one = float(logsumexp(self._log_one + np.log(self._class_prior)))
+        return self._log_further_two + float(np.log(TWO_STEPS_PRIOR / ONE_STEP_PRIOR)) > one
 
     @cached_property
     def _log_pair(self) -> Floats:
@@ -148,7 +178,7 @@ class Model:
             return triples, np.zeros(0)
         with np.errstate(divide="ignore"):
             log_prior = np.log(self._class_prior)[triples].sum(axis=1) + np.log(6.0)
-        return triples, evidence.log_steps(self.design, patterns[triples]) + log_prior
+        return triples, evidence.log_sets(self.design, patterns, triples) + log_prior
 
     @cached_property
     def _log_three(self) -> float:
@@ -157,13 +187,15 @@ class Model:
 
     @cached_property
     def step_count(self) -> int:
-        """How many steps explain the samples best when nothing is named yet: 1, 2 or 3.
+        """How many (further) steps explain the samples best: 1, 2 or 3.
 
         More than one is asked for only where enough commits between the ends were measured, and only by the closed
         forms: the learned shape knows a single step.
         """
         interior = len(self.samples.measured()) - 2
-        if self.named or self.modes is not None or interior < 3:
+        if self.named:
+            return 2 if self._further_two else 1
+        if self.modes is not None or interior < 3:
             return 1
         one, two, _ = self._log_shapes
         if two <= one:
@@ -175,6 +207,8 @@ class Model:
         """P(the first, second, … step is c) [N] each, for as many steps as explain the samples best."""
         if self.step_count == 1:
             return (self.mass,)
+        if self.named:
+            return self._masses_of(*self._further_pairs)
         return self.pair_masses if self.step_count == 2 else self._triple_masses
 
     @cached_property
@@ -182,6 +216,8 @@ class Model:
         """P(c is a step) [N], averaged over up to as many steps as explain the samples best."""
         if self.step_count == 1:
             return self.mass
+        if self.named:
+            return np.asarray(np.minimum(np.sum(self.step_masses, axis=0), 1.0))
         one, two, _ = self._log_shapes
         three = self._log_three if self.step_count == 3 else -np.inf
         share = np.exp(np.array([one, two, three]) - logsumexp([one, two, three]))
@@ -193,12 +229,12 @@ class Model:
     @property
     def looks_like_decay(self) -> bool:
         """A ramp is likelier than the steps, when more than one is needed."""
-        return self.step_count > 1 and self.log_ramp > 0
+        return not self.named and self.step_count > 1 and self.log_ramp > 0
 
     @cached_property
     def depth(self) -> Floats:
         """The ramp's x_i = (a_i + 1) / N over commits [N + 1]."""
-        return np.concatenate(([0.0], self.reach.ancestor_counts() / self.reach.size))
+        return np.concatenate(([0.0], self.reach.ancestor_counts / self.reach.size))
 
     @cached_property
     def pair_masses(self) -> tuple[Floats, ...]:
@@ -208,12 +244,15 @@ class Model:
 
     @cached_property
     def _triple_masses(self) -> tuple[Floats, ...]:
-        triples, log_m = self._triples
+        return self._masses_of(*self._triples)
+
+    def _masses_of(self, sets: Integers, log_m: Floats) -> tuple[Floats, ...]:
+        """P(the first, second, … of a set is c) [N] each, for sets of patterns [s, m]."""
         weight = np.exp(log_m - logsumexp(log_m))
         count = len(self._class_prior)
         return tuple(
             self._over_candidates(np.bincount(column, weights=weight, minlength=count).astype(np.float64))
-            for column in triples.T
+            for column in sets.T
         )
 
     def _over_candidates(self, class_mass: Floats) -> Floats:

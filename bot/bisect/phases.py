@@ -159,6 +159,8 @@ def _residual(standing: Standing) -> SearchState:
     state = standing.state
     if _seeks_further(standing):
         return replace(state, phase=Phase.SEARCH)
+    if standing.unseen and standing.left > 0:
+        return state
     room = residual_budget(standing) - standing.fresh_executions
     open_ends = [stretch for stretch in residual.stretches(standing) if stretch.open]
     per_round = len({0, standing.reach.size, *(end for stretch in open_ends for end in (stretch.low, stretch.high))})
@@ -172,9 +174,10 @@ def _seeks_further(standing: Standing) -> bool:
     model = standing.model
     if standing.exhausted or _gives_up_further(standing) or model.log_further <= FURTHER_STEP:
         return False
-    columns = np.vstack([model.named_columns, model.column_of(int(np.argmax(model.mass)))])
-    steps = np.abs(evidence.fit(model.design, columns).delta)
-    return bool(steps[-1] >= residual.NEGLIGIBLE * steps[:-1].max())
+    further = [model.column_of(int(np.argmax(mass))) for mass in model.step_masses]
+    steps = np.abs(evidence.fit(model.design, np.vstack([model.named_columns, *further])).delta)
+    named = len(model.named)
+    return bool(steps[named:].max() >= residual.NEGLIGIBLE * steps[:named].max())
 
 
 def _gives_up_further(standing: Standing) -> bool:

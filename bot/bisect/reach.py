@@ -146,6 +146,7 @@ class Reach:
             result[reverted] = own[row].sum(dtype=np.uint64)
         return result
 
+    @cached_property
     def ancestor_counts(self) -> npt.NDArray[np.intp]:
         """a_i + 1 per candidate [N]: itself and its ancestors among the candidates, without regard to reverts."""
         lengths = np.bincount(self._strand, minlength=len(self._bits))
@@ -156,5 +157,5 @@ class Reach:
 
     def weights(self) -> npt.NDArray[np.intp]:
         """min(a_i + 1, N - (a_i + 1)) per candidate [N]: how evenly a test splits them [H13; git bisect]."""
-        counts = self.ancestor_counts()
+        counts = self.ancestor_counts
         return np.minimum(counts, self.size - counts)

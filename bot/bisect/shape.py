@@ -23,6 +23,7 @@ PRIOR_EXECUTIONS: Final = 3.0
 PRIOR_WIDTH: Final = 0.35  # of the whole noise's standard deviation
 STICKINESSES: Final = (0.0, 0.2, 0.4, 0.6, 0.8, 0.95)
 SMALLEST_FIT: Final = 12  # executions below which no shape is learned
+SMALLEST_SPREAD: Final = 1e-6  # ends that never differ more are counts, not times: no noise to learn
 LEVEL_NODES: Final = 9
 STEP_NODES: Final = 11
 ROOT_TWO_PI: Final = float(np.sqrt(2 * np.pi))
@@ -177,7 +178,7 @@ def fit_modes(y: Floats, x: Floats, block: Integers) -> Modes | None:
     Switch rule: the gain in log likelihood over one normal must exceed the Bayesian information criterion's price of
     four more parameters.
     """
-    if len(y) < SMALLEST_FIT or np.ptp(y) < 1e-6:
+    if len(y) < SMALLEST_FIT or max(np.ptp(y[x == side]) for side in np.unique(x)) < SMALLEST_SPREAD:
         return None
     score, modes = _best(y, x, block)
     return modes if score - _normal_log_likelihood(y, x, block) > 2 * np.log(len(y)) + 1 else None

@@ -1,5 +1,6 @@
 """Everything that follows from a state: samples, who can be measured, and the model of what they say."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,7 +16,9 @@ from bot.model.bisection import FailureKind, Job, Phase, Result, SearchState
 
 Floats = npt.NDArray[np.float64]
 
-CRASHES_TO_SKIP: Final = 2  # a crash may be the machine's; a failed build is the commit's
+# A crash may be the machine's; a failed build is the commit's. As often as it works is too often.
+CRASHES_TO_SKIP: Final = 2
+SMALL_RANGE: Final = 8  # candidates of which each is looked at once before an answer: steps that cancel hide
 WITHDRAWAL: Final = float(np.exp(-3.0))  # what a failed confirmation leaves of a commit's prior
 
 
@@ -40,13 +43,15 @@ class Standing:
 
     @cached_property
     def skipped(self) -> Mapping[str, str]:
-        """Commits that cannot be measured, and why."""
+        """Commits that cannot be measured, and why. One that crashes now and then can."""
         failures = [pair for result in self.state.results for pair in result.failures.items()]
+        measured = Counter(commit for result in self.state.results for commit in result.values)
         crashes: dict[str, int] = {}
         skipped: dict[str, str] = {}
         for commit, failure in failures:
             crashes[commit] = crashes.get(commit, 0) + 1
-            if failure.kind is not FailureKind.CRASHED or crashes[commit] >= CRASHES_TO_SKIP:
+            often = crashes[commit] >= max(CRASHES_TO_SKIP, measured[commit])
+            if failure.kind is not FailureKind.CRASHED or often:
                 skipped[commit] = f"{failure.kind}: {failure.message}" if failure.message else str(failure.kind)
         return skipped
 
@@ -70,6 +75,14 @@ class Standing:
     def before_phase(self) -> "Standing":
         """The same without what the present phase measured."""
         return Standing(replace(self.state, results=self.state.results[: self.state.since]), self.reach)
+
+    @cached_property
+    def unseen(self) -> tuple[int, ...]:
+        """Measurable commits of a small range without a sample (1..N)."""
+        if self.reach.size > SMALL_RANGE:
+            return ()
+        counts = self.samples.counts(self.reach.size + 1)
+        return tuple(int(commit) for commit in np.flatnonzero(self.usable & (counts == 0)))
 
     @cached_property
     def prior(self) -> Floats:

@@ -14,7 +14,7 @@ from bot import git
 from bot.config import Config
 from bot.errors import UsageError
 from bot.files import replace_file
-from bot.model.bisection import Engine, Job, Progress, SearchSettings
+from bot.model.bisection import Engine, FailureKind, Job, Progress, SearchSettings
 from bot.model.bisection_report import BisectionReport
 from bot.model.dispatch import BisectCommands
 from bot.model.metric import MetricKey
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 FOLDER: Final = "perf-culprit"
 DEFAULT_EXECUTIONS: Final = 400
+FIRST_TRIES: Final = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -144,7 +145,7 @@ def _begun(
     for name, commit in (("good", candidates.commit_range.good), ("bad", candidates.commit_range.bad)):
         say(f"try the {name} commit {commit[:12]}")
         workplace.prepare(commit)
-        runs.append(workplace.execute(commit)[1])
+        runs.append(_first_run(workplace, commit))
     key, metric = choose_metric(*runs, benchmark=plan.benchmark, metric=plan.metric)
     search = Search.start(
         candidates.commit_range,
@@ -207,6 +208,19 @@ def _record(repository: Path, session: "BisectSession", plan: BisectPlan, config
             environments=(machine_environment().components,),
         )
     return len(names)
+
+
+def _first_run(workplace: "Workplace", commit: str) -> Run:
+    """A flaky benchmark may fail now and then; one that fails every time ends the verb."""
+    from bot.measure import ExecutionError
+
+    for _ in range(FIRST_TRIES - 1):
+        try:
+            return workplace.execute(commit)[1]
+        except ExecutionError as error:
+            if error.kind is not FailureKind.CRASHED:
+                raise
+    return workplace.execute(commit)[1]
 
 
 def _resumed(path: Path) -> "BisectSession":
