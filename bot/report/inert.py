@@ -115,6 +115,7 @@ def _is_plain(word: str, *, first: bool) -> bool:
 
 
 def _visible(character: str) -> str:
-    if character in _LINE_BREAKS:
+    category = unicodedata.category(character)
+    if character in _LINE_BREAKS or category == "Zs":
         return " "
-    return _REPLACEMENT if unicodedata.category(character) in _INVISIBLE else character
+    return _REPLACEMENT if category in _INVISIBLE else character
