@@ -239,6 +239,8 @@ def _record_run(job: Job, compared: pipeline.Compared) -> None:
         config=job.inputs.config,
         history_url=job.context.git_url,
         token=job.inputs.token or None,
+        stored_runs=compared.stored_runs,
+        warn=lambda text: job.log.tell(LogLevel.WARNING, text),
     )
     job.log.say(f"recorded {name} on branch {job.inputs.config.history.branch}")
 

@@ -138,6 +138,7 @@ def _record(arguments: argparse.Namespace) -> int:
         tool=arguments.tool,
         config=chosen_config(arguments),
         stdin=sys.stdin.buffer,
+        warn=lambda text: print(f"perf-culprit: {text}", file=sys.stderr),
     )
     print(f"recorded {stored}")
     return EXIT_FINE

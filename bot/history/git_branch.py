@@ -7,7 +7,7 @@ are. The remote moves the branch in one step or not at all, so a run is recorded
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -91,6 +91,23 @@ class GitBranchHistory:
         self._repository = git.init_private(folder / "history.git")
         self._marker_blob = git.write_blob(self._repository, MARKER)
         self._tip: Tip | None = None
+        self._expected: dict[tuple[str, str, str], RunFile] = {}
+        self._lost: dict[str, None] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The stored runs as they were seen last, for `expect` of a later job step."""
+        return tuple(file.path for file in self._tip.files) if self._tip else ()
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """Runs that were on the branch and are not, though retention let them stay: somebody rewrote it."""
+        return tuple(self._lost)
+
+    def expect(self, names: Iterable[str]) -> None:
+        """These runs were on the branch a while ago; `lost` names those of them that the next look does not find."""
+        files = read_names(git.TreeEntry(path=name, blob="") for name in names)
+        self._expected |= {file.identity: file for file in files}
 
     @property
     def _place(self) -> str:
@@ -142,7 +159,9 @@ class GitBranchHistory:
             self._sleep(pause_seconds)
 
     def _try_append(self, file: RunFile) -> str:
+        self.expect(self.names)
         tip = self._tip = self._fetch()
+        self._notice(tip, keep=file)
         known = next((other for other in tip.files if other.is_same_run(file)), None)
         if known is not None:
             return known.path
@@ -159,6 +178,15 @@ class GitBranchHistory:
         git.push(self._repository, self._remote, commit=commit, branch=self._branch, expected=tip.commit)
         self._tip = Tip(commit=commit, files=files)
         return next(other.path for other in files if other.is_same_run(file))
+
+    def _notice(self, tip: Tip, *, keep: RunFile) -> None:
+        """Compares with what was seen before. The run being recorded makes the others drop, so it counts here too."""
+        there = {file.identity: file for file in tip.files}
+        everything = tuple((self._expected | there | {keep.identity: keep}).values())
+        dropped = {file.identity for file in runs_to_drop(everything, self._retention, keep=keep)}
+        gone = (file for key, file in self._expected.items() if key not in there and key not in dropped)
+        self._lost |= dict.fromkeys(file.path for file in gone)
+        self._expected.clear()
 
     def _retained(self, files: tuple[RunFile, ...], *, keep: RunFile) -> tuple[tuple[RunFile, ...], set[RunFile]]:
         """The files that stay, compacted where due, and those that go."""

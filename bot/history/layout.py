@@ -51,8 +51,13 @@ class RunFile:
         """Sorts from oldest to newest."""
         return (self.time, self.digest)
 
+    @property
+    def identity(self) -> tuple[str, str, str]:
+        """Of the run, compacted or not."""
+        return (self.suite_slug, self.commit, self.digest)
+
     def is_same_run(self, other: "RunFile") -> bool:
-        return (self.suite_slug, self.commit, self.digest) == (other.suite_slug, other.commit, other.digest)
+        return self.identity == other.identity
 
     def with_content(self, content: bytes, *, compacted: bool) -> "RunFile":
         return replace(self, size=len(content), compacted=compacted, blob=None)

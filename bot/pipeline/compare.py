@@ -19,10 +19,11 @@ from bot.pipeline.settings import code_remote, corrected_for_looks, history_remo
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Compared:
-    """A target and what was said about it."""
+    """A target and what was said about it. `stored_runs` names all runs that the history held then."""
 
     run: Run
     report: Report
+    stored_runs: tuple[str, ...] = ()
 
 
 def collect_run(
@@ -199,7 +200,8 @@ def compare_run_with_history(
             remote=code_remote(repository, history=remote),
             accepted=(*history.accepted(run.suite), *accepted),
         )
+        stored_runs = history.names
     report = judge_run(baseline, run, config=config)
     if confirm is not None:
         report = confirm_report(report, baseline=baseline, again=confirm, config=config)
-    return Compared(run=run, report=report)
+    return Compared(run=run, report=report, stored_runs=stored_runs)

@@ -1,6 +1,6 @@
 """collect -> history -> detect -> history: a run is stored with what was judged about it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
@@ -22,6 +22,7 @@ def record_files(
     history_url: str | None = None,
     tool: str = "auto",
     stdin: BinaryIO | None = None,
+    warn: Callable[[str], None] | None = None,
 ) -> str:
     """Judge and store: what was judged a regression is stored as one, so that it never becomes the new normal."""
     compared = compare_with_history(
@@ -34,7 +35,13 @@ def record_files(
         stdin=stdin,
     )
     return record_run(
-        compared.run, report=compared.report, repository=repository, config=config, history_url=history_url
+        compared.run,
+        report=compared.report,
+        repository=repository,
+        config=config,
+        history_url=history_url,
+        stored_runs=compared.stored_runs,
+        warn=warn,
     )
 
 
@@ -46,14 +53,26 @@ def record_run(
     repository: Path | None = None,
     history_url: str | None = None,
     token: str | None = None,
+    stored_runs: Sequence[str] = (),
+    warn: Callable[[str], None] | None = None,
 ) -> str:
-    """Store the run with its regressions and categories; its name in the history."""
+    """Store the run with its regressions and categories; its name in the history.
+
+    `warn` is told if runs are gone that were there before, when `stored_runs` were seen or between two attempts.
+    """
     from bot.history import Retention, open_git_branch
 
     retention = Retention(raw_runs=config.history.raw_runs, branch_bytes=config.history.size_limit)
     remote = history_remote(repository or Path(), history_url, token)
     with open_git_branch(remote, branch=config.history.branch, retention=retention) as history:
-        return history.append(judged_run(run, report))
+        history.expect(stored_runs)
+        name = history.append(judged_run(run, report))
+        if history.lost and warn is not None:
+            warn(
+                f"branch {config.history.branch} was rewritten meanwhile: {len(history.lost)} stored runs are gone, "
+                f"such as {history.lost[0]}; this run was appended to what is there now"
+            )
+        return name
 
 
 def judged_run(run: Run, report: Report) -> Run:

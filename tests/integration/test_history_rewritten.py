@@ -1,0 +1,157 @@
+"""Sixteen jobs append while somebody rewrites the branch by force: it is said, nothing appended later is lost."""
+
+import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from bot import git, pipeline
+from bot.config import Config
+from bot.history import GitBranchHistory, Retention
+from bot.history.git_branch import Patience
+from bot.model.report import Conclusion
+from tests.support import reports
+from tests.support.git_http import TOKEN, serve_git
+from tests.support.git_repository import init_repository, run_git
+from tests.support.stored_runs import make_run
+
+BRANCH = "refs/heads/perf-history"
+WRITERS = 16
+APPENDS = 2
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Path:
+    return init_repository(tmp_path / "served" / "project.git", bare=True)
+
+
+def files(served: Path) -> set[str]:
+    return set(run_git(served, "ls-tree", "-r", "--name-only", BRANCH).splitlines()) - {"perf-culprit.json"}
+
+
+def rewrite(served: Path, *, keep: int) -> tuple[set[str], set[str]]:
+    """Somebody's `push --force` of an older state as a new root commit, in one step; what stayed and what went.
+
+    The update is atomic against the commit that was looked at, so that it is known exactly what was cut off.
+    """
+    while True:
+        tip = run_git(served, "rev-parse", BRANCH)
+        before = set(run_git(served, "ls-tree", "-r", "--name-only", tip).splitlines()) - {"perf-culprit.json"}
+        commits = run_git(served, "rev-list", "--reverse", tip).splitlines()
+        old = commits[min(keep, len(commits)) - 1]
+        root = run_git(served, "commit-tree", "-m", "Start over", f"{old}^{{tree}}")
+        try:
+            run_git(served, "update-ref", BRANCH, root, tip)
+        except AssertionError:
+            continue  # a push came first: look again
+        after = set(run_git(served, "ls-tree", "-r", "--name-only", root).splitlines()) - {"perf-culprit.json"}
+        return after, before - after
+
+
+@dataclass(kw_only=True, slots=True)
+class Clock:
+    """Which appends had returned when the branch was rewritten last."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    returned: list[str] = field(default_factory=list)
+    cut: list[set[str]] = field(default_factory=list)
+
+
+@pytest.mark.slow  # sixteen writers race for one branch over real HTTP, which is rewritten under their hands
+def test_sixteen_writers_and_a_forced_rewrite(served: Path, tmp_path: Path) -> None:
+    clock = Clock()
+    histories: dict[int, GitBranchHistory] = {}
+    patience = Patience(attempts=200)
+
+    def write(writer: int) -> None:
+        remote = git.Remote(url=url, token=TOKEN)
+        history = GitBranchHistory(remote, tmp_path / f"writer{writer}", random=Random(writer), patience=patience)
+        histories[writer] = history
+        for number in range(APPENDS):
+            name = history.append(make_run(writer * 10 + number))
+            with clock.lock:
+                clock.returned.append(name)
+
+    def force() -> None:
+        for threshold in (6, 18):
+            while True:
+                with clock.lock:
+                    if len(clock.returned) >= threshold:
+                        break
+                threading.Event().wait(0.01)
+            clock.cut.append(rewrite(served, keep=2)[1])
+
+    with serve_git(served.parent) as root:
+        url = f"{root}/{served.name}"
+        with ThreadPoolExecutor(WRITERS + 1) as pool:
+            forced = pool.submit(force)
+            for future in [pool.submit(write, writer) for writer in range(1, WRITERS + 1)]:
+                future.result()
+            forced.result()
+
+    there, cut = files(served), set().union(*clock.cut)
+    assert len(clock.returned) == WRITERS * APPENDS
+    assert len(cut) >= 4
+    # What was appended is there, but for exactly what the rewrites cut off: nothing appended after them is lost.
+    assert there == set(clock.returned) - cut
+    assert run_git(served, "rev-list", "--merges", BRANCH) == ""
+    assert run_git(served, "fsck", "--strict", "--no-dangling") == ""
+    # Noticed: nobody names a run that is still there, and who looked before and after a rewrite names what it cut off.
+    said = {name for history in histories.values() for name in history.lost}
+    assert said <= cut
+    assert said
+
+
+@pytest.mark.parametrize("how", ["put back", "new root", "deleted"])
+def test_a_rewrite_between_judging_and_recording_is_said(served: Path, tmp_path: Path, how: str) -> None:
+    config = Config()
+    report = reports.report(Conclusion.NO_CHANGE)
+    said: list[str] = []
+
+    def record(number: int, stored_runs: tuple[str, ...] = ()) -> str:
+        return pipeline.record_run(
+            make_run(number),
+            report=report,
+            config=config,
+            history_url=str(served),
+            stored_runs=stored_runs,
+            warn=said.append,
+        )
+
+    names = [record(number) for number in (1, 2, 3)]
+    assert said == []
+    seen = GitBranchHistory(git.Remote(url=str(served)), tmp_path / "seen")
+    seen.commits("default")
+    assert sorted(seen.names) == sorted(names)
+    if how == "put back":
+        run_git(served, "update-ref", BRANCH, f"{BRANCH}~2")
+    elif how == "new root":
+        rewrite(served, keep=1)
+    else:
+        run_git(served, "update-ref", "-d", BRANCH)
+    last = record(4, seen.names)
+    (warning,) = said
+    gone = 3 if how == "deleted" else 2
+    assert re.match(
+        rf"branch perf-history was rewritten meanwhile: {gone} stored runs are gone, such as runs/", warning
+    )
+    assert files(served) == {last} | (set() if how == "deleted" else {names[0]})
+
+
+def test_what_retention_drops_is_no_rewrite(served: Path, tmp_path: Path) -> None:
+    remote = git.Remote(url=str(served))
+    one = GitBranchHistory(remote, tmp_path / "one")
+    names = [one.append(make_run(number)) for number in range(1, 6)]
+    size = sum(int(name.rsplit("-", 1)[1].partition(".")[0]) for name in names)
+    small = Retention(branch_bytes=size * 3 // 5, raw_runs=2)
+    writers = [GitBranchHistory(remote, tmp_path / f"small{number}", retention=small) for number in (1, 2)]
+    for writer in writers:
+        writer.expect(names)
+    for number, writer in enumerate([*writers, *writers], start=6):
+        writer.append(make_run(number))
+    assert len(files(served)) < 5
+    assert [writer.lost for writer in writers] == [(), ()]
