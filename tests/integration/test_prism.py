@@ -1,0 +1,134 @@
+"""A second judge of our traffic: Prism, between us and the fake, checks it against GitHub's description.
+
+The fake checks with a validator of its own. Prism is another program with another reading of the same description; it
+is installed by CI, and answers with an error (`--errors`) where a request or an answer is not as described.
+"""
+
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import requests
+
+from bot.codec.report import encode_report
+from bot.model.finding import Verdict
+from bot.model.report import Conclusion
+from bot.publish import artifacts
+from tests.support import reports
+from tests.support.adversary import MALLORY_PULL, SECRET, Scene, open_scene
+from tests.support.fake_github.server import FakeGitHub
+from tests.support.fake_github.shapes import Shapes
+from tests.support.fake_github.state import BOT
+from tests.support.fake_github.subset import DESCRIPTION_FILE
+from tests.support.git_repository import run_git
+
+PRISM = shutil.which("prism")
+START_SECONDS = 60
+CONFIGURATION = "perf-culprit.yml"
+
+pytestmark = [
+    pytest.mark.slow,  # Prism takes some seconds to start
+    pytest.mark.skipif(PRISM is None, reason="prism is not installed (npm install @stoplight/prism-cli)"),
+]
+
+
+@pytest.fixture
+def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Scene]:
+    with open_scene(tmp_path, monkeypatch, capsys) as opened:
+        yield opened
+
+
+@pytest.fixture
+def judged(scene: Scene, tmp_path: Path) -> Iterator[Path]:
+    """The scene with Prism in front of its fake; Prism's log."""
+    port = free_port()
+    log = tmp_path / "prism.log"
+    upstream = scene.fake.url
+    command = [PRISM or "prism", "proxy", "--errors", "--host", "127.0.0.1", "--port", str(port)]
+    with log.open("wb") as output:
+        prism = subprocess.Popen([*command, str(DESCRIPTION_FILE), upstream], stdout=output, stderr=output)
+        try:
+            wait_for(f"http://127.0.0.1:{port}")
+            speak_through(scene.fake, f"http://127.0.0.1:{port}")
+            yield log
+        finally:
+            prism.terminate()
+            prism.wait(10)
+
+
+@pytest.fixture
+def within_prism(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two things that Prism cannot do: slashes in `{path}`, and passing a redirect on instead of following it."""
+    monkeypatch.setenv("INPUT_CONFIG", CONFIGURATION)
+    bare = scene.fake.git_dir
+    assert bare is not None
+    blob = run_git(bare, "hash-object", "-w", "--stdin", stdin="bisect: {run: 'true', benchmark: parse, metric: time}")
+    tree = run_git(bare, "mktree", stdin=f"100644 blob {blob}\t{CONFIGURATION}\n")
+    run_git(bare, "update-ref", "refs/heads/main", run_git(bare, "commit-tree", "-p", "main", "-m", "x", tree))
+    monkeypatch.setattr(artifacts, "redirect", lambda _, artifact: f"{scene.fake.store_url}/{artifact.id}/archive.zip")
+
+
+def free_port() -> int:
+    with closing(socket.socket()) as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def wait_for(url: str) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            requests.get(url, timeout=5)
+        except requests.ConnectionError:
+            time.sleep(0.2)
+        else:
+            return
+    pytest.fail("prism does not start")
+
+
+def speak_through(fake: FakeGitHub, url: str) -> None:
+    """Links in answers lead to Prism, as they would lead to GitHub's only address."""
+    fake.log.clear()
+    fake.api_url = url
+    fake.shapes = Shapes(description=fake.description, api_url=url, repository=fake.repository)
+
+
+def test_a_stray_request_is_refused_by_prism_itself(scene: Scene, judged: Path) -> None:
+    """So that the other test can fail."""
+    url = f"{scene.fake.api_url}/repos/octocat/hello/issues/7/comments"
+    answer = requests.post(url, json={"text": "no body"}, headers={"authorization": f"Bearer {SECRET}"}, timeout=10)
+    assert answer.status_code == 422
+    assert scene.fake.log == []
+    assert "error" in judged.read_text().lower()
+
+
+@pytest.mark.usefixtures("within_prism")
+def test_publishing_and_commands_are_as_github_describes_them(scene: Scene, judged: Path) -> None:
+    slower = reports.finding("parse", 100, 150, verdict=Verdict.REGRESSION, q_value=1e-6)
+    report = replace(reports.report(Conclusion.REGRESSION, slower), target_commit=scene.head)
+    results = [
+        scene.publish({"report.json": encode_report(report)}),
+        scene.publish({"report.json": encode_report(replace(report, findings=(), conclusion=Conclusion.NO_CHANGE))}),
+        scene.say("/perf-help"),
+        scene.say("/perf-accept parse wanted"),
+        scene.say("/perf-retry"),
+        scene.say(f"/perf-bisect {scene.head}"),
+        scene.say("/perf-retry", author="mallory"),
+        scene.say("/perf-bisect good=main bad=main"),
+    ]
+    said = judged.read_text()
+    assert [result.exit_code for result in results] == [0] * len(results), "\n".join(r.log for r in results) + said
+    assert "violation" not in said.lower(), said
+    assert len(scene.fake.state.dispatches) == 1
+    assert len(scene.fake.log) > 40
+    bodies = [comment.body for comment in scene.fake.state.comments.values() if comment.author == BOT]
+    assert len(bodies) == 7
+    assert scene.fake.state.runs[55].attempt == 2
+    assert {comment.issue for comment in scene.fake.state.comments.values()} == {MALLORY_PULL}
+    scene.assert_no_secret(*results)
