@@ -68,7 +68,7 @@ def _progress(step: BisectionStep, *, repository_url: str) -> Safe:
     progress, bisection = step.progress, step.bisection
     lines = [
         own("### Bisecting {}", code(bisection.key.benchmark)),
-        ours(f"{_bar(progress)} {_title(progress)}."),
+        ours(_standing(progress)),
     ]
     if progress.leader is not None:
         leader = commit(progress.leader.commit, repository_url=repository_url)
@@ -87,11 +87,13 @@ def _progress(step: BisectionStep, *, repository_url: str) -> Safe:
     return join("\n\n", lines)
 
 
-def _bar(progress: Progress) -> str:
-    expected = progress.expected_executions
-    share = 0.0 if expected is None else progress.executions / max(1, progress.executions + expected)
-    filled = round(BAR_WIDTH * min(1.0, share))
-    return "`" + "█" * filled + "░" * (BAR_WIDTH - filled) + "`"
+def _standing(progress: Progress) -> str:
+    """With a bar once it is known how much is expected: before, it would stand at nothing whatever is measured."""
+    title, expected = _title(progress), progress.expected_executions
+    if expected is None:
+        return f"{title[:1].upper()}{title[1:]}."
+    filled = round(BAR_WIDTH * progress.executions / max(1, progress.executions + expected))
+    return f"`{'█' * filled}{'░' * (BAR_WIDTH - filled)}` {title}."
 
 
 def _subject(subject: str | None) -> Safe:

@@ -67,6 +67,8 @@ def test_nothing_is_known_before_the_first_result() -> None:
     assert "Waiting: run 55 is under way." in texts.body
     assert "First suspect" not in texts.body
     assert "Remarks:" in texts.body
+    assert "Reproducing the change: 0 executions, about 2 commits left." in texts.body
+    assert "░" not in texts.body
 
 
 def test_the_answer_replaces_the_progress() -> None:
