@@ -1,6 +1,7 @@
 """Comments are strangers' text: what they cannot start, where they cannot write, and that they stay text."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import cmarkgfm
@@ -8,6 +9,7 @@ import pytest
 from cmarkgfm.cmark import Options
 
 from tests.support.adversary import INNOCENT_PULL, MALLORY_PULL, RIGHTS, SECRET, WORKFLOW, Scene, open_scene
+from tests.support.fake_github.faults import Fault
 from tests.support.fake_github.state import BOT, Comment
 from tests.support.git_repository import run_git
 
@@ -159,6 +161,46 @@ def test_a_head_that_moved_between_comment_and_job_is_not_measured(scene: Scene)
     assert not scene.fake.state.dispatches
     assert not scene.fake.state.check_runs
     scene.assert_no_secret(result)
+
+
+@dataclass(kw_only=True, slots=True)
+class Push(Fault):
+    """No failure, but a push: after so many looks at the pull request its head is another one."""
+
+    scene: Scene
+    looks: int
+
+    def matches(self, method: str, path: str) -> bool:
+        if method == "GET" and path.endswith(f"/pulls/{MALLORY_PULL}"):
+            self.looks -= 1
+            if self.looks < 0:
+                self.scene.fake.state.pulls[MALLORY_PULL].head_sha = "9" * 40
+        return False
+
+
+@pytest.mark.slow  # a whole command for each of its looks at the pull request
+def test_a_head_that_moves_while_the_command_is_done_is_not_measured(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However late the push comes: either GitHub still named the commit right before the dispatch, or none is sent."""
+    monkeypatch.setenv("INPUT_CONFIG", scene.configure())
+    head, sent = scene.head, []
+    for looks in range(4):
+        scene.fake.state.pulls[MALLORY_PULL].head_sha = head
+        scene.fake.state.dispatches.clear()
+        scene.fake.faults = [Push(request="", scene=scene, looks=looks)]
+        before = len(scene.fake.log)
+        result = scene.say(f"/perf-bisect {head}")
+        assert result.exit_code == 0, result.log
+        assert all(dispatch["inputs"]["commit"] == head for dispatch in scene.fake.state.dispatches)
+        sent.append(len(scene.fake.state.dispatches))
+        reads = [exchange.request for exchange in scene.fake.log[before:]]
+        looked = [index for index, request in enumerate(reads) if request.path.endswith(f"/pulls/{MALLORY_PULL}")]
+        dispatched = [index for index, request in enumerate(reads) if request.path.endswith("/dispatches")]
+        assert all(any(look < dispatch for look in looked[1:]) for dispatch in dispatched)
+        scene.assert_no_secret(result)
+    assert (sent[0], sent[1]) == (0, 0)
+    assert sent[-1] == 1
 
 
 @pytest.mark.parametrize("length", [7, 12, 39, 41, 64])

@@ -26,11 +26,9 @@ from tests.support.fake_github.server import FakeGitHub
 from tests.support.fake_github.shapes import Shapes
 from tests.support.fake_github.state import BOT
 from tests.support.fake_github.subset import DESCRIPTION_FILE
-from tests.support.git_repository import run_git
 
 PRISM = shutil.which("prism")
 START_SECONDS = 60
-CONFIGURATION = "perf-culprit.yml"
 
 pytestmark = [
     pytest.mark.slow,  # Prism takes some seconds to start
@@ -65,12 +63,7 @@ def judged(scene: Scene, tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture
 def within_prism(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two things that Prism cannot do: slashes in `{path}`, and passing a redirect on instead of following it."""
-    monkeypatch.setenv("INPUT_CONFIG", CONFIGURATION)
-    bare = scene.fake.git_dir
-    assert bare is not None
-    blob = run_git(bare, "hash-object", "-w", "--stdin", stdin="bisect: {run: 'true', benchmark: parse, metric: time}")
-    tree = run_git(bare, "mktree", stdin=f"100644 blob {blob}\t{CONFIGURATION}\n")
-    run_git(bare, "update-ref", "refs/heads/main", run_git(bare, "commit-tree", "-p", "main", "-m", "x", tree))
+    monkeypatch.setenv("INPUT_CONFIG", scene.configure())
     monkeypatch.setattr(artifacts, "redirect", lambda _, artifact: f"{scene.fake.store_url}/{artifact.id}/archive.zip")
 
 

@@ -70,6 +70,16 @@ class Scene:
         assert self.fake.git_dir is not None
         return run_git(self.fake.git_dir, "for-each-ref")
 
+    def configure(self) -> str:
+        """Bisections become possible: main gets a configuration at its top; its path."""
+        bare, path = self.fake.git_dir, "perf-culprit.yml"
+        assert bare is not None
+        text = "bisect: {run: 'true', benchmark: parse, metric: time}"
+        blob = run_git(bare, "hash-object", "-w", "--stdin", stdin=text)
+        tree = run_git(bare, "mktree", stdin=f"100644 blob {blob}\t{path}\n")
+        run_git(bare, "update-ref", "refs/heads/main", run_git(bare, "commit-tree", "-p", "main", "-m", "x", tree))
+        return path
+
     def publish(self, artifact: Mapping[str, bytes] | bytes, *, name: str = "perf-culprit-report") -> JobResult:
         """What the fork's run leaves, and the trusted job after it."""
         content = artifact if isinstance(artifact, bytes) else zipped(artifact)
