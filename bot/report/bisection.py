@@ -35,7 +35,9 @@ def bisection_text(report: BisectionReport) -> str:
     outcome = report.outcome
     benchmark = f"Benchmark: {_plain(report.key.benchmark)}, {_plain(report.key.metric)}."
     said = [_plain(outcome.reason, limit=SENTENCE_LIMIT), benchmark, *_facts(report)]
-    blocks = [HEADLINES[outcome.kind], "\n".join(said)]
+    named = _one_culprit(report)
+    headline = HEADLINES[outcome.kind] if named is None else f"{named} brought the change"
+    blocks = [headline, "\n".join(said)]
     if outcome.culprits:
         blocks.append("\n".join(_culprit_line(report, culprit) for culprit in outcome.culprits))
     if outcome.suspects:
@@ -66,12 +68,20 @@ def bisection_text(report: BisectionReport) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
+def _one_culprit(report: BisectionReport) -> str | None:
+    """The commit that the first line names."""
+    outcome = report.outcome
+    return _short(outcome.culprits[0].commit) if outcome.kind is OutcomeKind.CULPRIT and outcome.culprits else None
+
+
 def bisection_markdown(report: BisectionReport) -> str:
     """For a comment or a job summary. Subjects, reasons and commands are foreign text."""
     outcome = report.outcome
     benchmark = own("Benchmark: {}, {}.", code(report.key.benchmark), code(report.key.metric))
     said = [prose(outcome.reason), benchmark, *(ours(fact) for fact in _facts(report))]
-    blocks = [own("### {}", Safe(HEADLINES[outcome.kind])), join("\n", said)]
+    named = _one_culprit(report)
+    headline = Safe(HEADLINES[outcome.kind]) if named is None else own("{} brought the change", code(named))
+    blocks = [own("### {}", headline), join("\n", said)]
     if outcome.culprits:
         head = [Safe("| commit | change | interval | posterior | subject |"), Safe("|---|---:|---|---:|---|")]
         blocks.append(join("\n", [*head, *(_culprit_row(report, culprit) for culprit in outcome.culprits)]))
