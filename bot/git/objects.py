@@ -15,6 +15,8 @@ RACE_TEXTS = (
     "failed to update ref",
     "incorrect old value",
     "reference already exists",
+    # The commit below ours is not there any more: the branch was rewritten between the question and the push.
+    "shallow update not allowed",
 )
 
 FETCH_OPTIONS = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")

@@ -217,6 +217,7 @@ def test_a_url_that_git_would_read_as_an_option_is_refused(url: str) -> None:
         ("! [remote rejected] x -> y (failed to update ref)", True),
         ("! [remote rejected] x -> y (incorrect old value provided)", True),
         ("! [remote rejected] x -> y (reference already exists)", True),
+        ("! [remote rejected] x -> y (shallow update not allowed)", True),
         ("! [remote rejected] x -> y (protected branch hook declined)", False),
         ("! [remote rejected] x -> y (pre-receive hook declined); cannot lock ref", False),
         ("fatal: unable to access: The requested URL returned error: 403", False),
