@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,7 @@ def _add_measure(verbs: Verbs) -> None:
     )
     verb.add_argument("--warmup", type=count, default=1, metavar="N", help="runs per commit before (default: 1)")
     verb.add_argument("--until-decided", action="store_true", help="stop as soon as no metric is inconclusive")
-    verb.add_argument("--trace", action="store_true", help="then trace Python commands: a trace file per commit")
+    verb.add_argument("--trace", action="store_true", help="then trace Python commands: which methods got slower")
     verb.add_argument("--trace-repetitions", type=positive, default=10, metavar="N", help="per level (default: 10)")
     verb.add_argument("--trace-full", action="store_true", help="follow every path, not only where time goes")
     verb.add_argument(
@@ -258,6 +259,7 @@ def _measure(arguments: argparse.Namespace) -> int:
     )
     if measured.confirm:
         print(f"measured again: {len(measured.flagged)} benchmarks that looked like regressions")
-    for target in targets:
-        print(f"compare: perf-culprit compare --paired --baseline {baseline} --target {target}{second}")
+    for target, diagnosis in zip_longest(targets, measured.diagnoses):
+        why = f" --diagnosis {diagnosis}" if diagnosis else ""
+        print(f"compare: perf-culprit compare --paired --baseline {baseline} --target {target}{second}{why}")
     return EXIT_FINE

@@ -18,7 +18,7 @@ from bot.model.report import Conclusion, Report
 from bot.model.run import Run
 from bot.pipeline.compare import judge_run
 from bot.pipeline.confirm import BENCHMARKS_VARIABLE, flagged, only
-from bot.pipeline.trace import TracePlan, trace_commits
+from bot.pipeline.trace import TracePlan, diagnose_traces, trace_commits
 
 if TYPE_CHECKING:
     from bot.measure import Commands, Workplace
@@ -51,12 +51,14 @@ class Measured:
     """The files written, baseline first, and after a measurement until decided what was decided.
 
     `confirm` are the files of the second measurement, baseline first, of the benchmarks in `flagged`.
+    `diagnoses`: per target what its trace says beside the baseline's.
     """
 
     files: tuple[Path, ...]
     rounds: int
     report: Report | None = None
     traces: tuple[Path, ...] = ()
+    diagnoses: tuple[Path, ...] = ()
     flagged: tuple[str, ...] = ()
     confirm: tuple[Path, ...] = ()
 
@@ -99,10 +101,19 @@ def measure_commits(
         if plan.confirm:
             names, second = _measure_again(workplace, sides, runs, plan=plan, output=output, config=config, say=say)
         traces: tuple[Path, ...] = ()
+        commits = {side.name: side.commit for side in sides}
         if plan.trace is not None:
-            commits = {side.name: side.commit for side in sides}
             traces = trace_commits(workplace, commits, plan=plan.trace, output=output, say=say)
-    return Measured(files=files, rounds=rounds, report=report, traces=traces, flagged=names, confirm=second)
+    diagnoses = diagnose_traces(repository, commits, traces=traces, output=output) if traces else ()
+    return Measured(
+        files=files,
+        rounds=rounds,
+        report=report,
+        traces=traces,
+        diagnoses=diagnoses,
+        flagged=names,
+        confirm=second,
+    )
 
 
 def commands(*, run: str, build: str | None, run_timeout_seconds: float, build_timeout_seconds: float) -> "Commands":

@@ -1,13 +1,15 @@
-"""measure -> trace: where the time of each measured commit goes, with the same paths followed in all of them."""
+"""measure -> trace -> diagnose: where the time of each measured commit goes, and what its target does otherwise."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from bot import git
 from bot.errors import DataError
 from bot.files import replace_file
+from bot.pipeline.diagnose_revisions import RevisionsPlan, diagnose_revisions, tree_comparison_json
 
 if TYPE_CHECKING:
     from bot.measure import Workplace
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
 TRACE_SUFFIX: Final = "-trace.json"
 TRACE_REPETITIONS: Final = 10
+DIAGNOSIS_NAME: Final = "diagnosis"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,6 +54,34 @@ def trace_commits(
     for name, trace in traces.items():
         files.append(output / f"{name}{TRACE_SUFFIX}")
         replace_file(files[-1], encode_trace(trace))
+    return tuple(files)
+
+
+def diagnose_traces(
+    repository: Path, commits: Mapping[str, str], *, traces: Sequence[Path], output: Path
+) -> tuple[Path, ...]:
+    """Each target's trace beside the baseline's, with what was changed in between: a file per target.
+
+    Where the target is the baseline's child, it is the commit that brought the change.
+    """
+    (_, base), *targets = commits.items()
+    before, *after = traces
+    files = []
+    for (name, head), trace in zip(targets, after, strict=True):
+        is_child = git.parents(repository, head) == (base,)
+        comparison = diagnose_revisions(
+            RevisionsPlan(
+                baseline=[str(before)],
+                target=[str(trace)],
+                format="perf_culprit_trace",
+                repository=repository,
+                commit=head if is_child else None,
+                base=None if is_child else base,
+                head=None if is_child else head,
+            )
+        )
+        files.append(output / f"{name.replace('target', DIAGNOSIS_NAME)}.json")
+        replace_file(files[-1], tree_comparison_json(comparison))
     return tuple(files)
 
 

@@ -54,7 +54,12 @@ def test_each_commit_gets_a_trace_with_its_own_calls(
 ) -> None:
     out = tmp_path / "out"
     assert measure(repository, out, newer_interpreter()) == 0
-    assert f"trace: {out / 'target-trace.json'}" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"trace: {out / 'target-trace.json'}" in said
+    assert f"--target {out / 'target.json'} --diagnosis {out / 'diagnosis.json'}" in said
+    diagnosis = json.loads((out / "diagnosis.json").read_bytes())
+    commits = [json.loads((out / f"{name}.json").read_bytes())["commit"] for name in ("baseline", "target")]
+    assert [diagnosis["base"], diagnosis["head"], diagnosis["commit"]] == [*commits, commits[1]]
     calls = [{node.method: node.calls for node in profile(out, name).nodes} for name in ("baseline", "target")]
     assert "lib.slow" not in calls[0]
     assert calls[1]["lib.slow"] == 1

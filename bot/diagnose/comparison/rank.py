@@ -73,7 +73,7 @@ def rank(
         for i, (node, judged) in enumerate(zip(one.tree.nodes, one.judged, strict=True)):
             if judged.state is NodeState.SLOWER or (judged.state is NodeState.ADDED and judged.is_real):
                 methods.setdefault(node.method, _Method()).places.setdefault(number, []).append(i)
-    slowed = [one for one in searched if one.slowdown > 0]
+    slowed = [one for one in searched if one.slowdown > 0 and any(judged.state in _STATES for judged in one.judged)]
     suspects = [
         _suspect(name, method, searched, services=len(slowed), touched=touched, impact=impact.get(name, ()))
         for name, method in methods.items()

@@ -18,6 +18,8 @@ from bot.stats.multiplicity import benjamini_hochberg
 EXPLAINED: Final = 0.5
 # Of a node's slowdown: what brings less is not what made it slower.
 NOTABLE: Final = 0.1
+# Of what the caller gained: below this a microsecond more, which caches or a clock may cost, would be a suspect.
+TRIFLE: Final = 0.001
 _Level: TypeAlias = list[list[int]]
 
 
@@ -80,6 +82,8 @@ class _Search:
             one = self.judged[number][i]
             one.test, one.q_value, one.self_q_value = test, q_value, self_q_value
             one.state = self._state(test, q_value)
+            if one.state is NodeState.SLOWER and _is_trifle(self.trees[number], i):
+                one.state = NodeState.UNDECIDED
             if one.state is NodeState.SLOWER:
                 one.cause = cause_of(self.trees[number].nodes[i])
 
@@ -151,6 +155,13 @@ class _Search:
 def _is_whole(tree: AlignedTree, node: AlignedNode) -> bool:
     """A root of shares: all samples are below it, so its share cannot change and nothing can be said of it."""
     return node.parent < 0 and tree.target.unit == SHARE
+
+
+def _is_trifle(tree: AlignedTree, i: int) -> bool:
+    node = tree.nodes[i]
+    if node.parent < 0 or _is_whole(tree, tree.nodes[node.parent]):
+        return False
+    return node.gain < TRIFLE * tree.nodes[node.parent].gain
 
 
 def _descended(tree: AlignedTree, judged: Sequence[Judged], i: int) -> list[int]:

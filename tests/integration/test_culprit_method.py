@@ -1,0 +1,121 @@
+"""From a slow pull request to commit, method and path: a real repository whose culprit is three calls deep.
+
+What is timed is processor time, and the slow method takes three times as long: noise does not hide that.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.cli import main
+from tests.support.interpreters import newer_interpreter
+from tests.support.shop_history import (
+    METHOD,
+    SLOW_SERVICES,
+    ShopHistory,
+    benchmark_command,
+    shop_history,
+)
+
+PATH = ("shop.checkout.Checkout.total", "shop.prices.PriceList.price", METHOD)
+
+pytestmark = pytest.mark.slow  # measures, searches and traces real commits in some tens of processes
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> ShopHistory:
+    return shop_history(tmp_path_factory.mktemp("shop") / "repository")
+
+
+def found_by_bisection(shop: ShopHistory, out: Path) -> str:
+    ends = ["--good", shop.commits[0], "--bad", shop.commits[-1], "--benchmark", "order"]
+    where = ["--repo", str(shop.repository), "--state", str(out / "state.json"), "--json", str(out / "culprit.json")]
+    assert main(["bisect", *ends, *where, "--run", benchmark_command(sys.executable, calls=5)]) == 0
+    (culprit,) = json.loads((out / "culprit.json").read_bytes())["culprits"]
+    return str(culprit["commit"])
+
+
+def measured(shop: ShopHistory, out: Path, *, ends: Sequence[str], run: str, options: Sequence[str] = ()) -> None:
+    where = ["--repo", str(shop.repository), "--output", str(out), "--commits", *ends]
+    assert main(["measure", *where, "--run", run, "--rounds", "5", *options]) == 0
+
+
+def traced_tests(shop: ShopHistory, commit: str, folder: Path) -> str:
+    """The trace of each service's test: on 3.11 as well, where a command cannot be traced."""
+    trace = folder / f"{commit}.json"
+    tree = shop.checkout(commit, folder / commit)
+    plugin = ["-p", "bot.trace.plugin", "-p", "no:cacheprovider", "--perf-culprit-trace", str(trace)]
+    subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "--rootdir", str(tree), *plugin, "services.py"],
+        cwd=tree,
+        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        check=True,
+    )
+    return str(trace)
+
+
+def compared(out: Path, diagnosis: Path) -> tuple[str, dict[str, Any]]:
+    files = ["--baseline", str(out / "baseline.json"), "--target", str(out / "target.json")]
+    written = ["--markdown", str(out / "comment.md"), "--json", str(out / "report.json")]
+    assert main(["compare", "--paired", *files, "--diagnosis", str(diagnosis), *written]) == 1
+    report: dict[str, Any] = json.loads((out / "report.json").read_bytes())["diagnosis"]
+    return (out / "comment.md").read_text(encoding="utf-8"), report
+
+
+def first_lines(comment: str) -> tuple[str, str]:
+    verdict, advice = [line for line in comment.splitlines() if line and not line.startswith("<!--")][:2]
+    return verdict, advice
+
+
+def test_bisect_diagnose_and_compare_name_commit_method_and_path(shop: ShopHistory, tmp_path: Path) -> None:
+    culprit = found_by_bisection(shop, tmp_path)
+    assert culprit == shop.culprit
+
+    ends = (shop.commits[0], shop.commits[-1])
+    measured(shop, tmp_path, ends=ends, run=benchmark_command(sys.executable, calls=5))
+    traces = [traced_tests(shop, commit, tmp_path) for commit in (shop.before, culprit)]
+    diagnosis = tmp_path / "diagnosis.json"
+    where = ["--repo", str(shop.repository), "--commit", culprit, "--json", str(diagnosis)]
+    assert main(["diagnose", "--baseline", traces[0], "--target", traces[1], *where]) == 0
+    comment, report = compared(tmp_path, diagnosis)
+
+    verdict, advice = first_lines(comment)
+    assert "of 3 benchmarks got slower" in verdict
+    assert culprit[:7] in verdict
+    assert f"`{METHOD}` takes" in advice
+    assert "this commit changed it" in advice
+    suspect = report["suspects"][0]
+    assert suspect["method"] == METHOD
+    assert tuple(suspect["path"][-3:]) == PATH
+    assert suspect["touched"]["file"] == "shop/rebates.py"
+    assert {one["service"] for one in suspect["services"]} == set(SLOW_SERVICES)
+
+    picture = comment.partition("```mermaid")[2].partition("```")[0]
+    boxes = [picture.index(method.replace(".", "#46;")) for method in PATH]
+    assert boxes == sorted(boxes)
+    impact = comment.partition("to test again</summary>")[2].partition("</details>")[0]
+    assert all(service in impact for service in SLOW_SERVICES)
+
+
+def test_measure_with_a_trace_leaves_a_diagnosis(shop: ShopHistory, tmp_path: Path) -> None:
+    """Two repetitions of whole processes decide nothing on a busy machine: what is asserted needs no certainty."""
+    run = benchmark_command(newer_interpreter(), calls=3)
+    options = ["--trace", "--trace-repetitions", "2"]
+    measured(shop, tmp_path, ends=(shop.before, shop.culprit), run=run, options=options)
+    _, report = compared(tmp_path, tmp_path / "diagnosis.json")
+    assert report["commit"] == shop.culprit
+    (service,) = report["services"]
+    nodes = service["nodes"]
+    slow = [node for node in nodes if node["method"] == METHOD]
+    assert len(slow) == len(SLOW_SERVICES)
+    for node in slow:
+        assert node["baseline"]["calls"] == node["target"]["calls"]
+        assert node["target"]["self_time"] > node["baseline"]["self_time"]
+        above = nodes[node["parent"]]
+        assert (nodes[above["parent"]]["method"], above["method"], METHOD) == PATH
