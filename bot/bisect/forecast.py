@@ -23,15 +23,19 @@ class Forecast:
 
 
 def forecast(commit_range: CommitRange, settings: SearchSettings) -> Forecast:
-    """Both ends first, then (log2 N + certainty) / information suspects, each with its part of the ends (BISECT 4).
+    return Forecast(
+        clear=executions_for(commit_range, settings, d_prime=CLEAR),
+        hidden=executions_for(commit_range, settings, d_prime=HIDDEN),
+    )
 
-    The prior is taken as uniform over the candidates that can be the culprit.
+
+def executions_for(commit_range: CommitRange, settings: SearchSettings, *, d_prime: float) -> int:
+    """For a step of `d_prime` standard deviations of one execution.
+
+    Both ends first, then (log2 N + certainty) / information suspects, each with its part of the ends (BISECT 4). The
+    prior is taken as uniform over the candidates that can be the culprit.
     """
     candidates = max(len(commit_range.commits) - len(commit_range.unchanged), 1)
-
-    def executions(d_prime: float) -> int:
-        suspects = OVER_THE_BOUND * (log2(candidates) + STOP_BITS) / information_bits(d_prime)
-        per_round = settings.suspects_per_round
-        return 2 * FIRST_LOOK + ceil(suspects * (2 + per_round) / per_round) + CONFIRMATION
-
-    return Forecast(clear=executions(CLEAR), hidden=executions(HIDDEN))
+    suspects = OVER_THE_BOUND * (log2(candidates) + STOP_BITS) / information_bits(d_prime)
+    per_round = settings.suspects_per_round
+    return 2 * FIRST_LOOK + ceil(suspects * (2 + per_round) / per_round) + CONFIRMATION

@@ -161,7 +161,7 @@ def _bisect(arguments: argparse.Namespace) -> int:
         record=arguments.record,
     )
     if arguments.dry_run:
-        print(pipeline.bisection_plan(arguments.repo, plan), end="")
+        print(pipeline.bisection_plan(arguments.repo, plan, config=config), end="")
         return EXIT_FINE
     status = Status(sys.stderr)
     try:

@@ -3,13 +3,14 @@
 from bot.model.bisection import Engine
 from bot.pipeline.accept import Accepted, accept, accept_here
 from bot.pipeline.audit import audit_as_json, audit_files, audit_history, audit_runs, audit_svg, audit_text
-from bot.pipeline.bisect import BisectPlan, bisect, bisection_plan, state_file
+from bot.pipeline.bisect import BisectPlan, bisect, state_file
 from bot.pipeline.bisect_advance import advance_bisection
 from bot.pipeline.bisect_controller import Controller, Dispatcher
 from bot.pipeline.bisect_ends import Ends, bisection_ends
 from bot.pipeline.bisect_facts import Prior
 from bot.pipeline.bisect_github import open_controller
 from bot.pipeline.bisect_job import BisectJobDone, BisectJobPlan, bisect_job, run_commands
+from bot.pipeline.bisect_plan import bisection_plan
 from bot.pipeline.bisect_start import DispatchPlan, start_bisection
 from bot.pipeline.bisect_stop import stop_bisection
 from bot.pipeline.changes import Changes, changes_in_file, changes_in_history, changes_json, changes_text

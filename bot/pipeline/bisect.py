@@ -71,31 +71,18 @@ def state_file(repository: Path, plan: BisectPlan) -> Path:
     return git.common_folder(repository) / FOLDER / f"bisect-{good[:12]}-{bad[:12]}.json"
 
 
-def bisection_plan(repository: Path, plan: BisectPlan) -> str:
-    """What `bisect` would do, without doing it."""
-    from bot.bisect.forecast import forecast
-    from bot.report.bisection_plan import plan_text
-
-    candidates = _candidates(repository, plan)
-    expected = forecast(candidates.commit_range, _settings(plan))
-    return plan_text(
-        candidates.commit_range,
-        subjects=candidates.subjects,
-        executions=(expected.clear, expected.hidden),
-        budget=plan.executions or DEFAULT_EXECUTIONS,
-    )
-
-
 def bisect(repository: Path, plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport:
     """Search until there is an answer or a budget is spent. An interrupt leaves the state file behind."""
     from bot.measure import Log, interruptible, open_workplace
 
     deadline = None if plan.minutes is None else time.monotonic() + 60 * plan.minutes
     session = None if plan.resume is None else _resumed(plan.resume)
-    candidates = _candidates(repository, plan)
+    candidates = candidates_of(repository, plan)
     file = state_file(repository, plan)
     started = datetime.now(UTC)
-    stored = _stored(repository, candidates, plan, config) if session is None and plan.history is not None else ()
+    stored = (
+        stored_in_range(repository, candidates, plan, config) if session is None and plan.history is not None else ()
+    )
     with ExitStack() as stack:
         stack.enter_context(interruptible())
         log = stack.enter_context(Log(file.with_suffix(".log"), keep=session is not None))
@@ -119,11 +106,11 @@ def bisect(repository: Path, plan: BisectPlan, *, config: Config, say: Say) -> B
     return _report(session, candidates, plan)
 
 
-def _candidates(repository: Path, plan: BisectPlan) -> Candidates:
+def candidates_of(repository: Path, plan: BisectPlan) -> Candidates:
     return find_candidates(repository, good=plan.good, bad=plan.bad, first_parent=plan.first_parent, paths=plan.paths)
 
 
-def _settings(plan: BisectPlan) -> SearchSettings:
+def settings_of(plan: BisectPlan) -> SearchSettings:
     return SearchSettings(engine=plan.engine, seed=plan.seed, budget_executions=plan.executions or DEFAULT_EXECUTIONS)
 
 
@@ -149,7 +136,7 @@ def _begun(
     key, metric = choose_metric(*runs, benchmark=plan.benchmark, metric=plan.metric)
     search = Search.start(
         candidates.commit_range,
-        settings=replace(_settings(plan), direction=metric.direction),
+        settings=replace(settings_of(plan), direction=metric.direction),
         prior=prior_of(repository, candidates.commit_range, plan.prior),
         stored=_blocks(stored, candidates, key, plan, say),
     )
@@ -160,7 +147,7 @@ def _commands(plan: BisectPlan) -> BisectCommands:
     return BisectCommands(run=plan.commands.run, build=plan.commands.build, tool=plan.tool)
 
 
-def _stored(repository: Path, candidates: Candidates, plan: BisectPlan, config: Config) -> tuple[Run, ...]:
+def stored_in_range(repository: Path, candidates: Candidates, plan: BisectPlan, config: Config) -> tuple[Run, ...]:
     from bot.history import open_git_branch
 
     remote = history_remote(repository, plan.history or None, None)

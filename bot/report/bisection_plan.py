@@ -1,6 +1,7 @@
 """What a bisection would do: its candidates and what it would cost."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -9,13 +10,33 @@ from bot.report.inert import SHORT_HASH, clean
 from bot.report.wording import counted
 
 LISTED: Final = 40
+BENCHMARKS: Final = 10
 SUBJECT_LIMIT: Final = 72
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredNoise:
+    """How much a benchmark differs from one stored run to the next, and what steps would cost at that noise."""
+
+    benchmark: str
+    metric: str
+    spread: float
+    runs: int
+    executions: tuple[tuple[float, int], ...]
+
+
 def plan_text(
-    commit_range: CommitRange, *, subjects: Mapping[str, str], executions: tuple[int, int], budget: int
+    commit_range: CommitRange,
+    *,
+    subjects: Mapping[str, str],
+    executions: tuple[int, int],
+    budget: int,
+    noise: Sequence[StoredNoise] | None = None,
 ) -> str:
-    """`executions`: expected for a clear step and for one that is hidden in the noise of one execution."""
+    """`executions`: expected for a clear step and for one that is hidden in the noise of one execution.
+
+    `noise`: what the history says; None where none was asked.
+    """
     commits = commit_range.commits
     merges = sum(len(parents) > 1 for parents in commit_range.parents)
     clear, hidden = executions
@@ -43,5 +64,20 @@ def plan_text(
         f"Expected: about {clear} executions for a step of four standard deviations of one execution, about {hidden} "
         f"for a step of one; budget {budget}."
     )
-    lines += ["", cost, "Nothing was measured."]
+    lines += ["", cost, *_history(noise), "Nothing was measured."]
     return "\n".join(lines) + "\n"
+
+
+def _history(noise: Sequence[StoredNoise] | None) -> Iterator[str]:
+    if noise is None:
+        return
+    if not noise:
+        yield "The history holds too few runs of these commits to tell their noise."
+    for entry in noise[:BENCHMARKS]:
+        steps = ", ".join(f"+{step:.0%} about {count:,}" for step, count in entry.executions)
+        yield (
+            f"{clean(entry.benchmark)} ({clean(entry.metric)}): {entry.spread:.1%} from run to run in "
+            f"{counted(entry.runs, 'stored run')}; executions for {steps}"
+        )
+    if len(noise) > BENCHMARKS:
+        yield f"… and {len(noise) - BENCHMARKS} benchmarks more: name one with --benchmark"

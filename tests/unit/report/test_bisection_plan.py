@@ -1,5 +1,7 @@
 from bot.model.bisection import CommitRange
-from bot.report.bisection_plan import LISTED, plan_text
+from bot.report.bisection_plan import LISTED, StoredNoise, plan_text
+
+RANGE = CommitRange(good="a" * 40, bad="b" * 40, commits=("b" * 40,), parents=((),))
 
 
 def test_the_plan_counts_and_lists() -> None:
@@ -25,3 +27,19 @@ def test_the_plan_counts_and_lists() -> None:
     assert f"  … and {60 - LISTED} more" in lines
     assert "about 50 executions" in lines[-2]
     assert "budget 400" in lines[-2]
+
+
+def test_the_noise_of_the_history_gives_costs_by_step() -> None:
+    noise = StoredNoise(
+        benchmark="parse `x`\n", metric="time", spread=0.031, runs=12, executions=((0.05, 210), (0.3, 1050))
+    )
+    text = plan_text(RANGE, subjects={}, executions=(1, 2), budget=400, noise=(noise,))
+    assert (
+        "parse `x` (time): 3.1% from run to run in 12 stored runs; executions for +5% about 210, +30% about 1,050"
+        in text
+    )
+
+
+def test_a_history_without_runs_says_so() -> None:
+    assert "too few runs" in plan_text(RANGE, subjects={}, executions=(1, 2), budget=400, noise=())
+    assert "too few runs" not in plan_text(RANGE, subjects={}, executions=(1, 2), budget=400)
