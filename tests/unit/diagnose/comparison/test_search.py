@@ -57,6 +57,29 @@ def test_below_a_method_that_is_not_slower_nothing_is_tested() -> None:
     assert by_path(result)["foo>doo>fem"].state is NodeState.NOT_TESTED
 
 
+@pytest.mark.parametrize(("gained_ms", "state"), [(0.001, NodeState.UNDECIDED), (0.1, NodeState.SLOWER)])
+def test_a_microsecond_beside_milliseconds_is_no_suspect(gained_ms: float, state: NodeState) -> None:
+    before = {"foo": 1.0, "foo>big": 5.0, "foo>tiny": gained_ms}
+    result = compared(before, before | {"foo>big": 10.0, "foo>tiny": 2 * gained_ms})
+    assert slower(result)[:2] == ["foo", "foo>big"]
+    assert by_path(result)["foo>tiny"].state is state
+
+
+def test_shares_are_means_over_services_with_a_slower_method() -> None:
+    """A service that gained by chance alone takes nothing from the suspect."""
+    rng = np.random.default_rng(3)
+    before, after = (
+        [
+            Tree(own={"foo": 1.0, "foo>bar": bar}, service="slow").profile(rng),
+            Tree(own={"other": 5.0}, service="noisy").profile(rng),
+        ]
+        for bar in (5.0, 10.0)
+    )
+    result = compare_profiles(before, after)
+    assert result.suspects[0].method == "bar"
+    assert result.suspects[0].parts.own_time > 0.9
+
+
 def test_p_values_agree_with_scipy_and_q_values_hold_inside_a_level() -> None:
     rng = np.random.default_rng(3)
     before = Tree(own=EXAMPLE, noise=0.05).profile(rng, 12)
