@@ -31,7 +31,8 @@ class TouchedFunction:
 
     `qualified_name` is the name inside its file, dotted: classes and enclosing functions first, `Class.method`; of a
     language with packages also these. `""` is the file's own code. Decorators count as lines of the function.
-    `moved_from` is the former place as `path:name`.
+    `moved_from` is the former place as `path:name`. `changed_line` is the first line inside that differs, where a
+    function of the same file changed.
     """
 
     path: str
@@ -41,6 +42,7 @@ class TouchedFunction:
     last_line: int
     scope: Scope = Scope.FUNCTION
     moved_from: str | None = None
+    changed_line: int | None = None
 
     @property
     def changes_code(self) -> bool:

@@ -98,7 +98,8 @@ class ServiceComparison:
 class TouchedCode:
     """The changed function that a method is, at the head; `name` is empty where only its file is known.
 
-    Lines are None where the function is gone or not known.
+    From the first line that changed, or its first one where that is not known. Lines are None where the function is
+    gone or not known.
     """
 
     file: str

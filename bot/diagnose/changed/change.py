@@ -12,7 +12,7 @@ from bot.diagnose.changed.comparison import FileScopes, compare_files
 from bot.diagnose.changed.languages import has_reader, read_scopes
 from bot.diagnose.changed.limits import MAX_FILE_BYTES, MOST_FILES, read_within
 from bot.diagnose.changed.paths import is_document_or_test
-from bot.model.touched import LineRange, Touched, UnresolvedFile
+from bot.model.touched import ChangeKind, LineRange, Touched, TouchedFunction, UnresolvedFile
 
 MOST_LINE_DIFFS: Final = 200  # a git call each
 
@@ -51,7 +51,7 @@ def touched_code(repository: Path, *, base: str | None, head: str, callers: bool
     touched = Touched(
         base=base,
         head=head,
-        functions=compare_files(files),
+        functions=_with_changed_lines(repository, changes, compare_files(files)),
         unresolved=_unresolved(repository, changes, reasons),
         notes=tuple(notes),
     )
@@ -59,6 +59,33 @@ def touched_code(repository: Path, *, base: str | None, head: str, callers: bool
         return touched
     found, more_notes = find_callers(repository, head, [one for one in touched.functions if one.changes_code])
     return replace(touched, callers=found, notes=(*touched.notes, *more_notes))
+
+
+def _with_changed_lines(
+    repository: Path, changes: Sequence[git.FileChange], functions: Sequence[TouchedFunction]
+) -> tuple[TouchedFunction, ...]:
+    """Changed functions with the first line that differs: a remark on it stands inside the diff."""
+    blobs = {change.path: (change.old_blob, change.blob) for change in changes if change.old_blob and change.blob}
+    asked = [one.path for one in functions if one.kind is ChangeKind.CHANGED and one.path in blobs]
+    ranges: dict[str, tuple[tuple[int, int], ...]] = {}
+    for path in list(dict.fromkeys(asked))[:MOST_LINE_DIFFS]:
+        old, new = blobs[path]
+        ranges[path] = git.changed_lines(repository, str(old), str(new))
+    return tuple(
+        replace(one, changed_line=_first_inside(one, ranges.get(one.path, ()))) if one.path in ranges else one
+        for one in functions
+    )
+
+
+def _first_inside(function: TouchedFunction, ranges: Sequence[tuple[int, int]]) -> int | None:
+    if function.kind is not ChangeKind.CHANGED:
+        return None
+    inside = (
+        max(first, function.first_line)
+        for first, last in ranges
+        if first <= function.last_line and max(last, first) >= function.first_line
+    )
+    return next(inside, None)
 
 
 def _is_file(change: git.FileChange) -> bool:

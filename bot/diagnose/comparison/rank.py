@@ -151,7 +151,7 @@ def _code(match: MethodMatch | None, node: ObservedNode) -> TouchedCode | None:
         file=function.path,
         name=function.qualified_name,
         certainty=match.certainty,
-        first_line=None if function.kind is ChangeKind.DELETED else function.first_line,
+        first_line=None if function.kind is ChangeKind.DELETED else function.changed_line or function.first_line,
         last_line=None if function.kind is ChangeKind.DELETED else function.last_line,
     )
 

@@ -49,6 +49,7 @@ def test_the_innermost_function_is_touched_and_its_neighbours_are_not(repository
     (function,) = touched.functions
     assert (function.qualified_name, function.kind) == ("A.f.<locals>.g", ChangeKind.CHANGED)
     assert (function.first_line, function.last_line, function.scope) == (3, 4, Scope.FUNCTION)
+    assert function.changed_line == 4
 
 
 @pytest.mark.parametrize(
