@@ -49,7 +49,7 @@ def test_profiles_with_what_the_commit_touched(
     assert main(["diagnose", *arguments, *ends]) == 0
     text = capsys.readouterr().out
     assert "1. tokenize  +7" in text
-    assert "changed: parser.py:1 (matched by bare name)" in text
+    assert "changed: parser.py:2 (matched by bare name)" in text
     assert "parse → tokenize" in text
     document = json.loads(Path("out.json").read_bytes())
     assert document["suspects"][0]["touched"]["file"] == "parser.py"
