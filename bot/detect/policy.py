@@ -228,7 +228,7 @@ def _accepted(finding: Finding, accepted: Sequence[Acceptance]) -> Finding:
     """A regression that somebody took for good fails nothing and is the new normal; its numbers are still shown."""
     if finding.verdict is not Verdict.REGRESSION:
         return finding
-    said = [entry for entry in accepted if entry.covers(finding.evidence.key.benchmark)]
+    said = [entry for entry in accepted if entry.covers(finding.evidence.key)]
     if not said:
         return finding
     return replace(

@@ -13,7 +13,9 @@ from bot.history.protocol import History, StoredRun, UnreadableRun
 from bot.history.restart import Restarts
 from bot.model.acceptance import Acceptance
 from bot.model.baseline import Baseline, BaselineSource, RunChoice
+from bot.model.counter import CounterTable
 from bot.model.environment import HARDWARE_COMPONENTS
+from bot.model.metric import MetricKey
 from bot.model.run import Run
 
 DEFAULT_WINDOW = 30
@@ -134,21 +136,41 @@ def _consider(
         selection.leave_out(stored, f"measured on {there}, the target on {here} ({name})")
         return
     keys = frozenset(selection.restarts.kept(stored.run, position))
-    kept = tuple(benchmark for benchmark in stored.run.benchmarks if benchmark.key in keys)
-    if not kept:
+    if not stored.run.keys:
+        selection.leave_out(stored, "nothing is left in it to compare with: compaction drops counters")
+        return
+    if not keys:
         also = ", or is from before an accepted change" if selection.restarts.accepted else ""
         selection.leave_out(stored, f"every metric in it was judged a regression{also}")
         return
     selection.restarts.choose(tuple(keys), position)
-    count = len(stored.run.benchmarks) - len(kept)
+    count = len(frozenset(stored.run.keys) - keys)
     why = "judged a regression there" + (", or from before an accepted change" if selection.restarts.accepted else "")
     without = f", without {_count(count, 'metric')} {why}" if count else ""
     selection.unknown_hardware.update(
         name for name in HARDWARE_COMPONENTS if name not in theirs.components or name not in ours.components
     )
-    still_regressions = tuple(key for key in stored.run.regressions if key not in keys)
-    selection.runs.append(replace(stored.run, benchmarks=kept, regressions=still_regressions))
+    selection.runs.append(_without(stored.run, keys))
     selection.choices.append(_choice(stored, f"chosen: {where}{without}", chosen=True))
+
+
+def _without(run: Run, keys: frozenset[MetricKey]) -> Run:
+    """Of the run what is baseline: the metrics of `keys`. Its other regressions stay marked, for who trains on runs."""
+    return replace(
+        run,
+        benchmarks=tuple(benchmark for benchmark in run.benchmarks if benchmark.key in keys),
+        counters=tuple(kept for table in run.counters if (kept := _columns(table, keys)) is not None),
+        regressions=tuple(key for key in run.regressions if key not in keys),
+    )
+
+
+def _columns(table: CounterTable, keys: frozenset[MetricKey]) -> CounterTable | None:
+    columns = [column for column, key in enumerate(table.keys) if key in keys]
+    if len(columns) == len(table.metrics):
+        return table
+    if not columns:
+        return None
+    return replace(table, metrics=tuple(table.metrics[column] for column in columns), values=table.values[:, columns])
 
 
 def _choice(stored: StoredRun | UnreadableRun, reason: str, *, chosen: bool) -> RunChoice:

@@ -38,13 +38,12 @@ class Restarts:
                 self._newest[entry.benchmark] = entry
 
     def kept(self, run: Run, position: int) -> tuple[MetricKey, ...]:
-        """The benchmarks of a stored run that are baseline."""
+        """The metrics of a stored run that are baseline: benchmarks, and counters by table and name."""
         flagged = frozenset(run.regressions)
         return tuple(
-            benchmark.key
-            for benchmark in run.benchmarks
-            if (benchmark.key not in flagged or self._forgiven(benchmark.name, run, position))
-            and not self._is_before(benchmark.name, position)
+            key
+            for key in run.keys
+            if (key not in flagged or self._forgiven(key, run, position)) and not self._is_before(key, position)
         )
 
     def choose(self, keys: Sequence[MetricKey], position: int) -> None:
@@ -52,9 +51,7 @@ class Restarts:
         if self._newest_chosen is None:
             self._newest_chosen = position
         for key in keys:
-            entry = self._newest.get(key.benchmark)
-            if entry is not None and position <= self.positions[entry.commit]:
-                self._since.add(key.benchmark)
+            self._since.update(name for name, entry in self._of(key) if position <= self.positions[entry.commit])
 
     @property
     def pending(self) -> tuple[Acceptance, ...]:
@@ -75,19 +72,26 @@ class Restarts:
         more = len(self._cut) - len(shown)
         return (*shown, *([f"{more:,} more benchmarks have accepted changes"] if more > 0 else []))
 
-    def _is_before(self, benchmark: str, position: int) -> bool:
-        entry = self._newest.get(benchmark)
-        if entry is None or position <= self.positions[entry.commit] or benchmark not in self._since:
-            return False
-        self._cut[benchmark] = entry
-        return True
+    def _of(self, key: MetricKey) -> list[tuple[str, Acceptance]]:
+        """What was accepted of this metric: by its benchmark's or table's name, and by its own."""
+        return [(name, self._newest[name]) for name in (key.benchmark, key.full_name) if name in self._newest]
 
-    def _forgiven(self, benchmark: str, run: Run, position: int) -> bool:
+    def _is_before(self, key: MetricKey, position: int) -> bool:
+        cuts = [
+            (name, entry)
+            for name, entry in self._of(key)
+            if position > self.positions[entry.commit] and name in self._since
+        ]
+        self._cut.update(cuts)
+        return bool(cuts)
+
+    def _forgiven(self, key: MetricKey, run: Run, position: int) -> bool:
         """A run that was judged a regression against the old level, before the new one was accepted."""
-        entry = self._newest.get(benchmark)
-        if entry is None or position > self.positions[entry.commit]:
-            return False
-        return run.commit == entry.commit or (run.time is not None and run.time <= entry.time)
+        return any(
+            position <= self.positions[entry.commit]
+            and (run.commit == entry.commit or (run.time is not None and run.time <= entry.time))
+            for _, entry in self._of(key)
+        )
 
     def _was_measured(self, entry: Acceptance) -> bool:
         if entry.benchmark is not None:

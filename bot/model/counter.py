@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from bot.model.metric import Metric
+from bot.model.metric import Metric, MetricKey
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,3 +28,7 @@ class CounterTable:
     values: "Floats"
     load: "Floats | None" = None
     load_name: str | None = None
+
+    @property
+    def keys(self) -> tuple[MetricKey, ...]:
+        return tuple(MetricKey(self.name, metric.name) for metric in self.metrics)

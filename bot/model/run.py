@@ -77,3 +77,9 @@ class Run:
     regressions: tuple[MetricKey, ...] = ()
     looks: int = 1
     notes: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> tuple[MetricKey, ...]:
+        """Everything measured: the benchmarks, then the counters by table and name."""
+        of_counters = (key for table in self.counters for key in table.keys)
+        return (*(benchmark.key for benchmark in self.benchmarks), *of_counters)

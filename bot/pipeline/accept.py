@@ -11,6 +11,7 @@ from bot import git
 from bot.config import Config
 from bot.errors import UsageError
 from bot.model.acceptance import Acceptance
+from bot.model.metric import MetricKey
 from bot.model.run import Run
 from bot.pipeline.settings import history_remote
 
@@ -118,10 +119,10 @@ def _named(history: "GitBranchAcceptances", said: Acceptance) -> tuple[Acceptanc
     """By name where the history knows the names: what is named can be checked, and outlives other changes."""
     at_commit = _runs(history.runs(said.suite, [said.commit]))
     if said.benchmark is None:
-        regressed = dict.fromkeys(key.benchmark for run in at_commit for key in run.regressions)
+        regressed = dict.fromkeys(_accepted_name(key, run) for run in at_commit for key in run.regressions)
         return tuple(replace(said, benchmark=name) for name in regressed) or (said,)
     runs = at_commit or _runs(history.newest_runs(said.suite, LOOKED_AT_RUNS))
-    known = dict.fromkeys(benchmark.name for run in runs for benchmark in run.benchmarks)
+    known = dict.fromkeys(name for run in runs for key in run.keys for name in (key.benchmark, key.full_name))
     if known and said.benchmark not in known:
         close = difflib.get_close_matches(said.benchmark, known, n=3)
         raise UsageError(
@@ -129,6 +130,11 @@ def _named(history: "GitBranchAcceptances", said: Acceptance) -> tuple[Acceptanc
             next_step=f"did you mean {', '.join(close)}?" if close else "copy the name from the report, or write all",
         )
     return (said,)
+
+
+def _accepted_name(key: MetricKey, run: Run) -> str:
+    """A benchmark is accepted with all its metrics, of a table of counters only the one that got worse."""
+    return key.full_name if any(key in table.keys for table in run.counters) else key.benchmark
 
 
 def _runs(stored: Iterable[object]) -> list[Run]:

@@ -1,8 +1,10 @@
 """Accepted changes: on real git, through racing writers, and as the next run sees them."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bot import git, pipeline
@@ -10,7 +12,9 @@ from bot.cli import main
 from bot.config import Config
 from bot.errors import UsageError
 from bot.history.accepted import open_acceptances
+from bot.model.counter import CounterTable
 from bot.model.finding import Verdict
+from bot.model.metric import Direction, Metric
 from bot.model.report import Report
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 from tests.support.measurements import measured
@@ -195,3 +199,38 @@ def test_the_command_line_form(served: Path, capsys: pytest.CaptureFixture[str])
     assert main(["accept", "--reason", "why", "--author", "Ada", *where]) == 2
     assert "give the name of one benchmark, or --all" in capsys.readouterr().err
     assert verdicts(judge(served, 7, SLOW))["parse"] is not Verdict.REGRESSION
+
+
+def test_a_counter_is_accepted_by_its_tables_and_its_own_name(tmp_path: Path) -> None:
+    folder = init_repository(tmp_path / "served.git", bare=True)
+    import_commits(folder, chain("main", 8))
+    random = np.random.default_rng(4)
+
+    def judged(number: int, cpu: float) -> dict[str, tuple[Verdict, int]]:
+        """The verdict on each counter and the number of runs that it was judged by."""
+        values = random.normal([cpu, 100], 2, size=(60, 2))
+        table = CounterTable(
+            name="server",
+            metrics=tuple(Metric(name=name, unit="", direction=Direction.UNKNOWN) for name in ("cpu", "disk")),
+            times_s=np.arange(60.0),
+            values=values,
+        )
+        run = replace(measured(FAST, seed=number, commit=commit_of(folder, number)), benchmarks=(), counters=(table,))
+        compared = pipeline.compare_run_with_history(
+            run, repository=folder, config=Config(), base=None, history_url=str(folder), token=None
+        )
+        pipeline.record_run(run, report=compared.report, config=Config(), history_url=str(folder))
+        return {
+            finding.evidence.key.metric: (finding.verdict, finding.evidence.baseline.runs)
+            for finding in compared.report.findings
+            if finding.evidence.baseline is not None
+        }
+
+    for number in range(1, 6):
+        judged(number, cpu=50)
+    assert judged(6, cpu=75) == {"cpu": (Verdict.REGRESSION, 5), "disk": (Verdict.NO_CHANGE, 5)}
+    assert accept(folder, None, at=6).benchmarks == ("server cpu",)
+    judged(7, cpu=75)
+    assert judged(8, cpu=75) == {"cpu": (Verdict.NO_CHANGE, 2), "disk": (Verdict.NO_CHANGE, 7)}
+    with pytest.raises(UsageError, match="did you mean server cpu"):
+        accept(folder, "server cpuu", at=6)

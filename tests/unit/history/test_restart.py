@@ -3,9 +3,12 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import numpy as np
+
 from bot.history.restart import Restarts
 from bot.model.acceptance import Acceptance
-from bot.model.metric import MetricKey
+from bot.model.counter import CounterTable
+from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.run import Run
 from tests.support.stored_runs import START, make_run
 
@@ -96,3 +99,36 @@ def test_an_acceptance_elsewhere_is_nothing() -> None:
     walked = restarts(accepted(9))
     assert walk(walked, run(5), run(1)) == [5, 1]
     assert walked.pending == ()
+
+
+def of_counters(number: int, *, flagged: str | None = None) -> Run:
+    """A run of one table with two counters, and no benchmark."""
+    table = CounterTable(
+        name="server",
+        metrics=tuple(Metric(name=name, unit="%", direction=Direction.UNKNOWN) for name in ("cpu", "disk")),
+        times_s=np.arange(3.0),
+        values=np.ones((3, 2)),
+    )
+    regressions = (MetricKey("server", flagged),) if flagged else ()
+    return replace(make_run(number), benchmarks=(), counters=(table,), regressions=regressions)
+
+
+def test_counters_are_kept_by_table_and_name() -> None:
+    walked = restarts()
+    assert walked.kept(of_counters(5), 0) == (MetricKey("server", "cpu"), MetricKey("server", "disk"))
+    assert walked.kept(of_counters(4, flagged="cpu"), 1) == (MetricKey("server", "disk"),)
+
+
+def test_one_accepted_counter_leaves_the_others_of_its_table_alone() -> None:
+    walked = restarts(accepted(4, benchmark="server cpu"))
+    for number, names in ((5, {"cpu", "disk"}), (4, {"cpu", "disk"}), (3, {"disk"}), (2, {"disk"})):
+        keys = walked.kept(of_counters(number), COMMITS.index(f"{number:040x}"))
+        walked.choose(keys, COMMITS.index(f"{number:040x}"))
+        assert {key.metric for key in keys} == names
+    assert walked.pending == ()
+
+
+def test_an_accepted_table_is_all_its_counters() -> None:
+    walked = restarts(accepted(4, benchmark="server"))
+    walked.choose(walked.kept(of_counters(4, flagged="cpu"), 1), 1)
+    assert walked.kept(of_counters(3), 2) == ()
