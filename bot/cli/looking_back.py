@@ -28,6 +28,11 @@ def add_verbs(verbs: Verbs) -> None:
         action="store_true",
         help="say for each row whether a bot that sees no later row alarms",
     )
+    verb.add_argument(
+        "--minimum-effect",
+        metavar="PERCENT",
+        help="smallest change worth a reader's time (default: the configuration's, or 1%%)",
+    )
     verb.add_argument("--seed", type=count, default=0, metavar="N", help="of the p-values' reorderings (default: 0)")
     verb.add_argument("--json", type=Path, metavar="OUT", help="write the changes here (- for standard output)")
     verb.add_argument("--config", type=Path, metavar="FILE", help="default: .github/perf-culprit.yml where it exists")
@@ -49,6 +54,7 @@ def _changes(arguments: argparse.Namespace) -> int:
     else:
         changes = pipeline.changes_in_file(
             arguments.file,
+            config=chosen_config(arguments),
             columns=arguments.column,
             label=arguments.index,
             online=arguments.online,

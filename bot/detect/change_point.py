@@ -37,7 +37,6 @@ SHOWN_HASH: Final = 12
 
 def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
     """One evidence per pair, in order. A series of values per run is all that counts, not the samples within one."""
-    del options  # the gate's constants were chosen together on labelled series; none of them is the user's
     evidence: dict[int, Evidence] = {}
     by_length: dict[int, dict[int, tuple[float, ...]]] = {}
     for index, pair in enumerate(pairs):
@@ -52,8 +51,13 @@ def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Eviden
         strengths = np.minimum(newest_strengths(series), ALARM_STRENGTH)
         columns = zip(of_pairs, series, quiet.tolist(), strengths.tolist(), strict=True)
         for index, values_of_runs, is_quiet, strength in columns:
-            assess = _silent if is_quiet else _assess
-            evidence[index] = assess(pairs[index], values_of_runs, strength)
+            pair = pairs[index]
+            effect = options.minimum_effects.get(pair.key, options.minimum_effect)
+            evidence[index] = (
+                _silent(pair, values_of_runs, strength)
+                if is_quiet
+                else _assess(pair, values_of_runs, strength, minimum_effect=effect)
+            )
     return [evidence[index] for index in range(len(pairs))]
 
 
@@ -71,10 +75,10 @@ def _values(pair: MetricPair) -> tuple[tuple[float, ...], str | None]:
     return (values, None) if values else ((), "the runs report different statistics, such as a mean and a median")
 
 
-def _assess(pair: MetricPair, series: Floats, strength: float) -> Evidence:
+def _assess(pair: MetricPair, series: Floats, strength: float, *, minimum_effect: float) -> Evidence:
     """A series that is worth a second look; `strength` is for the case that there is no alarm."""
     target = len(series) - 1
-    alarms = online_alarms(series, first_judged=target - LOOKED_BACK)
+    alarms = online_alarms(series, minimum_effect=minimum_effect, first_judged=target - LOOKED_BACK)
     newest = alarms[-1] if alarms else None
     if newest is None or target - newest.index > REFRACTORY:
         return _silent(pair, series, strength)

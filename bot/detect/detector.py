@@ -1,6 +1,6 @@
 """What every detector is: a module with an identity, and a function per kind of measurement that it judges."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -8,12 +8,15 @@ from bot.detect.counters import TablePair
 from bot.detect.pairs import MetricPair
 from bot.detect.rules.options import RuleOptions
 from bot.model.finding import Evidence
+from bot.model.metric import MetricKey
 from bot.stats.control_chart import DEFAULT_LIMITS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DetectorOptions:
     """`alpha` gives the intervals' confidence; `minimum_effect` is the change that sample counts are planned for.
+
+    `minimum_effects` has the exceptions for single metrics.
 
     `paired`: all runs were measured interleaved on one machine, so a run is no unit of its own.
     Of control charts: `control_limits` is one of `bot.stats.control_chart.LIMITS`, `single_run_margin` what a lone
@@ -23,6 +26,7 @@ class DetectorOptions:
 
     alpha: float = 0.01
     minimum_effect: float = 0.05
+    minimum_effects: Mapping[MetricKey, float] = field(default_factory=dict)
     paired: bool = False
     control_limits: str = DEFAULT_LIMITS
     single_run_margin: float = 0.05

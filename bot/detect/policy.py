@@ -74,6 +74,7 @@ def judge(
     options = DetectorOptions(
         alpha=settings.alpha,
         minimum_effect=settings.minimum_effect,
+        minimum_effects=_minimum_effects(pairing.pairs, settings),
         paired=baseline.source is BaselineSource.PAIRED,
         control_limits=settings.control_limits,
         single_run_margin=settings.single_run_margin,
@@ -150,6 +151,13 @@ def _counter_pairing(baseline: Baseline, target: Run, settings: PolicySettings) 
         direction=lambda metric, key: settings.of(key).direction or metric.direction,
         ignored=lambda key: settings.of(key).ignore,
     )
+
+
+def _minimum_effects(pairs: Sequence[MetricPair], settings: PolicySettings) -> Mapping[MetricKey, float]:
+    if not settings.rules:
+        return {}
+    effects = {pair.key: settings.of(pair.key).minimum_effect for pair in pairs}
+    return {key: effect for key, effect in effects.items() if effect != settings.minimum_effect}
 
 
 def _check_detector(name: str, registry: Mapping[str, Detector], *, place: str) -> None:

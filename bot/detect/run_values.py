@@ -1,7 +1,7 @@
 """One value per run of a metric: what series over commits are made of."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
@@ -27,7 +27,9 @@ def run_values(benchmarks: Sequence[Benchmark]) -> tuple[float, ...] | None:
     return None if statistic is None else tuple(estimate(entry, statistic).value for entry in benchmarks)
 
 
-def metric_series(runs: Sequence[Run], *, pattern: str = "*") -> tuple[Series, ...]:
+def metric_series(
+    runs: Sequence[Run], *, minimum_effect: "Callable[[MetricKey], float]", pattern: str = "*"
+) -> tuple[Series, ...]:
     """One series per metric of the benchmarks that match the shell pattern, in the unit of its newest run."""
     measured: dict[MetricKey, dict[int, Benchmark]] = {}
     for index, run in enumerate(runs):
@@ -36,12 +38,17 @@ def metric_series(runs: Sequence[Run], *, pattern: str = "*") -> tuple[Series, .
     metrics = {key: entries for key, entries in measured.items() if fnmatchcase(key.benchmark, pattern)}
     several = len({key.metric for key in metrics}) > 1
     return tuple(
-        _series(f"{key.benchmark} {key.metric}" if several else key.benchmark, metrics[key], count=len(runs))
+        _series(
+            f"{key.benchmark} {key.metric}" if several else key.benchmark,
+            metrics[key],
+            count=len(runs),
+            minimum_effect=minimum_effect(key),
+        )
         for key in sorted(metrics)
     )
 
 
-def _series(name: str, entries: dict[int, Benchmark], *, count: int) -> Series:
+def _series(name: str, entries: dict[int, Benchmark], *, count: int, minimum_effect: float) -> Series:
     newest = entries[max(entries)].metric
     comparable: dict[int, Benchmark] = {}
     for index, entry in entries.items():
@@ -59,5 +66,6 @@ def _series(name: str, entries: dict[int, Benchmark], *, count: int) -> Series:
         name=name,
         values=tuple(values.get(index, math.nan) for index in range(count)),
         unit=newest.unit,
+        minimum_effect=minimum_effect,
         notes=tuple(notes),
     )

@@ -50,17 +50,17 @@ def _judged(series: Series, labels: Sequence[str], *, seed: int, online: bool) -
             q_value=change.q_value,
             strength=change.strength,
         )
-        for change in find_changes(values, rng=np.random.default_rng(seed))
+        for change in find_changes(values, rng=np.random.default_rng(seed), minimum_effect=series.minimum_effect)
     )
     if not online:
         return SeriesChanges(series=series, changes=changes)
     if known <= FIRST_JUDGED:
         note = f"{known} values: the online gate judges from the {FIRST_JUDGED + 1}st on"
         series = replace(series, notes=(*series.notes, note))
-    return SeriesChanges(series=series, changes=changes, alarms=_alarms(values.tolist(), labels))
+    return SeriesChanges(series=series, changes=changes, alarms=_alarms(series, labels))
 
 
-def _alarms(values: Sequence[float], labels: Sequence[str]) -> tuple[SeriesAlarm, ...]:
+def _alarms(series: Series, labels: Sequence[str]) -> tuple[SeriesAlarm, ...]:
     return tuple(
         SeriesAlarm(
             index=alarm.index,
@@ -70,7 +70,7 @@ def _alarms(values: Sequence[float], labels: Sequence[str]) -> tuple[SeriesAlarm
             relative_change=alarm.relative_change,
             strength=alarm.strength,
         )
-        for alarm in online_alarms(values)
+        for alarm in online_alarms(series.values, minimum_effect=series.minimum_effect)
     )
 
 

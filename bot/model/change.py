@@ -6,11 +6,15 @@ from typing import Literal
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Series:
-    """`values`: one per run, oldest first; NaN where a run lacks it. `notes` say what was done to them."""
+    """`values`: one per run, oldest first; NaN where a run lacks it. `notes` say what was done to them.
+
+    `minimum_effect`: the smallest relative change worth a reader's time; smaller ones are not looked for.
+    """
 
     name: str
     values: tuple[float, ...]
     unit: str = ""
+    minimum_effect: float = 0.0
     notes: tuple[str, ...] = ()
 
 

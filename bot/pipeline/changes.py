@@ -1,14 +1,19 @@
 """collect or history -> detect -> report: where a series really changed."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 from bot.config import Config
 from bot.errors import DataError, UsageError
 from bot.model.change import SeriesChanges, SeriesTable
-from bot.pipeline.settings import history_remote
+from bot.model.metric import MetricKey
+from bot.pipeline.settings import history_remote, policy_settings
+
+# Where the configuration says nothing. A series tells smaller changes from noise than two runs do: of the steps that
+# experts labelled, half are smaller than the 5 % of comparisons (docs/detectors/change-point.md).
+MINIMUM_EFFECT: Final = 0.01
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,6 +27,7 @@ class Changes:
 def changes_in_file(
     path: str,
     *,
+    config: Config,
     columns: Sequence[str] = (),
     label: str | None = None,
     online: bool = False,
@@ -31,7 +37,10 @@ def changes_in_file(
     """Of a table with one row per commit or build."""
     from bot.collect.table import read_table
 
-    return _judged(read_table(path, columns=columns, label=label, stdin=stdin), online=online, seed=seed)
+    table = read_table(path, columns=columns, label=label, stdin=stdin)
+    effect = _minimum_effects(config)
+    series = tuple(replace(one, minimum_effect=effect(MetricKey(one.name, ""))) for one in table.series)
+    return _judged(replace(table, series=series), online=online, seed=seed)
 
 
 def changes_in_history(
@@ -57,7 +66,7 @@ def changes_in_history(
             place=f"{remote.shown} {config.history.branch}",
             next_step="record runs first, or check --suite and --history",
         )
-    series = metric_series(line.runs, pattern=pattern)
+    series = metric_series(line.runs, minimum_effect=_minimum_effects(config), pattern=pattern)
     if not series:
         names = sorted({benchmark.name for run in line.runs for benchmark in run.benchmarks})
         raise UsageError(
@@ -73,6 +82,13 @@ def changes_in_history(
         notes=line.notes,
     )
     return _judged(table, online=online, seed=seed)
+
+
+def _minimum_effects(config: Config) -> Callable[[MetricKey], float]:
+    """The configuration's rules by benchmark hold for columns of that name too."""
+    stated = "minimum_effect" in config.model_fields_set
+    settings = policy_settings(config if stated else config.model_copy(update={"minimum_effect": MINIMUM_EFFECT}))
+    return lambda key: settings.of(key).minimum_effect
 
 
 def changes_text(changes: Changes) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bot.stats.change_point_drift import DRIFT_REACH, is_drift
+from bot.stats.change_point_effect import LeastEffect, counts, least_effect_of
 from bot.stats.change_point_evidence import SEPARATION_REACH, permutation_p_value, split_strength
 from bot.stats.change_point_scan import (
     SHORTEST_SEGMENT,
@@ -64,6 +65,7 @@ def find_changes(
     series: npt.ArrayLike,
     *,
     rng: np.random.Generator,
+    minimum_effect: float = 0.0,
     minimum_strength: float = MINIMUM_STRENGTH,
     alpha: float = ALPHA,
 ) -> tuple[Change, ...]:
@@ -71,7 +73,8 @@ def find_changes(
 
     Values that are not finite are left out and keep their places in the count. Assumes that between changes blocks of
     neighbouring runs are exchangeable. Multiplying all values by a positive constant changes nothing. A level needs
-    eight runs: a change within the last seven is not seen yet. Where from and how good: docs/detectors/change-point.md.
+    eight runs: a change within the last seven is not seen yet. `minimum_effect` is a share of the level before: smaller
+    changes are neither reported nor hide others. Where from and how good: docs/detectors/change-point.md.
     """
     given = np.asarray(series, dtype=float)
     places = np.flatnonzero(np.isfinite(given))
@@ -80,7 +83,7 @@ def find_changes(
     known = given[places]
     values = on_level_scale(known)
     clipped = clip_blips(values)
-    splits = _split_pairs(clipped)
+    splits = _split_pairs(clipped, least_effect_of(known, minimum_effect))
     strong = [split for split in splits if split.strength >= minimum_strength]
     # Candidates too weak to be reported count as tests that found nothing: the q-values stay valid.
     p_values = np.ones(len(splits))
@@ -91,11 +94,12 @@ def find_changes(
         for split, p_value, q_value in zip(strong, p_values.tolist(), q_values.tolist(), strict=False)
         if q_value <= alpha
     ]
-    return _drifts_joined(changes)
+    return tuple(change for change in _drifts_joined(changes) if counts(change.before, change.after, minimum_effect))
 
 
-def _split_pairs(clipped: Floats) -> list[_Split]:
-    bounds = [0, *merge_segments(clipped, candidate_splits(clipped)), len(clipped)]
+def _split_pairs(clipped: Floats, least_effect: LeastEffect) -> list[_Split]:
+    splits = merge_segments(clipped, candidate_splits(clipped, least_effect), least_effect)
+    bounds = [0, *splits, len(clipped)]
     return [
         _Split(index=index, low=low, high=high, strength=split_strength(clipped, index, low=low, high=high))
         for low, index, high in zip(bounds[:-2], bounds[1:-1], bounds[2:], strict=True)

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
+from bot.stats.change_point_effect import LeastEffect, counts, least_effect_of
 from bot.stats.change_point_evidence import LOCAL_REACH, SEPARATION_REACH, separation, strength
 from bot.stats.change_point_scan import (
     MAD_TO_SIGMA,
@@ -53,13 +54,18 @@ class Alarm:
 
 
 def online_alarms(
-    series: npt.ArrayLike, *, alarm_strength: float = ALARM_STRENGTH, first_judged: int = FIRST_JUDGED
+    series: npt.ArrayLike,
+    *,
+    minimum_effect: float = 0.0,
+    alarm_strength: float = ALARM_STRENGTH,
+    first_judged: int = FIRST_JUDGED,
 ) -> tuple[Alarm, ...]:
     """The alarms of a series, shape (n,), one value per run, oldest first, each raised from the runs up to it alone.
 
     Values that are not finite are left out and keep their places in the count. The decision for a run never changes
     when later runs arrive. Any unit, any direction; figures in docs/detectors/change-point.md. `first_judged` is the
-    first run that may alarm, `FIRST_JUDGED` at least.
+    first run that may alarm, `FIRST_JUDGED` at least. A change below `minimum_effect`, a share of the level before,
+    raises no alarm, so no wait follows it and the baseline does not start anew.
     """
     given = np.asarray(series, dtype=float)
     places = np.flatnonzero(np.isfinite(given))
@@ -76,16 +82,19 @@ def online_alarms(
         # Nearly all runs look like the twenty before them, and need no segmentation.
         if _local_t(older[max(baseline_start - memory_start, 0) :], newest) < WORTH_A_LOOK_T:
             continue
-        baseline_start = max(baseline_start, memory_start + _last_change(older))
+        least_effect = least_effect_of(known[memory_start : run + 1], minimum_effect)
+        baseline_start = max(baseline_start, memory_start + _last_change(older, least_effect))
         baseline = older[baseline_start - memory_start :]
         if len(baseline) < SHORTEST_SEGMENT:
+            continue
+        before = float(np.median(known[baseline_start:split][-SEPARATION_REACH:]))
+        after = float(np.median(known[split : run + 1]))
+        if not counts(before, after, minimum_effect):
             continue
         if _rank_sum_z(baseline[-SEPARATION_REACH:], newest) < LEAST_RANK_SUM_Z:
             continue
         reached = gate_strength(baseline, newest) + RANGE_WEIGHT * _log_share_of_range(values)
         if reached >= alarm_strength:
-            before = float(np.median(known[baseline_start:split][-SEPARATION_REACH:]))
-            after = float(np.median(known[split : run + 1]))
             alarms.append(
                 Alarm(
                     index=int(places[run]),
@@ -149,7 +158,7 @@ def _clipped(baseline: Floats, newest: Floats) -> tuple[Floats, Floats]:
     )
 
 
-def _last_change(older: Floats) -> int:
+def _last_change(older: Floats, least_effect: LeastEffect) -> int:
     clipped = clip_blips(older)
-    splits = merge_segments(clipped, candidate_splits(clipped))
+    splits = merge_segments(clipped, candidate_splits(clipped, least_effect), least_effect)
     return splits[-1] if splits else 0

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from bot.stats.change_point_effect import ANY_EFFECT, LeastEffect
 from bot.stats.ragged import Floats
 
 # A value further than 2 robust standard deviations from the median of 7 neighbours is clipped (Hampel's filter), so
@@ -53,13 +54,23 @@ def rising_weights(count: int, reach: int) -> Floats:
     return np.arange(reach - count + 1, reach + 1) / reach
 
 
-def weighted_t(left: Floats, right: Floats, *, left_weights: Floats, right_weights: Floats) -> float:
+def weighted_t(
+    left: Floats,
+    right: Floats,
+    *,
+    left_weights: Floats,
+    right_weights: Floats,
+    least_effect: LeastEffect = ANY_EFFECT,
+) -> float:
     """|Student's t| of two weighted samples with pooled variance and effective sample sizes [Kish 1965].
 
-    Assumes equal variances; a step between two constant samples gives a very large number, equal constants give 0.
+    Assumes equal variances; a step between two constant samples gives a very large number, equal constants give 0,
+    and so do means that differ by less than the least effect.
     """
     left_mean = left_weights @ left / left_weights.sum()
     right_mean = right_weights @ right / right_weights.sum()
+    if not least_effect.reached(left_mean, right_mean):
+        return 0.0
     left_variance = left_weights @ (left - left_mean) ** 2 / left_weights.sum()
     right_variance = right_weights @ (right - right_mean) ** 2 / right_weights.sum()
     freedom = max(len(left) + len(right) - 2, 1)
@@ -69,7 +80,9 @@ def weighted_t(left: Floats, right: Floats, *, left_weights: Floats, right_weigh
     return float(abs(right_mean - left_mean) / np.sqrt(pooled * (1 / left_size + 1 / right_size) + NO_SPREAD))
 
 
-def facing_t(values: Floats, split: int, *, low: int, high: int, reach: int) -> float:
+def facing_t(
+    values: Floats, split: int, *, low: int, high: int, reach: int, least_effect: LeastEffect = ANY_EFFECT
+) -> float:
     """`weighted_t` of up to `reach` values on each side of `split` inside [low, high), nearer ones heavier."""
     left = values[max(low, split - reach) : split]
     right = values[split : min(high, split + reach)]
@@ -78,11 +91,15 @@ def facing_t(values: Floats, split: int, *, low: int, high: int, reach: int) -> 
         right,
         left_weights=rising_weights(len(left), reach),
         right_weights=rising_weights(len(right), reach)[::-1],
+        least_effect=least_effect,
     )
 
 
-def scan(values: Floats, window: int) -> Floats:
-    """|Student's t| of the `window` values before against those from each index on, shape (n,); 0 near the ends."""
+def scan(values: Floats, window: int, least_effect: LeastEffect = ANY_EFFECT) -> Floats:
+    """|Student's t| of the `window` values before against those from each index on, shape (n,).
+
+    0 near the ends, and where the means differ by less than the least effect.
+    """
     result = np.zeros(len(values))
     if len(values) < 2 * window:
         return result
@@ -90,13 +107,14 @@ def scan(values: Floats, window: int) -> Floats:
     mean, variance = windows.mean(axis=1), windows.var(axis=1)
     pooled = (variance[:-window] + variance[window:]) / 2 * window / (window - 1)
     difference = np.abs(mean[window:] - mean[:-window])
-    result[window : len(values) - window + 1] = difference / np.sqrt(pooled * 2 / window + NO_SPREAD)
+    t = difference / np.sqrt(pooled * 2 / window + NO_SPREAD)
+    result[window : len(values) - window + 1] = np.where(least_effect.reached(mean[:-window], mean[window:]), t, 0.0)
     return result
 
 
-def candidate_splits(values: Floats) -> list[int]:
+def candidate_splits(values: Floats, least_effect: LeastEffect = ANY_EFFECT) -> list[int]:
     """Local peaks of the scan over windows of 8, 16 and 32 values, at least `SHORTEST_SEGMENT` apart, in order."""
-    strength = np.max([scan(values, SHORTEST_SEGMENT * factor) for factor in (1, 2, 4)], axis=0)
+    strength = np.max([scan(values, SHORTEST_SEGMENT * factor, least_effect) for factor in (1, 2, 4)], axis=0)
     inner = strength[1:-1]
     peaks = np.flatnonzero((inner > CANDIDATE_T) & (inner >= strength[:-2]) & (inner > strength[2:])) + 1
     kept: list[int] = []
@@ -106,13 +124,18 @@ def candidate_splits(values: Floats) -> list[int]:
     return sorted(kept)
 
 
-def merge_segments(values: Floats, splits: list[int]) -> list[int]:
+def merge_segments(values: Floats, splits: list[int], least_effect: LeastEffect = ANY_EFFECT) -> list[int]:
     """Splits that remain when the weakest is removed again and again until all reach `MERGE_T` (bottom-up)."""
     bounds = [0, *splits, len(values)]
 
     def strength(position: int) -> float:
         return facing_t(
-            values, bounds[position], low=bounds[position - 1], high=bounds[position + 1], reach=MERGE_REACH
+            values,
+            bounds[position],
+            low=bounds[position - 1],
+            high=bounds[position + 1],
+            reach=MERGE_REACH,
+            least_effect=least_effect,
         )
 
     strengths = [strength(position) for position in range(1, len(bounds) - 1)]

@@ -94,6 +94,37 @@ def test_online_says_for_each_row_whether_there_would_be_an_alarm() -> None:
     assert len(step["alarm"]) == ROWS
 
 
+@pytest.fixture
+def trifles(folder: Path) -> str:
+    """Counts without noise: +0.5 %, then +3 %, then +20 %, two columns alike."""
+    counts = [f"{value:.0f}" for value in np.repeat([20_000, 20_100, 20_703, 24_843.6], 40)]
+    (folder / "calls.csv").write_text(table({"calls": counts, "queries": counts}))
+    return "calls.csv"
+
+
+def test_changes_below_the_minimum_effect_are_not_said(trifles: str) -> None:
+    def rows(*arguments: str) -> list[int]:
+        calls = found("--column", "calls", "--online", *arguments, file=trifles)["calls"]
+        assert len(calls["alarms"]) == len(calls["changes"])
+        return [change["index"] for change in calls["changes"]]
+
+    assert rows() == [80, 120]
+    assert rows("--minimum-effect", "0%") == [40, 80, 120]
+    assert rows("--minimum-effect", "5%") == [120]
+
+
+def test_the_minimum_effect_is_the_configurations_where_it_has_one(folder: Path, trifles: str) -> None:
+    rule = 'benchmarks:\n- match: "queries"\n  minimum-effect: 0.1%\n'
+    (folder / "own.yml").write_text(f"minimum-effect: 10%\n{rule}")
+
+    def rows(*arguments: str) -> dict[str, int]:
+        judged = found("--config", "own.yml", *arguments, file=trifles)
+        return {name: len(column["changes"]) for name, column in judged.items()}
+
+    assert rows() == {"calls": 1, "queries": 3}
+    assert rows("--minimum-effect", "2%") == {"calls": 2, "queries": 3}
+
+
 def test_an_alarm_needs_no_later_row(folder: Path) -> None:
     alarm = found("--online", "--column", "step")["step"]["alarms"][0]
     lines = (folder / "builds.csv").read_text().splitlines(keepends=True)

@@ -98,8 +98,18 @@ def test_direction_decides_what_a_change_is() -> None:
 
 def test_a_change_below_the_minimum_effect_is_none() -> None:
     rule = MetricRule(minimum_effect=0.5)
-    finding = judged(runs(levels(slow=NEWEST)), PolicySettings(rules=(rule,)))
-    assert finding.verdict is not Verdict.REGRESSION
+    history = runs(levels(slow=NEWEST + 3))
+    assert judged(history).verdict is not Verdict.NO_CHANGE
+    assert judged(history, PolicySettings(rules=(rule,))).verdict is Verdict.NO_CHANGE
+
+
+def test_a_trifle_does_not_silence_the_runs_after_it() -> None:
+    """+0.2 % of a count without noise, then four times as much: seven runs later, within the wait after an alarm."""
+    counts = [10_000.0] * 40 + [10_020.0] * 7 + [40_100.0] * 6
+    verdicts = [judged(runs(counts[:end])).verdict for end in range(41, len(counts) + 1)]
+    assert set(verdicts[:7]) == {Verdict.NO_CHANGE}
+    assert Verdict.REGRESSION in verdicts[7:]
+    assert Verdict.INCONCLUSIVE not in verdicts[: verdicts.index(Verdict.REGRESSION)]
 
 
 def test_a_regression_is_said_again_while_it_lasts() -> None:

@@ -1,0 +1,44 @@
+"""The smallest change that counts, on the scale on which change points are looked for."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+# Levels are rounded to 10 decimals: a step of exactly the minimum effect counts.
+ROUNDING: Final = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LeastEffect:
+    """`share` of the level, such as 0.05. `logarithmic`: levels are logarithms.
+
+    A step that does not reach it is no candidate, so that it can hide no other: without noise, even +0.1 % has a t
+    beyond all bounds.
+    """
+
+    share: float = 0.0
+    logarithmic: bool = True
+
+    def reached(self, before: npt.ArrayLike, after: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        """Whether levels, of one shape, differ enough; of a fall and a rise between two levels either both or none."""
+        low, high = np.asarray(before, dtype=float), np.asarray(after, dtype=float)
+        if self.logarithmic:
+            least = np.asarray(np.log1p(self.share))
+        else:
+            least = self.share * np.minimum(np.abs(low), np.abs(high))
+        return np.asarray(np.abs(high - low) >= least * (1 - ROUNDING) - ROUNDING * (self.share > 0))
+
+
+ANY_EFFECT: Final = LeastEffect()
+
+
+def least_effect_of(series: npt.NDArray[np.float64], share: float) -> LeastEffect:
+    """For the series, shape (n,), as `on_level_scale` transforms it: logarithms where all values are positive."""
+    return LeastEffect(share=share, logarithmic=bool(series.min() > 0))
+
+
+def counts(before: float, after: float, share: float) -> bool:
+    """Whether the reported medians differ, by `share` of the first or more; from zero, any difference counts."""
+    return after != before and abs(after - before) >= share * abs(before) * (1 - ROUNDING)
