@@ -7,6 +7,7 @@ from typing import Final, Literal
 from pydantic import AwareDatetime, TypeAdapter
 from pydantic.dataclasses import dataclass
 
+from bot.codec.reason import ReasonEntry, Sentence, no_sentence, reason_entry, reason_of
 from bot.codec.rules import RulesEntry, rule_evidence, rules_entry
 from bot.codec.tree_comparison import TreeComparisonFile, tree_comparison, tree_comparison_entry
 from bot.codec.wire import WIRE_CONFIG, decode
@@ -63,7 +64,7 @@ class FindingEntry:
     unit: str
     direction: Direction
     verdict: Verdict
-    reason: str
+    reason: ReasonEntry | str
     level: Level
     test: str
     severity: Severity | None = None
@@ -81,8 +82,8 @@ class FindingEntry:
     category: str | None = None
     category_now: str | None = None
     details: dict[str, float] = field(default_factory=dict)
-    evidence_reason: str | None = None
-    notes: tuple[str, ...] = ()
+    evidence_reason: ReasonEntry | str | None = None
+    notes: tuple[ReasonEntry | str, ...] = ()
     rules: RulesEntry | None = None
     series: tuple[float, ...] = ()
     accepted: AcceptedEntry | None = None
@@ -93,7 +94,7 @@ class ChoiceEntry:
     commit: str | None
     time: str | None
     chosen: bool
-    reason: str
+    reason: ReasonEntry | str
 
 
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
@@ -126,7 +127,7 @@ class ReportFile:
     missing: tuple[KeyEntry, ...] = ()
     new: tuple[KeyEntry, ...] = ()
     detectable_effect: float | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[ReasonEntry | str, ...] = ()
     diagnosis: TreeComparisonFile | None = None
 
 
@@ -136,15 +137,15 @@ def report_adapter() -> TypeAdapter[ReportFile]:
     return TypeAdapter(ReportFile)
 
 
-def encode_report(report: Report) -> bytes:
-    """The report as JSON, indented: people open it."""
+def encode_report(report: Report, *, sentence: Sentence = no_sentence) -> bytes:
+    """The report as JSON, indented: people open it, so that reasons have their `sentence` beside them."""
     settings = report.settings
     file = ReportFile(
         format=REPORT_FORMAT,
         version=1,
         conclusion=report.conclusion,
         failed=report.failed,
-        findings=tuple(_finding_entry(finding) for finding in report.findings),
+        findings=tuple(_finding_entry(finding, sentence) for finding in report.findings),
         settings=SettingsEntry(
             detector=settings.detector,
             alpha=settings.alpha,
@@ -159,14 +160,19 @@ def encode_report(report: Report) -> bytes:
         baseline_source=report.baseline_source,
         baseline_runs=report.baseline_runs,
         choices=tuple(
-            ChoiceEntry(commit=choice.commit, time=choice.time, chosen=choice.chosen, reason=choice.reason)
+            ChoiceEntry(
+                commit=choice.commit,
+                time=choice.time,
+                chosen=choice.chosen,
+                reason=reason_entry(choice.reason, sentence),
+            )
             for choice in report.choices
         ),
         environment=dict(report.environment.components),
         missing=tuple(KeyEntry(benchmark=key.benchmark, metric=key.metric) for key in report.missing),
         new=tuple(KeyEntry(benchmark=key.benchmark, metric=key.metric) for key in report.new),
         detectable_effect=report.detectable_effect,
-        notes=report.notes,
+        notes=tuple(reason_entry(note, sentence) for note in report.notes),
         diagnosis=None if report.diagnosis is None else tree_comparison_entry(report.diagnosis),
     )
     return report_adapter().dump_json(file, indent=1) + b"\n"
@@ -194,14 +200,14 @@ def decode_report(data: bytes, *, place: str) -> Report:
         baseline_source=file.baseline_source,
         baseline_runs=file.baseline_runs,
         choices=tuple(
-            RunChoice(commit=entry.commit, time=entry.time, chosen=entry.chosen, reason=entry.reason)
+            RunChoice(commit=entry.commit, time=entry.time, chosen=entry.chosen, reason=reason_of(entry.reason))
             for entry in file.choices
         ),
         environment=Environment(components=file.environment),
         missing=tuple(MetricKey(entry.benchmark, entry.metric) for entry in file.missing),
         new=tuple(MetricKey(entry.benchmark, entry.metric) for entry in file.new),
         detectable_effect=file.detectable_effect,
-        notes=file.notes,
+        notes=tuple(map(reason_of, file.notes)),
         diagnosis=None if file.diagnosis is None else tree_comparison(file.diagnosis, place=place),
     )
 
@@ -232,7 +238,7 @@ def _side(entry: SideEntry | None) -> Side | None:
     )
 
 
-def _finding_entry(finding: Finding) -> FindingEntry:
+def _finding_entry(finding: Finding, sentence: Sentence) -> FindingEntry:
     evidence = finding.evidence
     interval = evidence.confidence_interval
     return FindingEntry(
@@ -241,7 +247,7 @@ def _finding_entry(finding: Finding) -> FindingEntry:
         unit=evidence.metric.unit,
         direction=evidence.metric.direction,
         verdict=finding.verdict,
-        reason=finding.reason,
+        reason=reason_entry(finding.reason, sentence),
         level=finding.level,
         test=evidence.test,
         severity=finding.severity,
@@ -261,8 +267,8 @@ def _finding_entry(finding: Finding) -> FindingEntry:
         category=finding.category,
         category_now=finding.category_now,
         details=dict(evidence.details),
-        evidence_reason=evidence.reason,
-        notes=evidence.notes,
+        evidence_reason=None if evidence.reason is None else reason_entry(evidence.reason, sentence),
+        notes=tuple(reason_entry(note, sentence) for note in evidence.notes),
         rules=rules_entry(evidence.rules),
         series=finding.series,
         accepted=_accepted_entry(finding.accepted),
@@ -292,13 +298,13 @@ def _finding(entry: FindingEntry, *, suite: str) -> Finding:
             score=entry.score,
             threshold=entry.threshold,
             samples_needed=entry.samples_needed,
-            reason=entry.evidence_reason,
+            reason=None if entry.evidence_reason is None else reason_of(entry.evidence_reason),
             details=entry.details,
-            notes=entry.notes,
+            notes=tuple(map(reason_of, entry.notes)),
             rules=rule_evidence(entry.rules),
         ),
         verdict=entry.verdict,
-        reason=entry.reason,
+        reason=reason_of(entry.reason),
         q_value=entry.q_value,
         severity=entry.severity,
         level=entry.level,

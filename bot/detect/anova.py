@@ -16,6 +16,7 @@ from bot.detect.samples import SampleStatistics, has_samples, sample_statistics
 from bot.detect.side import describe_sides, precision_notes
 from bot.detect.units import milliseconds_per
 from bot.model.finding import Evidence, Interval
+from bot.model.reason import Reason, Remark, Untested, because
 from bot.stats.power import samples_per_side
 from bot.stats.ragged import Floats
 from bot.stats.relative import MeanEstimate, change_interval, relative_change, relative_error
@@ -75,7 +76,7 @@ def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[E
         bounded = not np.isnan(lower)
         notes = precision_notes(side)
         if constant and milliseconds_per(pair.metric.unit) is not None:
-            notes = ("all samples are equal: the clock may be too coarse for this benchmark",)
+            notes = (because(Remark.COARSE_CLOCK),)
         evidence.append(
             Evidence(
                 key=pair.key,
@@ -130,7 +131,6 @@ def _details(
     return [{name: value for name, value in zip(columns, row, strict=True) if math.isfinite(value)} for row in rows]
 
 
-def _unbounded_reason(baseline_mean: float) -> str:
-    if baseline_mean == 0:
-        return "the baseline's mean is zero, so there is no relative change"
-    return "the baseline's mean is not clearly different from zero, so the relative change has no bounds"
+def _unbounded_reason(baseline_mean: float) -> Reason:
+    code = Untested.BASELINE_ZERO if baseline_mean == 0 else Untested.BASELINE_NEAR_ZERO
+    return because(code, statistic="mean")

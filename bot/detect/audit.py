@@ -68,8 +68,6 @@ def audit(
     )
     newest = _pairs(trials[-1], settings)
     notes = list(_notes(kind, runs=len(runs), trials=len(trials), audits=audits))
-    if auto.ID in DETECTORS and detectors is None:
-        notes += [f"auto would choose: {remark}" for remark in auto.remarks(newest)]
     samples = [len(entry.samples) for run in runs for entry in run.benchmarks]
     return Audit(
         suite=runs[-1].suite,
@@ -83,6 +81,7 @@ def audit(
         detectors=audits,
         recommendation=recommend(audits, kind=kind, settings=settings, samples_per_run=int(median(samples))),
         notes=tuple(notes),
+        auto=auto.remarks(newest) if auto.ID in DETECTORS and detectors is None else (),
     )
 
 

@@ -14,6 +14,7 @@ from bot.detect import anova, median_interval
 from bot.detect.detector import BenchmarkDetector, DetectorOptions
 from bot.detect.pairs import MetricPair
 from bot.model.finding import Evidence
+from bot.model.reason import Reason, Remark, because
 from bot.stats.median_interval import MINIMUM_SAMPLES as MEDIAN_SAMPLES
 from bot.stats.median_interval import median_estimate
 from bot.stats.ragged import Ragged
@@ -39,7 +40,7 @@ class Choice:
 
     metric: str
     detector: BenchmarkDetector
-    reason: str
+    reason: Reason
 
 
 def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
@@ -52,9 +53,9 @@ def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Eviden
     return [evidence[index] for index in range(len(pairs))]
 
 
-def remarks(pairs: Sequence[MetricPair]) -> tuple[str, ...]:
+def remarks(pairs: Sequence[MetricPair]) -> tuple[Reason, ...]:
     """What the report says about the choice."""
-    return tuple(f"{entry.metric}: judged by {entry.detector.ID}, because {entry.reason}" for entry in choose(pairs))
+    return tuple(entry.reason for entry in choose(pairs))
 
 
 def choose(pairs: Sequence[MetricPair]) -> tuple[Choice, ...]:
@@ -68,31 +69,31 @@ def choose(pairs: Sequence[MetricPair]) -> tuple[Choice, ...]:
 def _choice(metric: str, pairs: Sequence[MetricPair]) -> Choice:
     looked_at = [_newest_samples(pair) for pair in pairs]
     if not any(chain.from_iterable(looked_at)):
-        return Choice(metric=metric, detector=anova, reason="there are summaries instead of samples")
+        return _chosen(anova, metric, Remark.AUTO_SUMMARIES)
     enough = [
         runs
         for pair, runs in zip(pairs, looked_at, strict=True)
         if len(pair.target.samples) >= MEDIAN_SAMPLES and sum(map(len, runs)) >= MINIMUM_SAMPLES
     ]
     if len(enough) <= MAJORITY * len(pairs):
-        reason = f"most benchmarks have fewer than {MINIMUM_SAMPLES} samples, too few to see how they are distributed"
-        return Choice(metric=metric, detector=anova, reason=reason)
+        return _chosen(anova, metric, Remark.AUTO_TOO_FEW, minimum=MINIMUM_SAMPLES)
     residuals = _residuals(enough)
     varied = residuals.peaks() > 0
     if not varied.any():
-        return Choice(metric=metric, detector=anova, reason="the samples do not vary")
+        return _chosen(anova, metric, Remark.AUTO_CONSTANT)
     residuals = residuals.rows(np.flatnonzero(varied))
     count = len(residuals.sizes)
     odd = int((shape(residuals).p_value < NORMALITY_ALPHA).sum())
     if odd <= MAJORITY * count:
-        return Choice(metric=metric, detector=anova, reason=f"{count - odd} of {count} benchmarks could be normal")
+        return _chosen(anova, metric, Remark.AUTO_NORMAL, normal=count - odd, count=count)
     ratio = _error_ratio(residuals)
-    shapes = f"{odd} of {count} benchmarks are not normal"
     if ratio >= WORTHWHILE_RATIO:
-        reason = f"{shapes}, but their medians are not known much better than their means (errors {ratio:.2f} to 1)"
-        return Choice(metric=metric, detector=anova, reason=reason)
-    reason = f"{shapes} and their medians are known better than their means (errors {ratio:.2f} to 1)"
-    return Choice(metric=metric, detector=median_interval, reason=reason)
+        return _chosen(anova, metric, Remark.AUTO_MEANS_AS_GOOD, odd=odd, count=count, ratio=ratio)
+    return _chosen(median_interval, metric, Remark.AUTO_MEDIANS_BETTER, odd=odd, count=count, ratio=ratio)
+
+
+def _chosen(detector: BenchmarkDetector, metric: str, code: Remark, **arguments: float) -> Choice:
+    return Choice(metric=metric, detector=detector, reason=because(code, metric=metric, **arguments))
 
 
 def _newest_samples(pair: MetricPair) -> list[tuple[float, ...]]:

@@ -14,6 +14,7 @@ from bot.detect.estimate import is_measurable
 from bot.detect.pairs import MetricPair
 from bot.detect.run_values import run_values
 from bot.model.finding import Evidence, Side
+from bot.model.reason import Reason, Remark, Untested, because
 from bot.stats.change_point_evidence import SEPARATION_REACH
 from bot.stats.change_point_online import (
     ALARM_STRENGTH,
@@ -61,18 +62,18 @@ def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Eviden
     return [evidence[index] for index in range(len(pairs))]
 
 
-def _values(pair: MetricPair) -> tuple[tuple[float, ...], str | None]:
+def _values(pair: MetricPair) -> tuple[tuple[float, ...], Reason | None]:
     """One value per run, the target's last, or why there is no series to judge."""
     benchmarks = (*pair.baseline, pair.target)
     if pair.obstacle is not None:
         return (), pair.obstacle
     have, lacking = len(pair.baseline), FIRST_JUDGED - len(pair.baseline)
     if lacking > 0:
-        return (), f"change points need {FIRST_JUDGED} stored runs, and there are {have}; {lacking} more would do"
+        return (), because(Untested.TOO_FEW_RUNS, minimum=FIRST_JUDGED, count=have, lacking=lacking)
     if not all(map(is_measurable, benchmarks)):
-        return (), "the numbers are too large or too small to calculate with"
+        return (), because(Untested.UNMEASURABLE_NUMBERS)
     values = run_values(benchmarks)
-    return (values, None) if values else ((), "the runs report different statistics, such as a mean and a median")
+    return (values, None) if values else ((), because(Untested.DIFFERENT_STATISTICS))
 
 
 def _assess(pair: MetricPair, series: Floats, strength: float, *, minimum_effect: float) -> Evidence:
@@ -82,10 +83,17 @@ def _assess(pair: MetricPair, series: Floats, strength: float, *, minimum_effect
     newest = alarms[-1] if alarms else None
     if newest is None or target - newest.index > REFRACTORY:
         return _silent(pair, series, strength)
-    since = _run_name(pair, newest.change_index)
+    since, commit = _place(pair, newest.change_index)
     if newest.index < target:
-        alarmed = _run_name(pair, newest.index)
-        reason = f"alarm {alarmed}, for a change since {since}; the {REFRACTORY} runs after an alarm are not judged"
+        alarm, alarm_commit = _place(pair, newest.index)
+        reason = because(
+            Untested.AFTER_ALARM,
+            alarm=alarm,
+            alarm_commit=alarm_commit,
+            since=since,
+            since_commit=commit,
+            unjudged=REFRACTORY,
+        )
         return _untested(pair, reason)
     before = series[newest.baseline_index : newest.change_index][-SEPARATION_REACH:]
     return Evidence(
@@ -98,7 +106,7 @@ def _assess(pair: MetricPair, series: Floats, strength: float, *, minimum_effect
         score=newest.strength,
         threshold=ALARM_STRENGTH,
         details={"change_index": float(newest.change_index)},
-        notes=(f"changed since {since}",),
+        notes=(because(Remark.CHANGED_SINCE, ago=since, commit=commit),),
     )
 
 
@@ -118,12 +126,10 @@ def _silent(pair: MetricPair, series: Floats, strength: float) -> Evidence:
     )
 
 
-def _run_name(pair: MetricPair, index: int) -> str:
-    """Such as `3 runs before the target (commit 0123456789ab)`."""
+def _place(pair: MetricPair, index: int) -> tuple[int, str | None]:
+    """How many runs before the target, and the commit where it is known."""
     commit = pair.commits[index] if index < len(pair.commits) else None
-    named = f" (commit {commit[:SHOWN_HASH]})" if commit else ""
-    ago = len(pair.baseline) - index
-    return f"{ago} {'run' if ago == 1 else 'runs'} before the target{named}"
+    return len(pair.baseline) - index, commit[:SHOWN_HASH] if commit else None
 
 
 def _side(values: Floats) -> Side:
@@ -137,5 +143,5 @@ def _side(values: Floats) -> Side:
     )
 
 
-def _untested(pair: MetricPair, reason: str) -> Evidence:
+def _untested(pair: MetricPair, reason: Reason) -> Evidence:
     return Evidence(key=pair.key, metric=pair.metric, test=UNTESTED, baseline=None, target=None, reason=reason)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from bot.model.finding import Finding, Level, Verdict
+from bot.model.reason import Reason, Remark, VerdictReason, because
 
 # What the second measurement may say of a regression that it does not confirm. One that moved the other way, or that
 # nobody may judge, leaves the question open.
@@ -32,12 +33,11 @@ def _confirmed(finding: Finding, again: Finding | None) -> Finding:
     if finding.verdict is not Verdict.REGRESSION:
         return finding
     if again is None:
-        return _noted(finding, "not measured again, so nothing confirms it")
+        return _noted(finding, because(Remark.NOT_MEASURED_AGAIN))
     change = again.evidence.relative_change
-    seen = "" if change is None else f": {100 * change:+.3g} %"
     if again.verdict is Verdict.REGRESSION:
-        return _noted(finding, f"confirmed by a second measurement{seen}")
-    said = f"not confirmed by a second measurement{seen}"
+        return _noted(finding, because(Remark.CONFIRMED, change=change))
+    said = because(VerdictReason.NOT_CONFIRMED, change=change)
     return _noted(
         replace(
             finding,
@@ -51,5 +51,5 @@ def _confirmed(finding: Finding, again: Finding | None) -> Finding:
     )
 
 
-def _noted(finding: Finding, note: str) -> Finding:
+def _noted(finding: Finding, note: Reason) -> Finding:
     return replace(finding, evidence=replace(finding.evidence, notes=(*finding.evidence.notes, note)))

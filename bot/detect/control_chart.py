@@ -14,6 +14,7 @@ from bot.detect.estimate import is_measurable
 from bot.detect.pairs import MetricPair
 from bot.model.finding import Evidence, Side
 from bot.model.metric import Metric, MetricKey
+from bot.model.reason import Reason, Remark, Untested, because
 from bot.model.run import Benchmark
 from bot.stats.control_chart import Chart, chance_of_excess, chart, excesses
 from bot.stats.ragged import Floats
@@ -58,11 +59,11 @@ def detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> li
     return _with_chances(entries)
 
 
-def _unusable(pair: MetricPair) -> str | None:
+def _unusable(pair: MetricPair) -> Reason | None:
     if not pair.target.samples or not any(run.samples for run in pair.baseline):
-        return "control charts need samples, and there is only a summary"
+        return because(Untested.NEEDS_SAMPLES)
     if not all(map(is_measurable, (*pair.baseline, pair.target))):
-        return "the numbers are too large or too small to calculate with"
+        return because(Untested.UNMEASURABLE_NUMBERS)
     return None
 
 
@@ -74,7 +75,7 @@ def _samples(pair: MetricPair) -> Prepared:
 
 
 def _assess(
-    key: MetricKey, metric: Metric, obstacle: str | None, prepared: Prepared, options: DetectorOptions
+    key: MetricKey, metric: Metric, obstacle: Reason | None, prepared: Prepared, options: DetectorOptions
 ) -> tuple[Evidence, Charted | None]:
     reason = obstacle or _no_values(prepared)
     if reason is not None:
@@ -110,10 +111,10 @@ def _assess(
     return evidence, charted
 
 
-def _no_values(prepared: Prepared) -> str | None:
+def _no_values(prepared: Prepared) -> Reason | None:
     if not len(prepared.target):
-        return "all values of the target are missing"
-    return None if prepared.runs else "all values of the baseline are missing"
+        return because(Untested.TARGET_MISSING)
+    return None if prepared.runs else because(Untested.BASELINE_MISSING)
 
 
 def _chart_details(made: Chart) -> dict[str, float]:
@@ -128,12 +129,11 @@ def _chart_details(made: Chart) -> dict[str, float]:
     }
 
 
-def _notes(made: Chart, options: DetectorOptions) -> tuple[str, ...]:
+def _notes(made: Chart, options: DetectorOptions) -> tuple[Reason, ...]:
     if made.left_out:
         return ()
-    expected = f"{100 * (made.threshold - options.single_run_margin):.3g} %"
-    margin = f"{100 * options.single_run_margin:.3g} %"
-    return (f"a single baseline run: the limit is the {expected} to expect and a margin of {margin}",)
+    margin = options.single_run_margin
+    return (because(Remark.LONE_CHART, expected=made.threshold - margin, margin=margin),)
 
 
 def _normality(prepared: Prepared) -> Mapping[str, float]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from bot.detect.counters import TablePair
 from bot.detect.estimate import LARGEST, SMALLEST
+from bot.model.reason import Reason, Remark, because
 from bot.stats.density import idle_boundary
 from bot.stats.load_scaling import LEAST_SPEARMAN, fit_load, fit_quality, scaling_factors
 from bot.stats.ragged import Floats
@@ -33,7 +34,7 @@ class Prepared:
     runs: tuple[Floats, ...]
     unfiltered: Floats | None = None
     details: Mapping[str, float] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Reason, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -43,7 +44,7 @@ class Loads:
     target: Floats | None = None
     runs: tuple[Floats, ...] = ()
     reference: float = 0.0
-    reason: str = ""
+    reason: Reason | None = None
 
     @property
     def difference(self) -> float:
@@ -70,9 +71,10 @@ def table_loads(pair: TablePair) -> Loads:
     loads = (_measured(table.load) for table in tables if table.load is not None)
     known = [load for load in loads if np.isfinite(load).any()]
     if len(known) < len(tables):
-        return Loads(reason="there is no load beside the counters" if not known else "some runs have no load")
+        code = Remark.UNSCALED_SOME_WITHOUT_LOAD if known else Remark.UNSCALED_WITHOUT_LOAD
+        return Loads(reason=because(code))
     if len({table.load_name for table in tables}) > 1:
-        return Loads(reason="the load is not the same quantity in all runs")
+        return Loads(reason=because(Remark.UNSCALED_OTHER_LOAD))
     pooled = np.concatenate(known[1:])
     return Loads(target=known[0], runs=tuple(known[1:]), reference=float(np.median(pooled[np.isfinite(pooled)])))
 
@@ -82,9 +84,9 @@ def _prepared(target: Floats, runs: tuple[Floats, ...], loads: Loads, *, drop_id
     notes = []
     (target, runs), skipped = _scaled(target, runs, loads, details)
     if skipped:
-        notes.append(f"not scaled to one load: {skipped}")
+        notes.append(skipped)
         if abs(loads.difference) >= NOTABLE_LOAD_DIFFERENCE:
-            notes.append(f"the target's load differs by {100 * loads.difference:+.3g} %")
+            notes.append(because(Remark.LOAD_DIFFERS, change=loads.difference))
     ordered = np.sort(target[np.isfinite(target)])
     ordered_runs = tuple(np.sort(run[known]) for run in runs if (known := np.isfinite(run)).any())
     prepared = Prepared(target=ordered, runs=ordered_runs, details=details, notes=tuple(notes))
@@ -93,27 +95,27 @@ def _prepared(target: Floats, runs: tuple[Floats, ...], loads: Loads, *, drop_id
 
 def _scaled(
     target: Floats, runs: tuple[Floats, ...], loads: Loads, details: dict[str, float]
-) -> tuple[Sides, str | None]:
+) -> tuple[Sides, Reason | None]:
     """Both sides at the reference load [N12, section 4.1]; as they are, with the reason, where that cannot be."""
     if loads.target is None:
         return (target, runs), loads.reason
     load, values = np.concatenate(loads.runs), np.concatenate(runs)
     known = np.isfinite(values) & np.isfinite(load)
     if int(known.sum()) < 2:
-        return (target, runs), "too few values with a load"
+        return (target, runs), because(Remark.UNSCALED_TOO_FEW)
     load, values = (load, values) if known.all() else (load[known], values[known])
     model = fit_load(load, values)
     quality = fit_quality(load, values, model=model)
     details.update(load_r_squared=quality.r_squared, load_spearman=quality.spearman, load_error=quality.mean_error)
     if quality.spearman < LEAST_SPEARMAN:
-        return (target, runs), f"it does not follow the load (Spearman {quality.spearman:.2f})"
+        return (target, runs), because(Remark.UNSCALED_INDEPENDENT, spearman=quality.spearman)
     factors = [scaling_factors(side, model=model, reference=loads.reference) for side in (loads.target, *loads.runs)]
     sides = (target, *runs)
     for side, factor in zip(sides, factors, strict=True):
         values_known = np.isfinite(side)
         lost = np.isnan(factor) & values_known
         if lost.sum() > MOST_UNSCALABLE * values_known.sum():
-            return (target, runs), "by the fit it is near zero at some loads"
+            return (target, runs), because(Remark.UNSCALED_NEAR_ZERO)
     details.update(load_slope=model.slope, load_intercept=model.intercept)
     scaled = [side * factor for side, factor in zip(sides, factors, strict=True)]
     return (scaled[0], tuple(scaled[1:])), None
@@ -133,8 +135,8 @@ def without_idle_time(prepared: Prepared) -> Prepared:
     usual = [1 - len(kept) / len(run) for kept, run in zip(runs, prepared.runs, strict=True)]
     notes = prepared.notes
     if not min(usual) <= dropped <= max(usual):
-        shares = f"{100 * min(usual):.3g} to {100 * max(usual):.3g} %"
-        notes = (*notes, f"{100 * dropped:.3g} % of the target's samples are idle time, {shares} of the baseline runs'")
+        idle = because(Remark.IDLE_TIME_DIFFERS, target=dropped, least=min(usual), most=max(usual))
+        notes = (*notes, idle)
     return Prepared(
         target=target,
         runs=runs,

@@ -9,6 +9,7 @@ from bot.detect.units import conversion_factor
 from bot.model.baseline import Baseline
 from bot.model.counter import CounterTable
 from bot.model.metric import Direction, Metric, MetricKey
+from bot.model.reason import Reason, Untested, because
 from bot.model.run import Run
 from bot.stats.ragged import Floats, Integers
 
@@ -51,7 +52,7 @@ class TablePair:
     target: CounterTable
     columns: Integers
     baseline: tuple[BaselineTable, ...]
-    obstacles: tuple[str | None, ...]
+    obstacles: tuple[Reason | None, ...]
 
     @property
     def keys(self) -> tuple[MetricKey, ...]:
@@ -132,7 +133,7 @@ def _pair(
     ignored: Callable[[MetricKey], bool] | None,
 ) -> tuple[TablePair, list[MetricKey]]:
     usable = [_usable_columns(run, found, table.name) for run, found in runs]
-    judged: list[tuple[int, Metric, str | None]] = []
+    judged: list[tuple[int, Metric, Reason | None]] = []
     new = []
     for column, own in enumerate(table.metrics):
         key = MetricKey(table.name, own.name)
@@ -169,12 +170,12 @@ def _usable_columns(run: Run, table: CounterTable, name: str) -> dict[str, int]:
     return {m.name: column for column, m in enumerate(table.metrics) if m.name not in regressed}
 
 
-def _obstacle(metric: Metric, earlier: Sequence[Metric], trusted_direction: bool) -> str | None:
+def _obstacle(metric: Metric, earlier: Sequence[Metric], trusted_direction: bool) -> Reason | None:
     for other in earlier:
         if conversion_factor(other.unit, metric.unit) is None:
-            return f"the unit changed from {other.unit or 'none'} to {metric.unit or 'none'}"
+            return because(Untested.UNIT_CHANGED, before=other.unit or "none", now=metric.unit or "none")
         if other.direction is not metric.direction and not trusted_direction:
-            return f"the direction changed from {other.direction} to {metric.direction}"
+            return because(Untested.DIRECTION_CHANGED, before=other.direction.value, now=metric.direction.value)
     return None
 
 

@@ -13,6 +13,7 @@ from bot.detect.settings import MetricSettings, PolicySettings
 from bot.detect.verdict import Decided, level_of, too_few_samples
 from bot.model.finding import Evidence, Finding, Level, Verdict
 from bot.model.metric import Direction
+from bot.model.reason import Reason, Remark, VerdictReason, because
 from bot.stats.multiplicity import benjamini_hochberg
 
 # Which side of the limits is the bad one, as the evidence's details name it.
@@ -26,20 +27,21 @@ def decide_by_limit(
     """`by_effect`: the medians must also differ by the minimum effect, as with benchmarks."""
     score, limit = evidence.score, evidence.threshold
     if score is None or limit is None:
-        return Decided(verdict=Verdict.INCONCLUSIVE, reason=evidence.reason or "nothing could be tested")
+        return Decided(verdict=Verdict.INCONCLUSIVE, reason=evidence.reason or because(VerdictReason.NOTHING_TESTED))
     too_few = too_few_samples(evidence, policy.minimum_samples)
     if too_few:
         return Decided(verdict=Verdict.INCONCLUSIVE, reason=too_few)
     worsening = _worsening(evidence)
-    verdict, reason = Verdict.NO_CHANGE, _shown(evidence.test, score, limit)
+    verdict, effect = Verdict.NO_CHANGE, None
     if score <= limit:
-        return Decided(verdict=verdict, reason=reason, worsening=worsening)
-    if q_value is not None and q_value > surest(evidence, policy):
-        reason = f"{reason}: baseline runs exceed theirs as much"
+        code = VerdictReason.WITHIN_LIMIT
+    elif q_value is not None and q_value > surest(evidence, policy):
+        code = VerdictReason.OVER_LIMIT_LIKE_BASELINE
     elif by_effect and abs(worsening) < metric.minimum_effect:
-        reason = f"{reason}, but the medians differ by less than {100 * metric.minimum_effect:.3g} %"
+        code, effect = VerdictReason.OVER_LIMIT_SMALL_EFFECT, metric.minimum_effect
     else:
-        verdict = _side(evidence, worsening, by_effect=by_effect)
+        code, verdict = VerdictReason.OVER_LIMIT, _side(evidence, worsening, by_effect=by_effect)
+    reason = _scored(code, evidence.test, score=score, limit=limit, effect=effect)
     return Decided(verdict=verdict, reason=reason, worsening=worsening)
 
 
@@ -83,14 +85,14 @@ def counter_findings(
     return findings
 
 
-def chance_notes(findings: Iterable[Finding]) -> list[str]:
+def chance_notes(findings: Iterable[Finding]) -> list[Reason]:
     """How many metrics are out of control, and how many would be if nothing had changed: 1 in (baseline runs + 1)."""
     charted = [entry for finding in findings if CHANCE in (entry := finding.evidence).details]
     if not charted:
         return []
     found = sum(is_out_of_control(entry) for entry in charted)
     by_chance = sum(1 / (entry.baseline.runs + 1) for entry in charted if entry.baseline is not None)
-    return [f"{found:,} of {len(charted):,} metrics are out of control; up to {by_chance:.3g} would be by chance"]
+    return [because(Remark.OUT_OF_CONTROL, found=found, count=len(charted), chance=by_chance)]
 
 
 def is_out_of_control(evidence: Evidence) -> bool:
@@ -104,10 +106,10 @@ def violation(evidence: Evidence) -> float:
     return evidence.score / evidence.threshold if evidence.threshold else float("inf")
 
 
-def _shown(test: str, score: float, limit: float) -> str:
+def _scored(code: VerdictReason, test: str, *, score: float, limit: float, effect: float | None) -> Reason:
     if test == CONTROL_CHART:
-        return f"{100 * score:.3g} % of samples outside, limit {100 * limit:.3g} %"
-    return f"{test}: {score:.3g}, limit {limit:.3g}"
+        return because(code, outside=score, limit_outside=limit, effect=effect)
+    return because(code, test=test, score=score, limit=limit, effect=effect)
 
 
 def _worsening(evidence: Evidence) -> float:

@@ -7,6 +7,7 @@ from statistics import median, quantiles
 from bot.detect.summary import EXACT
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.finding import Evidence
+from bot.model.reason import Reason, VerdictReason, because
 from bot.model.run import Run
 
 # Of fewer metrics all can move in one direction by one change of the program.
@@ -19,7 +20,6 @@ COMMON_SPREAD = 0.5
 # One stored run says nothing about how much runs differ by themselves. Hosted runners of one kind differ by about 10 %
 # (standard deviation of a run's level); then 99 of 100 pairs of runs are within e^(2.58 * sqrt(2) * 0.1) of each other.
 LONE_RUN_FACTOR = 1.44
-LONE_RUN = "one stored run does not show how much runs differ by themselves; more runs, or both sides in one job, would"
 
 
 def common_shift(evidence: Sequence[Evidence], *, alpha: float) -> float | None:
@@ -63,8 +63,8 @@ def _p_of_samples(evidence: Evidence) -> float | None:
     return next((evidence.details[name] for name in names if name in evidence.details), evidence.p_value)
 
 
-def hardware_differences(baseline: Baseline, target: Run) -> tuple[str, ...]:
-    """What differs, such as `cpu: A instead of B`, if no baseline run has the target's hardware; else nothing.
+def hardware_differences(baseline: Baseline, target: Run) -> tuple[Reason, ...]:
+    """What differs, one reason per component, if no baseline run has the target's hardware; else nothing.
 
     Paired runs shared their machine, whatever their files say.
     """
@@ -75,6 +75,11 @@ def hardware_differences(baseline: Baseline, target: Run) -> tuple[str, ...]:
         return ()
     newest = baseline.runs[-1].environment
     return tuple(
-        f"{name}: {environment.components[name]} instead of {newest.components[name]}"
+        because(
+            VerdictReason.OTHER_HARDWARE,
+            component=name,
+            here=environment.components[name],
+            there=newest.components[name],
+        )
         for name in environment.differences(newest)
     )

@@ -16,6 +16,7 @@ from bot.detect.pairs import MetricPair
 from bot.detect.samples import has_samples
 from bot.detect.units import milliseconds_per
 from bot.model.finding import Evidence, Interval, Side
+from bot.model.reason import Reason, Remark, Untested, because
 from bot.stats.median_interval import LEVEL, MINIMUM_SAMPLES, MedianEstimate
 from bot.stats.power import samples_per_side
 from bot.stats.ragged import Floats
@@ -61,7 +62,7 @@ def _too_few(pair: MetricPair) -> Evidence:
         test=summary.UNTESTED,
         baseline=None,
         target=None,
-        reason=f"too few samples: the {name} has {count}, the interval of a median needs {MINIMUM_SAMPLES}",
+        reason=because(Untested.TOO_FEW_FOR_MEDIAN, side=name, count=count, minimum=MINIMUM_SAMPLES),
     )
 
 
@@ -95,11 +96,11 @@ def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[E
     ):
         deciding, p_value, change, lower, upper, needed, constant, undecided = row
         bounded = not np.isnan(lower)
-        notes: tuple[str, ...] = ()
+        notes: tuple[Reason, ...] = ()
         if constant and milliseconds_per(pair.metric.unit) is not None:
-            notes = ("all samples are equal: the clock may be too coarse for this benchmark",)
+            notes = (because(Remark.COARSE_CLOCK),)
         elif undecided:
-            notes = ("the medians differ significantly, but their intervals overlap",)
+            notes = (because(Remark.INTERVALS_OVERLAP),)
         evidence.append(
             Evidence(
                 key=pair.key,
@@ -172,7 +173,6 @@ def _details(measured: MedianStatistics, target: MeanEstimate, baseline: MeanEst
     return [{name: value for name, value in zip(columns, row, strict=True) if math.isfinite(value)} for row in rows]
 
 
-def _unbounded_reason(baseline_median: float) -> str:
-    if baseline_median == 0:
-        return "the baseline's median is zero, so there is no relative change"
-    return "the baseline's median is not clearly different from zero, so the relative change has no bounds"
+def _unbounded_reason(baseline_median: float) -> Reason:
+    code = Untested.BASELINE_ZERO if baseline_median == 0 else Untested.BASELINE_NEAR_ZERO
+    return because(code, statistic="median")

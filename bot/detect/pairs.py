@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from bot.detect.units import conversion_factor
 from bot.model.baseline import Baseline
 from bot.model.metric import Direction, Metric, MetricKey
+from bot.model.reason import Reason, Untested, because
 from bot.model.run import Benchmark, Run, Summary
 
 
@@ -25,7 +26,7 @@ class MetricPair:
     metric: Metric
     target: Benchmark
     baseline: tuple[Benchmark, ...]
-    obstacle: str | None = None
+    obstacle: Reason | None = None
     commits: tuple[str | None, ...] = ()
 
     @property
@@ -104,9 +105,9 @@ def _pair(
         unit, direction = benchmark.metric.unit, benchmark.metric.direction
         factor = conversion_factor(unit, metric.unit)
         if factor is None:
-            obstacle = f"the unit changed from {unit or 'none'} to {metric.unit or 'none'}"
+            obstacle = because(Untested.UNIT_CHANGED, before=unit or "none", now=metric.unit or "none")
         elif direction is not target.metric.direction and not trusted_direction:
-            obstacle = f"the direction changed from {direction} to {target.metric.direction}"
+            obstacle = because(Untested.DIRECTION_CHANGED, before=direction.value, now=target.metric.direction.value)
         converted.append(benchmark if factor is None or factor == 1.0 else scaled(benchmark, metric, factor))
     return MetricPair(
         key=key, metric=metric, target=target, baseline=tuple(converted), obstacle=obstacle, commits=commits

@@ -12,7 +12,7 @@ from bot.detect.categories import CategoryChange, category_change
 from bot.detect.counters import CounterPairing, pair_counters
 from bot.detect.detector import Detector, DetectorOptions
 from bot.detect.limits import chance_notes, counter_findings, decide_by_limit, limit_q_values, violation
-from bot.detect.machine import LONE_RUN, common_shift, hardware_differences, may_be_the_machine
+from bot.detect.machine import common_shift, hardware_differences, may_be_the_machine
 from bot.detect.pairs import MetricPair, Pairing, pair_metrics
 from bot.detect.ruler import scale_by_ruler
 from bot.detect.settings import MetricRule, MetricSettings, PolicySettings
@@ -23,6 +23,7 @@ from bot.model.baseline import Baseline, BaselineSource
 from bot.model.finding import Evidence, Finding, Level, Severity, Verdict
 from bot.model.judgement import Judgement
 from bot.model.metric import Direction, Metric, MetricKey
+from bot.model.reason import BaselineReason, Reason, Remark, VerdictReason, because
 from bot.model.report import Conclusion
 from bot.model.run import Run
 from bot.stats.multiplicity import benjamini_hochberg
@@ -63,10 +64,10 @@ def judge(
     _check_detector(counter_detector, COUNTER_DETECTORS, place="counter-detector")
     if not target.benchmarks and not target.counters:
         raise DataError("measured nothing", place="target", next_step="check that the benchmarks ran")
-    notes = []
+    notes: list[Reason] = []
     if settings.ruler is not None:
         baseline, target, quality = scale_by_ruler(baseline, target, settings.ruler)
-        notes.append(quality.text)
+        notes.append(quality.reason)
     pairing = _pairing(baseline, target, settings)
     counters = _counter_pairing(baseline, target, settings)
     if not baseline.runs:
@@ -95,12 +96,12 @@ def judge(
             notes += rule_ensemble.remarks(counters.tables, options)
     hardware = () if settings.ignore_environment else hardware_differences(baseline, target)
     if hardware:
-        reason = f"measured on other hardware ({'; '.join(hardware)})"
-        findings = [_withdrawn(finding, reason) for finding in findings]
-        conclusion, notes = Conclusion.OTHER_HARDWARE, [*notes, reason]
+        findings = [_withdrawn(finding, hardware[0]) for finding in findings]
+        # First, since the first note is what the report gives as the reason.
+        conclusion, notes = Conclusion.OTHER_HARDWARE, [*hardware, *notes]
     elif baseline.source is BaselineSource.HISTORY:
         conclusion, findings, reasons = _machine_considered(findings, alpha=settings.alpha)
-        notes = [*notes, *reasons]
+        notes = [*reasons, *notes]
     else:
         conclusion = conclusion_of(findings)
     accepted = [_accepted(finding, baseline.accepted) for finding in findings]
@@ -117,16 +118,19 @@ def judge(
     )
 
 
-def _machine_considered(findings: list[Finding], *, alpha: float) -> tuple[Conclusion, list[Finding], tuple[str, ...]]:
+def _machine_considered(
+    findings: list[Finding], *, alpha: float
+) -> tuple[Conclusion, list[Finding], tuple[Reason, ...]]:
     """Against stored runs, which other machines measured: what is left of the findings, and why not more."""
     shift = None
     if any(_is_change(finding) for finding in findings):
         shift = common_shift([finding.evidence for finding in findings], alpha=alpha)
     if shift is not None:
-        reason = f"nearly all benchmarks moved together, by {100 * shift:+.3g} % of time: the machine changed"
+        reason = because(VerdictReason.MACHINE_CHANGED, change=shift)
         kept = [_withdrawn(finding, reason) if _is_change(finding) else finding for finding in findings]
         return Conclusion.MACHINE_CHANGED, kept, (reason,)
-    kept = [_withdrawn(f, LONE_RUN) if may_be_the_machine(f.evidence) else f for f in findings]
+    lone_run = because(VerdictReason.LONE_RUN)
+    kept = [_withdrawn(f, lone_run) if may_be_the_machine(f.evidence) else f for f in findings]
     return conclusion_of(kept), kept, ()
 
 
@@ -167,12 +171,13 @@ def _check_detector(name: str, registry: Mapping[str, Detector], *, place: str) 
 
 def _nothing_to_compare(baseline: Baseline, *, new: tuple[MetricKey, ...]) -> Judgement:
     """A first run, unless there are stored runs that were only left out for their hardware."""
-    hardware = [choice.reason for choice in baseline.choices if "hardware" in choice.reason]
-    return Judgement(
-        conclusion=Conclusion.OTHER_HARDWARE if hardware else Conclusion.FIRST_RUN,
-        new=new,
-        notes=tuple(dict.fromkeys(hardware)),
-    )
+    if not baseline.only_other_hardware:
+        return Judgement(conclusion=Conclusion.FIRST_RUN, new=new)
+    left_out = (choice.reason for choice in baseline.choices if choice.reason.code is BaselineReason.OTHER_HARDWARE)
+    newest = next(left_out, because(BaselineReason.OTHER_HARDWARE))
+    arguments = {**newest.arguments, "count": baseline.left_out_for_hardware}
+    reason = Reason(code=BaselineReason.ONLY_OTHER_HARDWARE, arguments=arguments)
+    return Judgement(conclusion=Conclusion.OTHER_HARDWARE, new=new, notes=(reason,))
 
 
 def _findings(
@@ -226,7 +231,7 @@ def _finding(
     )
 
 
-def _withdrawn(finding: Finding, reason: str) -> Finding:
+def _withdrawn(finding: Finding, reason: Reason) -> Finding:
     return replace(
         finding, verdict=Verdict.INCONCLUSIVE, reason=reason, severity=None, level=Level.NOTE, more_samples=None
     )
@@ -240,7 +245,12 @@ def _accepted(finding: Finding, accepted: Sequence[Acceptance]) -> Finding:
     if not said:
         return finding
     return replace(
-        finding, verdict=Verdict.NO_CHANGE, reason="accepted", severity=None, level=Level.NOTE, accepted=said[-1]
+        finding,
+        verdict=Verdict.NO_CHANGE,
+        reason=because(VerdictReason.ACCEPTED),
+        severity=None,
+        level=Level.NOTE,
+        accepted=said[-1],
     )
 
 
@@ -248,13 +258,13 @@ def _is_change(finding: Finding) -> bool:
     return finding.verdict in {Verdict.REGRESSION, Verdict.IMPROVEMENT}
 
 
-def _baseline_notes(baseline: Baseline) -> list[str]:
+def _baseline_notes(baseline: Baseline) -> list[Reason]:
     if baseline.source is BaselineSource.HISTORY and len(baseline.runs) == 1:
-        return ["one stored run is the whole baseline: only changes that no machine explains count"]
+        return [because(Remark.LONE_BASELINE)]
     return []
 
 
-def _category_notes(pairs: Sequence[MetricPair], findings: Sequence[Finding], settings: PolicySettings) -> list[str]:
+def _category_notes(pairs: Sequence[MetricPair], findings: Sequence[Finding], settings: PolicySettings) -> list[Reason]:
     """Said when the category is assigned; a stored one was said before."""
     slow: dict[str, int] = {}
     for pair, finding in zip(pairs, findings, strict=True):
@@ -262,7 +272,7 @@ def _category_notes(pairs: Sequence[MetricPair], findings: Sequence[Finding], se
         new = not any(run.category for run in pair.baseline) and settings.of(pair.key).category is None
         if new and finding.category not in {None, fastest}:
             slow[str(finding.category)] = slow.get(str(finding.category), 0) + 1
-    return [f"assigned to {name}, which is not the fastest category: {count:,} metrics" for name, count in slow.items()]
+    return [because(Remark.CATEGORY_ASSIGNED, category=name, count=count) for name, count in slow.items()]
 
 
 def conclusion_of(findings: Sequence[Finding]) -> Conclusion:

@@ -14,9 +14,10 @@ from bot.detect.rules.options import RuleOptions
 from bot.detect.rules.series import MINIMUM_INSTANTS, Series, normalise
 from bot.detect.rules.sides import change_of_medians, finite, side
 from bot.detect.rules.training import Training, choose_training
-from bot.detect.rules.wording import counter_names, model_votes, sentence, training_remark, violated_rules
+from bot.detect.rules.wording import broken_rule, counter_names, model_votes, training_remark, violated_rules
 from bot.model.finding import Evidence, Side
 from bot.model.metric import Metric, MetricKey
+from bot.model.reason import Reason, Remark, Untested, because
 from bot.model.rules import RuleEvidence
 from bot.stats.ragged import Floats
 
@@ -63,8 +64,8 @@ def assess(tables: Sequence[TablePair], options: RuleOptions) -> list[Evidence]:
         for number, pair in enumerate(tables)
         for key, metric, obstacle in zip(pair.keys, pair.metrics, pair.obstacles, strict=True)
     ]
-    made = _ensemble(tables, options) if listed else ""
-    if isinstance(made, str):
+    made = _ensemble(tables, options) if listed else because(Untested.BASELINE_MISSING)
+    if isinstance(made, Reason):
         return [_untested(key, metric, obstacle or made) for _, key, metric, obstacle in listed]
     return [
         _untested(key, metric, obstacle) if obstacle else _evidence(made, counter, number, key, metric)
@@ -72,17 +73,17 @@ def assess(tables: Sequence[TablePair], options: RuleOptions) -> list[Evidence]:
     ]
 
 
-def _ensemble(tables: Sequence[TablePair], options: RuleOptions) -> _Ensemble | str:
+def _ensemble(tables: Sequence[TablePair], options: RuleOptions) -> _Ensemble | Reason:
     """Or the reason why there is none."""
     training = choose_training(tables, options)
     if not training.runs:
-        return "every baseline run was judged a regression, so none may train a model"
+        return because(Untested.ONLY_REGRESSIONS)
     series = normalise(tables, training.runs, options)
     lengths = [len(entry.values) for entry in series]
     if lengths[-1] < MINIMUM_INSTANTS:
-        return f"the target has {lengths[-1]} intervals that all its counters share; {MINIMUM_INSTANTS} are needed"
+        return because(Untested.TOO_FEW_TARGET_INTERVALS, count=lengths[-1], minimum=MINIMUM_INSTANTS)
     if max(lengths[:-1]) < MINIMUM_INSTANTS:
-        return f"no baseline run has {MINIMUM_INSTANTS} intervals that all its counters share"
+        return because(Untested.TOO_FEW_BASELINE_INTERVALS, minimum=MINIMUM_INSTANTS)
     models = build_models([entry.values for entry in series[:-1]], series[-1].values, training.groups, options)
     weights = training.weights if len(models) > 1 else np.ones(1)
     return _Ensemble(
@@ -100,7 +101,7 @@ def _evidence(made: _Ensemble, counter: int, table: int, key: MetricKey, metric:
     target = side([made.target.values[:, counter]])
     baseline = side([made.series[index].values[:, counter] for index in made.training.nearest])
     combined = made.combined
-    reason = _reason(combined, counter, target, len(made.models))
+    reason = _reason(combined, counter, target)
     if reason is not None:
         return _untested(key, metric, reason, baseline=baseline, target=target)
     flagged = made.out_of_control(counter)
@@ -117,7 +118,7 @@ def _evidence(made: _Ensemble, counter: int, table: int, key: MetricKey, metric:
             "new_confidence": rules[0].new_confidence,
             "confidence_change": rules[0].change,
         }
-    notes = [sentence(rule) for rule in rules[:MOST_NOTES]] if flagged else []
+    notes = [broken_rule(rule) for rule in rules[:MOST_NOTES]] if flagged else []
     start, step = made.target.starts_s[table], made.target.interval_s
     scale = made.models[made.training.nearest[-1] if len(made.models) > 1 else 0].scale
     return Evidence(
@@ -143,31 +144,29 @@ def _evidence(made: _Ensemble, counter: int, table: int, key: MetricKey, metric:
     )
 
 
-def _reason(combined: Combined, counter: int, target: Side | None, models: int) -> str | None:
+def _reason(combined: Combined, counter: int, target: Side | None) -> Reason | None:
     if target is None:
-        return "all values of the target are missing"
+        return because(Untested.TARGET_MISSING)
     if not combined.known[counter]:
-        return "all values of the baseline are missing"
+        return because(Untested.BASELINE_MISSING)
     if combined.able[counter] <= combined.threshold[counter]:
-        of_models = "the model has no rule" if models == 1 else "too few models have a rule"
-        return f"{of_models} for it that all good runs keep: its level is at chance, or differs from run to run"
+        return because(Untested.WITHOUT_RULES)
     return None
 
 
-def _doubts(made: _Ensemble) -> list[str]:
+def _doubts(made: _Ensemble) -> list[Reason]:
     doubts = []
     loads = range(len(made.names) - len(made.tables), len(made.names))
     if any(made.out_of_control(load) for load in loads):
-        doubts.append("the load differs from the baseline's too")
+        doubts.append(because(Remark.LOAD_OUT_OF_CONTROL))
     near = len(made.training.nearest)
     if near < ENOUGH_RUNS:
-        runs = "run is" if near == 1 else "runs are"
-        doubts.append(f"only {near} baseline {runs} this near in environment: {ENOUGH_RUNS} show how good runs differ")
+        doubts.append(because(Remark.FEW_NEAR_RUNS, count=near, wanted=ENOUGH_RUNS))
     return doubts
 
 
 def _untested(
-    key: MetricKey, metric: Metric, reason: str, *, baseline: Side | None = None, target: Side | None = None
+    key: MetricKey, metric: Metric, reason: Reason, *, baseline: Side | None = None, target: Side | None = None
 ) -> Evidence:
     return Evidence(
         key=key,
@@ -180,7 +179,7 @@ def _untested(
     )
 
 
-def remarks(tables: Sequence[TablePair], options: DetectorOptions) -> list[str]:
+def remarks(tables: Sequence[TablePair], options: DetectorOptions) -> list[Reason]:
     """Which runs trained the models: the report's reader judges by them, too."""
     training = choose_training(tables, options.rules)
     return [training_remark(training)] if training.runs else []

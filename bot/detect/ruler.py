@@ -15,6 +15,7 @@ from bot.detect.pairs import scaled
 from bot.detect.units import conversion_factor, is_rate, milliseconds_per
 from bot.model.baseline import Baseline
 from bot.model.metric import Metric, MetricKey
+from bot.model.reason import Argument, Reason, Remark, because
 from bot.model.run import Benchmark, Run
 from bot.stats.load_scaling import LEAST_SPEARMAN, FitQuality, fit_load, fit_quality, scaling_factors
 from bot.stats.ragged import Floats
@@ -25,12 +26,12 @@ MINIMUM_RUNS: Final = 5
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RulerQuality:
-    """`text` is for the report: what was scaled and how well that fits, or why nothing was.
+    """`reason` is for the report: what was scaled and how well that fits, or why nothing was.
 
     `fit` is known where a line could be fitted; `target_factor` is what the target's times were multiplied with.
     """
 
-    text: str
+    reason: Reason
     fit: FitQuality | None = None
     target_factor: float = 1.0
 
@@ -47,38 +48,42 @@ def scale_by_ruler(baseline: Baseline, target: Run, ruler: MetricKey) -> tuple[B
     plain = replace(baseline, runs=tuple(_without(run, ruler) for run in baseline.runs)), _without(target, ruler)
     of_target = _level(target, ruler, unit)
     if of_target is None:
-        return *plain, _refused("the target did not measure it")
+        return *plain, _refused(Remark.RULER_NOT_IN_TARGET)
     if len(measured) < MINIMUM_RUNS:
-        return *plain, _refused(f"{len(measured)} baseline runs measured it, {MINIMUM_RUNS} are needed")
+        return *plain, _refused(Remark.RULER_TOO_FEW_RUNS, count=len(measured), minimum=MINIMUM_RUNS)
     runs = [_without(run, ruler) for run, _ in measured]
     common = _common_levels(runs)
     if common is None:
-        return *plain, _refused("no benchmark of time is in all baseline runs")
+        return *plain, _refused(Remark.RULER_WITHOUT_TIMES)
     levels = np.array([level for _, level in measured])
     model = fit_load(levels, common)
     fit = fit_quality(levels, common, model=model)
     # A line that falls predicts its own points too, but no machine is slow on the ruler and fast on the rest.
     if fit.spearman < LEAST_SPEARMAN or model.slope <= 0:
-        return *plain, _refused(
-            f"the benchmarks do not follow it (Spearman {fit.spearman * np.sign(model.slope):.2f})", fit
-        )
+        spearman = float(fit.spearman * np.sign(model.slope))
+        return *plain, _refused(Remark.RULER_NOT_FOLLOWED, fit, spearman=spearman)
     factors = scaling_factors(np.append(levels, of_target), model=model, reference=float(np.median(levels))).tolist()
     if any(map(math.isnan, factors)):
-        return *plain, _refused("its times differ too much for a straight line", fit)
+        return *plain, _refused(Remark.RULER_NOT_STRAIGHT, fit)
     kept = tuple(_scaled_run(run, factor) for run, factor in zip(runs, factors, strict=False))
     left_out = len(baseline.runs) - len(runs)
     quality = RulerQuality(
-        text=f"scaled by the ruler {ruler.benchmark}: the target's times by {factors[-1]:.3f}"
-        f" (Spearman {fit.spearman:.2f}, mean error {100 * fit.mean_error:.2g} %)"
-        + (f"; {left_out} baseline runs without it were left out" if left_out else ""),
+        reason=because(
+            Remark.SCALED_BY_RULER,
+            ruler=ruler.benchmark,
+            factor=factors[-1],
+            spearman=fit.spearman,
+            error=fit.mean_error,
+            left_out=left_out or None,
+        ),
         fit=fit,
         target_factor=factors[-1],
     )
     return replace(baseline, runs=kept), _scaled_run(plain[1], factors[-1]), quality
 
 
-def _refused(reason: str, fit: FitQuality | None = None) -> RulerQuality:
-    return RulerQuality(text=f"not scaled by the ruler: {reason}", fit=fit)
+def _refused(code: Remark, fit: FitQuality | None = None, **arguments: Argument) -> RulerQuality:
+    return RulerQuality(reason=because(code, **arguments), fit=fit)
 
 
 def _level(run: Run, ruler: MetricKey, unit: str) -> float | None:

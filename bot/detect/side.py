@@ -4,6 +4,7 @@ import numpy as np
 from scipy import special
 
 from bot.model.finding import Side
+from bot.model.reason import Reason, Remark, because
 from bot.stats.power import repetitions_for_half_width
 from bot.stats.ragged import Floats, Integers, Moments
 
@@ -39,10 +40,10 @@ def describe_sides(moments: Moments, medians: Floats, *, means: Floats, runs: Fl
     ]
 
 
-def precision_notes(side: Side) -> tuple[str, ...]:
+def precision_notes(side: Side) -> tuple[Reason, ...]:
     """A warning where the target's mean is known worse than [H13] asks for, with the repetitions that would do."""
     width, deviation = side.relative_half_width, side.standard_deviation
     if width is None or deviation is None or width <= WIDE_HALF_WIDTH:
         return ()
     needed = repetitions_for_half_width(deviation / abs(side.mean), half_width=WIDE_HALF_WIDTH, level=HALF_WIDTH_LEVEL)
-    return (f"the mean is known to ±{width:.0%} only; {needed} repetitions would reach ±{WIDE_HALF_WIDTH:.0%}",)
+    return (because(Remark.MEAN_UNCERTAIN, width=width, repetitions=needed, wanted=WIDE_HALF_WIDTH),)

@@ -14,6 +14,7 @@ from bot.detect.estimate import MEAN, Estimate, averaged, common_statistic, esti
 from bot.detect.pairs import MetricPair, metric_families
 from bot.detect.units import is_deterministic, milliseconds_per
 from bot.model.finding import Evidence, Interval
+from bot.model.reason import Reason, Untested, because
 from bot.stats.between_units import between_units
 from bot.stats.ragged import Floats, Ragged
 from bot.stats.relative import MeanEstimate, change_interval, relative_change, relative_error
@@ -59,16 +60,16 @@ def assess(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Eviden
     return [evidence[index] for index in range(len(pairs))]
 
 
-def _statistic(pair: MetricPair) -> tuple[str, str | None]:
+def _statistic(pair: MetricPair) -> tuple[str, Reason | None]:
     """What both sides state, and why they cannot be compared if they cannot."""
     benchmarks = (*pair.baseline, pair.target)
     statistic = common_statistic(benchmarks)
     if pair.obstacle is not None:
         return MEAN, pair.obstacle
     if statistic is None:
-        return MEAN, "the runs report different statistics, such as a mean and a median"
+        return MEAN, because(Untested.DIFFERENT_STATISTICS)
     if not all(map(is_measurable, benchmarks)):
-        return statistic, "the numbers are too large or too small to calculate with"
+        return statistic, because(Untested.UNMEASURABLE_NUMBERS)
     return statistic, None
 
 
@@ -125,7 +126,7 @@ def _tested(test: str, rows: Sequence[Reduced], options: DetectorOptions) -> lis
                 relative_change=None if np.isnan(change) else change,
                 confidence_interval=Interval(low=lower, high=upper, level=1 - options.alpha) if bounded else None,
                 p_value=p,
-                reason=None if bounded else "the baseline is not clearly different from zero",
+                reason=None if bounded else because(Untested.BASELINE_NEAR_ZERO, statistic="value"),
                 details={"degrees_of_freedom": degrees, **({"standard_error": error} if bounded else {})},
             )
         )
@@ -176,11 +177,7 @@ def _exact(pair: MetricPair, target: Estimate, baseline: Estimate, options: Dete
 def _undecided(pair: MetricPair, target: Estimate, baseline: Estimate, options: DetectorOptions) -> Evidence:
     del options  # the same signature as `_exact`; nothing is tested here
     more = MINIMUM_VALUES - baseline.runs
-    if more > 0:
-        runs = "run" if more == 1 else "runs"
-        reason = f"numbers without spread; {more} more {runs} in the history or repeated measurements would decide"
-    else:
-        reason = "all stored values are equal, as with a clock that is too coarse; repeated measurements would decide"
+    reason = because(Untested.WITHOUT_SPREAD, runs=more) if more > 0 else because(Untested.ALL_EQUAL)
     change = (target.value - baseline.value) / abs(baseline.value) if baseline.value else None
     return Evidence(
         key=pair.key,
@@ -193,5 +190,5 @@ def _undecided(pair: MetricPair, target: Estimate, baseline: Estimate, options: 
     )
 
 
-def _untested(pair: MetricPair, reason: str) -> Evidence:
+def _untested(pair: MetricPair, reason: Reason) -> Evidence:
     return Evidence(key=pair.key, metric=pair.metric, test=UNTESTED, baseline=None, target=None, reason=reason)

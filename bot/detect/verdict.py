@@ -6,10 +6,8 @@ from bot.detect.change_point import ID as CHANGE_POINT
 from bot.detect.settings import MetricSettings, PolicySettings
 from bot.detect.summary import EXACT, WITHOUT_SAMPLE_COUNT
 from bot.model.finding import Evidence, Level, Verdict
+from bot.model.reason import Reason, VerdictReason, because
 from bot.stats.power import further_target_samples
-
-PAIRED_REMEDY = "more rounds of both sides, or a calmer machine, would"
-UNPAIRED_REMEDY = "measure both sides in one job"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -17,7 +15,7 @@ class Decided:
     """`worsening`: the relative change, positive where it is bad; infinite from zero."""
 
     verdict: Verdict
-    reason: str
+    reason: Reason
     worsening: float = 0.0
     more_samples: int | None = None
 
@@ -33,29 +31,31 @@ def decide(
 ) -> Decided:
     """`critical_p` is the p-value that would be significant in this run; sample counts are planned for it."""
     if evidence.p_value is None or q_value is None:
-        return _inconclusive(evidence.reason or "nothing could be tested")
+        return _inconclusive(evidence.reason or because(VerdictReason.NOTHING_TESTED))
     too_few = too_few_samples(evidence, policy.minimum_samples)
     if too_few:
         return _inconclusive(too_few, more_samples=_lacking_target_samples(evidence, policy.minimum_samples))
     worsening = _worsening(evidence)
     if worsening is None:
-        return _inconclusive(evidence.reason or "there is no relative change")
+        return _inconclusive(evidence.reason or because(VerdictReason.NO_RELATIVE_CHANGE))
     if evidence.p_value < policy.alpha and q_value <= policy.false_discovery_rate:
         return _significant(evidence, worsening, metric.minimum_effect, q_value)
     worst = _worst_case(evidence)
     if worst is not None and worst < metric.minimum_effect:
         exact = evidence.test == EXACT
-        reason = "exactly the same" if exact else f"a worsening of {_percent(metric.minimum_effect)} is excluded"
+        excluded = because(VerdictReason.EXCLUDED, effect=metric.minimum_effect)
+        reason = because(VerdictReason.EXACTLY_EQUAL) if exact else excluded
         return Decided(verdict=Verdict.NO_CHANGE, reason=reason, worsening=worsening)
     return _undecided(evidence, worsening, metric.minimum_effect, critical_p, paired=paired)
 
 
 def _significant(evidence: Evidence, worsening: float, minimum_effect: float, q_value: float) -> Decided:
     if abs(worsening) < minimum_effect:
-        reason = f"differs, but by less than {_percent(minimum_effect)}"
+        reason = because(VerdictReason.BELOW_MINIMUM_EFFECT, effect=minimum_effect)
         return Decided(verdict=Verdict.NO_CHANGE, reason=reason, worsening=worsening)
     verdict = Verdict.REGRESSION if worsening > 0 else Verdict.IMPROVEMENT
-    reason = "exact numbers that differ" if evidence.test == EXACT else f"{evidence.test}: q = {q_value:.2g}"
+    significant = because(VerdictReason.SIGNIFICANT, test=evidence.test, q_value=q_value)
+    reason = because(VerdictReason.EXACT_DIFFERENCE) if evidence.test == EXACT else significant
     return Decided(verdict=verdict, reason=reason, worsening=worsening)
 
 
@@ -65,7 +65,7 @@ def level_of(worsening: float, metric: MetricSettings) -> Level:
     return Level.WARN if worsening >= metric.warn else Level.NOTE
 
 
-def _inconclusive(reason: str, *, more_samples: int | None = None) -> Decided:
+def _inconclusive(reason: Reason, *, more_samples: int | None = None) -> Decided:
     return Decided(verdict=Verdict.INCONCLUSIVE, reason=reason, more_samples=more_samples)
 
 
@@ -80,21 +80,21 @@ def _undecided(evidence: Evidence, worsening: float, effect: float, critical_p: 
             evidence.target.count, error=error, target_error=of_target, effect=effect, alpha=critical_p
         )
     if more is not None:
-        remedy = f"about {more} more samples of the target would decide (power 90 %)"
+        code = VerdictReason.TOO_NOISY_SAMPLES
     elif of_target is not None:
-        remedy = f"more samples of the target alone would not decide; {PAIRED_REMEDY if paired else UNPAIRED_REMEDY}"
+        code = VerdictReason.TOO_NOISY_ROUNDS if paired else VerdictReason.TOO_NOISY_BETWEEN_RUNS
     else:
-        remedy = "repeated measurements would decide"
-    reason = f"noise hides a change of {_percent(effect)}; {remedy}"
+        code = VerdictReason.TOO_NOISY
+    reason = because(code, effect=effect, samples=more)
     return Decided(verdict=Verdict.INCONCLUSIVE, reason=reason, worsening=worsening, more_samples=more)
 
 
-def too_few_samples(evidence: Evidence, minimum: int) -> str | None:
+def too_few_samples(evidence: Evidence, minimum: int) -> Reason | None:
     if evidence.test in WITHOUT_SAMPLE_COUNT or evidence.test == CHANGE_POINT:
         return None
     for name, side in (("target", evidence.target), ("baseline", evidence.baseline)):
         if side is not None and side.count < minimum:
-            return f"too few samples: the {name} has {side.count}, {minimum} are needed"
+            return because(VerdictReason.TOO_FEW_SAMPLES, side=name, count=side.count, minimum=minimum)
     return None
 
 
@@ -126,7 +126,3 @@ def _worst_case(evidence: Evidence) -> float | None:
     sign = evidence.metric.direction.worse_sign
     ends = (interval.low, interval.high)
     return max(end * sign if sign else abs(end) for end in ends)
-
-
-def _percent(fraction: float) -> str:
-    return f"{100 * fraction:.3g} %"

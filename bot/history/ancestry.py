@@ -11,6 +11,7 @@ from pathlib import Path
 
 from bot import git
 from bot.errors import InfrastructureError, UsageError
+from bot.model.reason import BaselineReason, Reason, because
 
 # Commits per branch; None is all. Most targets are near their base, and 1,000 commits are under a megabyte.
 DEPTHS = (100, 1000, 10_000, None)
@@ -30,7 +31,7 @@ class Ancestry:
     commits: tuple[str, ...]
     base_commit: str | None
     anchor: str = MERGE_BASE
-    notes: tuple[str, ...] = ()
+    notes: tuple[Reason, ...] = ()
 
     @property
     def anchor_is_candidate(self) -> bool:
@@ -67,10 +68,10 @@ def _ancestry(repository: Path, *, head: str, base: str | None) -> Ancestry:
         return Ancestry(commits=commits, base_commit=first[0] if first else None, anchor=TARGET_COMMIT)
     bases = git.merge_bases(repository, head, base)
     if not bases:
-        note = f"{head[:12]} and {base[:12]} have no common ancestor, so there is nothing to compare with"
+        note = because(BaselineReason.NO_COMMON_ANCESTOR, head=head[:12], base=base[:12])
         return Ancestry(commits=(), base_commit=None, notes=(note,))
     # After criss-cross merges there are several merge bases; both sides contain all of them.
-    notes = () if len(bases) == 1 else (f"{len(bases)} merge bases (criss-cross merges): runs of all of them count",)
+    notes = () if len(bases) == 1 else (because(BaselineReason.SEVERAL_MERGE_BASES, count=len(bases)),)
     commits = git.ancestors(repository, bases)
     return Ancestry(commits=commits, base_commit=commits[0], notes=notes)
 

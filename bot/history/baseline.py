@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bot import git
 from bot.errors import UsageError
-from bot.history.ancestry import Ancestry, find_ancestry
+from bot.history.ancestry import MERGE_BASE, Ancestry, find_ancestry
 from bot.history.protocol import History, StoredRun, UnreadableRun
 from bot.history.restart import Restarts
 from bot.model.acceptance import Acceptance
@@ -16,6 +16,7 @@ from bot.model.baseline import Baseline, BaselineSource, RunChoice
 from bot.model.counter import CounterTable
 from bot.model.environment import HARDWARE_COMPONENTS
 from bot.model.metric import MetricKey
+from bot.model.reason import BaselineReason, Reason, because
 from bot.model.run import Run
 
 DEFAULT_WINDOW = 30
@@ -33,14 +34,14 @@ class Selection:
 
     runs: list[Run] = field(default_factory=list)
     choices: list[RunChoice] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
+    problems: list[Reason] = field(default_factory=list)
     unknown_hardware: Counter[str] = field(default_factory=Counter)
     left_out_for_hardware: int = 0
     read: int = 0
     restarts: Restarts = field(default_factory=Restarts)
 
-    def leave_out(self, stored: StoredRun | UnreadableRun, reason: str) -> None:
-        self.choices.append(_choice(stored, f"left out: {reason}", chosen=False))
+    def leave_out(self, stored: StoredRun | UnreadableRun, reason: Reason) -> None:
+        self.choices.append(_choice(stored, reason, chosen=False))
 
 
 def choose_baseline(
@@ -110,7 +111,7 @@ def select_runs(
     for stored in stored_runs:
         selection.read += 1
         if len(selection.runs) >= window:
-            selection.leave_out(stored, f"{window} newer runs suffice")
+            selection.leave_out(stored, because(BaselineReason.ENOUGH_NEWER_RUNS, window=window))
             older += 1
         else:
             position = positions[stored.commit]
@@ -122,36 +123,34 @@ def select_runs(
 
 
 def _consider(
-    stored: StoredRun | UnreadableRun, *, target: Run, where: str, position: int, selection: Selection
+    stored: StoredRun | UnreadableRun, *, target: Run, where: Reason, position: int, selection: Selection
 ) -> None:
     if isinstance(stored, UnreadableRun):
-        selection.problems.append(f"the stored run {stored.id} cannot be read: {stored.problem}")
-        selection.leave_out(stored, f"its file cannot be read: {stored.problem}")
+        selection.problems.append(because(BaselineReason.RUN_UNREADABLE, run=stored.id, problem=stored.problem))
+        selection.leave_out(stored, because(BaselineReason.UNREADABLE, problem=stored.problem))
         return
     ours, theirs = target.environment, stored.run.environment
     if differences := theirs.differences(ours, HARDWARE_COMPONENTS):
         name = differences[0]
         there, here = theirs.components[name][:SHOWN_VALUE_LENGTH], ours.components[name][:SHOWN_VALUE_LENGTH]
         selection.left_out_for_hardware += 1
-        selection.leave_out(stored, f"measured on {there}, the target on {here} ({name})")
+        selection.leave_out(stored, because(BaselineReason.OTHER_HARDWARE, there=there, here=here, component=name))
         return
     keys = frozenset(selection.restarts.kept(stored.run, position))
     if not stored.run.keys:
-        selection.leave_out(stored, "nothing is left in it to compare with: compaction drops counters")
+        selection.leave_out(stored, because(BaselineReason.NOTHING_LEFT))
         return
     if not keys:
-        also = ", or is from before an accepted change" if selection.restarts.accepted else ""
-        selection.leave_out(stored, f"every metric in it was judged a regression{also}")
+        selection.leave_out(stored, because(BaselineReason.NO_METRIC_LEFT))
         return
     selection.restarts.choose(tuple(keys), position)
-    count = len(frozenset(stored.run.keys) - keys)
-    why = "judged a regression there" + (", or from before an accepted change" if selection.restarts.accepted else "")
-    without = f", without {_count(count, 'metric')} {why}" if count else ""
+    dropped = len(frozenset(stored.run.keys) - keys)
     selection.unknown_hardware.update(
         name for name in HARDWARE_COMPONENTS if name not in theirs.components or name not in ours.components
     )
     selection.runs.append(_without(stored.run, keys))
-    selection.choices.append(_choice(stored, f"chosen: {where}{without}", chosen=True))
+    chosen = replace(where, arguments={**where.arguments, "dropped": dropped}) if dropped else where
+    selection.choices.append(_choice(stored, chosen, chosen=True))
 
 
 def _without(run: Run, keys: frozenset[MetricKey]) -> Run:
@@ -173,36 +172,33 @@ def _columns(table: CounterTable, keys: frozenset[MetricKey]) -> CounterTable | 
     return replace(table, metrics=tuple(table.metrics[column] for column in columns), values=table.values[:, columns])
 
 
-def _choice(stored: StoredRun | UnreadableRun, reason: str, *, chosen: bool) -> RunChoice:
+def _choice(stored: StoredRun | UnreadableRun, reason: Reason, *, chosen: bool) -> RunChoice:
     time = stored.run.time if isinstance(stored, StoredRun) else None
     text = time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if time else None
     return RunChoice(commit=stored.commit, time=text, chosen=chosen, reason=reason)
 
 
-def _distance(commits: int, anchor: str) -> str:
-    return f"at the {anchor}" if commits == 0 else f"{_count(commits, 'commit')} before the {anchor}"
+def _distance(commits: int, anchor: str) -> Reason:
+    if anchor != MERGE_BASE:
+        return because(BaselineReason.BEFORE_TARGET, commits=commits)
+    return (
+        because(BaselineReason.BEFORE_MERGE_BASE, commits=commits) if commits else because(BaselineReason.AT_MERGE_BASE)
+    )
 
 
-def _notes(selection: Selection, *, stored: Mapping[str, int], candidates: Sequence[str], anchor: str) -> Iterator[str]:
+def _notes(
+    selection: Selection, *, stored: Mapping[str, int], candidates: Sequence[str], anchor: str
+) -> Iterator[Reason]:
     yield from selection.restarts.notes
     yield from selection.problems[:SHOWN_PROBLEMS]
     if (more := len(selection.problems) - SHOWN_PROBLEMS) > 0:
-        yield f"{_count(more, 'more stored run')} cannot be read"
+        yield because(BaselineReason.MORE_UNREADABLE, count=more)
     for name, count in sorted(selection.unknown_hardware.items()):
-        yield f"{name} is not known on both sides for {_count(count, 'baseline run')}; taken as the same"
+        yield because(BaselineReason.UNKNOWN_COMPONENT, component=name, count=count)
     if (hidden := len(selection.choices) - SHOWN_CHOICES) > 0:
-        yield f"{_count(hidden, 'more run')} looked at and not listed"
+        yield because(BaselineReason.MORE_RUNS, count=hidden)
     in_reach = sum(stored[commit] for commit in candidates)
     if in_reach > selection.read:
-        yield f"{_count(in_reach - selection.read, 'older stored run')} not looked at"
+        yield because(BaselineReason.OLDER_RUNS, count=in_reach - selection.read)
     if elsewhere := sum(stored.values()) - in_reach:
-        yield f"{_count(elsewhere, 'stored run')} of commits not before the {anchor} (other branches, or newer)"
-    if not selection.runs and selection.left_out_for_hardware:
-        yield (
-            f"no baseline: {_count(selection.left_out_for_hardware, 'stored run')} "
-            "would do, but measured on other hardware than the target"
-        )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+        yield because(BaselineReason.RUNS_ELSEWHERE, count=elsewhere, anchor=anchor)

@@ -6,6 +6,7 @@ from typing import Final
 
 from bot.model.acceptance import Acceptance
 from bot.model.metric import MetricKey
+from bot.model.reason import BaselineReason, Reason, because
 from bot.model.run import Run
 
 SHOWN_RESTARTS: Final = 10
@@ -63,14 +64,19 @@ class Restarts:
         )
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Reason, ...]:
         shown = [
-            f"{name}: the baseline begins at {entry.commit[:SHORT_HASH]}, "
-            f"accepted by {entry.author} there: {entry.reason}"
+            because(
+                BaselineReason.BEGINS_AT_ACCEPTED,
+                benchmark=name,
+                commit=entry.commit[:SHORT_HASH],
+                author=entry.author,
+                why=entry.reason,
+            )
             for name, entry in list(self._cut.items())[:SHOWN_RESTARTS]
         ]
         more = len(self._cut) - len(shown)
-        return (*shown, *([f"{more:,} more benchmarks have accepted changes"] if more > 0 else []))
+        return (*shown, *([because(BaselineReason.MORE_ACCEPTED, count=more)] if more > 0 else []))
 
     def _of(self, key: MetricKey) -> list[tuple[str, Acceptance]]:
         """What was accepted of this metric: by its benchmark's or table's name, and by its own."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from bot.model.metric import MetricKey
+from bot.model.reason import Reason
 
 
 class TrialKind(StrEnum):
@@ -69,7 +70,10 @@ class Recommendation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Audit:
-    """Rates and effects are fractions. `stated_rate` is the share of runs with an alarm that the settings promise."""
+    """Rates and effects are fractions. `stated_rate` is the share of runs with an alarm that the settings promise.
+
+    `auto`: which detector would be chosen for each metric, and why.
+    """
 
     suite: str
     kind: TrialKind
@@ -82,3 +86,4 @@ class Audit:
     detectors: tuple[DetectorAudit, ...]
     recommendation: Recommendation
     notes: tuple[str, ...] = ()
+    auto: tuple[Reason, ...] = ()

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from bot.model.acceptance import Acceptance
+from bot.model.reason import Reason
 from bot.model.run import Run
 
 
@@ -22,7 +23,7 @@ class RunChoice:
     commit: str | None
     time: str | None
     chosen: bool
-    reason: str
+    reason: Reason
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,7 +38,7 @@ class Baseline:
     source: BaselineSource
     base_commit: str | None = None
     choices: tuple[RunChoice, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Reason, ...] = ()
     left_out_for_hardware: int = 0
     accepted: tuple[Acceptance, ...] = ()
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from bot.model.acceptance import Acceptance
 from bot.model.metric import Metric, MetricKey
+from bot.model.reason import Reason
 from bot.model.rules import RuleEvidence
 
 
@@ -80,9 +81,9 @@ class Evidence:
     score: float | None = None
     threshold: float | None = None
     samples_needed: int | None = None
-    reason: str | None = None
+    reason: Reason | None = None
     details: Mapping[str, float] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Reason, ...] = ()
     rules: RuleEvidence | None = None
 
 
@@ -98,7 +99,7 @@ class Finding:
 
     evidence: Evidence
     verdict: Verdict
-    reason: str
+    reason: Reason
     q_value: float | None = None
     severity: Severity | None = None
     level: Level = Level.NOTE

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from bot.model.finding import Finding
 from bot.model.metric import MetricKey
+from bot.model.reason import Reason
 from bot.model.report import Conclusion
 
 
@@ -20,5 +21,5 @@ class Judgement:
     missing: tuple[MetricKey, ...] = ()
     new: tuple[MetricKey, ...] = ()
     detectable_effect: float | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Reason, ...] = ()
     failed: bool = False

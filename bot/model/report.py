@@ -7,6 +7,7 @@ from bot.model.baseline import BaselineSource, RunChoice
 from bot.model.environment import Environment
 from bot.model.finding import Finding
 from bot.model.metric import MetricKey
+from bot.model.reason import Reason
 from bot.model.tree_comparison import TreeComparison
 
 
@@ -57,6 +58,6 @@ class Report:
     missing: tuple[MetricKey, ...] = ()
     new: tuple[MetricKey, ...] = ()
     detectable_effect: float | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Reason, ...] = ()
     failed: bool = False
     diagnosis: TreeComparison | None = None

@@ -8,6 +8,7 @@ from typing import Final
 from bot.config import Config
 from bot.model.baseline import Baseline
 from bot.model.finding import Finding, Level
+from bot.model.reason import Remark, because
 from bot.model.report import Report
 from bot.model.run import Run
 
@@ -62,7 +63,7 @@ def confirm_report(report: Report, *, baseline: Baseline, again: Run, config: Co
         second = judge_run(replace(baseline, runs=runs), target, config=config).findings
     findings = confirmed(report.findings, second)
     left = len(flagged(replace(report, findings=findings)))
-    note = f"measured again: {len(names):,} flagged benchmarks, of which {len(names) - left:,} were not confirmed"
+    note = because(Remark.MEASURED_AGAIN, count=len(names), unconfirmed=len(names) - left)
     return replace(
         report,
         findings=findings,

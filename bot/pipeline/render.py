@@ -9,7 +9,9 @@ from bot.model.report import Report
 
 
 def report_json(report: Report) -> bytes:
-    return encode_report(report)
+    from bot.report.reasons import sentence
+
+    return encode_report(report, sentence=sentence)
 
 
 def report_markdown(

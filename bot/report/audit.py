@@ -7,6 +7,7 @@ from dataclasses import asdict
 from bot.model.audit import Audit, DetectorAudit, Rate, TrialKind
 from bot.report.inert import SENTENCE_LIMIT
 from bot.report.numbers import percent, percent_at_least
+from bot.report.reasons import sentence
 from bot.report.text import plain
 from bot.report.wording import counted
 
@@ -24,8 +25,9 @@ def render_audit(audit: Audit) -> str:
         _recommendation(audit),
         f"Hardest to judge by {audit.recommendation.detector}:\n{_limits(audit)}",
     ]
-    if audit.notes:
-        blocks.append("Notes:\n" + _bullets(plain(note, limit=SENTENCE_LIMIT) for note in audit.notes))
+    notes = [*audit.notes, *(f"auto would choose: {sentence(choice)}" for choice in audit.auto)]
+    if notes:
+        blocks.append("Notes:\n" + _bullets(plain(note, limit=SENTENCE_LIMIT) for note in notes))
     return "\n\n".join(blocks) + "\n"
 
 

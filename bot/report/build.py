@@ -2,6 +2,7 @@
 
 from bot.model.baseline import Baseline
 from bot.model.judgement import Judgement
+from bot.model.reason import remark
 from bot.model.report import Report, Settings
 from bot.model.run import Run
 
@@ -21,6 +22,6 @@ def build_report(judgement: Judgement, *, baseline: Baseline, target: Run, setti
         missing=judgement.missing,
         new=judgement.new,
         detectable_effect=judgement.detectable_effect,
-        notes=(*judgement.notes, *baseline.notes, *target.notes),
+        notes=(*judgement.notes, *baseline.notes, *map(remark, target.notes)),
         failed=judgement.failed,
     )

@@ -12,6 +12,7 @@ from bot.report import cells
 from bot.report.call_trees import diagnosis_folds, first_suspect, through, where_to_look
 from bot.report.inert import Safe, code, commit, join, link, marker, ours, own, prose, row
 from bot.report.numbers import percent
+from bot.report.reasons import sentence_markdown
 from bot.report.sections import UNJUDGED, Sections, split
 from bot.report.view import Fold, Part, View
 from bot.report.wording import counted, headline, more_samples, next_step
@@ -84,7 +85,7 @@ def _next_step(report: Report, sections: Sections) -> Safe:
 def _remarks(report: Report, sections: Sections) -> Iterator[Safe]:
     """What must not be folded away: why there is no verdict, and benchmarks that are gone, which can hide one."""
     if report.conclusion in UNJUDGED and report.notes:
-        yield own("Reason: {}", prose(report.notes[0]))
+        yield own("Reason: {}", sentence_markdown(report.notes[0]))
     count = len(report.missing)
     if not count:
         return
@@ -120,7 +121,7 @@ def _results_fold(report: Report, sections: Sections, *, most_rows: int) -> Fold
             after,
             cells.change(finding.evidence, bold=False),
             cells.samples(finding),
-            prose(finding.reason),
+            sentence_markdown(finding.reason),
         )
 
     def plain_cells(finding: Finding) -> Iterable[Safe]:
@@ -172,12 +173,12 @@ def _judgement_fold(report: Report, sections: Sections, options: MarkdownOptions
     def choice_cells(choice: RunChoice) -> Iterable[Safe]:
         name = commit(choice.commit, repository_url=options.repository_url) if choice.commit else cells.NOTHING
         time = code(choice.time, limit=40) if choice.time else cells.NOTHING
-        return name, time, Safe("yes" if choice.chosen else "no"), prose(choice.reason)
+        return name, time, Safe("yes" if choice.chosen else "no"), sentence_markdown(choice.reason)
 
     noted = [
-        *(prose(note) for note in report.notes[:most_rows]),
+        *(sentence_markdown(note) for note in report.notes[:most_rows]),
         *(
-            own("{}: {}", cells.benchmark(finding, with_metric=sections.several_metrics), prose(note))
+            own("{}: {}", cells.benchmark(finding, with_metric=sections.several_metrics), sentence_markdown(note))
             for finding in sections.all[:most_rows]
             for note in finding.evidence.notes[:most_rows]
         ),

@@ -9,6 +9,7 @@ from bot.report.cells import NOTHING, certainty_text, change_text
 from bot.report.charts import sparkline
 from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, clean
 from bot.report.numbers import percent, quantities
+from bot.report.reasons import sentence
 from bot.report.sections import Sections, crossing, split
 from bot.report.wording import comparison, counted, headline, more_samples, next_step
 
@@ -54,7 +55,8 @@ def render_text(report: Report, *, colour: bool, width: int) -> str:
     ]
     if report.notes:
         blocks.append(
-            "Notes:\n" + _bullets((plain(note, limit=SENTENCE_LIMIT) for note in report.notes), len(report.notes))
+            "Notes:\n"
+            + _bullets((plain(sentence(note), limit=SENTENCE_LIMIT) for note in report.notes), len(report.notes))
         )
     blocks.append(_footer(report))
     return "\n\n".join(blocks) + "\n"
@@ -147,7 +149,8 @@ def _accepted_list(sections: Sections) -> str:
 
 def _undecided_list(sections: Sections) -> str:
     lines = (
-        f"{_name(finding, sections)}: {plain(finding.reason, limit=SENTENCE_LIMIT)}" for finding in sections.undecided
+        f"{_name(finding, sections)}: {plain(sentence(finding.reason), limit=SENTENCE_LIMIT)}"
+        for finding in sections.undecided
     )
     return _bullets(lines, len(sections.undecided))
 

@@ -16,6 +16,7 @@ from bot.model.counter import CounterTable
 from bot.model.finding import Verdict
 from bot.model.metric import Direction, Metric
 from bot.model.report import Report
+from bot.report.reasons import sentence
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 from tests.support.measurements import measured
 
@@ -96,7 +97,7 @@ def test_the_baseline_begins_at_the_accepted_commit(served: Path, benchmark: str
     render = next(finding for finding in report.findings if finding.evidence.key.benchmark == "render")
     assert render.evidence.baseline is not None
     assert render.evidence.baseline.runs == 6  # only what was accepted begins anew
-    assert any("accepted by octocat there: the new grammar costs this" in note for note in report.notes)
+    assert any("accepted by octocat there: the new grammar costs this" in note for note in map(sentence, report.notes))
     markdown = pipeline.report_markdown(report)
     assert "the new grammar costs this" in markdown.split("<details>", 1)[1]
 

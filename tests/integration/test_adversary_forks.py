@@ -14,6 +14,7 @@ from cmarkgfm.cmark import Options
 from bot.codec.report import encode_report
 from bot.codec.run import encode_run
 from bot.model.finding import Verdict
+from bot.model.reason import BaselineReason, because, remark
 from bot.model.report import Conclusion
 from bot.publish.comment import marker
 from tests.support import reports
@@ -174,9 +175,10 @@ def test_too_many_reports_are_refused(scene: Scene) -> None:
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
 def test_hostile_names_stay_names(scene: Scene, name: str) -> None:
-    finding = reports.finding(name, 100, 150, verdict=Verdict.REGRESSION, q_value=1e-6, reason=name, notes=(name,))
+    said = because(BaselineReason.RUN_UNREADABLE, run=name, problem=name)
+    finding = reports.finding(name, 100, 150, verdict=Verdict.REGRESSION, q_value=1e-6, reason=name, notes=(name, said))
     refs = scene.refs
-    data = honest(scene, findings=(finding,), suite=name, notes=(name,), failed=True)
+    data = honest(scene, findings=(finding,), suite=name, notes=(remark(name), said), failed=True)
     result = scene.publish({"report.json": data})
     assert result.exit_code == 0, result.log
     assert kinds(scene) == [*CHECK_WRITES, f"POST issues/{MALLORY_PULL}/comments"]

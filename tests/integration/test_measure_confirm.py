@@ -44,7 +44,7 @@ def test_a_true_regression_is_measured_again_and_confirmed(
     assert asked == [""] * 16 + ["result"] * 16
     assert compare(repository) == 1
     report = json.loads((repository.parent / "report.json").read_text())
-    assert report["findings"][0]["notes"][-1].startswith("confirmed by a second measurement: +")
+    assert report["findings"][0]["notes"][-1]["text"].startswith("confirmed by a second measurement: +")
 
 
 def test_a_blip_is_withdrawn(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ from bot.config import Config
 from bot.errors import InfrastructureError
 from bot.model.acceptance import Acceptance
 from bot.model.baseline import Baseline, BaselineSource, RunChoice
+from bot.model.reason import BaselineReason, because
 from bot.model.report import Report
 from bot.pipeline.compare import judge_run
 from bot.publish.tracking import benchmark_key, issue_marker, tracked_issues
@@ -51,7 +52,11 @@ class Mainline:
 
     def report(self, levels: dict[str, float], *, at: int, base: dict[str, float] | None = None) -> Report:
         runs = tuple(measured(base or dict.fromkeys(levels, 0.004) | FAST, seed=seed) for seed in range(1, 6))
-        choices = (RunChoice(commit=self.commits["main1"], time=None, chosen=True, reason="chosen"),)
+        choices = (
+            RunChoice(
+                commit=self.commits["main1"], time=None, chosen=True, reason=because(BaselineReason.AT_MERGE_BASE)
+            ),
+        )
         target = measured(levels, seed=50 + at, commit=self.commits[f"main{at}"])
         return judge_run(Baseline(runs=runs, source=BaselineSource.HISTORY, choices=choices), target, config=CONFIG)
 

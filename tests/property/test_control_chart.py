@@ -18,6 +18,7 @@ from bot.model.run import Run
 from bot.report.build import build_report
 from bot.stats.control_chart import LIMITS, chart
 from tests.support.noisy_counters import counter_run, noisy_counters, stored
+from tests.support.reasons import said
 from tests.support.reports import SETTINGS
 
 LEVELS = st.floats(-1e6, 1e6, allow_nan=False).map(lambda value: round(value, 3))
@@ -78,7 +79,7 @@ def test_any_numbers_have_an_answer(target: list[float], run: list[float], load:
     (finding,) = judgement.findings
     report = build_report(judgement, baseline=baseline, target=made(target), settings=SETTINGS)
     assert decode_report(encode_report(report), place="report").findings[0] == finding
-    assert finding.reason
+    assert said(finding.reason)
     assert finding.evidence.score is None or 0 <= finding.evidence.score <= 1
 
 

@@ -6,6 +6,7 @@ from bot.model.baseline import BaselineSource, RunChoice
 from bot.model.environment import Environment
 from bot.model.finding import Evidence, Finding, Interval, Level, Severity, Side, Verdict
 from bot.model.metric import Direction, Metric, MetricKey
+from bot.model.reason import CODES, Reason, remark
 from bot.model.report import Conclusion, Report, Settings
 
 _PIECES = (
@@ -82,6 +83,13 @@ _sides = st.builds(
     relative_half_width=st.none() | _positive,
 )
 _keys = st.builds(MetricKey, _texts, _texts)
+# Any code with any arguments: a file may say so.
+_arguments = st.dictionaries(
+    st.sampled_from(("effect", "samples", "component", "here", "there", "problem", "count", "text")) | _texts,
+    _texts | _numbers | st.integers(min_value=-(2**53), max_value=2**53) | st.lists(_texts, max_size=3).map(tuple),
+    max_size=4,
+)
+_reasons = _texts.map(remark) | st.builds(Reason, code=st.sampled_from(tuple(CODES.values())), arguments=_arguments)
 
 
 @st.composite
@@ -98,12 +106,12 @@ def _findings(draw: st.DrawFn) -> Finding:
             confidence_interval=draw(st.none() | st.builds(Interval, low=_numbers, high=_numbers, level=_fractions)),
             p_value=draw(st.none() | _fractions),
             samples_needed=draw(st.none() | _counts),
-            reason=draw(st.none() | _texts),
+            reason=draw(st.none() | _reasons),
             details=draw(st.dictionaries(_texts, _numbers, max_size=2)),
-            notes=tuple(draw(st.lists(_texts, max_size=2))),
+            notes=tuple(draw(st.lists(_reasons, max_size=2))),
         ),
         verdict=draw(st.sampled_from(Verdict)),
-        reason=draw(_texts),
+        reason=draw(_reasons),
         q_value=draw(st.none() | _fractions),
         severity=draw(st.none() | st.sampled_from(Severity)),
         level=draw(st.sampled_from(Level)),
@@ -113,6 +121,10 @@ def _findings(draw: st.DrawFn) -> Finding:
         category_now=draw(st.none() | _texts),
         series=tuple(draw(st.lists(_numbers, max_size=5))),
     )
+
+
+def reasons() -> st.SearchStrategy[Reason]:
+    return _reasons
 
 
 def reports() -> st.SearchStrategy[Report]:
@@ -136,7 +148,7 @@ def reports() -> st.SearchStrategy[Report]:
         baseline_source=st.sampled_from(BaselineSource),
         baseline_runs=_counts,
         choices=st.lists(
-            st.builds(RunChoice, commit=commits, time=st.none() | _texts, chosen=st.booleans(), reason=_texts),
+            st.builds(RunChoice, commit=commits, time=st.none() | _texts, chosen=st.booleans(), reason=_reasons),
             max_size=2,
         ).map(tuple),
         environment=st.builds(
@@ -146,6 +158,6 @@ def reports() -> st.SearchStrategy[Report]:
         missing=st.lists(_keys, max_size=4).map(tuple),
         new=st.lists(_keys, max_size=2).map(tuple),
         detectable_effect=st.none() | _positive,
-        notes=st.lists(_texts, max_size=2).map(tuple),
+        notes=st.lists(_reasons, max_size=2).map(tuple),
         failed=st.booleans(),
     )

@@ -6,6 +6,7 @@ from bot.model.baseline import BaselineSource, RunChoice
 from bot.model.environment import Environment
 from bot.model.finding import Evidence, Finding, Interval, Level, Severity, Side, Verdict
 from bot.model.metric import Direction, Metric, MetricKey
+from bot.model.reason import BaselineReason, Reason, Remark, VerdictReason, because, remark
 from bot.model.report import Conclusion, Report, Settings
 
 BASE_COMMIT = "9f8e7d6c5b4a39281706f5e4d3c2b1a098765432"
@@ -39,8 +40,8 @@ def finding(
     count: int = 30,
     spread: float = 0.02,
     runs: int = 1,
-    reason: str = "",
-    notes: tuple[str, ...] = (),
+    reason: Reason | str = "",
+    notes: tuple[Reason | str, ...] = (),
     severity: Severity | None = None,
     level: Level = Level.NOTE,
     more_samples: int | None = None,
@@ -48,7 +49,9 @@ def finding(
     category_now: str | None = None,
     series: tuple[float, ...] = (),
 ) -> Finding:
+    """Text for `reason` and `notes` stands as it is, as in a report of another version."""
     change = (after - before) / before if before else None
+    said = remark(reason) if isinstance(reason, str) else reason
     return Finding(
         evidence=Evidence(
             key=MetricKey(benchmark, metric.name),
@@ -61,11 +64,11 @@ def finding(
             if change is None or half_width is None
             else Interval(low=change - half_width, high=change + half_width, level=0.99),
             p_value=q_value,
-            reason=reason or None,
-            notes=notes,
+            reason=said if reason else None,
+            notes=tuple(remark(note) if isinstance(note, str) else note for note in notes),
         ),
         verdict=verdict,
-        reason=reason or "within the noise",
+        reason=said if reason else because(VerdictReason.EXCLUDED, effect=0.05),
         q_value=q_value,
         severity=severity,
         level=level,
@@ -121,7 +124,7 @@ NOISY = (
         q_value=0.08,
         spread=0.18,
         more_samples=40,
-        reason="the interval holds both no change and the smallest effect",
+        reason=because(VerdictReason.TOO_NOISY_SAMPLES, effect=0.05, samples=40),
     ),
     finding(
         "startup",
@@ -132,19 +135,26 @@ NOISY = (
         q_value=0.2,
         spread=0.11,
         more_samples=25,
-        reason="the interval holds both no change and the smallest effect",
+        reason=because(VerdictReason.TOO_NOISY_SAMPLES, effect=0.05, samples=25),
     ),
 )
 UNCHANGED = tuple(
     finding(f"encode[{size}]", size * 0.0125, size * 0.01252, q_value=0.7) for size in (8, 64, 512, 4096, 32768)
 )
 CHOICES = (
-    RunChoice(commit=BASE_COMMIT, time="2026-03-02T10:11:12Z", chosen=True, reason="the merge base"),
+    RunChoice(
+        commit=BASE_COMMIT, time="2026-03-02T10:11:12Z", chosen=True, reason=because(BaselineReason.AT_MERGE_BASE)
+    ),
     RunChoice(
         commit="0123456789abcdef0123456789abcdef01234567",
         time="2026-03-01T08:00:00Z",
         chosen=False,
-        reason="other hardware: cpu Intel(R) Xeon(R) Platinum 8370C",
+        reason=because(
+            BaselineReason.OTHER_HARDWARE,
+            there="Intel(R) Xeon(R) Platinum 8370C",
+            here="AMD EPYC 7763",
+            component="cpu",
+        ),
     ),
 )
 
@@ -152,7 +162,7 @@ CHOICES = (
 def withdrawn(item: Finding) -> Finding:
     """What the policy makes of a finding that the machine may explain."""
     return replace(
-        item, verdict=Verdict.INCONCLUSIVE, reason="the machine may explain it", severity=None, level=Level.NOTE
+        item, verdict=Verdict.INCONCLUSIVE, reason=because(VerdictReason.LONE_RUN), severity=None, level=Level.NOTE
     )
 
 
@@ -216,7 +226,7 @@ def every_conclusion() -> dict[str, Report]:
             failed=True,
             missing=(MetricKey("legacy_export", "time"),),
             new=(MetricKey("encode_v2", "time"), MetricKey("decode_v2", "time")),
-            notes=("parse_large: half width of the mean is 11 %, 80 repetitions would reach 10 %",),
+            notes=(because(Remark.CATEGORY_ASSIGNED, category="medium", count=3),),
         ),
         "regression-warns": report(Conclusion.REGRESSION, SLOWER[1], *UNCHANGED),
         "regression-several-metrics": replace(
@@ -235,10 +245,17 @@ def every_conclusion() -> dict[str, Report]:
         ),
         "other-hardware": replace(
             report(Conclusion.OTHER_HARDWARE, *(withdrawn(item) for item in (*SLOWER, *UNCHANGED))),
-            notes=("measured on other hardware (cpu: AMD EPYC 7763 instead of Intel(R) Xeon(R) Platinum 8370C)",),
+            notes=(
+                because(
+                    VerdictReason.OTHER_HARDWARE,
+                    component="cpu",
+                    here="AMD EPYC 7763",
+                    there="Intel(R) Xeon(R) Platinum 8370C",
+                ),
+            ),
         ),
         "machine-changed": replace(
             report(Conclusion.MACHINE_CHANGED, *(withdrawn(item) for item in (*SLOWER, *FASTER)), *UNCHANGED),
-            notes=("nearly all benchmarks moved together, by +11.2 % of time: the machine changed",),
+            notes=(because(VerdictReason.MACHINE_CHANGED, change=0.112),),
         ),
     }

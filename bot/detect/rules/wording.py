@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from bot.detect.counters import TablePair
 from bot.detect.rules.models import Model
 from bot.detect.rules.training import Training
+from bot.model.reason import Reason, Remark, because
 from bot.model.rules import ModelVote, ViolatedRule
 from bot.model.run import Run
 from bot.stats.association_rules import NO_ITEM
@@ -35,10 +36,13 @@ def violated_rules(models: Sequence[Model], counter: int, names: Sequence[str]) 
     return sorted(strongest.values(), key=lambda rule: (-rule.change, rule.premise))[:MOST_RULES]
 
 
-def sentence(rule: ViolatedRule) -> str:
-    premise = f"when {' and '.join(rule.premise)}, " if rule.premise else ""
-    return (
-        f"{premise}{rule.consequent}: {100 * rule.old_confidence:.0f} % before, {100 * rule.new_confidence:.0f} % now"
+def broken_rule(rule: ViolatedRule) -> Reason:
+    return because(
+        Remark.BROKEN_RULE,
+        premise=rule.premise or None,
+        consequent=rule.consequent,
+        before=rule.old_confidence,
+        now=rule.new_confidence,
     )
 
 
@@ -52,12 +56,15 @@ def model_votes(training: Training, models: Sequence[Model], weights: Floats, co
     )
 
 
-def training_remark(training: Training) -> str:
+def training_remark(training: Training) -> Reason:
     """Which runs the models learned from, the newest first, and how many were left out."""
     names = [run_name(run, number) for number, run in enumerate(training.runs, 1)]
-    shown = ", ".join(reversed(names))
-    left_out = f"; left out as regressions: {training.left_out}" if training.left_out else ""
-    return f"the rules come from {len(names)} runs: {shown}{left_out}"
+    return because(
+        Remark.RULES_LEARNED_FROM,
+        count=len(names),
+        runs=tuple(reversed(names)),
+        left_out=training.left_out or None,
+    )
 
 
 def run_name(run: Run, number: int) -> str:

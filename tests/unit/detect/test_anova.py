@@ -15,6 +15,7 @@ from bot.model.baseline import Baseline, BaselineSource
 from bot.model.finding import Evidence
 from bot.model.run import Benchmark, Run, Summary
 from tests.support.noisy_runs import TIME, Floats, noisy_run, run_of
+from tests.support.reasons import said
 
 RNG_SEED = 11
 
@@ -80,7 +81,7 @@ def test_methods_1_a_mean_known_worse_than_10_percent_is_said_with_the_repetitio
     assert entry.target.relative_half_width is not None
     assert entry.target.relative_half_width > 0.1
     deviation = np.std(wild, ddof=1) / np.mean(wild)
-    needed = int(entry.notes[0].split("; ")[1].split()[0])
+    needed = int(said(entry.notes)[0].split("; ")[1].split()[0])
     assert stats.t.ppf(0.975, needed - 1) * deviation / np.sqrt(needed) <= 0.1
 
 

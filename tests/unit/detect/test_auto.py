@@ -9,8 +9,10 @@ from bot.detect.pairs import MetricPair, pair_metrics
 from bot.detect.policy import PolicySettings, judge
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.metric import Direction, Metric
+from bot.model.reason import Remark, because
 from bot.model.run import Benchmark, Run, Summary
 from tests.support.noisy_runs import THROUGHPUT, TIME, Noise, noisy_run, run_of
+from tests.support.reasons import said
 
 SEED = 41
 
@@ -48,27 +50,28 @@ def test_two_equal_modes_leave_the_mean_its_place() -> None:
     values = np.where(rng.random((2, 20, 40)) < 0.5, 100.0, 150.0) + rng.normal(0, 1, (2, 20, 40))
     (choice,) = auto.choose(pairs_of(run_of(values[0]), run_of(values[1])))
     assert choice.detector is anova
-    assert choice.reason.startswith("20 of 20 benchmarks are not normal, but their medians are not known much better")
+    assert choice.reason.code is Remark.AUTO_MEANS_AS_GOOD
+    assert choice.reason.arguments["odd"] == 20
 
 
 def test_too_few_samples_to_see_a_shape() -> None:
     (choice,) = auto.choose(noisy_pairs("heavy_tailed", samples=6, runs=2))
     assert choice.detector is anova
-    assert choice.reason == "most benchmarks have fewer than 20 samples, too few to see how they are distributed"
+    assert choice.reason == because(Remark.AUTO_TOO_FEW, metric="time", minimum=20)
 
 
 def test_summaries_have_no_shape() -> None:
     run = Run(benchmarks=(Benchmark(name="a", metric=TIME, summary=Summary(value=3.0)),))
     (choice,) = auto.choose(pairs_of(run, run))
     assert choice.detector is anova
-    assert choice.reason == "there are summaries instead of samples"
+    assert choice.reason == because(Remark.AUTO_SUMMARIES, metric="time")
 
 
 def test_constant_samples_have_no_shape() -> None:
     run = run_of([[4.0] * 30, [0.0] * 30])
     (choice,) = auto.choose(pairs_of(run, run))
     assert choice.detector is anova
-    assert choice.reason == "the samples do not vary"
+    assert choice.reason == because(Remark.AUTO_CONSTANT, metric="time")
 
 
 def test_metrics_are_chosen_for_apart_and_evidence_keeps_its_order() -> None:
@@ -79,7 +82,7 @@ def test_metrics_are_chosen_for_apart_and_evidence_keeps_its_order() -> None:
     assert [entry.key for entry in evidence] == [pair.key for pair in mixed]
     assert evidence[0::2] == anova.detect(calm, options)
     assert evidence[1::2] == median_interval.detect(wild, options)
-    first, second = auto.remarks(mixed)
+    first, second = said(auto.remarks(mixed))
     assert first.startswith("time: judged by anova, because ")
     assert second.startswith("throughput: judged by median_interval, because ")
 
@@ -97,7 +100,7 @@ def test_zero_negative_and_huge_values_have_a_shape() -> None:
     values = rng.normal(0, 1, (3, 30)) * np.array([[1.0], [1e300], [1e-300]])
     (choice,) = auto.choose(pairs_of(run_of(values, metric=metric), run_of(values, metric=metric)))
     assert choice.detector is anova
-    assert choice.reason == "3 of 3 benchmarks could be normal"
+    assert choice.reason == because(Remark.AUTO_NORMAL, metric="drift", normal=3, count=3)
 
 
 def test_the_report_says_which_detector_judged_and_why() -> None:
@@ -105,6 +108,8 @@ def test_the_report_says_which_detector_judged_and_why() -> None:
     runs = [noisy_run(rng, benchmarks=5, samples=30, noise="bimodal") for _ in range(3)]
     baseline = Baseline(runs=tuple(runs[:2]), source=BaselineSource.HISTORY)
     judgement = judge(baseline, runs[2], detector="auto", settings=PolicySettings())
-    (note,) = [note for note in judgement.notes if note.startswith("time: ")]
+    (note,) = [note for note in said(judgement.notes) if note.startswith("time: ")]
     assert note.startswith("time: judged by median_interval, because 5 of 5 benchmarks are not normal")
-    assert not any(note.startswith("time: ") for note in judge(baseline, runs[2], settings=PolicySettings()).notes)
+    assert not any(
+        note.startswith("time: ") for note in said(judge(baseline, runs[2], settings=PolicySettings()).notes)
+    )

@@ -12,10 +12,12 @@ from bot.detect.confirm import confirmed, flagged_benchmarks
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.finding import Verdict
 from bot.model.metric import Direction, Metric
+from bot.model.reason import Remark, because
 from bot.model.report import Conclusion, Report
 from bot.model.run import Benchmark, Run
 from bot.pipeline.compare import judge_run
 from bot.pipeline.confirm import confirm_report, flagged_json
+from tests.support.reasons import said
 
 TIME = Metric(name="time", unit="ms", direction=Direction.LOWER_IS_BETTER)
 # A gate that cries often, so that a small simulation sees its false alarms.
@@ -115,11 +117,11 @@ def test_an_unconfirmed_regression_is_withdrawn_and_says_so(first: Report) -> No
     joint = confirm_report(first, baseline=paired(side(rng)), again=side(rng), config=Config())
     finding = next(entry for entry in joint.findings if entry.evidence.key.benchmark == "b0")
     assert finding.verdict in {Verdict.NO_CHANGE, Verdict.INCONCLUSIVE}
-    assert finding.reason.startswith("not confirmed by a second measurement: ")
-    assert finding.reason in finding.evidence.notes
+    assert said(finding.reason).startswith("not confirmed by a second measurement: ")
+    assert said(finding.reason) in said(finding.evidence.notes)
     assert not joint.failed
     assert joint.conclusion is not Conclusion.REGRESSION
-    assert joint.notes[0] == "measured again: 1 flagged benchmarks, of which 1 were not confirmed"
+    assert joint.notes[0] == because(Remark.MEASURED_AGAIN, count=1, unconfirmed=1)
 
 
 def test_what_was_not_measured_again_stays(first: Report) -> None:
@@ -127,7 +129,7 @@ def test_what_was_not_measured_again_stays(first: Report) -> None:
     others = tuple(entry for entry in side(rng).benchmarks if entry.name != "b0")
     joint = confirm_report(first, baseline=paired(side(rng)), again=Run(benchmarks=others), config=Config())
     assert joint.failed
-    assert "not measured again" in joint.findings[0].evidence.notes[-1]
+    assert "not measured again" in said(joint.findings[0].evidence.notes)[-1]
 
 
 def test_only_flagged_benchmarks_take_part_in_the_second_judgement(first: Report) -> None:

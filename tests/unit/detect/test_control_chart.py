@@ -17,6 +17,7 @@ from bot.model.run import Benchmark, Run, Summary
 from bot.stats.control_chart import LIMITS
 from tests.support.noisy_counters import counter_run, counter_table, noisy_counters, stored
 from tests.support.noisy_runs import THROUGHPUT, TIME, Floats, noisy_run, run_of
+from tests.support.reasons import said
 
 OPTIONS = DetectorOptions()
 SETTINGS = PolicySettings()
@@ -120,7 +121,9 @@ def test_one_baseline_run_is_a_fallback_and_says_so() -> None:
     finding = only(judged(counter_run({"cpu": steady(99, level=60.0)}), counter_run({"cpu": steady(1)})))
     assert finding.verdict is Verdict.REGRESSION
     assert finding.evidence.threshold == pytest.approx(0.15)
-    assert finding.evidence.notes[-1] == "a single baseline run: the limit is the 10 % to expect and a margin of 5 %"
+    assert (
+        said(finding.evidence.notes)[-1] == "a single baseline run: the limit is the 10 % to expect and a margin of 5 %"
+    )
     options = replace(OPTIONS, control_limits="10/90", single_run_margin=0.1)
     (evidence,) = of_counters(counter_run({"cpu": steady(99)}), counter_run({"cpu": steady(1)}), options=options)
     assert evidence.threshold == pytest.approx(0.3)
@@ -164,16 +167,16 @@ def without_load(run: Run) -> Run:
 
 def test_without_load_nothing_is_scaled_and_it_says_so() -> None:
     (evidence,) = of_counters(without_load(loaded(9)), loaded(1), loaded(2))
-    assert "not scaled to one load: some runs have no load" in evidence.notes
+    assert "not scaled to one load: some runs have no load" in said(evidence.notes)
     (evidence,) = of_counters(counter_run({"cpu": steady(9)}), *cpu_runs())
-    assert "not scaled to one load: there is no load beside the counters" in evidence.notes
+    assert "not scaled to one load: there is no load beside the counters" in said(evidence.notes)
 
 
 def test_a_load_of_another_name_is_another_load() -> None:
     target = loaded(9)
     renamed = replace(target, counters=(replace(target.counters[0], load_name="users"),))
     (evidence,) = of_counters(renamed, loaded(1), loaded(2))
-    assert evidence.notes == ("not scaled to one load: the load is not the same quantity in all runs",)
+    assert said(evidence.notes) == ("not scaled to one load: the load is not the same quantity in all runs",)
 
 
 def test_a_counter_that_does_not_follow_the_load_is_not_scaled_and_a_different_load_is_said() -> None:
@@ -181,8 +184,8 @@ def test_a_counter_that_does_not_follow_the_load_is_not_scaled_and_a_different_l
         return counter_run({"cpu": steady(seed)}, load=np.random.default_rng(seed + 50).normal(load, 100, 200))
 
     (evidence,) = of_counters(run(9, 5000), *(run(seed, 4000) for seed in range(4)))
-    assert evidence.notes[0].startswith("not scaled to one load: it does not follow the load (Spearman ")
-    assert evidence.notes[1].startswith("the target's load differs by +2")
+    assert said(evidence.notes)[0].startswith("not scaled to one load: it does not follow the load (Spearman ")
+    assert said(evidence.notes)[1].startswith("the target's load differs by +2")
     assert "load_slope" not in evidence.details
 
 
@@ -192,7 +195,7 @@ def test_a_counter_that_is_near_zero_at_common_loads_is_not_scaled() -> None:
         return counter_run({"cpu": 0.02 * loads - 50}, load=loads)
 
     (evidence,) = of_counters(run(9), run(1), run(2))
-    assert evidence.notes == ("not scaled to one load: by the fit it is near zero at some loads",)
+    assert said(evidence.notes) == ("not scaled to one load: by the fit it is near zero at some loads",)
 
 
 def test_values_without_a_load_are_left_out_where_they_are_few() -> None:
@@ -208,7 +211,7 @@ def test_values_without_a_load_are_left_out_where_they_are_few() -> None:
     assert evidence.target is not None
     assert evidence.target.count == 232
     (evidence,) = of_counters(run(9, slice(0, 100)), run(1, slice(0, 5)), loaded(2))
-    assert evidence.notes == ("not scaled to one load: by the fit it is near zero at some loads",)
+    assert said(evidence.notes) == ("not scaled to one load: by the fit it is near zero at some loads",)
 
 
 def idling(seed: int, *, idle: float = 0.2, level: float = 50.0) -> Run:
@@ -223,7 +226,7 @@ def test_methods_2_6_idle_time_is_left_out() -> None:
     (evidence,) = of_counters(idling(99, idle=0.5), *runs)
     assert evidence.details["idle_share"] == pytest.approx(0.5)
     assert evidence.details["idle_share_baseline"] == pytest.approx(0.2)
-    assert evidence.notes[-1] == "50 % of the target's samples are idle time, 20 to 20 % of the baseline runs'"
+    assert said(evidence.notes)[-1] == "50 % of the target's samples are idle time, 20 % to 20 % of the baseline runs'"
 
 
 def test_methods_2_6_the_normality_of_a_flagged_counter_is_reported() -> None:
@@ -266,25 +269,25 @@ def test_a_benchmark_out_of_control_by_less_than_the_minimum_effect_is_no_change
     runs = [noisy_run(rng, benchmarks=1, samples=50, spread=0.005) for _ in range(5)]
     finding = only(judged(noisy_run(rng, benchmarks=1, samples=50, spread=0.005, effects=1.03), *runs))
     assert finding.verdict is Verdict.NO_CHANGE
-    assert finding.reason.endswith("but the medians differ by less than 5 %")
+    assert said(finding.reason).endswith("but the medians differ by less than 5 %")
 
 
 def test_a_benchmark_needs_samples() -> None:
     summary = Run(benchmarks=(Benchmark(name="bench_00000", metric=TIME, summary=Summary(value=100.0)),))
     finding = only(judged(summary, run_of([[1.0, 2.0]])))
     assert finding.verdict is Verdict.INCONCLUSIVE
-    assert finding.reason == "control charts need samples, and there is only a summary"
+    assert said(finding.reason) == "control charts need samples, and there is only a summary"
 
 
 def test_numbers_beyond_all_measure_are_not_charted() -> None:
     finding = only(judged(run_of([[1e300] * 5]), run_of([[1.0] * 5])))
-    assert finding.reason == "the numbers are too large or too small to calculate with"
+    assert said(finding.reason) == "the numbers are too large or too small to calculate with"
 
 
 def test_bad_input_too_few_samples() -> None:
     finding = only(judged(counter_run({"cpu": [1.0, 2.0, 3.0]}), *cpu_runs()))
     assert finding.verdict is Verdict.INCONCLUSIVE
-    assert finding.reason == "too few samples: the target has 3, 4 are needed"
+    assert said(finding.reason) == "too few samples: the target has 3, 4 are needed"
 
 
 def test_bad_input_constant_counters() -> None:
@@ -305,7 +308,7 @@ def test_bad_input_constant_counters() -> None:
 def test_bad_input_all_missing(target: float, baseline: float, reason: str) -> None:
     runs = [counter_run({"cpu": np.full(50, baseline)}, load=np.linspace(1, 2, 50)) for _ in range(3)]
     finding = only(judged(counter_run({"cpu": np.full(50, target)}, load=np.linspace(1, 2, 50)), *runs))
-    assert (finding.verdict, finding.reason) == (Verdict.INCONCLUSIVE, reason)
+    assert (finding.verdict, said(finding.reason)) == (Verdict.INCONCLUSIVE, reason)
 
 
 def test_bad_input_some_missing() -> None:
@@ -321,7 +324,7 @@ def test_bad_input_some_missing() -> None:
 def test_bad_input_a_load_without_values() -> None:
     runs = [counter_run({"cpu": steady(seed)}, load=np.full(200, np.nan)) for seed in range(4)]
     (evidence,) = of_counters(runs[3], *runs[:3])
-    assert evidence.notes == ("not scaled to one load: there is no load beside the counters",)
+    assert said(evidence.notes) == ("not scaled to one load: there is no load beside the counters",)
 
 
 def test_notes_are_kept_where_something_changed() -> None:
@@ -402,9 +405,9 @@ def test_what_baseline_runs_do_to_each_other_is_no_regression() -> None:
     out_of_control = [f for f in judgement.findings if (f.evidence.score or 0) > (f.evidence.threshold or 0)]
     assert judgement.conclusion is Conclusion.NO_CHANGE
     assert out_of_control
-    assert all(finding.reason.endswith("baseline runs exceed theirs as much") for finding in out_of_control)
+    assert all(said(finding.reason).endswith("baseline runs exceed theirs as much") for finding in out_of_control)
     found = len(out_of_control)
-    assert judgement.notes == (f"{found} of 60 metrics are out of control; up to 10 would be by chance",)
+    assert said(judgement.notes) == (f"{found} of 60 metrics are out of control; up to 10 would be by chance",)
 
 
 def test_a_change_larger_than_what_baseline_runs_do_is_found_among_many_counters() -> None:

@@ -5,6 +5,7 @@ from bot.detect.counters import pair_counters
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.counter import CounterTable
 from bot.model.metric import Direction, Metric, MetricKey
+from bot.model.reason import Untested, because
 from bot.model.run import Run
 
 
@@ -52,13 +53,13 @@ def test_units_are_brought_to_the_targets() -> None:
 
 def test_another_kind_of_unit_is_an_obstacle() -> None:
     pairing = pair_counters(baseline(run(table([metric("memory", unit="pages")]))), run(table([MEMORY])))
-    assert pairing.tables[0].obstacles == ("the unit changed from pages to MB",)
+    assert pairing.tables[0].obstacles == (because(Untested.UNIT_CHANGED, before="pages", now="MB"),)
 
 
 def test_a_changed_direction_is_an_obstacle_unless_the_user_said_one() -> None:
     old = baseline(run(table([metric("cpu", direction=Direction.LOWER_IS_BETTER)])))
     assert pair_counters(old, run(table([CPU]))).tables[0].obstacles == (
-        "the direction changed from lower_is_better to unknown",
+        because(Untested.DIRECTION_CHANGED, before="lower_is_better", now="unknown"),
     )
     told = pair_counters(old, run(table([CPU])), direction=lambda _metric, _key: Direction.HIGHER_IS_BETTER).tables[0]
     assert told.obstacles == (None,)

@@ -15,6 +15,8 @@ from bot.detect.settings import PolicySettings
 from bot.detect.verdict import Decided
 from bot.model.finding import Evidence, Finding, Side, Verdict
 from bot.model.metric import Direction, Metric, MetricKey
+from bot.model.reason import Untested, VerdictReason, because
+from tests.support.reasons import said
 
 SETTINGS = PolicySettings()
 
@@ -43,6 +45,9 @@ def evidence(
     )
 
 
+UNTOLD = because(VerdictReason.WITHIN_LIMIT)
+
+
 def decided(entry: Evidence, *, q_value: float | None = None, by_effect: bool = False) -> Decided:
     metric = SETTINGS.of(entry.key)
     return decide_by_limit(entry, q_value=q_value, metric=metric, policy=SETTINGS, by_effect=by_effect)
@@ -50,13 +55,13 @@ def decided(entry: Evidence, *, q_value: float | None = None, by_effect: bool = 
 
 def test_on_the_limit_is_in_control() -> None:
     on = decided(evidence(score=0.2))
-    assert (on.verdict, on.reason) == (Verdict.NO_CHANGE, "20 % of samples outside, limit 20 %")
+    assert (on.verdict, said(on.reason)) == (Verdict.NO_CHANGE, "20 % of samples outside, limit 20 %")
     assert decided(evidence(score=0.201)).verdict is Verdict.REGRESSION
 
 
 def test_a_detector_that_could_say_nothing_is_inconclusive_with_its_reason() -> None:
-    silent = replace(evidence(score=None, threshold=None), reason="no common time")
-    assert (decided(silent).verdict, decided(silent).reason) == (Verdict.INCONCLUSIVE, "no common time")
+    silent = replace(evidence(score=None, threshold=None), reason=because(Untested.TARGET_MISSING))
+    assert (decided(silent).verdict, decided(silent).reason) == (Verdict.INCONCLUSIVE, silent.reason)
 
 
 @pytest.mark.parametrize(("q_value", "runs", "verdict"), [
@@ -89,7 +94,7 @@ def test_the_bad_side_counts_first(above: float, below: float, verdict: Verdict)
 @pytest.mark.parametrize(("change", "verdict"), [(0.1, Verdict.REGRESSION), (-0.1, Verdict.IMPROVEMENT)])
 def test_without_sides_the_medians_tell_good_from_bad(change: float, verdict: Verdict) -> None:
     assert decided(evidence(change=change)).verdict is verdict
-    assert decided(evidence(change=change, test="rule_ensemble")).reason == "rule_ensemble: 0.5, limit 0.2"
+    assert said(decided(evidence(change=change, test="rule_ensemble")).reason) == "rule_ensemble: 0.5, limit 0.2"
 
 
 @pytest.mark.parametrize(("change", "verdict"), [
@@ -110,11 +115,11 @@ def test_q_values_are_those_of_the_chances_that_are_known() -> None:
 
 def test_the_note_counts_what_was_found_and_what_chance_would_find() -> None:
     findings = [
-        Finding(evidence=evidence(score=score, runs=9, p_excess=0.5), verdict=Verdict.NO_CHANGE, reason="")
+        Finding(evidence=evidence(score=score, runs=9, p_excess=0.5), verdict=Verdict.NO_CHANGE, reason=UNTOLD)
         for score in (0.1, 0.3, 0.5, 0.1, 0.1)
     ]
-    assert chance_notes(findings) == ["2 of 5 metrics are out of control; up to 0.5 would be by chance"]
-    assert chance_notes([Finding(evidence=evidence(), verdict=Verdict.NO_CHANGE, reason="")]) == []
+    assert said(chance_notes(findings)) == ("2 of 5 metrics are out of control; up to 0.5 would be by chance",)
+    assert chance_notes([Finding(evidence=evidence(), verdict=Verdict.NO_CHANGE, reason=UNTOLD)]) == []
 
 
 def test_the_violation_is_relative_to_the_threshold() -> None:

@@ -14,6 +14,7 @@ from bot.model.finding import Evidence, Verdict
 from bot.model.report import Conclusion
 from bot.model.run import Benchmark, Run, Summary
 from tests.support.noisy_runs import THROUGHPUT, TIME, noisy_run, run_of
+from tests.support.reasons import said
 
 SEED = 31
 
@@ -79,7 +80,7 @@ def test_overlapping_intervals_are_no_regression_however_significant() -> None:
     assert entry.details["p_difference"] < 0.02
     assert entry.details["difference_excludes_zero"] == entry.details["intervals_overlap"] == 1.0
     assert entry.p_value == 1.0
-    assert entry.notes == ("the medians differ significantly, but their intervals overlap",)
+    assert said(entry.notes) == ("the medians differ significantly, but their intervals overlap",)
     assert verdict(target, samples) is not Verdict.REGRESSION
     assert verdict([sample + 60 for sample in samples], samples) is Verdict.REGRESSION
 
@@ -94,7 +95,7 @@ def test_overlapping_intervals_are_no_regression_however_significant() -> None:
 def test_methods_3_below_five_samples_is_inconclusive(target: list[float], baseline: list[float], reason: str) -> None:
     entry = one(target, baseline)
     assert entry.p_value is None
-    assert entry.reason == f"too few samples: {reason}"
+    assert said(entry.reason) == f"too few samples: {reason}"
     assert verdict(target, baseline) is Verdict.INCONCLUSIVE
 
 
@@ -133,7 +134,7 @@ def test_constant_samples_are_exact() -> None:
     assert (same.test, same.p_value) == ("exact", 1.0)
     assert (other.test, other.p_value) == ("exact", 0.0)
     assert other.relative_change == pytest.approx(0.2)
-    assert other.notes == ("all samples are equal: the clock may be too coarse for this benchmark",)
+    assert said(other.notes) == ("all samples are equal: the clock may be too coarse for this benchmark",)
 
 
 def test_ties_do_not_make_the_median_certain() -> None:
@@ -151,7 +152,7 @@ def test_a_baseline_of_zero_has_no_relative_change() -> None:
     entry = one([0.0, 3.0, 3.0, 3.0, 3.0, 3.0, 4.0, 3.0, 3.0, 4.0], zeros)
     assert entry.relative_change is None
     assert entry.confidence_interval is None
-    assert entry.reason == "the baseline's median is zero, so there is no relative change"
+    assert said(entry.reason) == "the baseline's median is zero, so there is no relative change"
     assert verdict([30.0, 31.0, 32.0, 29.0, 30.0, 31.0, 30.0, 30.0, 31.0, 29.0], zeros) is Verdict.REGRESSION
 
 

@@ -5,8 +5,10 @@ import pytest
 from bot.detect.pairs import metric_families, pair_metrics
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.metric import Direction, Metric, MetricKey
+from bot.model.reason import Untested, because
 from bot.model.run import Benchmark, Run, Summary
 from tests.support.noisy_runs import TIME
+from tests.support.reasons import said
 
 MILLISECONDS = replace(TIME, unit="ms")
 BYTES = replace(TIME, unit="B")
@@ -60,10 +62,10 @@ def test_units_of_time_are_converted_to_the_target() -> None:
 
 def test_other_changes_of_unit_or_direction_are_an_obstacle() -> None:
     (pair,) = pair_metrics(baseline(run(bench("a", 1))), run(bench("a", 3, metric=BYTES))).pairs
-    assert pair.obstacle == "the unit changed from ns to B"
+    assert pair.obstacle == because(Untested.UNIT_CHANGED, before="ns", now="B")
     mirrored = replace(TIME, direction=Direction.HIGHER_IS_BETTER)
     (pair,) = pair_metrics(baseline(run(bench("a", 1))), run(bench("a", 3, metric=mirrored))).pairs
-    assert pair.obstacle == "the direction changed from lower_is_better to higher_is_better"
+    assert said(pair.obstacle) == "the direction changed from lower_is_better to higher_is_better"
 
 
 def test_the_users_direction_wins() -> None:

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from bot.detect import DETECTORS
-from bot.detect.machine import LONE_RUN
 from bot.detect.policy import MetricRule, PolicySettings, judge
 from bot.errors import ConfigError, DataError
 from bot.model.baseline import Baseline, BaselineSource, RunChoice
@@ -15,9 +14,11 @@ from bot.model.environment import Environment
 from bot.model.finding import Finding, Level, Severity, Verdict
 from bot.model.judgement import Judgement
 from bot.model.metric import Direction, MetricKey
+from bot.model.reason import BaselineReason, VerdictReason, because
 from bot.model.report import Conclusion
 from bot.model.run import Run, Summary
 from tests.support.noisy_runs import THROUGHPUT, TIME, noisy_run, run_of
+from tests.support.reasons import said
 
 DEFAULTS = PolicySettings()
 MILLISECONDS = replace(TIME, unit="ms")
@@ -81,7 +82,7 @@ def test_of_an_unknown_direction_any_departure_is_bad(factor: float) -> None:
 def test_a_certain_change_below_the_minimum_effect_is_no_change() -> None:
     finding = only(compare(around(5), around(5.2)))
     assert finding.verdict is Verdict.NO_CHANGE
-    assert finding.reason == "differs, but by less than 5 %"
+    assert said(finding.reason) == "differs, but by less than 5 %"
 
 
 def test_noise_is_inconclusive_with_the_number_of_samples_that_would_decide() -> None:
@@ -90,13 +91,13 @@ def test_noise_is_inconclusive_with_the_number_of_samples_that_would_decide() ->
     finding = only(compare(run, target))
     assert finding.verdict is Verdict.INCONCLUSIVE
     assert finding.more_samples == pytest.approx((0.2 / 0.05 * 3.858) ** 2, rel=0.5)
-    assert f"about {finding.more_samples} more samples" in finding.reason
+    assert finding.reason == because(VerdictReason.TOO_NOISY_SAMPLES, effect=0.05, samples=finding.more_samples)
 
 
 def test_too_few_samples_are_inconclusive() -> None:
     finding = only(compare(around(5), run_of([[9.0, 9.1, 9.2]], metric=MILLISECONDS)))
     assert finding.verdict is Verdict.INCONCLUSIVE
-    assert finding.reason == "too few samples: the target has 3, 4 are needed"
+    assert said(finding.reason) == "too few samples: the target has 3, 4 are needed"
     assert finding.more_samples == 1
 
 
@@ -106,7 +107,7 @@ def test_a_first_allocation_is_a_regression() -> None:
     assert (finding.verdict, finding.level) == (Verdict.REGRESSION, Level.FAIL)
     assert finding.evidence.relative_change is None
     back = only(compare(run_of([[0.0] * 4], metric=counted), run_of([[0.0] * 4], metric=counted)))
-    assert (back.verdict, back.reason) == (Verdict.NO_CHANGE, "exactly the same")
+    assert (back.verdict, said(back.reason)) == (Verdict.NO_CHANGE, "exactly the same")
 
 
 def test_many_metrics_need_more_certainty_than_one() -> None:
@@ -169,8 +170,8 @@ def test_methods_1_the_first_measurement_assigns_and_the_user_overrides() -> Non
 
 
 def test_methods_1_a_category_that_is_not_the_fastest_is_a_warning() -> None:
-    assert any("medium, which is not the fastest" in note for note in compare(around(50), around(50)).notes)
-    assert not compare(around(5), around(5)).notes
+    assert any("medium, which is not the fastest" in note for note in said(compare(around(50), around(50)).notes))
+    assert not said(compare(around(5), around(5)).notes)
     stored = replace(around(50), benchmarks=tuple(replace(b, category="medium") for b in around(50).benchmarks))
     assert not compare(stored, around(50)).notes
 
@@ -192,7 +193,7 @@ def test_when_all_benchmarks_move_together_the_machine_changed() -> None:
     assert judgement.conclusion is Conclusion.MACHINE_CHANGED
     assert {finding.verdict for finding in judgement.findings} == {Verdict.INCONCLUSIVE}
     assert not judgement.failed
-    assert any("the machine changed" in note for note in judgement.notes)
+    assert any("the machine changed" in note for note in said(judgement.notes))
 
 
 @pytest.mark.parametrize(
@@ -222,7 +223,7 @@ def test_other_hardware_is_a_conclusion_of_its_own() -> None:
     judgement = compare(on("A", around(5)), on("B", around(9)))
     assert judgement.conclusion is Conclusion.OTHER_HARDWARE
     assert only(judgement).verdict is Verdict.INCONCLUSIVE
-    assert "cpu: B instead of A" in judgement.notes[0]
+    assert "cpu: B instead of A" in said(judgement.notes)[0]
     ignored = compare(on("A", around(5)), on("B", around(9)), PolicySettings(ignore_environment=True))
     assert ignored.conclusion is Conclusion.REGRESSION
 
@@ -232,9 +233,17 @@ def test_nothing_stored_is_a_first_run_unless_hardware_kept_it_out() -> None:
     empty = Baseline(runs=(), source=BaselineSource.HISTORY)
     first = judge(empty, target, settings=DEFAULTS)
     assert (first.conclusion, first.new) == (Conclusion.FIRST_RUN, (MetricKey("bench_00000", "time"),))
-    choice = RunChoice(commit="c", time=None, chosen=False, reason="other hardware: cpu")
-    elsewhere = judge(replace(empty, choices=(choice,)), target, settings=DEFAULTS)
+    choice = RunChoice(
+        commit="c",
+        time=None,
+        chosen=False,
+        reason=because(BaselineReason.OTHER_HARDWARE, there="A", here="B", component="cpu"),
+    )
+    elsewhere = judge(replace(empty, choices=(choice,), left_out_for_hardware=1), target, settings=DEFAULTS)
     assert elsewhere.conclusion is Conclusion.OTHER_HARDWARE
+    assert said(elsewhere.notes) == ("1 stored run left out: measured on other hardware (cpu: A, this run: B)",)
+    unlisted = judge(replace(empty, left_out_for_hardware=200), target, settings=DEFAULTS)
+    assert unlisted.conclusion is Conclusion.OTHER_HARDWARE
 
 
 def test_nothing_in_common_is_inconclusive() -> None:
@@ -281,21 +290,19 @@ def test_noise_between_runs_asks_for_a_paired_measurement() -> None:
     runs = tuple(around(level) for level in (4.7, 5, 5.3))
     finding = only(judge(Baseline(runs=runs, source=BaselineSource.FILES), around(5.1), settings=DEFAULTS))
     assert (finding.verdict, finding.more_samples) == (Verdict.INCONCLUSIVE, None)
-    assert "measure both sides in one job" in finding.reason
+    assert "measure both sides in one job" in said(finding.reason)
 
 
 def test_summaries_ask_for_repeated_measurements() -> None:
     wide = Summary(value=5.0, statistic="mean", standard_deviation=3.0, count=9)
     run = around(5)
     summarised = replace(run, benchmarks=(replace(run.benchmarks[0], samples=(), summary=wide),))
-    assert only(compare(summarised, summarised)).reason == (
-        "noise hides a change of 5 %; repeated measurements would decide"
-    )
+    assert only(compare(summarised, summarised)).reason == because(VerdictReason.TOO_NOISY, effect=0.05)
 
 
 def test_a_change_of_numbers_around_zero_is_inconclusive() -> None:
     run, target = run_of([[1.0, -1.0, 2.0, -2.0]]), run_of([[1.0, 3.0, -2.0, 2.0]])
-    assert "zero" in only(compare(run, target)).reason
+    assert "zero" in said(only(compare(run, target)).reason)
 
 
 def test_numbers_without_spread_are_inconclusive() -> None:
@@ -303,7 +310,7 @@ def test_numbers_without_spread_are_inconclusive() -> None:
     summary = replace(run.benchmarks[0], samples=(), summary=Summary(value=5.0))
     finding = only(compare(replace(run, benchmarks=(summary,)), replace(run, benchmarks=(summary,))))
     assert finding.verdict is Verdict.INCONCLUSIVE
-    assert "would decide" in finding.reason
+    assert "would decide" in said(finding.reason)
 
 
 def test_measuring_nothing_is_an_error() -> None:
@@ -326,5 +333,5 @@ def test_every_detector_states_its_own_id() -> None:
 def test_one_stored_run_cannot_tell_a_slow_machine_from_a_slow_commit() -> None:
     judgement = history(shared=[1.3] + [1.0] * 4, count=5)
     assert judgement.conclusion is Conclusion.INCONCLUSIVE
-    assert {finding.reason for finding in judgement.findings} == {LONE_RUN}
+    assert {finding.reason.code for finding in judgement.findings} == {VerdictReason.LONE_RUN}
     assert history(shared=[1.6] + [1.0] * 4, count=5).conclusion is Conclusion.REGRESSION

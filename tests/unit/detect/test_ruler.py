@@ -9,6 +9,7 @@ from bot.model.baseline import Baseline, BaselineSource
 from bot.model.finding import Verdict
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.run import Benchmark, Run, Summary
+from tests.support.reasons import said
 
 RULER = MetricKey("ruler", "time")
 TIME = Metric(name="time", unit="ns", direction=Direction.LOWER_IS_BETTER)
@@ -45,7 +46,7 @@ def test_the_ruler_takes_the_machine_out_of_times_and_rates() -> None:
     assert quality.fit is not None
     assert quality.fit.spearman > 0.9
     assert quality.target_factor == pytest.approx(1.05 / 1.25, rel=0.02)
-    assert quality.text.startswith("scaled by the ruler ruler: the target's times by 0.8")
+    assert said(quality.reason).startswith("scaled by the ruler ruler: the target's times by 0.8")
     for index, level in enumerate((105, 735, 50 / 1.05, 12)):
         for of_run in (*baseline.runs, target):
             assert of_run.benchmarks[index].value == pytest.approx(level, rel=0.03)
@@ -61,7 +62,7 @@ def test_a_slow_machine_is_no_regression_and_a_slow_program_is_one() -> None:
     settings = PolicySettings(ruler=RULER)
     machine = judge(BASELINE, run(9, slowness=1.5), settings=settings)
     assert {finding.verdict for finding in machine.findings} == {Verdict.NO_CHANGE}
-    assert machine.notes[0].startswith("scaled by the ruler")
+    assert said(machine.notes)[0].startswith("scaled by the ruler")
     program = judge(BASELINE, run(9, slowness=1.5, effect=1.2), settings=settings)
     regressed = [f.evidence.key.benchmark for f in program.findings if f.verdict is Verdict.REGRESSION]
     assert regressed == ["sort"]
@@ -73,7 +74,7 @@ def test_runs_without_the_ruler_are_left_out() -> None:
     runs = (run(20, slowness=1.0, ruler=False), *BASELINE.runs)
     baseline, _, quality = scale_by_ruler(replace(BASELINE, runs=runs), run(9, slowness=1.0), RULER)
     assert len(baseline.runs) == 6
-    assert quality.text.endswith("; 1 baseline runs without it were left out")
+    assert said(quality.reason).endswith("; 1 baseline run without it left out")
 
 
 def test_a_summary_of_the_ruler_and_another_unit_are_read_too() -> None:
@@ -106,13 +107,13 @@ def shuffled() -> Baseline:
 ])  # fmt: skip
 def test_where_it_cannot_scale_it_says_why_and_changes_nothing(baseline: Baseline, target: Run, reason: str) -> None:
     kept, same, quality = scale_by_ruler(baseline, target, RULER)
-    assert quality.text == f"not scaled by the ruler: {reason}"
+    assert said(quality.reason) == f"not scaled by the ruler: {reason}"
     assert len(kept.runs) == len(baseline.runs)
     assert same.benchmarks == tuple(entry for entry in target.benchmarks if entry.key != RULER)
 
 
 def test_a_ruler_that_the_benchmarks_do_not_follow_is_refused() -> None:
     baseline, _, quality = scale_by_ruler(shuffled(), run(9, slowness=1.25), RULER)
-    assert quality.text == "not scaled by the ruler: the benchmarks do not follow it (Spearman -0.60)"
+    assert said(quality.reason) == "not scaled by the ruler: the benchmarks do not follow it (Spearman -0.60)"
     assert quality.target_factor == 1.0
     assert baseline.runs[0].benchmarks == BASELINE.runs[0].benchmarks[:-1]

@@ -1,6 +1,7 @@
 from bot.model.baseline import Baseline, BaselineSource, RunChoice
 from bot.model.environment import Environment
 from bot.model.judgement import Judgement
+from bot.model.reason import BaselineReason, Remark, because, remark
 from bot.model.report import Conclusion
 from bot.model.run import Benchmark, Run
 from bot.report.build import build_report
@@ -15,19 +16,20 @@ def test_a_report_holds_the_judgement_and_where_it_comes_from() -> None:
         suite="s",
         notes=("from the reader",),
     )
-    choice = RunChoice(commit="b", time=None, chosen=True, reason="the merge base")
+    choice = RunChoice(commit="b", time=None, chosen=True, reason=because(BaselineReason.AT_MERGE_BASE))
+    of_history, of_policy = because(BaselineReason.OLDER_RUNS, count=3), because(Remark.LONE_BASELINE)
     baseline = Baseline(
-        runs=(run, run), source=BaselineSource.HISTORY, base_commit="b", choices=(choice,), notes=("from the history",)
+        runs=(run, run), source=BaselineSource.HISTORY, base_commit="b", choices=(choice,), notes=(of_history,)
     )
     judgement = Judgement(
         conclusion=Conclusion.REGRESSION,
         findings=SLOWER,
-        notes=("from the policy",),
+        notes=(of_policy,),
         failed=True,
         detectable_effect=0.1,
     )
     report = build_report(judgement, baseline=baseline, target=run, settings=SETTINGS)
     assert (report.suite, report.target_commit, report.base_commit, report.baseline_runs) == ("s", "h", "b", 2)
-    assert report.notes == ("from the policy", "from the history", "from the reader")
+    assert report.notes == (of_policy, of_history, remark("from the reader"))
     assert (report.findings, report.failed, report.detectable_effect) == (SLOWER, True, 0.1)
     assert (report.environment, report.choices, report.settings) == (run.environment, (choice,), SETTINGS)

@@ -4,6 +4,7 @@ import pytest
 
 from bot.model.finding import Evidence, Finding, Side, Verdict
 from bot.model.metric import Direction, Metric, MetricKey
+from bot.model.reason import VerdictReason, because
 from bot.model.report import Conclusion
 from bot.model.rules import ModelVote, RuleEvidence
 from bot.report.cells import before_and_after, certainty_text, change_text
@@ -29,7 +30,7 @@ def charted(score: float, threshold: float, *, name: str = "cpu", before: float 
             threshold=threshold,
         ),
         verdict=Verdict.REGRESSION,
-        reason="",
+        reason=because(VerdictReason.NOTHING_TESTED),
         q_value=0.09,
     )
 

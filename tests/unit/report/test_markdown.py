@@ -7,6 +7,7 @@ from bot.model.baseline import RunChoice
 from bot.model.environment import Environment
 from bot.model.finding import Finding, Level, Severity, Verdict
 from bot.model.metric import Metric, MetricKey
+from bot.model.reason import remark
 from bot.model.report import Conclusion, Report
 from bot.report.content import MarkdownOptions
 from bot.report.markdown import (
@@ -56,8 +57,8 @@ def enormous(count: int, name: str) -> Report:
         environment=Environment(components={f"{long}{i}": long for i in range(count)} | {"cpu": long, "os": long}),
         missing=tuple(MetricKey(f"{long}{i}", long) for i in range(count)),
         new=tuple(MetricKey(f"{long}{i}", long) for i in range(count)),
-        choices=tuple(RunChoice(commit=long, time=long, chosen=True, reason=long) for _ in range(count)),
-        notes=(long,) * count,
+        choices=tuple(RunChoice(commit=long, time=long, chosen=True, reason=remark(long)) for _ in range(count)),
+        notes=(remark(long),) * count,
     )
 
 
@@ -108,7 +109,7 @@ def test_regressions_stand_before_improvements_in_one_table() -> None:
 @pytest.mark.parametrize("conclusion", [Conclusion.OTHER_HARDWARE, Conclusion.MACHINE_CHANGED])
 @pytest.mark.parametrize("findings", [SLOWER, tuple(map(withdrawn, SLOWER))], ids=["changed", "withdrawn"])
 def test_unjudged_changes_are_folded_without_a_verdict(conclusion: Conclusion, findings: tuple[Finding, ...]) -> None:
-    text = render_markdown(replace(report(conclusion, *findings), notes=("the reason",)))
+    text = render_markdown(replace(report(conclusion, *findings), notes=(remark("the reason"),)))
     visible = text[: text.index("<details>")]
     assert "parse_large" not in visible
     assert "\n\nReason: the reason\n" in visible
@@ -168,6 +169,6 @@ def test_a_change_from_zero_says_so() -> None:
 
 
 def test_notes_follow_the_order_of_the_findings() -> None:
-    found = [replace(item, evidence=replace(item.evidence, notes=("noted",))) for item in (*UNCHANGED, *SLOWER)]
+    found = [replace(item, evidence=replace(item.evidence, notes=(remark("noted"),))) for item in (*UNCHANGED, *SLOWER)]
     text = render_markdown(report(Conclusion.REGRESSION, *found))
     assert re.findall(r"^- `(.+)`: noted$", text, re.MULTILINE)[:3] == ["parse_large", "parse_small", "encode[32768]"]

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 from bot.model.finding import Verdict
 from bot.model.metric import MetricKey
+from bot.model.reason import remark
 from bot.model.report import Conclusion
 from bot.report.text import LISTED_NAMES, render_text
 from tests.support.reports import SLOWER, UNCHANGED, every_conclusion, finding, report, withdrawn
@@ -36,7 +37,7 @@ def test_foreign_text_controls_neither_terminal_nor_runner() -> None:
         suite=hostile,
         target_commit=hostile,
         missing=(MetricKey(hostile, hostile),),
-        notes=(hostile,),
+        notes=(remark(hostile),),
     )
     text = render_text(subject, colour=False, width=80)
     assert not set(text) & set("\x1b\r\u202e")

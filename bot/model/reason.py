@@ -1,0 +1,160 @@
+"""Why something was decided, as a code with its arguments. The sentences are in `bot/report/reasons/`.
+
+Decisions read codes and arguments, never a sentence. docs/architecture.md says how to add a reason.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeGuard
+
+# Numbers are ours; strings may come from a stranger's file and are shown as such.
+Argument = int | float | str | tuple[str, ...]
+
+
+class VerdictReason(StrEnum):
+    """Why a metric got its verdict; those of the machine are also said of the whole run."""
+
+    SIGNIFICANT = "significant"
+    EXACT_DIFFERENCE = "exact_difference"
+    EXACTLY_EQUAL = "exactly_equal"
+    BELOW_MINIMUM_EFFECT = "below_minimum_effect"
+    EXCLUDED = "excluded"
+    TOO_NOISY_SAMPLES = "too_noisy_samples"
+    TOO_NOISY_ROUNDS = "too_noisy_rounds"
+    TOO_NOISY_BETWEEN_RUNS = "too_noisy_between_runs"
+    TOO_NOISY = "too_noisy"
+    TOO_FEW_SAMPLES = "too_few_samples"
+    NOTHING_TESTED = "nothing_tested"
+    NO_RELATIVE_CHANGE = "no_relative_change"
+    WITHIN_LIMIT = "within_limit"
+    OVER_LIMIT = "over_limit"
+    OVER_LIMIT_LIKE_BASELINE = "over_limit_like_baseline"
+    OVER_LIMIT_SMALL_EFFECT = "over_limit_small_effect"
+    OTHER_HARDWARE = "other_hardware"
+    MACHINE_CHANGED = "machine_changed"
+    LONE_RUN = "lone_run"
+    ACCEPTED = "accepted"
+    NOT_CONFIRMED = "not_confirmed"
+
+
+class Untested(StrEnum):
+    """Why a detector could say nothing, or nothing with bounds, about a metric."""
+
+    UNIT_CHANGED = "unit_changed"
+    DIRECTION_CHANGED = "direction_changed"
+    DIFFERENT_STATISTICS = "different_statistics"
+    UNMEASURABLE_NUMBERS = "unmeasurable_numbers"
+    BASELINE_ZERO = "baseline_zero"
+    BASELINE_NEAR_ZERO = "baseline_near_zero"
+    WITHOUT_SPREAD = "without_spread"
+    ALL_EQUAL = "all_equal"
+    TOO_FEW_FOR_MEDIAN = "too_few_for_median"
+    NEEDS_SAMPLES = "needs_samples"
+    TARGET_MISSING = "target_missing"
+    BASELINE_MISSING = "baseline_missing"
+    TOO_FEW_RUNS = "too_few_runs"
+    AFTER_ALARM = "after_alarm"
+    ONLY_REGRESSIONS = "only_regressions"
+    TOO_FEW_TARGET_INTERVALS = "too_few_target_intervals"
+    TOO_FEW_BASELINE_INTERVALS = "too_few_baseline_intervals"
+    WITHOUT_RULES = "without_rules"
+
+
+class Remark(StrEnum):
+    """What a reader has to know of a metric's numbers, or of the whole run."""
+
+    TEXT = "text"  # a reader's remark on its file, or a reason that this version does not know
+    MEAN_UNCERTAIN = "mean_uncertain"
+    COARSE_CLOCK = "coarse_clock"
+    INTERVALS_OVERLAP = "intervals_overlap"
+    CHANGED_SINCE = "changed_since"
+    LONE_CHART = "lone_chart"
+    UNSCALED_WITHOUT_LOAD = "unscaled_without_load"
+    UNSCALED_SOME_WITHOUT_LOAD = "unscaled_some_without_load"
+    UNSCALED_OTHER_LOAD = "unscaled_other_load"
+    UNSCALED_TOO_FEW = "unscaled_too_few"
+    UNSCALED_INDEPENDENT = "unscaled_independent"
+    UNSCALED_NEAR_ZERO = "unscaled_near_zero"
+    LOAD_DIFFERS = "load_differs"
+    IDLE_TIME_DIFFERS = "idle_time_differs"
+    BROKEN_RULE = "broken_rule"
+    LOAD_OUT_OF_CONTROL = "load_out_of_control"
+    FEW_NEAR_RUNS = "few_near_runs"
+    CONFIRMED = "confirmed"
+    NOT_MEASURED_AGAIN = "not_measured_again"
+    MEASURED_AGAIN = "measured_again"
+    LONE_BASELINE = "lone_baseline"
+    CATEGORY_ASSIGNED = "category_assigned"
+    OUT_OF_CONTROL = "out_of_control"
+    SCALED_BY_RULER = "scaled_by_ruler"
+    RULER_NOT_IN_TARGET = "ruler_not_in_target"
+    RULER_TOO_FEW_RUNS = "ruler_too_few_runs"
+    RULER_WITHOUT_TIMES = "ruler_without_times"
+    RULER_NOT_FOLLOWED = "ruler_not_followed"
+    RULER_NOT_STRAIGHT = "ruler_not_straight"
+    AUTO_SUMMARIES = "auto_summaries"
+    AUTO_TOO_FEW = "auto_too_few"
+    AUTO_CONSTANT = "auto_constant"
+    AUTO_NORMAL = "auto_normal"
+    AUTO_MEANS_AS_GOOD = "auto_means_as_good"
+    AUTO_MEDIANS_BETTER = "auto_medians_better"
+    RULES_LEARNED_FROM = "rules_learned_from"
+
+
+class BaselineReason(StrEnum):
+    """Why a stored run is baseline or not, and what to know of the choice."""
+
+    AT_MERGE_BASE = "at_merge_base"
+    BEFORE_MERGE_BASE = "before_merge_base"
+    BEFORE_TARGET = "before_target"
+    ENOUGH_NEWER_RUNS = "enough_newer_runs"
+    UNREADABLE = "unreadable"
+    OTHER_HARDWARE = "measured_on_other_hardware"
+    NO_METRIC_LEFT = "no_metric_left"
+    NOTHING_LEFT = "nothing_left"
+    NO_COMMON_ANCESTOR = "no_common_ancestor"
+    SEVERAL_MERGE_BASES = "several_merge_bases"
+    BEGINS_AT_ACCEPTED = "begins_at_accepted"
+    MORE_ACCEPTED = "more_accepted"
+    RUN_UNREADABLE = "run_unreadable"
+    MORE_UNREADABLE = "more_unreadable"
+    UNKNOWN_COMPONENT = "unknown_component"
+    MORE_RUNS = "more_runs"
+    OLDER_RUNS = "older_runs"
+    RUNS_ELSEWHERE = "runs_elsewhere"
+    ONLY_OTHER_HARDWARE = "only_other_hardware"
+
+
+FAMILIES: tuple[type[VerdictReason | Untested | Remark | BaselineReason], ...] = (
+    VerdictReason,
+    Untested,
+    Remark,
+    BaselineReason,
+)
+ReasonCode = VerdictReason | Untested | Remark | BaselineReason
+# No value is in two families: a file holds the value alone.
+CODES: Mapping[str, ReasonCode] = {code.value: code for family in FAMILIES for code in family}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reason:
+    """`arguments` by name, as the sentence of `code` names them. Effects and shares are fractions."""
+
+    code: ReasonCode
+    arguments: Mapping[str, Argument] = field(default_factory=dict, hash=False)
+
+
+def because(code: ReasonCode, /, **arguments: Argument | None) -> Reason:
+    """`because(VerdictReason.EXCLUDED, effect=0.05)`; what is None or no number is left out."""
+    return Reason(code=code, arguments={name: value for name, value in arguments.items() if _is_known(value)})
+
+
+def _is_known(value: Argument | None) -> TypeGuard[Argument]:
+    return value is not None and not (isinstance(value, float) and not math.isfinite(value))
+
+
+def remark(text: str) -> Reason:
+    """Text that a reader of files wrote."""
+    return because(Remark.TEXT, text=text)

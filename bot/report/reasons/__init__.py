@@ -1,0 +1,10 @@
+"""Reasons in words. A sentence is written once, here; what it says is decided elsewhere, by the reason's code.
+
+A field of a sentence names an argument: `{count:# run}` counts a noun, `{share:%}` and `{change:+%}` are percentages,
+`{names:and}` joins several, `{text:prose}` is text that may be words, `{name}` is shown as it is; other formats are
+Python's. A part in [brackets] is left out where the reason lacks its arguments.
+"""
+
+from bot.report.reasons.sentence import SENTENCES, sentence, sentence_markdown
+
+__all__ = ["SENTENCES", "sentence", "sentence_markdown"]

@@ -1,0 +1,101 @@
+"""A reason's sentence: for a terminal, or as Markdown in which foreign text is inert."""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from string import Formatter
+from typing import Final
+
+from bot.model.reason import Argument, Reason, ReasonCode
+from bot.report.inert import SENTENCE_LIMIT, Safe, clean, code, join, ours, prose
+from bot.report.numbers import percent, significant
+from bot.report.reasons.choices import CHOICES
+from bot.report.reasons.remarks import REMARKS
+from bot.report.reasons.untested import UNTESTED
+from bot.report.reasons.verdicts import VERDICTS
+
+SENTENCES: Final[Mapping[ReasonCode, str]] = {**VERDICTS, **UNTESTED, **REMARKS, **CHOICES}
+_BRACKETS: Final = re.compile(r"\[([^\]]*)\]")
+# As many names of a list are shown.
+SHOWN_NAMES: Final = 10
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Form:
+    """How the three kinds of text become part of a sentence."""
+
+    ours: Callable[[str], Safe]
+    name: Callable[[str], Safe]
+    prose: Callable[[str], Safe]
+
+
+def _plain_prose(text: str) -> Safe:
+    return Safe(clean(text, limit=SENTENCE_LIMIT))
+
+
+_PLAIN = _Form(ours=Safe, name=lambda text: Safe(clean(text)), prose=_plain_prose)
+_MARKDOWN = _Form(ours=ours, name=code, prose=prose)
+
+
+def sentence(reason: Reason) -> str:
+    """One line of text, without the control characters of foreign names, though still active in Markdown."""
+    return str(_said(reason, _PLAIN))
+
+
+def sentence_markdown(reason: Reason) -> Safe:
+    """The same as Markdown: names are code spans."""
+    return _said(reason, _MARKDOWN)
+
+
+def _said(reason: Reason, form: _Form) -> Safe:
+    parts = []
+    # Every second part is one in brackets.
+    for position, part in enumerate(_BRACKETS.split(SENTENCES[reason.code])):
+        filled = _filled(part, reason.arguments, form)
+        if filled is None and position % 2 == 0:
+            # A file may hold a code without its arguments; a report of ours never does.
+            return form.ours(reason.code.value.replace("_", " "))
+        parts.append(filled or Safe(""))
+    return join("", parts)
+
+
+def _filled(part: str, arguments: Mapping[str, Argument], form: _Form) -> Safe | None:
+    """None where an argument is missing or of another kind than the sentence needs."""
+    parts = []
+    for words, name, how, _ in Formatter().parse(part):
+        parts.append(form.ours(words))
+        if name is None:
+            continue
+        shown = _shown(arguments[name], how or "", form) if name in arguments else None
+        if shown is None:
+            return None
+        parts.append(shown)
+    return join("", parts)
+
+
+def _shown(value: Argument, how: str, form: _Form) -> Safe | None:
+    if isinstance(value, str):
+        return form.prose(value) if how == "prose" else form.name(value) if not how else None
+    if isinstance(value, tuple):
+        separator = Safe(" and ") if how == "and" else Safe(", ")
+        if how not in {"", "and"} or not value:
+            return None
+        more = len(value) - SHOWN_NAMES
+        names = [form.name(name) for name in value[:SHOWN_NAMES]]
+        return join(separator, [*names, *([Safe(f"{more:,} more")] if more > 0 else [])])
+    return form.ours(_number(value, how)) if _fits(value, how) else None
+
+
+def _fits(value: float, how: str) -> bool:
+    counts = how.startswith("#") or how == ","
+    return math.isfinite(value) and bool(how) and how != "prose" and (not counts or isinstance(value, int))
+
+
+def _number(value: float, how: str) -> str:
+    if how in {"%", "+%"}:
+        return percent(value, signed=how == "+%")
+    if how.startswith("#"):
+        noun = how.removeprefix("#").strip()
+        return f"{value:,} {noun}" if value == 1 else f"{value:,} {noun}s"
+    return significant(value) if abs(value) > 1e15 and how != "," else format(value, how)

@@ -1,0 +1,43 @@
+"""The sentences of verdicts."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from bot.model.reason import ReasonCode, VerdictReason
+
+_SCORES: Final = "[{outside:%} of samples outside, limit {limit_outside:%}][{test}: {score:.3g}, limit {limit:.3g}]"
+
+VERDICTS: Final[Mapping[ReasonCode, str]] = {
+    VerdictReason.SIGNIFICANT: "{test}: q = {q_value:.2g}",
+    VerdictReason.EXACT_DIFFERENCE: "exact numbers that differ",
+    VerdictReason.EXACTLY_EQUAL: "exactly the same",
+    VerdictReason.BELOW_MINIMUM_EFFECT: "differs, but by less than {effect:%}",
+    VerdictReason.EXCLUDED: "a worsening of {effect:%} is excluded",
+    VerdictReason.TOO_NOISY_SAMPLES: (
+        "too noisy to rule out a {effect:%} change; {samples:# more sample} of the target would do"
+    ),
+    VerdictReason.TOO_NOISY_ROUNDS: (
+        "too noisy to rule out a {effect:%} change; measure more rounds of both sides, or use a quieter machine"
+    ),
+    VerdictReason.TOO_NOISY_BETWEEN_RUNS: (
+        "too noisy to rule out a {effect:%} change, and more samples of the target won't help; "
+        "measure both sides in one job"
+    ),
+    VerdictReason.TOO_NOISY: "too noisy to rule out a {effect:%} change; repeat the measurement",
+    VerdictReason.TOO_FEW_SAMPLES: "too few samples: the {side:prose} has {count:,}, {minimum:,} are needed",
+    VerdictReason.NOTHING_TESTED: "nothing could be tested",
+    VerdictReason.NO_RELATIVE_CHANGE: "there is no relative change",
+    VerdictReason.WITHIN_LIMIT: _SCORES,
+    VerdictReason.OVER_LIMIT: _SCORES,
+    VerdictReason.OVER_LIMIT_LIKE_BASELINE: _SCORES + ": baseline runs exceed theirs as much",
+    VerdictReason.OVER_LIMIT_SMALL_EFFECT: _SCORES + ", but the medians differ by less than {effect:%}",
+    VerdictReason.OTHER_HARDWARE: "measured on other hardware ({component:prose}: {here} instead of {there})",
+    VerdictReason.MACHINE_CHANGED: (
+        "nearly all benchmarks moved together, by {change:+%} of time: the machine changed"
+    ),
+    VerdictReason.LONE_RUN: (
+        "one stored run doesn't show how much runs differ by themselves; more runs, or both sides in one job, would"
+    ),
+    VerdictReason.ACCEPTED: "accepted",
+    VerdictReason.NOT_CONFIRMED: "not confirmed by a second measurement[: {change:+%}]",
+}

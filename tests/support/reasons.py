@@ -1,0 +1,20 @@
+"""What reasons say, for tests that read them as a user does."""
+
+from collections.abc import Iterable
+from typing import overload
+
+from bot.model.reason import Reason
+from bot.report.reasons import sentence
+
+
+@overload
+def said(reasons: Reason) -> str: ...
+@overload
+def said(reasons: None) -> None: ...
+@overload
+def said(reasons: Iterable[Reason]) -> tuple[str, ...]: ...
+def said(reasons: Reason | Iterable[Reason] | None) -> str | tuple[str, ...] | None:
+    """The sentence of one, or of each."""
+    if reasons is None or isinstance(reasons, Reason):
+        return None if reasons is None else sentence(reasons)
+    return tuple(map(sentence, reasons))
