@@ -1,0 +1,117 @@
+"""The best that any test could find: the most powerful invariant one, which knows the noise and not the level.
+
+It knows all of the noise's parameters, what all benchmarks of a run have in common (the others show it) and the size
+of the change that it looks for; it does not know the benchmark's level. Its false alarm rate is that of the bot: the
+stated share of runs, divided by the metrics and the two directions.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+from scipy import special, stats
+
+from benchmarks.truth.noise import MODE_RATIO, MODE_SHARE, Floats, Noise
+
+SIMULATIONS: Final = 600
+# Of the grid over the unknown level, in standard deviations of a unit.
+GRID_STEP: Final = 0.4
+LogDensity = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Design:
+    """Units are what is independent: files, or executions of one job (`same_job`), with `samples` each."""
+
+    baseline: int
+    target: int
+    samples: int
+    same_job: bool = False
+
+
+def best_power(noise: Noise, design: Design, *, effect: float, metrics: int, rate: float = 0.01) -> float:
+    """The probability that the best test finds the change in one of `metrics`."""
+    alpha = rate / metrics / 2
+    shift, spread = float(np.log1p(effect)), unit_spread(noise, design)
+    if not _has_modes(noise, design):
+        error = spread * np.sqrt(1 / design.baseline + 1 / design.target)
+        return float(special.ndtr(shift / error - special.ndtri(1 - alpha)))
+    return _power_with_modes(spread, design, shift, alpha)
+
+
+def unit_spread(noise: Noise, design: Design) -> float:
+    """Standard deviation of a unit's best estimate of its benchmark's level, its mode apart."""
+    own = 0.0 if design.same_job else noise.own
+    return float(np.sqrt(own**2 + noise.spread**2 * variance_of_location(noise, design.samples)))
+
+
+def variance_of_location(noise: Noise, samples: int) -> float:
+    """In units of `spread` squared: the inverse of Fisher's information of Student's t, or of a correlated mean."""
+    if np.isfinite(noise.tails):
+        return float((noise.tails + 3) / (noise.tails + 1) / samples)
+    lags = np.arange(1, samples)
+    return float((1 + 2 * np.sum((1 - lags / samples) * noise.correlation**lags)) / samples)
+
+
+def power_of_shift(
+    density: LogDensity, draw: Callable[[int], Floats], design: Design, *, shift: float, alpha: float, spread: float
+) -> float:
+    """Of the likelihood ratio with the level integrated out; `draw` simulates units about level 0.
+
+    The critical value comes from the alternative's own simulations: P0(ratio > c) = E1[1 / ratio; ratio > c].
+    """
+    units = np.stack([draw(design.baseline + design.target) for _ in range(SIMULATIONS)])
+    baseline, target = units[:, : design.baseline], units[:, design.baseline :] + shift
+    reach = np.log(MODE_RATIO) + abs(shift) + 4 * spread
+    grid = np.arange(-reach, reach, GRID_STEP * spread / np.sqrt(design.baseline + design.target))
+    same = np.array([density(row[:, None] - grid).sum(axis=0) for row in baseline])
+    ratios = []
+    for of_baseline, row in zip(same, target, strict=True):
+        moved = density(row[:, None] - shift - grid).sum(axis=0)
+        unmoved = density(row[:, None] - grid).sum(axis=0)
+        ratios.append(special.logsumexp(of_baseline + moved) - special.logsumexp(of_baseline + unmoved))
+    ordered = np.sort(np.array(ratios))[::-1]
+    sizes = np.cumsum(np.exp(-ordered)) / len(ordered)
+    return float(np.count_nonzero(sizes <= alpha) / len(ordered))
+
+
+def of_series(series: Sequence[Floats], design: Design, *, effect: float, metrics: int, rate: float = 0.01) -> float:
+    """The same for recorded executions, as if they were independent draws from their own kernel density."""
+    logs = np.concatenate([np.log(values) - np.median(np.log(values)) for values in series])
+    kernel = stats.gaussian_kde(logs, bw_method=0.2)
+    points = np.linspace(-3, 3, 6001)
+    heights = np.log(kernel(points) + 1e-6)
+    rng = np.random.default_rng(1)
+    one = Design(baseline=design.baseline * design.samples, target=design.target * design.samples, samples=1)
+    return power_of_shift(
+        lambda x: np.interp(x, points, heights),
+        lambda count: rng.choice(logs, count) + 0.2 * logs.std() * rng.standard_normal(count),
+        one,
+        shift=float(np.log1p(effect)),
+        alpha=rate / metrics / 2,
+        spread=float(logs.std()),
+    )
+
+
+def _has_modes(noise: Noise, design: Design) -> bool:
+    return noise.modes == "execution" or (noise.modes == "benchmark" and not design.same_job)
+
+
+@lru_cache(maxsize=512)
+def _power_with_modes(spread: float, design: Design, shift: float, alpha: float) -> float:
+    rng = np.random.default_rng(1)
+    weights = np.log([1 - MODE_SHARE, MODE_SHARE])
+    centers = np.array([0.0, np.log(MODE_RATIO)])
+
+    def density(x: Floats) -> Floats:
+        z = (x[..., None] - centers) / spread
+        logs: Floats = np.logaddexp.reduce(weights - 0.5 * z**2, axis=-1)
+        return logs
+
+    def draw(count: int) -> Floats:
+        drawn: Floats = centers[(rng.random(count) < MODE_SHARE).astype(int)] + spread * rng.standard_normal(count)
+        return drawn
+
+    return power_of_shift(density, draw, design, shift=shift, alpha=alpha, spread=spread)

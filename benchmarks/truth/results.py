@@ -1,0 +1,76 @@
+"""What a run of the harness counted, kept as JSON: before a change, and after it."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.truth.cells import RECORDED, WAYS, Cell
+from benchmarks.truth.noise import NOISES, Floats
+from benchmarks.truth.oracle import best_power, of_series
+
+COUNTS: Final = ("trials", "runs", "alarmed", "alarmed_trials", "metrics", "judged", "called")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Results:
+    """`best`: what the best test finds, by row, noise and effect."""
+
+    commit: str
+    command: str
+    cells: Sequence[Cell]
+    series: Sequence[Floats] = ()
+    best: dict[tuple[str, str, float], float] = field(default_factory=dict)
+
+    def cell(self, row: str, noise: str) -> Cell | None:
+        return next((cell for cell in self.cells if (cell.row, cell.noise) == (row, noise)), None)
+
+
+def dump(results: Results) -> str:
+    """One line per cell, so that a diff shows which moved."""
+    head = json.dumps({"commit": results.commit, "command": results.command})[1:-1]
+    lines = ",\n".join(json.dumps(_entry(cell, results.series)) for cell in results.cells)
+    return f'{{{head}, "cells": [\n{lines}\n]}}\n'
+
+
+def load(path: Path) -> Results:
+    file = json.loads(path.read_bytes())
+    rules = {row: (way, rule) for way in WAYS for row, rule in way.rows.items()}
+    cells, best = [], {}
+    for entry in file["cells"]:
+        if entry["row"] not in rules:
+            continue
+        way, rule = rules[entry["row"]]
+        cell = Cell(
+            row=entry["row"],
+            noise=entry["noise"],
+            command=way.command,
+            benchmarks=way.benchmarks,
+            rule=rule,
+            found={float(effect): tried[:2] for effect, tried in entry["found"].items()},
+            **{name: entry[name] for name in COUNTS},
+        )
+        cells.append(cell)
+        for effect, tried in entry["found"].items():
+            if tried[2] is not None:
+                best[cell.row, cell.noise, float(effect)] = tried[2]
+    return Results(commit=file["commit"], command=file["command"], cells=cells, best=best)
+
+
+def _entry(cell: Cell, series: Sequence[Floats]) -> dict[str, Any]:
+    return {
+        "row": cell.row,
+        "noise": cell.noise,
+        **{name: getattr(cell, name) for name in COUNTS},
+        "found": {f"{effect:g}": [*tried, best(cell, effect, series)] for effect, tried in sorted(cell.found.items())},
+    }
+
+
+def best(cell: Cell, effect: float, series: Sequence[Floats]) -> float | None:
+    design = cell.rule.design
+    if design is None:
+        return None
+    if cell.noise == RECORDED:
+        return round(of_series(series, design, effect=effect, metrics=cell.benchmarks), 3) if series else None
+    return round(best_power(NOISES[cell.noise], design, effect=effect, metrics=cell.benchmarks), 3)

@@ -1,0 +1,137 @@
+"""The counts as tables: plain for the terminal, and those of docs/error-rates.md."""
+
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+from tabulate import tabulate
+
+from benchmarks.truth.cells import EFFECTS, Cell
+from benchmarks.truth.results import Results
+
+DOCS: Final = Path(__file__).parents[2] / "docs" / "error-rates.md"
+BEGIN, END = "<!-- written by benchmarks/truth: begin -->", "<!-- written by benchmarks/truth: end -->"
+
+
+def plain_table(results: Results) -> str:
+    rows = [
+        [cell.row, cell.noise, str(cell.trials), alarms(cell), bounds(cell), stated(cell), called(cell), judged(cell)]
+        + [found(cell, effect) for effect in EFFECTS]
+        + ["BROKEN" if cell.is_broken else ""]
+        for cell in results.cells
+        if cell.trials
+    ]
+    headers = [
+        "way",
+        "noise",
+        "trials",
+        "alarms",
+        "95 % range",
+        "stated",
+        "metrics called",
+        "judged",
+        *map(percent, EFFECTS),
+        "",
+    ]
+    return tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True)
+
+
+def write_docs(before: Results, after: Results) -> None:
+    text = DOCS.read_text(encoding="utf-8")
+    head, _, rest = text.partition(BEGIN)
+    tail = rest.partition(END)[2]
+    DOCS.write_text(f"{head}{BEGIN}\n\n{markdown(before, after)}\n\n{END}{tail}", encoding="utf-8")
+
+
+def markdown(before: Results, after: Results) -> str:
+    parts = [
+        f"Before: `{before.commit}`, `{before.command}`. After: `{after.commit}`, `{after.command}`.",
+        summary(before, after),
+    ]
+    for (row, command), group in groupby(after.cells, key=lambda cell: (cell.row, cell.command)):
+        cells = [cell for cell in group if cell.trials]
+        if cells:
+            parts += [f"### {row[0].upper()}{row[1:]}\n\n`{command}`", _rates(before, after, cells)]
+    return "\n\n".join(parts)
+
+
+def summary(before: Results, after: Results) -> str:
+    broken = [cell for cell in after.cells if cell.is_broken]
+    earlier = sum(cell.is_broken for cell in before.cells)
+    said = f"{len(broken)} of {len(after.cells)} cells are broken; {earlier} of {len(before.cells)} were before"
+    return said + (": " + "; ".join(f"{cell.row}, {cell.noise}" for cell in broken) if broken else "") + "."
+
+
+def _rates(before: Results, after: Results, cells: list[Cell]) -> str:
+    rows = list(_rows(before, after, cells))
+    headers = ["noise", "false alarms before", "after", "95 % range", "stated", "metrics called before", "after"]
+    with_power = any(cell.found for cell in cells)
+    effects = EFFECTS if with_power else ()
+    headers += [f"+{percent(effect)}" for effect in effects]
+    align = ["left", *["right"] * (len(headers) - 1)]
+    return tabulate(
+        [row[: len(headers)] for row in rows], headers=headers, tablefmt="github", disable_numparse=True, colalign=align
+    )
+
+
+def _rows(before: Results, after: Results, cells: list[Cell]) -> Iterator[list[str]]:
+    for cell in cells:
+        old = before.cell(cell.row, cell.noise)
+        known = old if old is not None and old.trials else None
+        yield [
+            f"**{cell.noise}**" if cell.is_broken else cell.noise,
+            alarms(known) if known else "-",
+            alarms(cell),
+            bounds(cell),
+            stated(cell),
+            called(known) if known else "-",
+            called(cell),
+            *(_power(known, cell, after, effect) for effect in EFFECTS),
+        ]
+
+
+def _power(old: Cell | None, cell: Cell, after: Results, effect: float) -> str:
+    best = after.best.get((cell.row, cell.noise, effect))
+    earlier = found(old, effect) if old else "-"
+    return f"{earlier} → {found(cell, effect)}" + ("" if best is None else f" ({100 * best:.0f})")
+
+
+def alarms(cell: Cell) -> str:
+    """Of what the stated rate is about; of lives, the share of their runs."""
+    if cell.rule.of == "metrics":
+        return called(cell)
+    return share(cell.alarmed, cell.runs)
+
+
+def bounds(cell: Cell) -> str:
+    """Of the same share; of lives, as wide as if a life were one trial."""
+    low, high = cell.bounds
+    if cell.rule.of == "lives":
+        return f"{cell.alarmed_trials} of {cell.trials} lives"
+    return f"{100 * low:.1f} to {100 * high:.1f}"
+
+
+def stated(cell: Cell) -> str:
+    return percent(cell.rule.stated)
+
+
+def called(cell: Cell) -> str:
+    return share(cell.called, cell.metrics)
+
+
+def judged(cell: Cell) -> str:
+    return share(cell.judged, cell.metrics)
+
+
+def found(cell: Cell, effect: float) -> str:
+    tried, hits = cell.found.get(effect, (0, 0))
+    return f"{100 * hits / tried:.0f}" if tried else "-"
+
+
+def share(count: int, number: int) -> str:
+    return f"{100 * count / number:.1f} %" if number else "-"
+
+
+def percent(fraction: float) -> str:
+    return f"{100 * fraction:.3g} %"

@@ -1,0 +1,64 @@
+"""The command line in this process: what a user types, without starting Python anew each time."""
+
+import contextlib
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from bot import pipeline
+from bot.cli import main
+from bot.errors import EXIT_FINE, EXIT_REGRESSION
+from bot.model.report import Report
+
+CHANGES: Final = ("regression", "improvement")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """What reports of `runs` say of their metrics: `judged` have an answer, `called` are unchanged and called a change.
+
+    `alarmed` runs have any such. `found`: the planted one is called a regression.
+    """
+
+    metrics: int
+    judged: int
+    called: int
+    found: bool = False
+    runs: int = 1
+    alarmed: int = 0
+
+
+def perf_culprit(*arguments: str) -> str:
+    """What it printed. A failure of the verb is a failure of the harness; a regression is an answer."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        code = main(list(arguments))
+    if code not in {EXIT_FINE, EXIT_REGRESSION}:
+        raise RuntimeError(f"perf-culprit {' '.join(arguments)}: exit code {code}\n{printed.getvalue()}")
+    return printed.getvalue()
+
+
+def compare(*arguments: str, out: Path, planted: str | None = None, ignored: str | None = None) -> Outcome:
+    perf_culprit("compare", *arguments, "--json", str(out))
+    return outcome(json.loads(out.read_bytes()), planted=planted, ignored=ignored)
+
+
+def outcome_of(report: Report, *, planted: str | None = None) -> Outcome:
+    return outcome(json.loads(pipeline.report_json(report)), planted=planted)
+
+
+def outcome(report: Mapping[str, Any], *, planted: str | None = None, ignored: str | None = None) -> Outcome:
+    """Of `report.json`; `planted` is the benchmark or counter that really changed. New metrics have no answer."""
+    findings: Sequence[Mapping[str, Any]] = [entry for entry in report["findings"] if entry["benchmark"] != ignored]
+    changed = [entry for entry in findings if planted in {entry["benchmark"], entry["metric"]}]
+    called = sum(entry["verdict"] in CHANGES and entry not in changed for entry in findings)
+    return Outcome(
+        metrics=len(findings) + len(report["new"]),
+        judged=sum(entry["p_value"] is not None or entry["score"] is not None for entry in findings),
+        called=called,
+        found=any(entry["verdict"] == "regression" for entry in changed),
+        alarmed=int(called > 0),
+    )

@@ -1,0 +1,44 @@
+"""A documented way of use, and what a trial of it gives."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from benchmarks.truth.noise import World
+from benchmarks.truth.oracle import Design
+from benchmarks.truth.verbs import Outcome
+
+# With an effect of 0 nothing changed; else the first benchmark of the target became so much slower.
+Judged = tuple[str, float, Outcome]
+
+
+class Trial(Protocol):
+    def __call__(self, world: World, folder: Path, effects: Sequence[float]) -> Iterator[Judged]:
+        """One answer per row of the way and effect, the same numbers under each effect; `folder` is empty."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """`stated` is the share `of` runs (or metrics) that may have a false alarm; of lives, the share of each one's runs.
+
+    `design` is what the best test is given.
+    """
+
+    stated: float = 0.01
+    of: Literal["runs", "metrics", "lives"] = "runs"
+    design: Design | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Way:
+    """`command` is what README or docs say. Trials that take long are fewer: `weight` divides their number."""
+
+    command: str
+    rows: Mapping[str, Row]
+    noises: Sequence[str]
+    trial: Trial
+    benchmarks: int = 20
+    weight: int = 1
+    has_power: bool = True
