@@ -21,7 +21,7 @@ from benchmarks.truth.recorded import read_series
 from benchmarks.truth.results import Results, dump, load
 from benchmarks.truth.table import plain_table, write_docs
 
-TRIALS, POWER_TRIALS = 200, 40
+TRIALS, POWER_TRIALS = 120, 24
 
 
 def main() -> int:

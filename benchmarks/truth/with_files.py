@@ -158,6 +158,7 @@ WAYS: Final = (
         trial=partial(of_merged, row="merged files, five runs"),
     ),
     _rounds("two rounds, not --paired", "compare --baseline base-*.json --target head-*.json", rounds=2, options=()),
+    _rounds("one round", "compare --paired --baseline base-*.json --target head-*.json", rounds=1),
     _rounds("two rounds", "compare --paired --baseline base-*.json --target head-*.json", rounds=2),
     _rounds("five rounds", "compare --paired --baseline base-*.json --target head-*.json", rounds=5),
     _rounds(
