@@ -1,9 +1,9 @@
 """A documented way of use, and what a trial of it gives."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 from benchmarks.truth.noise import World
 from benchmarks.truth.oracle import Design
@@ -13,10 +13,8 @@ from benchmarks.truth.verbs import Outcome
 Judged = tuple[str, float, Outcome]
 
 
-class Trial(Protocol):
-    def __call__(self, world: World, folder: Path, effects: Sequence[float]) -> Iterator[Judged]:
-        """One answer per row of the way and effect, the same numbers under each effect; `folder` is empty."""
-        ...
+# One answer per row of the way and effect, the same numbers under each effect; the folder is empty.
+Trial = Callable[[World, Path, Sequence[float]], Iterator[Judged]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,0 +1,37 @@
+"""Every documented way of use keeps its stated rate of false alarms: the quick part of `python -m benchmarks.truth`."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+import pytest
+
+from benchmarks.truth.cells import Cell, chosen_cells, run_cells
+from benchmarks.truth.quick import KNOWN_BROKEN, QUICK, QUICK_POWER, QUICK_WAYS, is_quick
+
+pytestmark = pytest.mark.slow  # a rate needs trials
+
+
+@cache
+def quick_cells(way: str, noise: str) -> Mapping[str, Cell]:
+    (chosen,) = [entry for entry in chosen_cells([way, noise], recorded=False) if next(iter(entry[0].rows)) == way]
+    return run_cells(*chosen, trials=QUICK, power_trials=QUICK_POWER)
+
+
+def quick_parameters() -> Iterator[object]:
+    for way, noise in (entry for entry in chosen_cells([], recorded=False) if is_quick(*entry)):
+        for row in way.rows:
+            known = (row, noise) in KNOWN_BROKEN
+            marks = [pytest.mark.xfail(reason="known; see docs/error-rates.md")] * known
+            yield pytest.param(next(iter(way.rows)), row, noise, id=f"{row}, {noise}", marks=marks)
+
+
+@pytest.mark.parametrize(("way", "row", "noise"), list(quick_parameters()))
+def test_a_stated_rate_is_kept(way: str, row: str, noise: str) -> None:
+    cell = quick_cells(way, noise)[row]
+    assert cell.trials
+    assert cell.judged, "nothing was compared, which is no proof of quiet"
+    assert not cell.is_broken, f"{cell.counted}: from {cell.bounds[0]:.2%} on"
+
+
+def test_all_quick_ways_exist() -> None:
+    assert sum(is_quick(*entry) for entry in chosen_cells([], recorded=False)) == len(QUICK_WAYS)
