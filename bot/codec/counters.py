@@ -1,6 +1,6 @@
 """Counter tables within a run file: a column per counter, null where a value is missing."""
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -31,6 +31,7 @@ class CounterTableEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     times_s: list[float]
     load: list[float | None] | UnsetType | None = UNSET
     load_name: str | UnsetType | None = UNSET
+    interval_s: Annotated[float, msgspec.Meta(gt=0)] | UnsetType | None = UNSET
     counters: list[CounterEntry]
 
 
@@ -40,6 +41,7 @@ def encode_table(table: CounterTable) -> CounterTableEntry:
         times_s=table.times_s.tolist(),
         load=UNSET if table.load is None else _nullable(table.load),
         load_name=table.load_name or UNSET,
+        interval_s=table.interval_s or UNSET,
         counters=[
             CounterEntry(
                 name=metric.name,
@@ -52,8 +54,13 @@ def encode_table(table: CounterTable) -> CounterTableEntry:
     )
 
 
-def decode_table(entry: CounterTableEntry, place: str) -> CounterTable:
-    """The table; a DataError where its parts do not fit each other."""
+def decode_table(entry: CounterTableEntry, place: str, *, were_reduced: bool = False) -> CounterTable:
+    """The table; a DataError where its parts do not fit each other.
+
+    `were_reduced`: by a note of their run its long tables hold interval medians, and an older version, which wrote no
+    `interval_s`, stored it. Then the usual step between rows is their interval; for a table that was too short to be
+    reduced that is the step of its samples, which is as good.
+    """
     import numpy as np
 
     times = np.array(entry.times_s, dtype=np.float64)
@@ -73,6 +80,9 @@ def decode_table(entry: CounterTableEntry, place: str) -> CounterTable:
     values = np.empty((count, len(columns)))
     for index, (_, column) in enumerate(columns):
         values[:, index] = _floats(column)
+    interval_s = entry.interval_s or None
+    if interval_s is None and were_reduced and count > 1:
+        interval_s = float(np.median(np.diff(times)))
     return CounterTable(
         name=entry.name,
         metrics=tuple(
@@ -82,6 +92,7 @@ def decode_table(entry: CounterTableEntry, place: str) -> CounterTable:
         values=values,
         load=None if load is None else _floats(load),
         load_name=None if load is None else entry.load_name or None,
+        interval_s=interval_s,
     )
 
 

@@ -15,6 +15,8 @@ from bot.model.run import Benchmark, Run, Summary
 
 RUN_FORMAT: Final = "perf-culprit-run"
 SCHEMA_NAME = "run-v1"
+# What a run's notes say of reduced counter tables; `{}` is the number of intervals.
+REDUCED_NOTE: Final = "its counters are medians of {} equal intervals"
 
 
 class SummaryEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -100,12 +102,17 @@ def decode_run(data: bytes, *, place: str) -> Run:
     file = decode_large(RunFile, data, place=place, what=SCHEMA_NAME)
     kinds = {(entry.metric, entry.unit, entry.direction) for entry in file.benchmarks}
     metrics = {kind: Metric(name=kind[0], unit=kind[1], direction=kind[2]) for kind in kinds}
+    start, end = REDUCED_NOTE.split("{}")
+    were_reduced = any(note.startswith(start) and note.endswith(end) for note in file.notes)
     return Run(
         benchmarks=tuple(
             _benchmark(entry, metrics[entry.metric, entry.unit, entry.direction], f"{place}: benchmarks.{i}")
             for i, entry in enumerate(file.benchmarks)
         ),
-        counters=tuple(decode_table(entry, f"{place}: counters.{i}") for i, entry in enumerate(file.counters or ())),
+        counters=tuple(
+            decode_table(entry, f"{place}: counters.{i}", were_reduced=were_reduced)
+            for i, entry in enumerate(file.counters or ())
+        ),
         environment=Environment(components=file.environment),
         commit=file.commit or None,
         time=file.time or None,

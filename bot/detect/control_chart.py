@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from bot.detect.counter_samples import Prepared, prepare
+from bot.detect.counter_samples import Prepared, cut_runs, prepare
 from bot.detect.counters import TablePair
 from bot.detect.detector import DetectorOptions
 from bot.detect.estimate import is_measurable
@@ -68,10 +68,16 @@ def _unusable(pair: MetricPair) -> Reason | None:
 
 
 def _samples(pair: MetricPair) -> Prepared:
-    def ordered(benchmark: Benchmark) -> Floats:
-        return np.sort(np.array(benchmark.samples, dtype=np.float64))
+    def samples(benchmark: Benchmark) -> Floats:
+        return np.array(benchmark.samples, dtype=np.float64)
 
-    return Prepared(target=ordered(pair.target), runs=tuple(ordered(run) for run in pair.baseline if run.samples))
+    runs = [samples(run) for run in pair.baseline if run.samples]
+    length = max(len(pair.target.samples), 1)
+    return Prepared(
+        target=np.sort(samples(pair.target)),
+        runs=tuple(np.sort(run) for run in runs),
+        parts=cut_runs([(run, max(1, len(run) // length)) for run in runs]),
+    )
 
 
 def _assess(
@@ -82,7 +88,11 @@ def _assess(
         untested = Evidence(key=key, metric=metric, test=UNTESTED, baseline=None, target=None, reason=reason)
         return untested, None
     made = chart(
-        prepared.target, prepared.runs, kind=options.control_limits, single_run_margin=options.single_run_margin
+        prepared.target,
+        prepared.runs,
+        parts=prepared.parts,
+        kind=options.control_limits,
+        single_run_margin=options.single_run_margin,
     )
     charted = Charted(
         chart=made,

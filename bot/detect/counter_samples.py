@@ -27,11 +27,13 @@ Sides = tuple[Floats, tuple[Floats, ...]]
 class Prepared:
     """Sorted samples of one metric: the target's, and one array per baseline run that has any.
 
-    `unfiltered` is the target before its idle time was dropped, where that happened.
+    `parts`: the runs cut into pieces as long as the target's test, where any is longer. `unfiltered` is the target
+    before its idle time was dropped, where that happened.
     """
 
     target: Floats
     runs: tuple[Floats, ...]
+    parts: tuple[tuple[Floats, ...], ...] = ()
     unfiltered: Floats | None = None
     details: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[Reason, ...] = ()
@@ -58,12 +60,14 @@ class Loads:
 def prepare(pair: TablePair, *, drop_idle: bool) -> Iterator[Prepared]:
     """Each counter of the table, in order."""
     loads = table_loads(pair)
+    cuts = [run.parts for run in pair.baseline]
     for start in range(0, len(pair.metrics), BLOCK_COUNTERS):
         chosen = slice(start, min(start + BLOCK_COUNTERS, len(pair.metrics)))
         target = _measured(pair.target_values(chosen))
         runs = [_measured(run.values(chosen)) for run in pair.baseline]
         for index in range(chosen.stop - start):
-            yield _prepared(target[index], tuple(run[index] for run in runs), loads, drop_idle=drop_idle)
+            own = tuple(run[index] for run in runs)
+            yield _prepared(target[index], own, loads, cuts=cuts, drop_idle=drop_idle)
 
 
 def table_loads(pair: TablePair) -> Loads:
@@ -79,7 +83,9 @@ def table_loads(pair: TablePair) -> Loads:
     return Loads(target=known[0], runs=tuple(known[1:]), reference=float(np.median(pooled[np.isfinite(pooled)])))
 
 
-def _prepared(target: Floats, runs: tuple[Floats, ...], loads: Loads, *, drop_idle: bool) -> Prepared:
+def _prepared(
+    target: Floats, runs: tuple[Floats, ...], loads: Loads, *, cuts: Sequence[int], drop_idle: bool
+) -> Prepared:
     details: dict[str, float] = {}
     notes = []
     (target, runs), skipped = _scaled(target, runs, loads, details)
@@ -87,10 +93,26 @@ def _prepared(target: Floats, runs: tuple[Floats, ...], loads: Loads, *, drop_id
         notes.append(skipped)
         if abs(loads.difference) >= NOTABLE_LOAD_DIFFERENCE:
             notes.append(because(Remark.LOAD_DIFFERS, change=loads.difference))
-    ordered = np.sort(target[np.isfinite(target)])
-    ordered_runs = tuple(np.sort(run[known]) for run in runs if (known := np.isfinite(run)).any())
-    prepared = Prepared(target=ordered, runs=ordered_runs, details=details, notes=tuple(notes))
+    known = [(run, cut) for run, cut in zip(runs, cuts, strict=True) if np.isfinite(run).any()]
+    prepared = Prepared(
+        target=_ordered(target),
+        runs=tuple(_ordered(run) for run, _ in known),
+        parts=cut_runs(known),
+        details=details,
+        notes=tuple(notes),
+    )
     return without_idle_time(prepared) if drop_idle else prepared
+
+
+def cut_runs(runs: Sequence[tuple[Floats, int]]) -> tuple[tuple[Floats, ...], ...]:
+    """Each run in so many pieces of equal length, sorted, NaN left out; empty where no run is cut."""
+    if all(cut == 1 for _, cut in runs):
+        return ()
+    return tuple(tuple(piece for own in np.array_split(run, cut) if len(piece := _ordered(own))) for run, cut in runs)
+
+
+def _ordered(values: Floats) -> Floats:
+    return np.sort(values[np.isfinite(values)])
 
 
 def _scaled(
@@ -130,6 +152,10 @@ def without_idle_time(prepared: Prepared) -> Prepared:
     if boundaries is None or not len(prepared.target):
         return prepared
     runs = tuple(_right_of(run, boundary) for run, boundary in zip(prepared.runs, boundaries, strict=True))
+    parts = tuple(
+        tuple(busy for part in own if len(busy := _right_of(part, boundary)))
+        for own, boundary in zip(prepared.parts, boundaries if prepared.parts else (), strict=True)
+    )
     target = _right_of(prepared.target, idle_boundary(prepared.target))
     dropped = 1 - len(target) / len(prepared.target)
     usual = [1 - len(kept) / len(run) for kept, run in zip(runs, prepared.runs, strict=True)]
@@ -140,6 +166,7 @@ def without_idle_time(prepared: Prepared) -> Prepared:
     return Prepared(
         target=target,
         runs=runs,
+        parts=parts,
         unfiltered=prepared.target if dropped else None,
         details={**prepared.details, "idle_share": dropped, "idle_share_baseline": float(np.median(usual))},
         notes=notes,

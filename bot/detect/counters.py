@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bot.detect.common_rows import common_rows
 from bot.detect.units import conversion_factor
 from bot.model.baseline import Baseline
 from bot.model.counter import CounterTable
@@ -21,13 +22,15 @@ class BaselineTable:
     """One baseline run's table beside the target's: where its counters are, and what brings them to the target's unit.
 
     `run` is the whole run. `columns` (m,): the column of each of the pair's counters, ABSENT where this run has none
-    that may be used. `factors` (m,): what its values are multiplied with.
+    that may be used. `factors` (m,): what its values are multiplied with. `parts`: how many tests as long as the
+    target's its table holds.
     """
 
     run: Run
     table: CounterTable
     columns: Integers
     factors: Floats
+    parts: int = 1
 
     def values(self, chosen: slice) -> Floats:
         """(n, k): the chosen counters in the target's unit; all NaN where the run lacks one. A copy."""
@@ -72,11 +75,12 @@ class TablePair:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CounterPairing:
-    """`tables` in the target's order; `missing` and `new` as in `Pairing`."""
+    """`tables` in the target's order; `missing` and `new` as in `Pairing`; `notes` on what was done to the tables."""
 
     tables: tuple[TablePair, ...]
     missing: tuple[MetricKey, ...] = ()
     new: tuple[MetricKey, ...] = ()
+    notes: tuple[Reason, ...] = ()
 
 
 def pair_counters(
@@ -88,15 +92,24 @@ def pair_counters(
 ) -> CounterPairing:
     """Pair the target's counters with the baseline's by table and name; an only table is paired whatever its name.
 
+    All tables of a pair have rows of one length: what the history stored as medians is compared with such medians.
     A run that was judged a regression in a counter is no baseline for that counter. `direction` overrides a metric's;
     `ignored` counters are left out on both sides.
     """
     pairs: list[TablePair] = []
     new: list[MetricKey] = []
     missing: list[MetricKey] = []
+    notes: list[Reason] = []
     for table in target.counters:
         runs = [(run, found) for run in baseline.runs if (found := _same_table(table, run, target)) is not None]
-        pair, unknown = _pair(target, table, runs, direction=direction, ignored=ignored)
+        common = common_rows(table, [found for _, found in runs])
+        beside = [
+            (run, made, parts)
+            for (run, _), made, parts in zip(runs, common.baseline, common.parts, strict=True)
+            if made is not None
+        ]
+        pair, unknown = _pair(target, common.target, beside, direction=direction, ignored=ignored)
+        notes += common.notes
         new += unknown
         if pair.metrics:
             pairs.append(pair)
@@ -105,7 +118,9 @@ def pair_counters(
             gone = (MetricKey(table.name, m.name) for m in runs[-1][1].metrics if m.name not in present)
             missing += [key for key in gone if ignored is None or not ignored(key)]
     missing += _missing_tables(baseline, target, ignored)
-    return CounterPairing(tables=tuple(pairs), missing=tuple(dict.fromkeys(missing)), new=tuple(new))
+    return CounterPairing(
+        tables=tuple(pairs), missing=tuple(dict.fromkeys(missing)), new=tuple(new), notes=tuple(notes)
+    )
 
 
 def _same_table(table: CounterTable, run: Run, target: Run) -> CounterTable | None:
@@ -127,12 +142,12 @@ def _missing_tables(baseline: Baseline, target: Run, ignored: Callable[[MetricKe
 def _pair(
     target: Run,
     table: CounterTable,
-    runs: Sequence[tuple[Run, CounterTable]],
+    runs: Sequence[tuple[Run, CounterTable, int]],
     *,
     direction: Callable[[Metric, MetricKey], Direction] | None,
     ignored: Callable[[MetricKey], bool] | None,
 ) -> tuple[TablePair, list[MetricKey]]:
-    usable = [_usable_columns(run, found, table.name) for run, found in runs]
+    usable = [_usable_columns(run, found, table.name) for run, found, _ in runs]
     judged: list[tuple[int, Metric, Reason | None]] = []
     new = []
     for column, own in enumerate(table.metrics):
@@ -141,7 +156,7 @@ def _pair(
             continue
         earlier = [
             found.metrics[columns[own.name]]
-            for (_, found), columns in zip(runs, usable, strict=True)
+            for (_, found, _), columns in zip(runs, usable, strict=True)
             if own.name in columns
         ]
         if not earlier:
@@ -158,7 +173,8 @@ def _pair(
         target=table,
         columns=np.array([column for column, _, _ in judged], dtype=np.intp),
         baseline=tuple(
-            _beside(run, found, columns, metrics) for (run, found), columns in zip(runs, usable, strict=True)
+            _beside(run, found, columns, metrics, parts=parts)
+            for (run, found, parts), columns in zip(runs, usable, strict=True)
         ),
         obstacles=tuple(obstacle for _, _, obstacle in judged),
     )
@@ -179,12 +195,18 @@ def _obstacle(metric: Metric, earlier: Sequence[Metric], trusted_direction: bool
     return None
 
 
-def _beside(run: Run, table: CounterTable, columns: dict[str, int], metrics: Sequence[Metric]) -> BaselineTable:
+def _beside(
+    run: Run, table: CounterTable, columns: dict[str, int], metrics: Sequence[Metric], *, parts: int
+) -> BaselineTable:
     found = [columns.get(metric.name, ABSENT) for metric in metrics]
     factors = [
         1.0 if column == ABSENT else conversion_factor(table.metrics[column].unit, metric.unit) or 1.0
         for column, metric in zip(found, metrics, strict=True)
     ]
     return BaselineTable(
-        run=run, table=table, columns=np.array(found, dtype=np.intp), factors=np.array(factors, dtype=np.float64)
+        run=run,
+        table=table,
+        columns=np.array(found, dtype=np.intp),
+        factors=np.array(factors, dtype=np.float64),
+        parts=parts,
     )

@@ -91,7 +91,7 @@ def judge(
     if counters.tables:
         of_counters = COUNTER_DETECTORS[counter_detector].detect_counters(counters.tables, options)
         judged = counter_findings(counters.tables, of_counters, settings)
-        findings, notes = [*findings, *judged], [*notes, *chance_notes(judged)]
+        findings, notes = [*findings, *judged], [*notes, *counters.notes, *chance_notes(judged)]
         if counter_detector == rule_ensemble.ID:
             notes += rule_ensemble.remarks(counters.tables, options)
     hardware = () if settings.ignore_environment else hardware_differences(baseline, target)

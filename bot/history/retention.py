@@ -8,10 +8,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bot.codec.run import encode_run
+from bot.codec.run import REDUCED_NOTE, encode_run
 from bot.errors import DataError
 from bot.history.layout import RunFile
-from bot.model.counter import CounterTable
 from bot.model.run import Benchmark, Run, Summary
 
 MEBIBYTE = 1024 * 1024
@@ -69,10 +68,10 @@ def reduce_counters(run: Run, intervals: int) -> Run:
     """The run with long counter tables as interval medians; the same object where none is long."""
     if all(len(table.times_s) <= intervals for table in run.counters):
         return run
-    note = f"its counters are medians of {intervals} equal intervals"
-    return replace(
-        run, counters=tuple(_reduce_table(table, intervals) for table in run.counters), notes=(*run.notes, note)
-    )
+    from bot.stats.equal_intervals import reduced
+
+    tables = (reduced(table, intervals) if len(table.times_s) > intervals else table for table in run.counters)
+    return replace(run, counters=tuple(tables), notes=(*run.notes, REDUCED_NOTE.format(intervals)))
 
 
 def fit_file(run: Run, content: bytes, retention: Retention) -> tuple[bytes, bool]:
@@ -94,24 +93,6 @@ def fit_file(run: Run, content: bytes, retention: Retention) -> tuple[bytes, boo
             next_step="split the suite into several, each with its own `suite` name",
         )
     return small, True
-
-
-def _reduce_table(table: CounterTable, intervals: int) -> CounterTable:
-    if len(table.times_s) <= intervals:
-        return table
-    import numpy as np
-
-    from bot.stats.common_rate import interval_medians
-
-    edges_s = np.linspace(table.times_s[0], table.times_s[-1], intervals + 1)
-    first = np.searchsorted(table.times_s, edges_s[:-1])
-    # An interval in which nothing was sampled (the recorder was stopped) is no row of the table.
-    sampled = np.flatnonzero(np.diff(first, append=len(table.times_s)))
-    values = interval_medians(table.times_s, table.values, edges_s=edges_s)[sampled]
-    load = table.load
-    if load is not None:
-        load = interval_medians(table.times_s, load[:, None], edges_s=edges_s)[sampled, 0]
-    return replace(table, times_s=table.times_s[first[sampled]], values=values, load=load)
 
 
 def _compact_benchmark(benchmark: Benchmark) -> Benchmark:

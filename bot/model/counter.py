@@ -19,7 +19,8 @@ class CounterTable:
     `times_s` (n,): seconds since 1970, or since the start where the file has no date; strictly increasing.
     `values` (n, m): column j is `metrics[j]`; NaN where a value is missing. `load` (n,): what was asked of the system
     at each instant (requests per second, users, …), where the source recorded it; NaN where missing.
-    `name` tells the source from others of the run: a host, a file. Arrays are not written to.
+    `name` tells the source from others of the run: a host, a file. Arrays are not written to. `interval_s`: each row
+    holds medians of an interval this long and is told by its first instant; None where rows are as sampled.
     """
 
     name: str
@@ -28,6 +29,7 @@ class CounterTable:
     values: "Floats"
     load: "Floats | None" = None
     load_name: str | None = None
+    interval_s: float | None = None
 
     @property
     def keys(self) -> tuple[MetricKey, ...]:

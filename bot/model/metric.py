@@ -28,12 +28,12 @@ class Metric:
 
 @dataclass(frozen=True, slots=True, order=True)
 class MetricKey:
-    """What makes two measurements comparable: the benchmark (or the table of a counter) and the metric's name."""
+    """What makes two measurements comparable: the benchmark and the metric's name."""
 
     benchmark: str
     metric: str
 
     @property
     def full_name(self) -> str:
-        """As the terminal's report shows it where a benchmark has several metrics; names one counter of a table."""
+        """As a report shows it where a benchmark has several metrics. A counter's benchmark is its table."""
         return f"{self.benchmark} {self.metric}"

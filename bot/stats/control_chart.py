@@ -53,15 +53,16 @@ class Violations:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Chart:
-    """The target against all baseline runs, and each baseline run against the others (`left_out`, one per run).
+    """The target against all baseline runs, and each baseline run against the others.
 
-    `threshold` is what the violation ratio has to exceed to be out of control; `threshold_above` and
-    `threshold_below` are the same for one side of the limits alone.
+    `left_out` has an entry per run: of each of its parts that are as long as the target. `threshold` is what the
+    violation ratio has to exceed to be out of control; `threshold_above` and `threshold_below` are the same for one
+    side of the limits alone.
     """
 
     limits: ControlLimits
     violations: Violations
-    left_out: tuple[Violations, ...]
+    left_out: tuple[tuple[Violations, ...], ...]
     threshold: float
     threshold_above: float
     threshold_below: float
@@ -95,48 +96,63 @@ def expected_share(kind: str) -> float:
 
 
 def chart(
-    target: Floats, runs: Sequence[Floats], *, kind: str = DEFAULT_LIMITS, single_run_margin: float = 0.05
+    target: Floats,
+    runs: Sequence[Floats],
+    *,
+    parts: Sequence[Sequence[Floats]] = (),
+    kind: str = DEFAULT_LIMITS,
+    single_run_margin: float = 0.05,
 ) -> Chart:
     """Chart the target against the pooled baseline runs, and find its threshold [N12, section 5.3.1].
 
-    `target` (n,) and each of `runs` (n_i,): sorted samples, at least one each. The threshold is the largest violation
-    ratio of a baseline run charted against the others. A single run has no others: then the ratio to expect plus
-    `single_run_margin` is the threshold, and the margin is shared by the two sides.
+    `target` (n,) and each of `runs` (n_i,): sorted samples, at least one each. `parts`: each run cut into pieces about
+    as long as the target, sorted; default the runs as they are. The threshold is the largest violation ratio of a part
+    charted against the other runs: a short target's ratio varies more than that of a long run, but as that of its
+    parts. A single run has no others: then the ratio to expect plus `single_run_margin` is the threshold, and the
+    margin is shared by the two sides.
     """
     pooled = np.sort(np.concatenate(runs))
-    left_out = leave_one_out(runs, pooled=pooled, kind=kind)
+    left_out = leave_one_out(runs, pooled=pooled, parts=parts, kind=kind)
     limits = control_limits(pooled, kind=kind)
     side = expected_share(kind) + single_run_margin / 2
+    every = [part for run in left_out for part in run]
     return Chart(
         limits=limits,
         violations=violations(target, limits),
         left_out=left_out,
         threshold=threshold(left_out) if left_out else 2 * side,
-        threshold_above=max((run.above for run in left_out), default=side),
-        threshold_below=max((run.below for run in left_out), default=side),
+        threshold_above=max((part.above for part in every), default=side),
+        threshold_below=max((part.below for part in every), default=side),
     )
 
 
-def leave_one_out(runs: Sequence[Floats], *, pooled: Floats, kind: str = DEFAULT_LIMITS) -> tuple[Violations, ...]:
-    """Each of `runs` (sorted) charted against all others; empty for a single run. `pooled`: all runs in one, sorted."""
+def leave_one_out(
+    runs: Sequence[Floats], *, pooled: Floats, parts: Sequence[Sequence[Floats]] = (), kind: str = DEFAULT_LIMITS
+) -> tuple[tuple[Violations, ...], ...]:
+    """Each part of each of `runs` (sorted) charted against all other runs; empty for a single run.
+
+    `pooled`: all runs in one, sorted. Without `parts` a run is its own only part.
+    """
     if len(runs) < 2:
         return ()
+    pieces = parts or [(run,) for run in runs]
     if kind == THREE_DEVIATIONS:
         others = (np.sort(np.concatenate([*runs[:index], *runs[index + 1 :]])) for index in range(len(runs)))
-        return tuple(violations(run, control_limits(rest, kind=kind)) for run, rest in zip(runs, others, strict=True))
-    low, high = PERCENTILES[kind]
-    if len(pooled) * len(runs) <= MATRIX_CELLS and len({len(run) for run in runs}) == 1:
-        return _leave_one_out_at_once(np.stack(runs), low=low, high=high)
-    mirrored = -pooled[::-1]
-    limits = (
-        ControlLimits(
-            lower=_percentile_without(run, pooled, low),
-            center=np.nan,  # not needed, and costly
-            upper=-_percentile_without(-run[::-1], mirrored, 100 - high),
-        )
-        for run in runs
-    )
-    return tuple(violations(run, limit) for run, limit in zip(runs, limits, strict=True))
+        limits = [control_limits(rest, kind=kind) for rest in others]
+    else:
+        low, high = PERCENTILES[kind]
+        if not parts and len(pooled) * len(runs) <= MATRIX_CELLS and len({len(run) for run in runs}) == 1:
+            return tuple((found,) for found in _leave_one_out_at_once(np.stack(runs), low=low, high=high))
+        mirrored = -pooled[::-1]
+        limits = [
+            ControlLimits(
+                lower=_percentile_without(run, pooled, low),
+                center=np.nan,  # not needed, and costly
+                upper=-_percentile_without(-run[::-1], mirrored, 100 - high),
+            )
+            for run in runs
+        ]
+    return tuple(tuple(violations(piece, limit) for piece in own) for own, limit in zip(pieces, limits, strict=True))
 
 
 def _leave_one_out_at_once(runs: Floats, *, low: int, high: int) -> tuple[Violations, ...]:
@@ -151,22 +167,22 @@ def _leave_one_out_at_once(runs: Floats, *, low: int, high: int) -> tuple[Violat
     return tuple(Violations(size, *row) for row in zip(above, below, strict=True))
 
 
-def threshold(left_out: Sequence[Violations]) -> float:
+def threshold(left_out: Sequence[Sequence[Violations]]) -> float:
     """The largest violation ratio of the baseline runs, each against the others [N12, section 5.3.1]."""
-    return max(run.ratio for run in left_out)
+    return max(part.ratio for run in left_out for part in run)
 
 
-def excesses(left_out: Sequence[Violations]) -> Floats:
-    """By how much each baseline run would be out of control, were it the target: shape (runs,).
+def excesses(left_out: Sequence[Sequence[Violations]]) -> Floats:
+    """By how much each part of a baseline run would be out of control, were it the target: shape (parts,).
 
-    Its violation ratio minus the largest of the other runs; positive for at most one run. What chance does to a
-    target's own excess over the threshold looks like this, as long as runs are exchangeable.
+    Its violation ratio minus the largest of the other runs; positive for parts of at most one run. What chance does to
+    a target's own excess over the threshold looks like this, as long as runs are exchangeable.
     """
-    ratios = np.array([run.ratio for run in left_out])
-    order = np.argsort(ratios)
-    others = np.full(len(ratios), ratios[order[-1]])
-    others[order[-1]] = ratios[order[-2]]
-    return np.asarray(ratios - others)
+    worst = np.array([max(part.ratio for part in run) for run in left_out])
+    order = np.argsort(worst)
+    others = np.full(len(worst), worst[order[-1]])
+    others[order[-1]] = worst[order[-2]]
+    return np.array([part.ratio - other for run, other in zip(left_out, others.tolist(), strict=True) for part in run])
 
 
 def chance_of_excess(excess: Floats, *, of_baseline: Floats) -> Floats:

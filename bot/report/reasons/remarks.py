@@ -19,6 +19,16 @@ REMARKS: Final[Mapping[ReasonCode, str]] = {
     Remark.UNSCALED_INDEPENDENT: "not scaled to one load: it does not follow the load (Spearman {spearman:.2f})",
     Remark.UNSCALED_NEAR_ZERO: "not scaled to one load: by the fit it is near zero at some loads",
     Remark.LOAD_DIFFERS: "the target's load differs by {change:+%}",
+    Remark.ROWS_REDUCED: (
+        "{table}: {rows:# row} reduced to medians of {intervals:# interval}, as the baseline's are stored"
+    ),
+    Remark.ROWS_TOO_LONG: (
+        "{table}: {count:# stored run} left out: so long that their rows are too coarse for this short test"
+    ),
+    Remark.OTHER_LENGTH: (
+        "{table}: recorded for {seconds:,.0f} s, usually for {usual:,.0f} s in the baseline; tests of equal length "
+        "compare best"
+    ),
     Remark.IDLE_TIME_DIFFERS: (
         "{target:%} of the target's samples are idle time, {least:%} to {most:%} of the baseline runs'"
     ),

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from math import nan
 from typing import Any
 
@@ -95,3 +96,16 @@ def test_any_finite_values_survive(values: "np.ndarray[Any, np.dtype[np.float64]
     )
     (again,) = decode_run(encode_run(Run(counters=(table,))), place="f").counters
     assert same(again, table)
+
+
+def test_how_a_table_was_reduced_survives() -> None:
+    reduced = replace(TABLE, interval_s=2.5)
+    again = decode_run(encode_run(Run(counters=(reduced,))), place="f").counters[0]
+    assert again.interval_s == 2.5
+    assert decode_run(encoded(), place="f").counters[0].interval_s is None
+
+
+def test_tables_that_an_older_version_reduced_are_known_by_the_note_of_their_run() -> None:
+    notes = ("its counters are medians of 144 equal intervals",)
+    (old,) = decode_run(encode_run(Run(counters=(TABLE,), notes=notes)), place="f").counters
+    assert old.interval_s == 1.25  # the usual step: half a second and two

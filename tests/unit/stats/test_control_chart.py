@@ -24,8 +24,8 @@ def ordered(*values: float) -> Floats:
     return np.sort(np.array(values, dtype=np.float64))
 
 
-def left_out(*per_mille: int) -> list[Violations]:
-    return [Violations(1000, count, 0) for count in per_mille]
+def left_out(*per_mille: int) -> list[tuple[Violations]]:
+    return [(Violations(1000, count, 0),) for count in per_mille]
 
 
 def test_methods_2_1_limits_of_3_to_13_with_10_90_are_4_8_and_12() -> None:
@@ -71,7 +71,7 @@ def test_leaving_a_run_out_is_charting_it_against_the_others(kind: str, seed: in
     # Small integers on every second seed: ties between and within runs.
     runs = [np.sort(rng.integers(0, 9, n).astype(np.float64) if seed % 2 else rng.normal(size=n)) for n in sizes]
     wanted = tuple(
-        violations(run, control_limits(np.sort(np.concatenate(runs[:index] + runs[index + 1 :])), kind=kind))
+        (violations(run, control_limits(np.sort(np.concatenate(runs[:index] + runs[index + 1 :])), kind=kind)),)
         for index, run in enumerate(runs)
     )
     assert leave_one_out(runs, pooled=np.sort(np.concatenate(runs)), kind=kind) == wanted
@@ -85,7 +85,7 @@ def test_runs_of_one_length_are_charted_at_once_with_the_same_result(kind: str, 
     values = rng.integers(0, 9, (count, size)).astype(np.float64) if seed % 2 else rng.normal(size=(count, size))
     runs = list(np.sort(values, axis=1))
     wanted = tuple(
-        violations(run, control_limits(np.sort(np.concatenate(runs[:index] + runs[index + 1 :])), kind=kind))
+        (violations(run, control_limits(np.sort(np.concatenate(runs[:index] + runs[index + 1 :])), kind=kind)),)
         for index, run in enumerate(runs)
     )
     assert leave_one_out(runs, pooled=np.sort(values, axis=None), kind=kind) == wanted
@@ -108,9 +108,21 @@ def test_a_single_run_is_allowed_the_expected_ratio_and_a_margin() -> None:
 def test_the_thresholds_of_the_sides_are_those_of_the_runs() -> None:
     low, middle, high = np.linspace(0, 10, 50), np.linspace(1, 11, 50), np.linspace(2, 12, 50)
     made = chart(middle, [low, middle, high])
-    assert made.threshold == max(run.ratio for run in made.left_out)
-    assert made.threshold_above == made.left_out[2].above > made.left_out[2].below
-    assert made.threshold_below == made.left_out[0].below > made.left_out[0].above
+    lowest, _, highest = (run[0] for run in made.left_out)
+    assert made.threshold == max(run[0].ratio for run in made.left_out)
+    assert made.threshold_above == highest.above > highest.below
+    assert made.threshold_below == lowest.below > lowest.above
+
+
+def test_a_long_run_is_held_against_the_others_in_parts_as_long_as_the_target() -> None:
+    rng = np.random.default_rng(2)
+    long, short = rng.normal(size=100), np.sort(rng.normal(size=10))
+    pieces = [np.sort(piece) for piece in np.split(long, 10)]
+    made = chart(short, [np.sort(long), short], parts=[pieces, [short]])
+    limits = control_limits(short)
+    assert [part.ratio for part in made.left_out[0]] == [violations(piece, limits).ratio for piece in pieces]
+    assert made.threshold == max(part.ratio for run in made.left_out for part in run)
+    assert len(excesses(made.left_out)) == 11
 
 
 def test_only_the_run_with_the_largest_ratio_exceeds_the_others() -> None:
