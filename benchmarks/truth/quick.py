@@ -36,7 +36,6 @@ KNOWN_BROKEN: Final = frozenset(
             for length in ("1 run", "2 runs", "3 runs", "5 runs", "10 runs", "30 runs")
         ),
         ("38 runs with the bot", "modes per benchmark and run"),
-        ("counters, control_chart, recorded, beside benchmarks, load +14% in another table", "lognormal"),
     }
 )
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from bot.detect.counter_samples import Prepared, cut_runs, prepare
+from bot.detect.counter_samples import Prepared, cut_runs, load_as_cause, prepare
 from bot.detect.counters import TablePair
 from bot.detect.detector import DetectorOptions
 from bot.detect.estimate import is_measurable
@@ -101,6 +101,7 @@ def _assess(
     )
     baseline = _side(np.concatenate(prepared.runs), median=made.limits.center, runs=len(prepared.runs))
     target = _side(prepared.target, median=float(np.median(prepared.target)), runs=1)
+    change = _change(target.median, baseline.median)
     out_of_control = charted.excess > 0
     evidence = Evidence(
         key=key,
@@ -108,7 +109,7 @@ def _assess(
         test=ID,
         baseline=baseline,
         target=target,
-        relative_change=_change(target.median, baseline.median),
+        relative_change=change,
         score=made.violations.ratio,
         threshold=made.threshold,
         details={
@@ -116,6 +117,7 @@ def _assess(
             **prepared.details,
             **(_normality(prepared) if out_of_control else {}),
         },
+        reason=load_as_cause(change, prepared.load_difference) if out_of_control else None,
         notes=(*prepared.notes, *_notes(made, options)),
     )
     return evidence, charted

@@ -1,14 +1,15 @@
 """From counter tables to samples that can be charted: known values, at one load, without idle time [N12, section 4]."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
 
+from bot.detect.counter_load import Load
 from bot.detect.counters import TablePair
 from bot.detect.estimate import LARGEST, SMALLEST
-from bot.model.reason import Reason, Remark, because
+from bot.model.reason import Reason, Remark, Untested, because
 from bot.stats.density import idle_boundary
 from bot.stats.load_scaling import LEAST_SPEARMAN, fit_load, fit_quality, scaling_factors
 from bot.stats.ragged import Floats
@@ -17,8 +18,14 @@ from bot.stats.ragged import Floats
 BLOCK_COUNTERS: Final = 64
 # Samples that have no value at another load are left out while they are few (a ramp-up); else nothing is scaled.
 MOST_UNSCALABLE: Final = 0.05
+# Samples without a load (before the test and after it) are left out while they are fewer; else nothing is scaled.
+FEWEST_LOADED: Final = 0.5
 # A difference of load between target and baseline that a reader has to know of where nothing could be scaled.
 NOTABLE_LOAD_DIFFERENCE: Final = 0.05
+# Of a change of load, what a counter does that follows it: a part of it, or as much and a little of its own noise.
+FOLLOWED_LOAD: Final = (0.1, 1.25)
+# Loads that the baseline knows well enough to say what a counter does under them: the percentiles of its limits.
+USUAL_LOADS: Final = (5, 95)
 
 Sides = tuple[Floats, tuple[Floats, ...]]
 
@@ -27,8 +34,9 @@ Sides = tuple[Floats, tuple[Floats, ...]]
 class Prepared:
     """Sorted samples of one metric: the target's, and one array per baseline run that has any.
 
-    `parts`: the runs cut into pieces as long as the target's test, where any is longer. `unfiltered` is the target
-    before its idle time was dropped, where that happened.
+    `parts`: the runs cut into pieces as long as the target's test, where any is longer. `load_difference`: of the
+    target's load from any that the baseline knows, where nothing could be scaled. `unfiltered` is the target before
+    its idle time was dropped, where that happened.
     """
 
     target: Floats
@@ -37,6 +45,7 @@ class Prepared:
     unfiltered: Floats | None = None
     details: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[Reason, ...] = ()
+    load_difference: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -46,15 +55,43 @@ class Loads:
     target: Floats | None = None
     runs: tuple[Floats, ...] = ()
     reference: float = 0.0
+    lowest: float = 0.0
+    highest: float = 0.0
     reason: Reason | None = None
+
+    @property
+    def level(self) -> float:
+        """The target's median load."""
+        known = np.empty(0) if self.target is None else self.target[np.isfinite(self.target)]
+        return float(np.median(known)) if len(known) else self.reference
+
+    @property
+    def unknown(self) -> float:
+        """The share of the target's rows without a load."""
+        return 0.0 if self.target is None else float(np.isnan(self.target).mean())
 
     @property
     def difference(self) -> float:
         """Of the target's median load from the baseline's, as a fraction."""
-        if self.target is None or self.reference == 0:
-            return 0.0
-        known = self.target[np.isfinite(self.target)]
-        return float(np.median(known)) / self.reference - 1 if len(known) else 0.0
+        return self.level / self.reference - 1 if self.reference else 0.0
+
+    @property
+    def unusual(self) -> float:
+        """The difference where the target was under a load about which the baseline says nothing, else 0."""
+        known = abs(self.difference) < NOTABLE_LOAD_DIFFERENCE or self.lowest <= self.level <= self.highest
+        return 0.0 if known else self.difference
+
+
+def load_as_cause(change: float | None, difference: float) -> Reason | None:
+    """Whether a load that the baseline never saw explains a relative change of the medians.
+
+    `difference` of the loads, 0 where the load is a usual one. A counter follows the load in part or wholly; what
+    changes against it, more than it or not at all has other causes.
+    """
+    if change is None or not difference:
+        return None
+    least, most = FOLLOWED_LOAD
+    return because(Untested.UNUSUAL_LOAD, change=difference) if least <= change / difference <= most else None
 
 
 def prepare(pair: TablePair, *, drop_idle: bool) -> Iterator[Prepared]:
@@ -71,16 +108,27 @@ def prepare(pair: TablePair, *, drop_idle: bool) -> Iterator[Prepared]:
 
 
 def table_loads(pair: TablePair) -> Loads:
-    tables = [pair.target, *(run.table for run in pair.baseline)]
-    loads = (_measured(table.load) for table in tables if table.load is not None)
-    known = [load for load in loads if np.isfinite(load).any()]
-    if len(known) < len(tables):
+    found = (pair.load, *(run.load for run in pair.baseline))
+    misfit = next((load for load in found if isinstance(load, Reason)), None)
+    if misfit is not None:
+        return Loads(reason=misfit)
+    loads = [load for load in found if isinstance(load, Load)]
+    known = [values for load in loads if np.isfinite(values := _measured(load.values)).any()]
+    if len(known) < len(found):
         code = Remark.UNSCALED_SOME_WITHOUT_LOAD if known else Remark.UNSCALED_WITHOUT_LOAD
         return Loads(reason=because(code))
-    if len({table.load_name for table in tables}) > 1:
+    if len({load.name for load in loads}) > 1:
         return Loads(reason=because(Remark.UNSCALED_OTHER_LOAD))
     pooled = np.concatenate(known[1:])
-    return Loads(target=known[0], runs=tuple(known[1:]), reference=float(np.median(pooled[np.isfinite(pooled)])))
+    usual = pooled[np.isfinite(pooled)]
+    low, high = np.percentile(usual, USUAL_LOADS)
+    return Loads(
+        target=known[0],
+        runs=tuple(known[1:]),
+        reference=float(np.median(usual)),
+        lowest=float(low),
+        highest=float(high),
+    )
 
 
 def _prepared(
@@ -89,6 +137,8 @@ def _prepared(
     details: dict[str, float] = {}
     notes = []
     (target, runs), skipped = _scaled(target, runs, loads, details)
+    if skipped is None and loads.unknown > MOST_UNSCALABLE:
+        notes.append(because(Remark.ROWS_WITHOUT_LOAD, share=loads.unknown))
     if skipped:
         notes.append(skipped)
         if abs(loads.difference) >= NOTABLE_LOAD_DIFFERENCE:
@@ -100,6 +150,7 @@ def _prepared(
         parts=cut_runs(known),
         details=details,
         notes=tuple(notes),
+        load_difference=loads.unusual if skipped else 0.0,
     )
     return without_idle_time(prepared) if drop_idle else prepared
 
@@ -133,10 +184,12 @@ def _scaled(
         return (target, runs), because(Remark.UNSCALED_INDEPENDENT, spearman=quality.spearman)
     factors = [scaling_factors(side, model=model, reference=loads.reference) for side in (loads.target, *loads.runs)]
     sides = (target, *runs)
-    for side, factor in zip(sides, factors, strict=True):
-        values_known = np.isfinite(side)
-        lost = np.isnan(factor) & values_known
-        if lost.sum() > MOST_UNSCALABLE * values_known.sum():
+    for side, factor, under in zip(sides, factors, (loads.target, *loads.runs), strict=True):
+        measured = np.isfinite(side)
+        loaded = measured & np.isfinite(under)
+        if loaded.sum() < FEWEST_LOADED * measured.sum():
+            return (target, runs), because(Remark.UNSCALED_TOO_FEW)
+        if (loaded & np.isnan(factor)).sum() > MOST_UNSCALABLE * measured.sum():
             return (target, runs), because(Remark.UNSCALED_NEAR_ZERO)
     details.update(load_slope=model.slope, load_intercept=model.intercept)
     scaled = [side * factor for side, factor in zip(sides, factors, strict=True)]
@@ -163,7 +216,8 @@ def without_idle_time(prepared: Prepared) -> Prepared:
     if not min(usual) <= dropped <= max(usual):
         idle = because(Remark.IDLE_TIME_DIFFERS, target=dropped, least=min(usual), most=max(usual))
         notes = (*notes, idle)
-    return Prepared(
+    return replace(
+        prepared,
         target=target,
         runs=runs,
         parts=parts,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bot.detect.common_rows import common_rows
+from bot.detect.counter_load import Load, load_of
 from bot.detect.units import conversion_factor
 from bot.model.baseline import Baseline
 from bot.model.counter import CounterTable
@@ -23,7 +24,7 @@ class BaselineTable:
 
     `run` is the whole run. `columns` (m,): the column of each of the pair's counters, ABSENT where this run has none
     that may be used. `factors` (m,): what its values are multiplied with. `parts`: how many tests as long as the
-    target's its table holds.
+    target's its table holds. `load` at its rows, as in `TablePair`.
     """
 
     run: Run
@@ -31,6 +32,7 @@ class BaselineTable:
     columns: Integers
     factors: Floats
     parts: int = 1
+    load: Load | Reason | None = None
 
     def values(self, chosen: slice) -> Floats:
         """(n, k): the chosen counters in the target's unit; all NaN where the run lacks one. A copy."""
@@ -56,6 +58,7 @@ class TablePair:
     columns: Integers
     baseline: tuple[BaselineTable, ...]
     obstacles: tuple[Reason | None, ...]
+    load: Load | Reason | None = None
 
     @property
     def keys(self) -> tuple[MetricKey, ...]:
@@ -109,10 +112,10 @@ def pair_counters(
             if made is not None
         ]
         pair, unknown = _pair(target, common.target, beside, direction=direction, ignored=ignored)
-        notes += common.notes
         new += unknown
         if pair.metrics:
-            pairs.append(pair)
+            pairs.append(_under_load(pair))
+            notes += [*common.notes, *_load_remarks(pairs[-1])]
         if runs and runs[-1][0] is baseline.runs[-1]:
             present = {metric.name for metric in table.metrics}
             gone = (MetricKey(table.name, m.name) for m in runs[-1][1].metrics if m.name not in present)
@@ -128,6 +131,33 @@ def _same_table(table: CounterTable, run: Run, target: Run) -> CounterTable | No
     # Files are often named for their run; where there is only one there is no doubt which one it is.
     only = len(run.counters) == len(target.counters) == 1
     return run.counters[0] if named is None and only else named
+
+
+def _under_load(pair: TablePair) -> TablePair:
+    """With the loads of all its tables, each from its own run; the target's quantity where runs recorded several."""
+    load = load_of(pair.target, _others(pair.run, pair.name))
+    name = load.name if isinstance(load, Load) else None
+    return replace(
+        pair,
+        load=load,
+        baseline=tuple(
+            replace(entry, load=load_of(entry.table, _others(entry.run, entry.table.name), name=name))
+            for entry in pair.baseline
+        ),
+    )
+
+
+def _others(run: Run, name: str) -> list[CounterTable]:
+    return [table for table in run.counters if table.name != name]
+
+
+def _load_remarks(pair: TablePair) -> list[Reason]:
+    """Where the target's load is from, if from another table, and that a clock does not fit, if in any run."""
+    loads = (pair.load, *(entry.load for entry in pair.baseline))
+    misfits = [load for load in loads if isinstance(load, Reason)]
+    if misfits:
+        return misfits[:1]
+    return [pair.load.remark] if isinstance(pair.load, Load) and pair.load.remark is not None else []
 
 
 def _missing_tables(baseline: Baseline, target: Run, ignored: Callable[[MetricKey], bool] | None) -> list[MetricKey]:

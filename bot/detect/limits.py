@@ -32,6 +32,8 @@ def decide_by_limit(
     if too_few:
         return Decided(verdict=Verdict.INCONCLUSIVE, reason=too_few)
     worsening = _worsening(evidence)
+    if score > limit and evidence.reason is not None:
+        return Decided(verdict=Verdict.INCONCLUSIVE, reason=evidence.reason, worsening=worsening)
     verdict, effect = Verdict.NO_CHANGE, None
     if score <= limit:
         code = VerdictReason.WITHIN_LIMIT

@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from bot.detect.counter_samples import load_as_cause, table_loads
 from bot.detect.counters import TablePair
 from bot.detect.detector import DetectorOptions
 from bot.detect.rules.ensemble import Combined, combine, in_violation, spans
@@ -105,6 +106,7 @@ def _evidence(made: _Ensemble, counter: int, table: int, key: MetricKey, metric:
     if reason is not None:
         return _untested(key, metric, reason, baseline=baseline, target=target)
     flagged = made.out_of_control(counter)
+    change = change_of_medians(target, baseline)
     violated = in_violation(made.models, made.weights, counter, instants=len(made.target.values))
     rules = violated_rules(made.models, counter, made.names)
     details = {
@@ -127,9 +129,10 @@ def _evidence(made: _Ensemble, counter: int, table: int, key: MetricKey, metric:
         test=ID,
         baseline=baseline,
         target=target,
-        relative_change=change_of_medians(target, baseline),
+        relative_change=change,
         score=float(combined.score[counter]),
         threshold=float(combined.threshold[counter]),
+        reason=load_as_cause(change, table_loads(made.tables[table]).unusual) if flagged else None,
         details=details,
         notes=(*notes, *(_doubts(made) if flagged else ())),
         rules=RuleEvidence(

@@ -164,10 +164,11 @@ def _without(run: Run, keys: frozenset[MetricKey]) -> Run:
 
 
 def _columns(table: CounterTable, keys: frozenset[MetricKey]) -> CounterTable | None:
+    """A table without any counter left may still hold the load that others were under."""
     columns = [column for column, key in enumerate(table.keys) if key in keys]
     if len(columns) == len(table.metrics):
         return table
-    if not columns:
+    if not columns and table.load is None:
         return None
     return replace(table, metrics=tuple(table.metrics[column] for column in columns), values=table.values[:, columns])
 

@@ -63,7 +63,8 @@ class Evidence:
     """What a detector has to say about one metric, before the policy judges.
 
     `test` names the test that really ran (a summary gets a weaker one). `p_value` is None where nothing could be
-    tested; then `reason` says why. `relative_change` = (target - baseline) / baseline, with its interval.
+    tested; then `reason` says why. Beside a score above its threshold `reason` says what else explains it.
+    `relative_change` = (target - baseline) / baseline, with its interval.
     `samples_needed`: samples per side that would decide an effect of the minimum size at the detector's confidence.
     `score` and `threshold`: for detectors that judge by a limit instead of a p-value (violation ratio, share of votes);
     out of control above the threshold. `details` holds the detector's own numbers by name (F, degrees of freedom, …).

@@ -60,6 +60,7 @@ class Untested(StrEnum):
     TOO_FEW_TARGET_INTERVALS = "too_few_target_intervals"
     TOO_FEW_BASELINE_INTERVALS = "too_few_baseline_intervals"
     WITHOUT_RULES = "without_rules"
+    UNUSUAL_LOAD = "unusual_load"
 
 
 class Remark(StrEnum):
@@ -78,6 +79,10 @@ class Remark(StrEnum):
     UNSCALED_INDEPENDENT = "unscaled_independent"
     UNSCALED_NEAR_ZERO = "unscaled_near_zero"
     LOAD_DIFFERS = "load_differs"
+    LOAD_BESIDE = "load_beside"
+    LOAD_BY_START = "load_by_start"
+    LOAD_ON_OTHER_CLOCK = "load_on_other_clock"
+    ROWS_WITHOUT_LOAD = "rows_without_load"
     ROWS_REDUCED = "rows_reduced"
     ROWS_TOO_LONG = "rows_too_long"
     OTHER_LENGTH = "other_length"

@@ -19,6 +19,12 @@ REMARKS: Final[Mapping[ReasonCode, str]] = {
     Remark.UNSCALED_INDEPENDENT: "not scaled to one load: it does not follow the load (Spearman {spearman:.2f})",
     Remark.UNSCALED_NEAR_ZERO: "not scaled to one load: by the fit it is near zero at some loads",
     Remark.LOAD_DIFFERS: "the target's load differs by {change:+%}",
+    Remark.LOAD_BESIDE: "{table}: its load is that of {driver}, at the same times",
+    Remark.LOAD_BY_START: "{table}: its load is that of {driver}; their clocks differ, so both count from their starts",
+    Remark.LOAD_ON_OTHER_CLOCK: (
+        "{table}: not scaled to one load, because its clock and that of {driver} have no time in common"
+    ),
+    Remark.ROWS_WITHOUT_LOAD: "{share:%} of the target's rows have no load and are left out",
     Remark.ROWS_REDUCED: (
         "{table}: {rows:# row} reduced to medians of {intervals:# interval}, as the baseline's are stored"
     ),

@@ -38,6 +38,9 @@ UNTESTED: Final[Mapping[ReasonCode, str]] = {
         "the target has {count:# interval} that all its counters share; {minimum:,} are needed"
     ),
     Untested.TOO_FEW_BASELINE_INTERVALS: "no baseline run has {minimum:# interval} that all its counters share",
+    Untested.UNUSUAL_LOAD: (
+        "the target's load differs by {change:+%}, and no baseline run shows what this counter does under such a load"
+    ),
     Untested.WITHOUT_RULES: (
         "too few models have a rule for it that all good runs keep: its level is at chance, or differs from run to run"
     ),
