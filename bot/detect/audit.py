@@ -1,31 +1,35 @@
-"""What every detector is worth on a history: false alarms where nothing changed, and injected changes that are found.
+"""What every detector is worth on a history: how often it would have been wrong, and injected changes that it finds.
 
 docs/detectors/audit.md says what the numbers mean and what they do not.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from itertools import islice
 from statistics import median
 from typing import Final
 
 import numpy as np
 
 from bot.detect import DETECTORS, auto
-from bot.detect.detector import BenchmarkDetector, DetectorOptions
-from bot.detect.injection import smallest_effects
-from bot.detect.pairs import MetricPair, pair_metrics
-from bot.detect.policy import judge
+from bot.detect.alarms import alarms_of, wrong_metrics, wrong_runs
+from bot.detect.audit_counters import audit_counters
+from bot.detect.detectable import (
+    detectable_effect,
+    detectable_range,
+    injected_effects,
+    metric_limits,
+    samples_needed,
+    trial_pairs,
+)
+from bot.detect.detector import BenchmarkDetector
+from bot.detect.policy import DEFAULT_COUNTER_DETECTOR, DEFAULT_DETECTOR
 from bot.detect.recommendation import recommend
 from bot.detect.settings import PolicySettings
-from bot.detect.trials import Trial, split_trials, stored_trials
+from bot.detect.trials import Choose, Judge, JudgedTrial, replay, split_trials
 from bot.errors import DataError
-from bot.model.audit import Audit, DetectorAudit, MetricLimit, Rate, TrialKind
-from bot.model.baseline import BaselineSource
-from bot.model.finding import Verdict
-from bot.model.metric import Direction, Metric, MetricKey
+from bot.model.audit import Audit, DetectorAudit, TrialKind
 from bot.model.run import Run
-from bot.stats.binomial import share_interval
-from bot.stats.ragged import Floats
 
 # Fewer comparisons of stored runs say nothing about a rate; the samples within the runs then have to do.
 FEWEST_TRIALS = 3
@@ -33,19 +37,9 @@ SPLITS = 20
 # The newest runs tell how the machines are now; older ones would only cost time.
 MOST_TRIALS = 60
 INJECTED_TRIALS = 3
-POWER = 0.9
-BOOTSTRAPS = 400
 CURVE_EFFECTS: Final = tuple(float(effect) for effect in np.geomspace(0.005, 2.0, 27))
-CHANGES = {Verdict.REGRESSION, Verdict.IMPROVEMENT}
-
-
-@dataclass(frozen=True, slots=True)
-class _Alarms:
-    """What one target's judgement counted."""
-
-    false: int
-    lasting: int
-    judged: int
+# Parts of the false discovery rate in force at which the wrong alarms are counted as well.
+STRICTER: Final = (0.5, 0.1, 0.01)
 
 
 def audit(
@@ -53,49 +47,101 @@ def audit(
     *,
     settings: PolicySettings,
     rng: np.random.Generator,
-    window: int = 30,
+    choose: Choose,
     detectors: Mapping[str, BenchmarkDetector] | None = None,
+    detector: str = DEFAULT_DETECTOR,
+    counter_detector: str = DEFAULT_COUNTER_DETECTOR,
 ) -> Audit:
     """Judge the runs of one suite, given oldest first, by every detector at these settings.
 
-    `window` is the largest number of baseline runs. `auto` is none of the detectors: it only picks one of the others.
+    `choose` gives a run its baseline from those before it. `detector` and `counter_detector` are in force. `auto` only
+    picks one of the others, so it is audited only where it is in force.
     """
-    chosen = detectors or {name: module for name, module in DETECTORS.items() if name != auto.ID}
-    kind, trials = _trials(runs, window=window, rng=rng)
-    injected = [trials[index] for index in _spread(len(trials), INJECTED_TRIALS)]
+    measured = [replace(run, counters=()) for run in runs if run.benchmarks]
+    chosen = detectors or {name: module for name, module in DETECTORS.items() if name != auto.ID or name == detector}
+    judges = {name: Judge(detector=name, counter_detector=counter_detector, settings=settings) for name in chosen}
+    kind, judged = _judged(measured, judges, choose=choose, rng=rng) if measured else (TrialKind.STORED_RUNS, {})
+    counters = audit_counters(runs, settings=settings, choose=choose, rng=rng, most_trials=MOST_TRIALS)
+    if not judged and not counters:
+        raise _too_little(len(runs))
     audits = tuple(
-        _audit_detector(name, module, trials, injected, settings=settings, rng=rng) for name, module in chosen.items()
+        _audit_detector(judges[name], module, judged[name], kind, rng=rng) for name, module in chosen.items() if judged
     )
-    newest = _pairs(trials[-1], settings)
-    notes = list(_notes(kind, runs=len(runs), trials=len(trials), audits=audits))
-    samples = [len(entry.samples) for run in runs for entry in run.benchmarks]
+    newest = trial_pairs(next(iter(judged.values()))[-1].trial, settings) if judged else ()
+    samples = int(median([len(entry.samples) for run in measured for entry in run.benchmarks] or [0]))
     return Audit(
         suite=runs[-1].suite,
         kind=kind,
         runs=len(runs),
         metrics=len(newest),
-        samples_per_run=int(median(samples)),
-        injected_trials=len(injected),
+        samples_per_run=samples,
+        injected_trials=min(INJECTED_TRIALS, *map(len, judged.values())) if judged else 0,
         stated_rate=settings.false_discovery_rate,
         minimum_effect=settings.minimum_effect,
+        configured=detector,
         detectors=audits,
-        recommendation=recommend(audits, kind=kind, settings=settings, samples_per_run=int(median(samples))),
-        notes=tuple(notes),
-        auto=auto.remarks(newest) if auto.ID in DETECTORS and detectors is None else (),
+        counters=counters,
+        recommendation=recommend(
+            audits,
+            counters,
+            kind=kind,
+            settings=settings,
+            samples_per_run=samples,
+            counter_detector=counter_detector,
+        ),
+        notes=tuple(_notes(kind, runs=len(measured), audits=audits)),
+        auto=auto.remarks(newest) if auto.ID in DETECTORS and detectors is None and judged else (),
     )
 
 
-def _trials(runs: Sequence[Run], *, window: int, rng: np.random.Generator) -> tuple[TrialKind, list[Trial]]:
-    trials = stored_trials(runs, window=window)[-MOST_TRIALS:]
-    if len(trials) >= FEWEST_TRIALS:
-        return TrialKind.STORED_RUNS, trials
+def _judged(
+    runs: Sequence[Run], judges: Mapping[str, Judge], *, choose: Choose, rng: np.random.Generator
+) -> tuple[TrialKind, dict[str, list[JudgedTrial]]]:
+    """Each detector's trials: the stored runs where there are enough, else halves of them; none if neither will do."""
+    first = max(len(runs) - MOST_TRIALS, 0)
+    bare = [replace(run, regressions=()) for run in runs]
+    comparable = (index for index in range(first, len(bare)) if choose(bare[:index], bare[index]).runs)
+    if len(list(islice(comparable, FEWEST_TRIALS))) == FEWEST_TRIALS:
+        stored = {name: replay(runs, judge=judge, choose=choose, first=first) for name, judge in judges.items()}
+        return TrialKind.STORED_RUNS, stored
     splits = split_trials(runs, count=SPLITS, rng=rng)
-    if not splits:
-        raise DataError(
-            f"there is too little to audit (runs: {len(runs)}, none of them with samples enough for two halves)",
-            next_step="record more runs, or give result files with ten samples or more per benchmark",
-        )
-    return TrialKind.SPLIT_RUNS, splits
+    halves = {
+        name: [JudgedTrial(trial=trial, findings=judge(trial.baseline, trial.target)) for trial in splits]
+        for name, judge in judges.items()
+    }
+    return TrialKind.SPLIT_RUNS, halves if splits else {}
+
+
+def _audit_detector(
+    judge: Judge,
+    detector: BenchmarkDetector,
+    judged: Sequence[JudgedTrial],
+    kind: TrialKind,
+    *,
+    rng: np.random.Generator,
+) -> DetectorAudit:
+    settings = judge.settings
+    alarms = [alarms_of(entry, judge, surely_unchanged=kind is TrialKind.SPLIT_RUNS) for entry in judged]
+    injected = [judged[index].trial for index in _spread(len(judged), INJECTED_TRIALS)]
+    keys, effects = injected_effects(injected, detector, settings=settings, rng=rng)
+    # NaN: not every run has every metric, and not every trial tells something.
+    known = effects[~np.isnan(effects)]
+    return DetectorAudit(
+        detector=judge.detector,
+        alarms=wrong_runs(alarms),
+        metric_alarms=wrong_metrics(alarms),
+        lasting=sum(entry.lasting for entry in alarms),
+        unknown=sum(entry.unknown for entry in alarms),
+        stricter=tuple(
+            (part * settings.false_discovery_rate, wrong_runs(alarms, q_value=part * settings.false_discovery_rate))
+            for part in STRICTER
+        ),
+        detectable_effect=detectable_effect(known),
+        detectable_range=detectable_range(effects, rng),
+        curve=tuple((effect, float(np.mean(known <= effect)) if len(known) else 0.0) for effect in CURVE_EFFECTS),
+        limits=metric_limits(keys, effects),
+        samples_needed=samples_needed(injected[-1], detector, settings),
+    )
 
 
 def _spread(available: int, wanted: int) -> list[int]:
@@ -104,132 +150,17 @@ def _spread(available: int, wanted: int) -> list[int]:
     return sorted(set(np.linspace(first, available - 1, min(wanted, available)).round().astype(int).tolist()))
 
 
-def _audit_detector(
-    name: str,
-    detector: BenchmarkDetector,
-    trials: Sequence[Trial],
-    injected: Sequence[Trial],
-    *,
-    settings: PolicySettings,
-    rng: np.random.Generator,
-) -> DetectorAudit:
-    alarms = [_alarms(trial, name, settings) for trial in trials]
-    keys, effects = _injected(injected, detector, settings=settings, rng=rng)
-    # NaN: not every run has every metric, and not every trial tells something.
-    known = effects[~np.isnan(effects)]
-    return DetectorAudit(
-        detector=name,
-        alarms=_rate(sum(entry.false > 0 for entry in alarms), len(alarms)),
-        metric_alarms=_rate(sum(entry.false for entry in alarms), sum(entry.judged for entry in alarms)),
-        lasting=sum(entry.lasting for entry in alarms),
-        detectable_effect=_detectable(known),
-        detectable_range=_detectable_range(effects, rng),
-        curve=tuple((effect, float(np.mean(known <= effect)) if len(known) else 0.0) for effect in CURVE_EFFECTS),
-        limits=_limits(keys, effects),
-        samples_needed=_samples_needed(injected[-1], detector, settings),
+def _too_little(runs: int) -> DataError:
+    return DataError(
+        f"there is too little to audit (runs: {runs}, none of them with samples enough for two halves)",
+        next_step="record more runs, or give result files with ten samples or more per benchmark",
     )
 
 
-def _alarms(trial: Trial, detector: str, settings: PolicySettings) -> _Alarms:
-    judgement = judge(trial.baseline, trial.target, detector=detector, settings=settings)
-    alarms = {f.evidence.key: f.verdict for f in judgement.findings if f.verdict in CHANGES}
-    judged = sum(f.evidence.p_value is not None or f.evidence.score is not None for f in judgement.findings)
-    if not alarms or trial.following is None:
-        return _Alarms(false=len(alarms), lasting=0, judged=judged)
-    next_judgement = judge(trial.baseline, trial.following, detector=detector, settings=settings)
-    confirmed = {f.evidence.key: f.verdict for f in next_judgement.findings}
-    lasting = sum(confirmed.get(key) is verdict for key, verdict in alarms.items())
-    return _Alarms(false=len(alarms) - lasting, lasting=lasting, judged=judged - lasting)
-
-
-def _injected(
-    trials: Sequence[Trial], detector: BenchmarkDetector, *, settings: PolicySettings, rng: np.random.Generator
-) -> tuple[list[MetricKey], Floats]:
-    """The metrics, and the smallest effect found per trial and metric, shape (trials, m)."""
-    pairs_of = [_pairs(trial, settings) for trial in trials]
-    keys = list(dict.fromkeys(pair.key for pairs in pairs_of for pair in pairs))
-    column = {key: index for index, key in enumerate(keys)}
-    effects = np.full((len(trials), len(keys)), np.nan)
-    for row, (trial, pairs) in enumerate(zip(trials, pairs_of, strict=True)):
-        options = _options(trial, settings, alpha=settings.alpha)
-        found = smallest_effects(pairs, detector, options=options, settings=settings, rng=rng)
-        effects[row, [column[pair.key] for pair in pairs]] = found
-    return keys, effects
-
-
-def _pairs(trial: Trial, settings: PolicySettings) -> tuple[MetricPair, ...]:
-    def direction(metric: Metric, key: MetricKey) -> Direction:
-        return settings.of(key).direction or metric.direction
-
-    pairs = pair_metrics(trial.baseline, trial.target, direction=direction if settings.rules else None).pairs
-    return tuple(pair for pair in pairs if pair.obstacle is None and not settings.of(pair.key).ignore)
-
-
-def _options(trial: Trial, settings: PolicySettings, *, alpha: float) -> DetectorOptions:
-    return DetectorOptions(
-        alpha=alpha,
-        minimum_effect=settings.minimum_effect,
-        paired=trial.baseline.source is BaselineSource.PAIRED,
-        control_limits=settings.control_limits,
-        single_run_margin=settings.single_run_margin,
-        drop_idle_time=settings.drop_idle_time,
-    )
-
-
-def _detectable(effects: Floats) -> float | None:
-    if not len(effects):
-        return None
-    value = float(np.quantile(effects, POWER, method="higher"))
-    return value if np.isfinite(value) else None
-
-
-def _detectable_range(effects: Floats, rng: np.random.Generator) -> tuple[float, float | None] | None:
-    """95 % range over target runs drawn anew: the trials of one run share its machine, so runs are what is drawn."""
-    drawn = []
-    for _ in range(BOOTSTRAPS):
-        sample = effects[rng.integers(0, len(effects), len(effects))]
-        sample = sample[~np.isnan(sample)]
-        if len(sample):
-            drawn.append(float(np.quantile(sample, POWER, method="higher")))
-    if not drawn:
-        return None
-    low, high = np.quantile(drawn, (0.025, 0.975), method="nearest").tolist()
-    return (low, high if np.isfinite(high) else None) if np.isfinite(low) else None
-
-
-def _limits(keys: Sequence[MetricKey], effects: Floats) -> tuple[MetricLimit, ...]:
-    # Minus infinity: no trial had a number that a factor changes.
-    worst: list[float] = np.max(np.where(np.isnan(effects), -np.inf, effects), axis=0).tolist()
-    found = [
-        MetricLimit(key=key, effect=value if np.isfinite(value) else None)
-        for key, value in zip(keys, worst, strict=True)
-        if value > 0
-    ]
-    return tuple(sorted(found, key=lambda entry: (-(entry.effect or np.inf), entry.key)))
-
-
-def _samples_needed(trial: Trial, detector: BenchmarkDetector, settings: PolicySettings) -> int | None:
-    pairs = _pairs(trial, settings)
-    # What the only discovery in a suite of this size has to be.
-    alpha = min(settings.alpha, settings.false_discovery_rate / max(len(pairs), 1))
-    evidence = detector.detect(pairs, _options(trial, settings, alpha=alpha))
-    needed = [
-        np.inf if entry.samples_needed is None else entry.samples_needed
-        for entry in evidence
-        if entry.p_value is not None and "standard_error" in entry.details
-    ]
-    if not needed:
-        return None
-    value = float(np.quantile(needed, POWER, method="higher"))
-    return int(value) if np.isfinite(value) else None
-
-
-def _rate(count: int, trials: int) -> Rate:
-    low, high = share_interval(count, trials)
-    return Rate(count=count, trials=trials, low=low, high=high)
-
-
-def _notes(kind: TrialKind, *, runs: int, trials: int, audits: Sequence[DetectorAudit]) -> list[str]:
+def _notes(kind: TrialKind, *, runs: int, audits: Sequence[DetectorAudit]) -> list[str]:
+    if not audits:
+        return []
+    trials = max(entry.alarms.trials for entry in audits)
     notes = []
     if kind is TrialKind.SPLIT_RUNS:
         notes.append(
@@ -237,16 +168,13 @@ def _notes(kind: TrialKind, *, runs: int, trials: int, audits: Sequence[Detector
             "numbers hold for both commits measured in one job, not against stored runs"
         )
     else:
-        notes.append(
-            "the trials share their baseline runs, so the ranges are somewhat too narrow; real changes that nobody "
-            "marked count as false alarms unless the next run confirms them"
-        )
-    lasting = max((entry.lasting for entry in audits), default=0)
+        notes.append("the trials share their baseline runs, so the ranges are somewhat too narrow")
+    lasting = max(entry.lasting for entry in audits)
     if lasting:
-        notes.append(
-            f"up to {lasting} alarms were confirmed by the next run: probably real changes or another machine; "
-            "they are in no rate"
-        )
-    if trials < 1 / 0.05:
+        notes.append(f"up to {lasting} alarms lasted: real changes, or another machine; they are in no rate")
+    unknown = max(entry.unknown for entry in audits)
+    if unknown:
+        notes.append(f"{unknown} alarms of the newest run are in no rate: no later run confirms or refutes them yet")
+    if 0 < trials < 1 / 0.05:
         notes.append(f"{trials} trials cannot show a rate of false alarms below {100 * 3 / trials:.0f} %")
     return notes

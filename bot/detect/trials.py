@@ -1,43 +1,80 @@
-"""Comparisons in which nothing is known to have changed: every alarm in them is taken for a false one."""
+"""Comparisons whose answers are known or can be checked: a history judged run by run, and halves of single runs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bot.detect.policy import judge
+from bot.detect.settings import PolicySettings
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.environment import HARDWARE_COMPONENTS
+from bot.model.finding import Finding, Verdict
 from bot.model.run import Benchmark, Run
 from bot.stats.median_interval import MINIMUM_SAMPLES
 
-# A lone stored run is too little to judge by (docs/decision-rule.md).
-FEWEST_STORED = 2
+# What would be the baseline of a run, given all runs before it, oldest first; a stage above knows.
+Choose = Callable[[Sequence[Run], Run], Baseline]
+# What stays changed for so many runs is no chance: a mode that comes in 20 % of runs comes twice in a row in 4 %.
+LASTS = 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trial:
-    """`following` is the run after the target, which shows whether an alarm lasts; None where there is none."""
+    """`following` are up to LASTS runs after the target on its hardware, which show whether an alarm lasts."""
 
     baseline: Baseline
     target: Run
-    following: Run | None = None
+    following: tuple[Run, ...] = ()
 
 
-def stored_trials(runs: Sequence[Run], *, window: int) -> list[Trial]:
-    """Each run, given oldest first, against up to `window` runs before it on the same hardware.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgedTrial:
+    """A trial and all that was said of it."""
 
-    What was judged a regression takes no part, neither as target nor as baseline.
+    trial: Trial
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judge:
+    """The rule in force, with one detector for benchmarks and one for counters."""
+
+    detector: str
+    counter_detector: str
+    settings: PolicySettings
+
+    def __call__(self, baseline: Baseline, target: Run) -> tuple[Finding, ...]:
+        judgement = judge(
+            baseline,
+            target,
+            detector=self.detector,
+            counter_detector=self.counter_detector,
+            settings=self.settings,
+        )
+        return judgement.findings
+
+
+def replay(runs: Sequence[Run], *, judge: Judge, choose: Choose, first: int = 0) -> list[JudgedTrial]:
+    """Every run, oldest first, judged when it was the newest: against what would have been its baseline then.
+
+    What a run is judged to be is what later runs find stored, as with the bot itself; of the runs before `first` it is
+    what was stored. A run without a baseline is no trial.
     """
-    unchanged = [without_regressions(run) for run in runs]
-    trials = []
-    for index, target in enumerate(unchanged):
-        earlier = [run for run in unchanged[:index] if run.benchmarks and _same_hardware(run, target)][-window:]
-        if not target.benchmarks or len(earlier) < FEWEST_STORED:
-            continue
-        after = (run for run in unchanged[index + 1 :] if run.benchmarks and _same_hardware(run, target))
-        baseline = Baseline(runs=tuple(earlier), source=BaselineSource.HISTORY)
-        trials.append(Trial(baseline=baseline, target=target, following=next(after, None)))
-    return trials
+    known, judged = list(runs[:first]), []
+    for index in range(first, len(runs)):
+        target = replace(runs[index], regressions=())
+        baseline = choose(known, target)
+        if baseline.runs:
+            findings = judge(baseline, target)
+            regressions = tuple(entry.evidence.key for entry in findings if entry.verdict is Verdict.REGRESSION)
+            known.append(replace(target, regressions=regressions))
+            following = tuple(_same_hardware(runs[index + 1 :], target))[:LASTS]
+            trial = Trial(baseline=baseline, target=target, following=following)
+            judged.append(JudgedTrial(trial=trial, findings=findings))
+        else:
+            known.append(target)
+    return judged
 
 
 def split_trials(runs: Sequence[Run], *, count: int, rng: np.random.Generator) -> list[Trial]:
@@ -48,24 +85,17 @@ def split_trials(runs: Sequence[Run], *, count: int, rng: np.random.Generator) -
     return [Trial(baseline=baseline, target=target) for baseline, target in _halves(enough, count=count, rng=rng)]
 
 
-def without_regressions(run: Run) -> Run:
-    """The run without the metrics for which it was judged a regression, and without counters."""
-    dropped = frozenset(run.regressions)
-    return replace(
-        run,
-        benchmarks=tuple(entry for entry in run.benchmarks if entry.key not in dropped),
-        counters=(),
-        regressions=(),
-    )
-
-
-def _same_hardware(run: Run, target: Run) -> bool:
-    return not run.environment.differences(target.environment, HARDWARE_COMPONENTS)
+def _same_hardware(runs: Sequence[Run], target: Run) -> Iterator[Run]:
+    return (run for run in runs if not run.environment.differences(target.environment, HARDWARE_COMPONENTS))
 
 
 def _divisible(run: Run) -> Run:
-    kept = without_regressions(run).benchmarks
-    return replace(run, benchmarks=tuple(entry for entry in kept if len(entry.samples) >= 2 * MINIMUM_SAMPLES))
+    return replace(
+        run,
+        benchmarks=tuple(entry for entry in run.benchmarks if len(entry.samples) >= 2 * MINIMUM_SAMPLES),
+        counters=(),
+        regressions=(),
+    )
 
 
 def _halves(runs: Sequence[Run], *, count: int, rng: np.random.Generator) -> Iterator[tuple[Baseline, Run]]:

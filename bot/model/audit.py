@@ -38,9 +38,10 @@ class MetricLimit:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DetectorAudit:
-    """`alarms` counts target runs with any false alarm, `metric_alarms` single metrics of them.
+    """`alarms` counts runs with any wrong alarm, `metric_alarms` single metrics of them.
 
-    `lasting` are alarms that the next run confirmed: probably real changes, so they count in neither.
+    `lasting` alarms were right: later runs stayed there. `unknown` ones are the newest run's. Both count in neither.
+    `stricter`: (false discovery rate, runs with a wrong alarm that it would still have let pass).
     `detectable_effect` is the smallest worsening found in 90 % of all injected trials, with its range over target runs;
     None where more than 10 % were never found. `curve` holds (effect, share found). `limits` come worst first.
     `samples_needed` per side find the minimum effect in 90 % of the metrics, as the detector plans; None where no
@@ -51,6 +52,8 @@ class DetectorAudit:
     alarms: Rate
     metric_alarms: Rate
     lasting: int
+    unknown: int
+    stricter: tuple[tuple[float, Rate], ...]
     detectable_effect: float | None
     detectable_range: tuple[float, float | None] | None
     curve: tuple[tuple[float, float], ...]
@@ -59,10 +62,33 @@ class DetectorAudit:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Recommendation:
-    """What to set. `minimum_effect` is None where nothing would be found; `samples` per run, None where unknown."""
+class CounterAudit:
+    """Of a detector of counters. `stated_rate` is of runs, or where `stated_of_counters` of single counters.
+
+    `found`: (relative change, share of the counters with this change that were called), None where none was quiet.
+    """
 
     detector: str
+    stated_rate: float
+    stated_of_counters: bool
+    alarms: Rate
+    metric_alarms: Rate
+    lasting: int
+    found: tuple[tuple[float, float | None], ...]
+
+    @property
+    def is_quiet(self) -> bool:
+        """What was counted agrees with what is stated."""
+        return (self.metric_alarms if self.stated_of_counters else self.alarms).low <= self.stated_rate
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recommendation:
+    """What to set; None where nothing is known to help, or there is nothing to judge."""
+
+    detector: str | None
+    false_discovery_rate: float | None
+    counter_detector: str | None
     minimum_effect: float | None
     samples: int | None
     reasons: tuple[str, ...]
@@ -72,7 +98,7 @@ class Recommendation:
 class Audit:
     """Rates and effects are fractions. `stated_rate` is the share of runs with an alarm that the settings promise.
 
-    `auto`: which detector would be chosen for each metric, and why.
+    `configured` is the detector in force. `auto`: which detector would be chosen for each metric, and why.
     """
 
     suite: str
@@ -83,7 +109,9 @@ class Audit:
     injected_trials: int
     stated_rate: float
     minimum_effect: float
+    configured: str
     detectors: tuple[DetectorAudit, ...]
+    counters: tuple[CounterAudit, ...]
     recommendation: Recommendation
     notes: tuple[str, ...] = ()
     auto: tuple[Reason, ...] = ()

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 from bot.config import Config
 from bot.errors import DataError
+from bot.model.acceptance import Acceptance
 from bot.model.audit import Audit
 from bot.model.run import Run
 from bot.pipeline.settings import history_remote, policy_settings
@@ -19,13 +21,14 @@ def audit_history(
     *, repository: Path, config: Config, history_url: str | None = None, token: str | None = None, seed: int = 0
 ) -> Audit:
     """The newest stored runs of the configured suite, in the order of their times."""
-    from bot.history import open_git_branch
+    from bot.history.accepted import open_acceptances
     from bot.history.protocol import StoredRun
 
     remote = history_remote(repository, history_url, token)
-    with open_git_branch(remote, branch=config.history.branch) as history:
+    with open_acceptances(remote, branch=config.history.branch) as history:
         commits = list(history.commits(config.suite))
         stored = list(history.runs(config.suite, commits))
+        accepted = history.accepted(config.suite)
     runs = [entry.run for entry in stored if isinstance(entry, StoredRun)]
     unreadable = len(stored) - len(runs)
     # A run without a time is as old as can be: nothing says that it is newer.
@@ -36,7 +39,7 @@ def audit_history(
             place=f"branch {config.history.branch} of {remote.shown}",
             next_step="record runs first, or audit result files with --files",
         )
-    found = audit_runs(runs[-MOST_RUNS:], config=config, seed=seed)
+    found = audit_runs(runs[-MOST_RUNS:], config=config, seed=seed, accepted=accepted)
     if unreadable:
         found = replace(found, notes=(*found.notes, f"{unreadable:,} stored runs cannot be read and were left out"))
     return found
@@ -51,13 +54,21 @@ def audit_files(
     return audit_runs(collect_each(files, tool=tool, stdin=stdin, suite=config.suite), config=config, seed=seed)
 
 
-def audit_runs(runs: Sequence[Run], *, config: Config, seed: int = 0) -> Audit:
+def audit_runs(runs: Sequence[Run], *, config: Config, seed: int = 0, accepted: Sequence[Acceptance] = ()) -> Audit:
     """The same seed and the same runs give the same numbers."""
     import numpy as np
 
     from bot.detect.audit import audit
+    from bot.history.then import baseline_then
 
-    return audit(runs, settings=policy_settings(config), rng=np.random.default_rng(seed), window=config.history.window)
+    return audit(
+        runs,
+        settings=policy_settings(config),
+        rng=np.random.default_rng(seed),
+        choose=partial(baseline_then, window=config.history.window, accepted=accepted),
+        detector=config.detector,
+        counter_detector=config.counter_detector,
+    )
 
 
 def audit_text(audit: Audit) -> str:

@@ -18,13 +18,17 @@ SHOWN_LIMITS = 5
 
 
 def render_audit(audit: Audit) -> str:
-    blocks = [
-        _headline(audit),
-        f"False alarms and detectable effects:\n{_rates(audit)}",
-        f"Share of the injected slowdowns that was found, by size:\n{_curves(audit)}",
-        _recommendation(audit),
-        f"Hardest to judge by {audit.recommendation.detector}:\n{_limits(audit)}",
-    ]
+    blocks = [_headline(audit)]
+    if audit.detectors:
+        blocks += [
+            f"Wrong alarms and detectable effects:\n{_rates(audit)}",
+            f"Share of the injected slowdowns that was found, by size:\n{_curves(audit)}",
+        ]
+    if audit.counters:
+        blocks.append(f"Counters:\n{_counters(audit)}")
+    blocks.append(_recommendation(audit))
+    if audit.detectors:
+        blocks.append(f"Hardest to judge by {audit.recommendation.detector}:\n{_limits(audit)}")
     notes = [*audit.notes, *(f"auto would choose: {sentence(choice)}" for choice in audit.auto)]
     if notes:
         blocks.append("Notes:\n" + _bullets(plain(note, limit=SENTENCE_LIMIT) for note in notes))
@@ -39,31 +43,61 @@ def audit_json(audit: Audit) -> bytes:
 
 
 def _headline(audit: Audit) -> str:
-    trials = audit.detectors[0].alarms.trials
+    first = (
+        f"Audit of suite {plain(audit.suite)}: {counted(audit.runs, 'run')}, {counted(audit.metrics, 'metric')}, "
+        f"{counted(audit.samples_per_run, 'sample')} per run"
+    )
+    entry = next((entry for entry in audit.detectors if entry.detector == audit.configured), None)
+    if entry is None:
+        return first
     done = {
-        TrialKind.STORED_RUNS: f"{counted(trials, 'run')} judged by the runs before",
-        TrialKind.SPLIT_RUNS: f"{counted(trials, 'random split')} of the samples within a run",
+        TrialKind.STORED_RUNS: f"{counted(entry.alarms.trials, 'run')}, each judged when it was the newest",
+        TrialKind.SPLIT_RUNS: f"{counted(entry.alarms.trials, 'random split')} of the samples within a run",
     }[audit.kind]
     return (
-        f"Audit of suite {plain(audit.suite)}: {counted(audit.runs, 'run')}, {counted(audit.metrics, 'metric')}, "
-        f"{counted(audit.samples_per_run, 'sample')} per run\n"
-        f"{done}, though nothing is known to have changed; slowdowns injected into {audit.injected_trials:,} of them"
+        f"{first}\n"
+        f"{audit.configured}, as configured, would have been wrong in {entry.alarms.count:,} of {done} "
+        f"{_bounds(entry.alarms)}; stated: {percent(audit.stated_rate)}"
     )
 
 
 def _rates(audit: Audit) -> str:
-    header = ("detector", "runs with a false alarm", "metrics with one", "lasting alarms", "found in 90 % of trials")
+    header = ("detector", "runs with a wrong alarm", "metrics with one", "right alarms", "found in 90 % of trials")
     rows = [
         (
             entry.detector,
-            f"{entry.alarms.count:,} of {entry.alarms.trials:,} {_bounds(entry.alarms)}",
-            f"{entry.metric_alarms.count:,} of {entry.metric_alarms.trials:,} {_bounds(entry.metric_alarms)}",
+            _rate(entry.alarms),
+            _rate(entry.metric_alarms),
             f"{entry.lasting:,}",
             _detectable(entry),
         )
         for entry in audit.detectors
     ]
     return _table([header, *rows], columns="lllrl")
+
+
+def _counters(audit: Audit) -> str:
+    effects = [effect for effect, _ in audit.counters[0].found]
+    header = ("detector", "runs with a wrong alarm", "counters with one", "stated", "right alarms")
+    rows = [
+        (
+            entry.detector,
+            _rate(entry.alarms),
+            _rate(entry.metric_alarms),
+            f"{percent(entry.stated_rate)} of {'counters' if entry.stated_of_counters else 'runs'}",
+            f"{entry.lasting:,}",
+            *("-" if share is None else f"{100 * share:.0f} %" for _, share in entry.found),
+        )
+        for entry in audit.counters
+    ]
+    return _table(
+        [(*header, *(f"{percent(effect, signed=True)} found" for effect in effects)), *rows],
+        columns="llllr" + "r" * len(effects),
+    )
+
+
+def _rate(rate: Rate) -> str:
+    return f"{rate.count:,} of {rate.trials:,} {_bounds(rate)}"
 
 
 def _bounds(rate: Rate) -> str:
@@ -96,13 +130,19 @@ def _found(entry: DetectorAudit, effect: float) -> float:
 
 def _recommendation(audit: Audit) -> str:
     advice = audit.recommendation
-    effect = advice.minimum_effect
-    parts = [
-        f"detector {advice.detector}",
-        "no minimum effect helps" if effect is None else f"minimum-effect {percent(effect)}",
-    ]
+    parts = []
+    if advice.detector is not None:
+        effect = advice.minimum_effect
+        parts += [
+            f"detector {advice.detector}",
+            "no minimum effect helps" if effect is None else f"minimum-effect {percent(effect)}",
+        ]
+        if advice.false_discovery_rate not in {None, audit.stated_rate}:
+            parts.append(f"false-discovery-rate {percent(advice.false_discovery_rate)}")
     if advice.samples is not None:
         parts.append(f"{counted(advice.samples, 'sample')} per run")
+    if advice.counter_detector is not None:
+        parts.append(f"counter-detector {advice.counter_detector}")
     return f"Recommendation: {', '.join(parts)}\n{_bullets(advice.reasons)}"
 
 

@@ -1,6 +1,7 @@
 """An audit of a history branch in a real repository."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from bot import git, pipeline
 from bot.config import Config
 from bot.errors import DataError
 from bot.history import open_git_branch
+from bot.history.accepted import open_acceptances
+from bot.model.acceptance import Acceptance
 from tests.support.git_repository import init_repository
 from tests.support.measurements import measured
 from tests.support.stored_runs import make_run
@@ -30,7 +33,7 @@ def test_stored_runs_are_audited_in_the_order_of_their_times(remote: Path, tmp_p
         for number in (3, 0, 5, 1, 4, 2):
             history.append(runs[number])
     audit = pipeline.audit_history(repository=tmp_path, config=Config(), history_url=str(remote))
-    assert (audit.runs, audit.metrics, audit.detectors[0].alarms.trials) == (6, 2, 4)
+    assert (audit.runs, audit.metrics, audit.detectors[0].alarms.trials) == (6, 2, 5)
     assert audit == pipeline.audit_runs(runs, config=Config())
     assert audit != pipeline.audit_runs(runs[::-1], config=Config())
 
@@ -38,3 +41,26 @@ def test_stored_runs_are_audited_in_the_order_of_their_times(remote: Path, tmp_p
 def test_an_empty_history_says_what_to_do(remote: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no stored runs of suite 'default'"):
         pipeline.audit_history(repository=tmp_path, config=Config(), history_url=str(remote))
+
+
+def test_what_somebody_accepted_is_no_alarm_and_later_runs_are_judged_by_it(remote: Path, tmp_path: Path) -> None:
+    levels = [LEVELS if number < 7 else {**LEVELS, "parse": 0.008} for number in range(8)]
+    runs = [
+        replace(measured(level, seed=number, commit=f"{number:040x}"), time=make_run(number).time)
+        for number, level in enumerate(levels)
+    ]
+    assert pipeline.audit_runs(runs, config=Config()).detectors[0].unknown == 1
+    with open_acceptances(git.Remote(url=str(remote))) as history:
+        for run in runs:
+            history.append(run)
+        acceptance = Acceptance(
+            suite="default",
+            benchmark="parse",
+            commit=str(runs[7].commit),
+            reason="a new grammar",
+            author="ada",
+            time=datetime(2031, 1, 1, tzinfo=UTC),
+        )
+        history.accept([acceptance])
+    found = pipeline.audit_history(repository=tmp_path, config=Config(), history_url=str(remote)).detectors[0]
+    assert (found.alarms.count, found.lasting, found.unknown) == (0, 0, 0)

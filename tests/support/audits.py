@@ -1,6 +1,6 @@
 """An audit made by hand, for the renderers."""
 
-from bot.model.audit import Audit, DetectorAudit, MetricLimit, Rate, Recommendation, TrialKind
+from bot.model.audit import Audit, CounterAudit, DetectorAudit, MetricLimit, Rate, Recommendation, TrialKind
 from bot.model.metric import MetricKey
 
 CURVE = ((0.005, 0.0), (0.01, 0.02), (0.02, 0.1), (0.05, 0.62), (0.1, 0.97), (0.2, 1.0), (2.0, 1.0))
@@ -12,6 +12,8 @@ def made_audit(*, suite: str = "default", benchmark: str = "parse", note: str = 
         alarms=Rate(count=1, trials=28, low=0.0009, high=0.1835),
         metric_alarms=Rate(count=2, trials=5600, low=0.00004, high=0.0013),
         lasting=3,
+        unknown=0,
+        stricter=((0.005, Rate(count=1, trials=28, low=0.0009, high=0.1835)),),
         detectable_effect=0.0841,
         detectable_range=(0.079, 0.092),
         curve=CURVE,
@@ -26,6 +28,8 @@ def made_audit(*, suite: str = "default", benchmark: str = "parse", note: str = 
         alarms=Rate(count=0, trials=28, low=0.0, high=0.1234),
         metric_alarms=Rate(count=0, trials=5600, low=0.0, high=0.00066),
         lasting=0,
+        unknown=0,
+        stricter=((0.005, Rate(count=0, trials=28, low=0.0, high=0.1234)),),
         detectable_effect=None,
         detectable_range=None,
         curve=tuple((effect, 0.2) for effect, _ in CURVE),
@@ -41,12 +45,26 @@ def made_audit(*, suite: str = "default", benchmark: str = "parse", note: str = 
         injected_trials=4,
         stated_rate=0.01,
         minimum_effect=0.05,
+        configured="anova",
         detectors=(anova, blind),
+        counters=(
+            CounterAudit(
+                detector="control_chart",
+                stated_rate=0.071,
+                stated_of_counters=False,
+                alarms=Rate(count=2, trials=28, low=0.0088, high=0.235),
+                metric_alarms=Rate(count=2, trials=560, low=0.0004, high=0.0128),
+                lasting=1,
+                found=((0.1, 0.25), (0.5, None)),
+            ),
+        ),
         recommendation=Recommendation(
             detector="anova",
+            false_discovery_rate=0.005,
+            counter_detector="control_chart",
             minimum_effect=0.1,
             samples=44,
-            reasons=("1 of 28 runs had a false alarm by anova, which agrees with the stated 1 %",),
+            reasons=("anova would have been wrong in 1 of 28 runs, which agrees with the stated 1 %",),
         ),
         notes=(note,),
     )

@@ -18,10 +18,17 @@ def test_splits_are_called_splits_and_no_advice_is_said() -> None:
     audit = replace(
         made_audit(),
         kind=TrialKind.SPLIT_RUNS,
-        recommendation=Recommendation(detector="median_interval", minimum_effect=None, samples=None, reasons=()),
+        recommendation=Recommendation(
+            detector="median_interval",
+            false_discovery_rate=None,
+            counter_detector=None,
+            minimum_effect=None,
+            samples=None,
+            reasons=(),
+        ),
     )
     text = render_audit(audit)
-    assert "28 random splits of the samples within a run, though" in text
+    assert "wrong in 1 of 28 random splits of the samples within a run (" in text
     assert "Recommendation: detector median_interval, no minimum effect helps\n" in text
     assert "Hardest to judge by median_interval:\nnothing: all values are zero" in text
 

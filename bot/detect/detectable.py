@@ -1,0 +1,101 @@
+"""How large an injected slowdown must be to be found, in trials of a detector."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from bot.detect.detector import BenchmarkDetector, DetectorOptions
+from bot.detect.injection import smallest_effects
+from bot.detect.pairs import MetricPair, pair_metrics
+from bot.detect.settings import PolicySettings
+from bot.detect.trials import Trial
+from bot.model.audit import MetricLimit
+from bot.model.baseline import BaselineSource
+from bot.model.metric import Direction, Metric, MetricKey
+from bot.stats.ragged import Floats
+
+POWER: Final = 0.9
+BOOTSTRAPS: Final = 400
+
+
+def injected_effects(
+    trials: Sequence[Trial], detector: BenchmarkDetector, *, settings: PolicySettings, rng: np.random.Generator
+) -> tuple[list[MetricKey], Floats]:
+    """The metrics, and the smallest effect found per trial and metric, shape (trials, m)."""
+    pairs_of = [trial_pairs(trial, settings) for trial in trials]
+    keys = list(dict.fromkeys(pair.key for pairs in pairs_of for pair in pairs))
+    column = {key: index for index, key in enumerate(keys)}
+    effects = np.full((len(trials), len(keys)), np.nan)
+    for row, (trial, pairs) in enumerate(zip(trials, pairs_of, strict=True)):
+        options = _options(trial, settings, alpha=settings.alpha)
+        found = smallest_effects(pairs, detector, options=options, settings=settings, rng=rng)
+        effects[row, [column[pair.key] for pair in pairs]] = found
+    return keys, effects
+
+
+def trial_pairs(trial: Trial, settings: PolicySettings) -> tuple[MetricPair, ...]:
+    def direction(metric: Metric, key: MetricKey) -> Direction:
+        return settings.of(key).direction or metric.direction
+
+    pairs = pair_metrics(trial.baseline, trial.target, direction=direction if settings.rules else None).pairs
+    return tuple(pair for pair in pairs if pair.obstacle is None and not settings.of(pair.key).ignore)
+
+
+def _options(trial: Trial, settings: PolicySettings, *, alpha: float) -> DetectorOptions:
+    return DetectorOptions(
+        alpha=alpha,
+        minimum_effect=settings.minimum_effect,
+        paired=trial.baseline.source is BaselineSource.PAIRED,
+        control_limits=settings.control_limits,
+        single_run_margin=settings.single_run_margin,
+        drop_idle_time=settings.drop_idle_time,
+    )
+
+
+def detectable_effect(effects: Floats) -> float | None:
+    if not len(effects):
+        return None
+    value = float(np.quantile(effects, POWER, method="higher"))
+    return value if np.isfinite(value) else None
+
+
+def detectable_range(effects: Floats, rng: np.random.Generator) -> tuple[float, float | None] | None:
+    """95 % range over target runs drawn anew: the trials of one run share its machine, so runs are what is drawn."""
+    drawn = []
+    for _ in range(BOOTSTRAPS):
+        sample = effects[rng.integers(0, len(effects), len(effects))]
+        sample = sample[~np.isnan(sample)]
+        if len(sample):
+            drawn.append(float(np.quantile(sample, POWER, method="higher")))
+    if not drawn:
+        return None
+    low, high = np.quantile(drawn, (0.025, 0.975), method="nearest").tolist()
+    return (low, high if np.isfinite(high) else None) if np.isfinite(low) else None
+
+
+def metric_limits(keys: Sequence[MetricKey], effects: Floats) -> tuple[MetricLimit, ...]:
+    # Minus infinity: no trial had a number that a factor changes.
+    worst: list[float] = np.max(np.where(np.isnan(effects), -np.inf, effects), axis=0).tolist()
+    found = [
+        MetricLimit(key=key, effect=value if np.isfinite(value) else None)
+        for key, value in zip(keys, worst, strict=True)
+        if value > 0
+    ]
+    return tuple(sorted(found, key=lambda entry: (-(entry.effect or np.inf), entry.key)))
+
+
+def samples_needed(trial: Trial, detector: BenchmarkDetector, settings: PolicySettings) -> int | None:
+    pairs = trial_pairs(trial, settings)
+    # What the only discovery in a suite of this size has to be.
+    alpha = min(settings.alpha, settings.false_discovery_rate / max(len(pairs), 1))
+    evidence = detector.detect(pairs, _options(trial, settings, alpha=alpha))
+    needed = [
+        np.inf if entry.samples_needed is None else entry.samples_needed
+        for entry in evidence
+        if entry.p_value is not None and "standard_error" in entry.details
+    ]
+    if not needed:
+        return None
+    value = float(np.quantile(needed, POWER, method="higher"))
+    return int(value) if np.isfinite(value) else None

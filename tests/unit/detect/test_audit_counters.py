@@ -1,0 +1,75 @@
+"""Audits of recorded counters."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bot.detect.audit import audit
+from bot.detect.policy import PolicySettings
+from bot.history.then import baseline_then
+from bot.model.audit import Audit, CounterAudit
+from bot.model.run import Run
+from tests.support.counter_runs import counter_run, counter_table, noisy_counters
+from tests.support.noisy_runs import noisy_run
+
+SEED = 62
+
+
+def history(count: int, *, shifted: tuple[int, ...] = (), counters: int = 6) -> list[Run]:
+    """In the runs of `shifted` one counter is higher by 15 %, five noise deviations."""
+    rng = np.random.default_rng(SEED)
+    tables = [noisy_counters(rng, counters=counters) for _ in range(count)]
+    for index in shifted:
+        tables[index][:, 1] *= 1.15
+    return [counter_run(counter_table(table)) for table in tables]
+
+
+def audited(runs: list[Run]) -> Audit:
+    return audit(runs, settings=PolicySettings(), rng=np.random.default_rng(SEED), choose=baseline_then)
+
+
+def by_name(found: Audit, name: str) -> CounterAudit:
+    return next(entry for entry in found.counters if entry.detector == name)
+
+
+def test_counters_without_a_change_are_quiet_and_changes_are_found() -> None:
+    found = audited(history(10))
+    assert found.detectors == ()
+    assert [entry.detector for entry in found.counters] == ["control_chart", "rule_ensemble"]
+    chart = by_name(found, "control_chart")
+    assert (chart.alarms.trials, chart.metric_alarms.trials) == (9, 54)
+    assert chart.stated_rate == pytest.approx(np.mean([1 / runs for runs in range(1, 10)]))
+    assert by_name(found, "rule_ensemble").stated_of_counters
+    for entry in found.counters:
+        assert entry.is_quiet
+        assert dict(entry.found)[0.5] == 1
+    assert found.recommendation.counter_detector == "control_chart"
+    assert "control_chart, which agrees with the stated" in found.recommendation.reasons[0]
+
+
+def test_a_counter_that_jumps_is_wrong_and_one_that_stays_is_right() -> None:
+    jumped = by_name(audited(history(12, shifted=(7, 10))), "control_chart")
+    assert (jumped.alarms.count, jumped.lasting) == (2, 0)
+    stayed = by_name(audited(history(10, shifted=(7, 8, 9))), "control_chart")
+    assert stayed.alarms.count == 0
+    assert stayed.lasting >= 1
+
+
+def test_benchmarks_and_counters_of_one_history_are_audited_apart() -> None:
+    rng = np.random.default_rng(SEED)
+    runs = [replace(run, benchmarks=noisy_run(rng, benchmarks=3, samples=12).benchmarks) for run in history(5)]
+    found = audited(runs)
+    assert {entry.metric_alarms.trials for entry in found.detectors if entry.detector == "anova"} == {12}
+    assert by_name(found, "control_chart").metric_alarms.trials == 24
+
+
+def test_of_thousands_of_counters_some_are_drawn_the_same_in_every_run() -> None:
+    chart = by_name(audited(history(5, counters=130)), "control_chart")
+    assert chart.metric_alarms.trials == 400
+
+
+def test_too_few_runs_say_nothing_of_counters() -> None:
+    rng = np.random.default_rng(SEED)
+    runs = [replace(run, benchmarks=noisy_run(rng, benchmarks=3, samples=20).benchmarks) for run in history(3)]
+    assert audited(runs).counters == ()
