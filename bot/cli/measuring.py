@@ -51,7 +51,11 @@ def _add_measure(verbs: Verbs) -> None:
         "--rounds", type=positive, metavar="N", help=f"of A B B A (default: {ROUNDS}; until decided, {MOST_ROUNDS})"
     )
     verb.add_argument("--warmup", type=count, default=1, metavar="N", help="runs per commit before (default: 1)")
-    verb.add_argument("--until-decided", action="store_true", help="stop as soon as no metric is inconclusive")
+    verb.add_argument(
+        "--until-decided",
+        action="store_true",
+        help="stop as soon as each change is proven or excluded",
+    )
     verb.add_argument("--trace", action="store_true", help="then trace Python commands: which methods got slower")
     verb.add_argument("--trace-repetitions", type=positive, default=10, metavar="N", help="per level (default: 10)")
     verb.add_argument("--trace-full", action="store_true", help="follow every path, not only where time goes")

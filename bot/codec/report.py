@@ -78,6 +78,7 @@ class FindingEntry:
     threshold: float | None = None
     minimum_effect: float = 0.0
     more_samples: int | None = None
+    detectable_effect: float | None = None
     samples_needed: int | None = None
     category: str | None = None
     category_now: str | None = None
@@ -263,6 +264,7 @@ def _finding_entry(finding: Finding, sentence: Sentence) -> FindingEntry:
         q_value=finding.q_value,
         minimum_effect=finding.minimum_effect,
         more_samples=finding.more_samples,
+        detectable_effect=finding.detectable_effect,
         samples_needed=evidence.samples_needed,
         category=finding.category,
         category_now=finding.category_now,
@@ -309,6 +311,7 @@ def _finding(entry: FindingEntry, *, suite: str) -> Finding:
         severity=entry.severity,
         level=entry.level,
         more_samples=entry.more_samples,
+        detectable_effect=entry.detectable_effect,
         minimum_effect=entry.minimum_effect,
         category=entry.category,
         category_now=entry.category_now,

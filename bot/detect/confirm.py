@@ -2,14 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
 
 from bot.model.finding import Finding, Level, Verdict
 from bot.model.reason import Reason, Remark, VerdictReason, because
-
-# What the second measurement may say of a regression that it does not confirm. One that moved the other way, or that
-# nobody may judge, leaves the question open.
-UNCONFIRMED: Final = {Verdict.NO_CHANGE: Verdict.NO_CHANGE}
 
 
 def flagged_benchmarks(findings: Sequence[Finding]) -> tuple[str, ...]:
@@ -38,14 +33,17 @@ def _confirmed(finding: Finding, again: Finding | None) -> Finding:
     if again.verdict is Verdict.REGRESSION:
         return _noted(finding, because(Remark.CONFIRMED, change=change))
     said = because(VerdictReason.NOT_CONFIRMED, change=change)
+    refuted = again.verdict is Verdict.NO_CHANGE and again.is_decided
     return _noted(
         replace(
             finding,
-            verdict=UNCONFIRMED.get(again.verdict, Verdict.INCONCLUSIVE),
+            # One that moved the other way, or in which a regression could hide, leaves the question open.
+            verdict=Verdict.NO_CHANGE if refuted else Verdict.INCONCLUSIVE,
             reason=said,
             severity=None,
             level=Level.NOTE,
             more_samples=None,
+            detectable_effect=again.detectable_effect,
         ),
         said,
     )

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
-from scipy import special
 
 from bot.detect import COUNTER_DETECTORS, DETECTORS, auto, rule_ensemble
 from bot.detect.categories import CategoryChange, category_change
@@ -27,7 +26,6 @@ from bot.model.reason import BaselineReason, Reason, Remark, VerdictReason, beca
 from bot.model.report import Conclusion
 from bot.model.run import Run
 from bot.stats.multiplicity import benjamini_hochberg
-from bot.stats.power import detectable_effects
 
 __all__ = ["MetricRule", "PolicySettings", "judge"]
 
@@ -112,7 +110,7 @@ def judge(
         findings=tuple(sorted(findings, key=_reading_order)),
         missing=pairing.missing + counters.missing,
         new=pairing.new + counters.new,
-        detectable_effect=_detectable_effect(findings, settings),
+        detectable_effect=_detectable_effect(findings),
         notes=tuple(notes),
         failed=any(finding.level is Level.FAIL for finding in findings),
     )
@@ -223,6 +221,7 @@ def _finding(
         severity=(Severity.MAJOR if category.violated else Severity.MINOR) if regressed else None,
         level=level_of(decided.worsening, metric) if regressed else Level.NOTE,
         more_samples=decided.more_samples,
+        detectable_effect=decided.detectable_effect,
         minimum_effect=metric.minimum_effect,
         category=category.assigned,
         category_now=category.now,
@@ -233,7 +232,13 @@ def _finding(
 
 def _withdrawn(finding: Finding, reason: Reason) -> Finding:
     return replace(
-        finding, verdict=Verdict.INCONCLUSIVE, reason=reason, severity=None, level=Level.NOTE, more_samples=None
+        finding,
+        verdict=Verdict.INCONCLUSIVE,
+        reason=reason,
+        severity=None,
+        level=Level.NOTE,
+        more_samples=None,
+        detectable_effect=None,
     )
 
 
@@ -276,34 +281,18 @@ def _category_notes(pairs: Sequence[MetricPair], findings: Sequence[Finding], se
 
 
 def conclusion_of(findings: Sequence[Finding]) -> Conclusion:
-    """The loudest verdict, in `Conclusion`'s own order; nothing compared is nothing known."""
-    present = {CONCLUSIONS[finding.verdict] for finding in findings}
+    """The loudest verdict, in `Conclusion`'s own order. What could not be tested is silent where anything could be."""
+    present = {CONCLUSIONS[finding.verdict] for finding in findings if not finding.is_untested}
     return next((conclusion for conclusion in Conclusion if conclusion in present), Conclusion.INCONCLUSIVE)
 
 
-def _detectable_effect(findings: Sequence[Finding], settings: PolicySettings) -> float | None:
-    """The slowdown that would have been found, with 90 % power at alpha, in every metric judged `no_change`.
+def _detectable_effect(findings: Sequence[Finding]) -> float | None:
+    """The change that would have been seen in every metric judged `no_change`: the largest of theirs.
 
-    Per metric: the minimum effect, or more where the noise hides it; over the metrics: the largest. Limits and votes
-    exclude no effect of any size: metrics judged by them have no part in this.
+    Limits and votes exclude no effect of any size: metrics judged by them have no part in this.
     """
-    unchanged = [
-        finding
-        for finding in findings
-        if finding.verdict is Verdict.NO_CHANGE and finding.accepted is None and finding.evidence.score is None
-    ]
-    if not unchanged:
-        return None
-    measured = [finding for finding in unchanged if finding.evidence.confidence_interval is not None]
-    largest = max(finding.minimum_effect for finding in unchanged)
-    if not measured:
-        return largest
-    intervals = [entry for finding in measured if (entry := finding.evidence.confidence_interval) is not None]
-    freedom = np.array([finding.evidence.details.get("degrees_of_freedom", 1e9) for finding in measured])
-    half_widths = np.array([(interval.high - interval.low) / 2 for interval in intervals])
-    quantiles = special.stdtrit(freedom, np.array([0.5 + interval.level / 2 for interval in intervals]))
-    effects = detectable_effects(half_widths / quantiles, freedom, alpha=settings.alpha)
-    return max(largest, float(effects.max()))
+    unchanged = (entry for entry in findings if entry.verdict is Verdict.NO_CHANGE and entry.accepted is None)
+    return max((entry.detectable_effect for entry in unchanged if entry.detectable_effect is not None), default=None)
 
 
 def _reading_order(finding: Finding) -> tuple[int, int, float, float, float, MetricKey]:

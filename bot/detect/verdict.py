@@ -1,13 +1,19 @@
 """One metric's verdict from its evidence: the decision rule of docs/decision-rule.md, and nothing else."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.detect.change_point import ID as CHANGE_POINT
 from bot.detect.settings import MetricSettings, PolicySettings
 from bot.detect.summary import EXACT, WITHOUT_SAMPLE_COUNT
+from bot.detect.visible import detectable_effect
 from bot.model.finding import Evidence, Level, Verdict
 from bot.model.reason import Reason, VerdictReason, because
 from bot.stats.power import further_target_samples
+
+OF_TARGET = "standard_error_of_target_samples"
+# A metric "looks worse" while its q-value is at most this: of runs in which nothing changed at most 10 % have such a
+# metric [Benjamini & Hochberg 1995], and half of these on the good side, which is not doubted.
+SUSPICION = 0.10
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -18,6 +24,7 @@ class Decided:
     reason: Reason
     worsening: float = 0.0
     more_samples: int | None = None
+    detectable_effect: float | None = None
 
 
 def decide(
@@ -30,33 +37,48 @@ def decide(
     paired: bool,
 ) -> Decided:
     """`critical_p` is the p-value that would be significant in this run; sample counts are planned for it."""
-    if evidence.p_value is None or q_value is None:
-        return _inconclusive(evidence.reason or because(VerdictReason.NOTHING_TESTED))
-    too_few = too_few_samples(evidence, policy.minimum_samples)
-    if too_few:
-        return _inconclusive(too_few, more_samples=_lacking_target_samples(evidence, policy.minimum_samples))
     worsening = _worsening(evidence)
-    if worsening is None:
-        return _inconclusive(evidence.reason or because(VerdictReason.NO_RELATIVE_CHANGE))
+    too_few = too_few_samples(evidence, policy.minimum_samples)
+    if evidence.p_value is None or q_value is None or worsening is None:
+        tested = evidence.p_value is not None
+        code = VerdictReason.NO_RELATIVE_CHANGE if tested else VerdictReason.NOTHING_TESTED
+        return _inconclusive(evidence.reason or because(code))
+    if too_few is not None:
+        return _inconclusive(too_few, more_samples=_lacking_target_samples(evidence, policy.minimum_samples))
+    effect, worst = metric.minimum_effect, _worst_case(evidence)
+    detectable = detectable_effect(evidence, minimum_effect=effect, critical_p=critical_p)
     if evidence.p_value < policy.alpha and q_value <= policy.false_discovery_rate:
-        return _significant(evidence, worsening, metric.minimum_effect, q_value)
-    worst = _worst_case(evidence)
-    if worst is not None and worst < metric.minimum_effect:
-        exact = evidence.test == EXACT
-        excluded = because(VerdictReason.EXCLUDED, effect=metric.minimum_effect)
-        reason = because(VerdictReason.EXACTLY_EQUAL) if exact else excluded
-        return Decided(verdict=Verdict.NO_CHANGE, reason=reason, worsening=worsening)
-    return _undecided(evidence, worsening, metric.minimum_effect, critical_p, paired=paired)
+        return _significant(evidence, worsening, effect, q_value, detectable=detectable)
+    if worst is not None and worst < effect:
+        return _excluded(evidence, worsening, effect, detectable=detectable)
+    more = _more_samples(evidence, effect, critical_p)
+    is_suspect = worsening >= effect and q_value <= max(SUSPICION, policy.false_discovery_rate)
+    if evidence.reason is None and not is_suspect:
+        seen = because(VerdictReason.NOTHING_SEEN, effect=detectable)
+        return replace(_no_change(seen, worsening, detectable), more_samples=more)
+    reason = evidence.reason or because(_looks_worse(evidence, more, paired=paired), samples=more)
+    return Decided(verdict=Verdict.INCONCLUSIVE, reason=reason, worsening=worsening, more_samples=more)
 
 
-def _significant(evidence: Evidence, worsening: float, minimum_effect: float, q_value: float) -> Decided:
+def _significant(
+    evidence: Evidence, worsening: float, minimum_effect: float, q_value: float, *, detectable: float | None
+) -> Decided:
     if abs(worsening) < minimum_effect:
-        reason = because(VerdictReason.BELOW_MINIMUM_EFFECT, effect=minimum_effect)
-        return Decided(verdict=Verdict.NO_CHANGE, reason=reason, worsening=worsening)
+        return _no_change(because(VerdictReason.BELOW_MINIMUM_EFFECT, effect=minimum_effect), worsening, detectable)
     verdict = Verdict.REGRESSION if worsening > 0 else Verdict.IMPROVEMENT
     significant = because(VerdictReason.SIGNIFICANT, test=evidence.test, q_value=q_value)
     reason = because(VerdictReason.EXACT_DIFFERENCE) if evidence.test == EXACT else significant
     return Decided(verdict=verdict, reason=reason, worsening=worsening)
+
+
+def _excluded(evidence: Evidence, worsening: float, minimum_effect: float, *, detectable: float | None) -> Decided:
+    if evidence.test == EXACT:
+        return _no_change(because(VerdictReason.EXACTLY_EQUAL), worsening, minimum_effect)
+    return _no_change(because(VerdictReason.EXCLUDED, effect=minimum_effect), worsening, detectable)
+
+
+def _no_change(reason: Reason, worsening: float, detectable: float | None) -> Decided:
+    return Decided(verdict=Verdict.NO_CHANGE, reason=reason, worsening=worsening, detectable_effect=detectable)
 
 
 def level_of(worsening: float, metric: MetricSettings) -> Level:
@@ -69,24 +91,23 @@ def _inconclusive(reason: Reason, *, more_samples: int | None = None) -> Decided
     return Decided(verdict=Verdict.INCONCLUSIVE, reason=reason, more_samples=more_samples)
 
 
-def _undecided(evidence: Evidence, worsening: float, effect: float, critical_p: float, *, paired: bool) -> Decided:
-    if evidence.reason is not None:
-        return _inconclusive(evidence.reason)
-    more = None
+def _more_samples(evidence: Evidence, effect: float, critical_p: float) -> int | None:
     error = evidence.details.get("standard_error")
-    of_target = evidence.details.get("standard_error_of_target_samples")
-    if error is not None and of_target is not None and evidence.target is not None:
-        more = further_target_samples(
-            evidence.target.count, error=error, target_error=of_target, effect=effect, alpha=critical_p
-        )
-    if more is not None:
-        code = VerdictReason.TOO_NOISY_SAMPLES
-    elif of_target is not None:
-        code = VerdictReason.TOO_NOISY_ROUNDS if paired else VerdictReason.TOO_NOISY_BETWEEN_RUNS
-    else:
-        code = VerdictReason.TOO_NOISY
-    reason = because(code, effect=effect, samples=more)
-    return Decided(verdict=Verdict.INCONCLUSIVE, reason=reason, worsening=worsening, more_samples=more)
+    of_target = evidence.details.get(OF_TARGET)
+    if error is None or of_target is None or evidence.target is None:
+        return None
+    return further_target_samples(
+        evidence.target.count, error=error, target_error=of_target, effect=effect, alpha=critical_p
+    )
+
+
+def _looks_worse(evidence: Evidence, more_samples: int | None, *, paired: bool) -> VerdictReason:
+    """By what would decide."""
+    if more_samples is not None:
+        return VerdictReason.LOOKS_WORSE_SAMPLES
+    if OF_TARGET in evidence.details:
+        return VerdictReason.LOOKS_WORSE_ROUNDS if paired else VerdictReason.LOOKS_WORSE_BETWEEN_RUNS
+    return VerdictReason.LOOKS_WORSE
 
 
 def too_few_samples(evidence: Evidence, minimum: int) -> Reason | None:

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from bot.model.acceptance import Acceptance
 from bot.model.metric import Metric, MetricKey
-from bot.model.reason import Reason
+from bot.model.reason import Reason, Untested, VerdictReason
 from bot.model.rules import RuleEvidence
 
 
@@ -32,6 +32,12 @@ class Level(StrEnum):
     NOTE = "note"
     WARN = "warn"
     FAIL = "fail"
+
+
+# Verdict reasons that say, as all of `Untested` do, that there was no test.
+WITHOUT_TEST = frozenset(
+    {VerdictReason.TOO_FEW_SAMPLES, VerdictReason.NOTHING_TESTED, VerdictReason.NO_RELATIVE_CHANGE}
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,7 +98,8 @@ class Evidence:
 class Finding:
     """The policy's judgement of one metric, with everything a renderer needs.
 
-    `more_samples` is how many further target samples would decide an inconclusive metric.
+    `more_samples` is how many further target samples would decide a metric that is not decided. `detectable_effect` is
+    the smallest change, as a fraction, that would have been seen in a `no_change` metric; None where that is not known.
     `category` is the assigned one, `category_now` the target's. `series` are the values of the baseline runs from
     oldest to newest and, last, the target's: chart data.
     `accepted`: somebody took this change for the worse for good; its verdict then is `no_change`.
@@ -105,8 +112,20 @@ class Finding:
     severity: Severity | None = None
     level: Level = Level.NOTE
     more_samples: int | None = None
+    detectable_effect: float | None = None
     minimum_effect: float = 0.0
     category: str | None = None
     category_now: str | None = None
     series: tuple[float, ...] = ()
     accepted: Acceptance | None = None
+
+    @property
+    def is_decided(self) -> bool:
+        """A change is proven, or one of the minimum effect is excluded: more samples would not be worth their time."""
+        return self.verdict is not Verdict.INCONCLUSIVE and self.reason.code is not VerdictReason.NOTHING_SEEN
+
+    @property
+    def is_untested(self) -> bool:
+        """Nothing is known of a change: no test could be made, or none that is worth anything."""
+        untested = isinstance(self.reason.code, Untested) or self.reason.code in WITHOUT_TEST
+        return self.verdict is Verdict.INCONCLUSIVE and untested

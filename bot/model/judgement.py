@@ -12,8 +12,8 @@ from bot.model.report import Conclusion
 class Judgement:
     """`findings` are ordered for reading: loudest verdict first, then by size.
 
-    `detectable_effect`: a slowdown of at least this fraction would have been found, with the policy's power, in every
-    metric judged `no_change`; None where there is none. `failed`: some regression reached the fail level.
+    `detectable_effect`: a change for the worse of at least this fraction would have been seen, with the policy's power,
+    in every metric judged `no_change`; None where there is none. `failed`: some regression reached the fail level.
     """
 
     conclusion: Conclusion

@@ -13,7 +13,6 @@ from bot.config import Config
 from bot.errors import UsageError
 from bot.files import replace_file
 from bot.model.baseline import Baseline, BaselineSource
-from bot.model.finding import Verdict
 from bot.model.report import Conclusion, Report
 from bot.model.run import Run
 from bot.pipeline.compare import judge_run
@@ -176,7 +175,7 @@ def _measure(
             report = _judged(sides, plan, config)
             if not undecided(report):
                 return number, report
-            say(f"look after round {number}: {undecided(report)} of {len(report.findings)} metrics are undecided")
+            say(f"look after round {number}: {undecided(report)} of {len(report.findings)} metrics are not decided")
     return plan.rounds, report
 
 
@@ -210,9 +209,9 @@ def _measure_again(
 
 
 def undecided(report: Report) -> int:
-    """How many metrics need more samples; all of them where nothing could be compared."""
-    inconclusive = sum(finding.verdict is Verdict.INCONCLUSIVE for finding in report.findings)
-    return inconclusive or int(not report.findings or report.conclusion is Conclusion.INCONCLUSIVE)
+    """In how many metrics a change is neither proven nor excluded; all of them where nothing could be compared."""
+    open_metrics = sum(not finding.is_decided for finding in report.findings)
+    return open_metrics or int(not report.findings or report.conclusion is Conclusion.INCONCLUSIVE)
 
 
 def _judged(sides: Sequence[_Side], plan: MeasurePlan, config: Config) -> Report:

@@ -188,14 +188,14 @@ def _closed(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str
 
 
 def _fine(report: Report) -> dict[str, str]:
-    """The benchmarks, by key, of which every metric was judged and none got worse."""
+    """The benchmarks, by key, of which in every metric a worsening is excluded: where none was seen it may hide."""
     from bot.publish.tracking import benchmark_key
 
-    verdicts: dict[str, set[Verdict]] = {}
+    fine: dict[str, bool] = {}
     for finding in report.findings:
-        verdicts.setdefault(finding.evidence.key.benchmark, set()).add(finding.verdict)
-    good = {Verdict.NO_CHANGE, Verdict.IMPROVEMENT}
-    return {benchmark_key(name): name for name, found in verdicts.items() if found <= good}
+        name = finding.evidence.key.benchmark
+        fine[name] = fine.get(name, True) and finding.is_decided and finding.verdict is not Verdict.REGRESSION
+    return {benchmark_key(name): name for name, is_fine in fine.items() if is_fine}
 
 
 def _note(board: _Board, name: str | None) -> str:

@@ -9,7 +9,7 @@ from bot.report.inert import SENTENCE_LIMIT
 from bot.report.numbers import percent, percent_at_least
 from bot.report.reasons import sentence
 from bot.report.text import plain
-from bot.report.wording import counted
+from bot.report.words import counted
 
 FORMAT = "perf-culprit-audit"
 VERSION = 1

@@ -9,7 +9,7 @@ from bot.model.bisection import Culprit, Noise, OutcomeKind, Suspect
 from bot.model.bisection_report import BisectionReport, MeasuredCommit
 from bot.report.inert import NAME_LIMIT, SENTENCE_LIMIT, SHORT_HASH, Safe, clean, code, join, ours, own, prose, row
 from bot.report.numbers import percent, percent_interval, significant
-from bot.report.wording import counted
+from bot.report.words import counted
 
 T = TypeVar("T")
 PLOT_WIDTH: Final = 31

@@ -7,7 +7,7 @@ from typing import Final
 
 from bot.model.bisection import CommitRange
 from bot.report.inert import SHORT_HASH, clean
-from bot.report.wording import counted
+from bot.report.words import counted
 
 LISTED: Final = 40
 BENCHMARKS: Final = 10

@@ -8,7 +8,7 @@ from bot.model.dispatch import Bisection, BisectionStep
 from bot.report.bisection import HEADLINES, bisection_markdown
 from bot.report.inert import Safe, code, commit, join, link, ours, own, prose
 from bot.report.numbers import percent
-from bot.report.wording import counted
+from bot.report.words import counted
 
 BAR_WIDTH: Final = 20
 MOST_REMARKS: Final = 10

@@ -11,7 +11,7 @@ from bot.report.mermaid import call_tree_picture
 from bot.report.numbers import percent, significant
 from bot.report.tree_comparison import amounts, calls, certainty, change, shown_suspects, why
 from bot.report.view import Fold, Part
-from bot.report.wording import counted
+from bot.report.words import counted
 
 SUSPECT_ROWS: Final = 20
 EXPLAINED: Final = 5

@@ -3,9 +3,10 @@
 from bot.model.finding import Evidence, Finding, Level, Severity, Side, Verdict
 from bot.report.charts import bar, sparkline
 from bot.report.inert import Safe, code, join, own, prose
-from bot.report.numbers import Quantity, is_time, percent, percent_interval, probability, quantities
+from bot.report.numbers import Quantity, is_time, percent, percent_at_least, percent_interval, probability, quantities
 from bot.report.sections import crossing
-from bot.report.wording import CHANGE_POINT, CONTROL_CHART, comparison, counted
+from bot.report.wording import CHANGE_POINT, CONTROL_CHART, comparison
+from bot.report.words import counted
 
 NOTHING = Safe("\N{EN DASH}")
 UNIT_LIMIT = 24
@@ -104,6 +105,12 @@ def state(finding: Finding) -> Safe:
         words = own("{}: *{} → {}*", words, was, now)
     line = sparkline(finding.series)
     return own("{} `{}`", words, Safe(line)) if line else words
+
+
+def visible_from(finding: Finding) -> Safe:
+    """The smallest change that would have been seen."""
+    effect = finding.detectable_effect
+    return NOTHING if effect is None else own("{}{}", Safe("≥" + NO_BREAK), _unbroken(percent_at_least(effect)))
 
 
 def samples(finding: Finding) -> Safe:

@@ -1,17 +1,14 @@
 """The check run's title and summary: it always speaks, also where the comment is silent."""
 
-from bot.model.report import Conclusion, Report
+from bot.model.report import Report
 from bot.report.content import MarkdownOptions
 from bot.report.markdown import render_markdown
 from bot.report.sections import split
-from bot.report.wording import detectable, headline
+from bot.report.wording import headline
 
 
 def check_texts(report: Report, *, options: MarkdownOptions | None = None) -> tuple[str, str]:
     """(title, summary): one plain line without foreign text, and Markdown within the check run's limit."""
     sections = split(report)
     title = headline(report, sections).text
-    if report.conclusion is Conclusion.NO_CHANGE and report.detectable_effect is not None:
-        found = detectable(report, sections).removesuffix(".")
-        title = f"{title}; {found[0].lower()}{found[1:]}"
     return title, render_markdown(report, options=options)

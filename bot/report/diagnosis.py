@@ -7,7 +7,7 @@ from typing import Final
 from bot.model.call_tree import Diagnosis, ImpactedService, MethodSuspect, ServiceStatistics, SlowCall, Window
 from bot.report.inert import clean
 from bot.report.numbers import percent, quantities, significant
-from bot.report.wording import counted
+from bot.report.words import counted
 
 BAR_WIDTH: Final = 30
 SHOWN_IMPACTS: Final = 5

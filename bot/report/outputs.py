@@ -22,7 +22,7 @@ def outputs(report: Report) -> dict[str, str]:
         "compared": str(sections.total),
         "regressions": str(len(sections.regressions)),
         "improvements": str(len(sections.improvements)),
-        "inconclusive": str(len(sections.undecided)),
+        "inconclusive": str(len(sections.undecided) + len(sections.untested)),
         "worst-benchmark": _inactive(worst.evidence.key.benchmark) if worst else "",
         "worst-change-percent": _percent(change),
         "detectable-effect-percent": _percent(report.detectable_effect),

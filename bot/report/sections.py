@@ -17,13 +17,15 @@ _LOUDEST_FIRST = {Level.FAIL: 0, Level.WARN: 1, Level.NOTE: 2}
 class Sections:
     """Each metric of the report exactly once. `several_metrics`: some benchmark has more than one.
 
-    `accepted` got worse, and somebody took that for good. `unjudged` are all metrics that differ or may differ, where
-    the conclusion is that nobody may judge them.
+    `undecided` look like a change that is not proven; `untested` could not be tested. `accepted` got worse, and
+    somebody took that for good. `unjudged` are all metrics that differ or may differ, where the conclusion is that
+    nobody may judge them.
     """
 
     regressions: tuple[Finding, ...]
     improvements: tuple[Finding, ...]
     undecided: tuple[Finding, ...]
+    untested: tuple[Finding, ...]
     unchanged: tuple[Finding, ...]
     unjudged: tuple[Finding, ...]
     several_metrics: bool
@@ -35,7 +37,7 @@ class Sections:
 
     @property
     def all(self) -> tuple[Finding, ...]:
-        return self.changed + self.accepted + self.unjudged + self.undecided + self.unchanged
+        return self.changed + self.accepted + self.unjudged + self.undecided + self.untested + self.unchanged
 
     @property
     def total(self) -> int:
@@ -54,10 +56,12 @@ def split(report: Report) -> Sections:
     def of(verdict: Verdict) -> tuple[Finding, ...]:
         return tuple(finding for finding in ordered if finding.verdict is verdict)
 
+    open_findings = of(Verdict.INCONCLUSIVE) if judged else ()
     return Sections(
         regressions=of(Verdict.REGRESSION) if judged else (),
         improvements=of(Verdict.IMPROVEMENT) if judged else (),
-        undecided=of(Verdict.INCONCLUSIVE) if judged else (),
+        undecided=tuple(entry for entry in open_findings if not entry.is_untested),
+        untested=tuple(entry for entry in open_findings if entry.is_untested),
         unchanged=tuple(finding for finding in of(Verdict.NO_CHANGE) if finding.accepted is None),
         accepted=tuple(finding for finding in ordered if finding.accepted is not None),
         unjudged=() if judged else tuple(entry for entry in ordered if entry.verdict is not Verdict.NO_CHANGE),

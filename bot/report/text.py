@@ -8,13 +8,15 @@ from bot.model.report import Conclusion, Report
 from bot.report.cells import NOTHING, certainty_text, change_text
 from bot.report.charts import sparkline
 from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, clean
-from bot.report.numbers import percent, quantities
+from bot.report.numbers import percent, percent_at_least, quantities
 from bot.report.reasons import sentence
 from bot.report.sections import Sections, crossing, split
-from bot.report.wording import comparison, counted, headline, more_samples, next_step
+from bot.report.wording import comparison, headline, more_samples, next_step
+from bot.report.words import counted
 
 NARROWEST_NAME = 16
 LISTED_NAMES = 20
+WARNED_NAMES = 3
 _UNIT_WIDTH = 12
 _RESET = "\x1b[0m"
 _BOLD = "\x1b[1m"
@@ -45,7 +47,9 @@ def render_text(report: Report, *, colour: bool, width: int) -> str:
     if sections.undecided:
         needed = more_samples(sections)
         decide = f" ({counted(needed, 'more sample')} would decide)" if needed else ""
-        blocks.append(f"{len(sections.undecided):,} undecided{decide}:\n{_undecided_list(sections)}")
+        blocks.append(f"{len(sections.undecided):,} undecided{decide}:\n{_reasons(sections.undecided, sections)}")
+    if sections.untested:
+        blocks.append(f"{len(sections.untested):,} not tested:\n{_reasons(sections.untested, sections)}")
     if sections.unchanged and (sections.changed or sections.unjudged):
         blocks.append(f"{len(sections.unchanged):,} unchanged")
     blocks += [
@@ -74,10 +78,22 @@ def _coloured(text: str, start: str) -> str:
 def _advice(report: Report, sections: Sections) -> str:
     step = next_step(report, sections)
     if step.subject is None:
-        return step.advice
+        return f"{step.advice}{_weak(step.weakest, sections)}"
     # The word first: a line that starts with a foreign "::" would be a command to GitHub's runner.
-    word = "Worst" if step.subject.verdict is Verdict.REGRESSION else "Best"
+    word = "Best" if step.subject.verdict is Verdict.IMPROVEMENT else "Worst"
     return f"{word}: {_name(step.subject, sections)} {step.effect}. {step.advice}"
+
+
+def _weak(findings: Sequence[Finding], sections: Sections) -> str:
+    """The metrics in which only larger changes would have been seen."""
+    if not findings:
+        return ""
+    named = [
+        f"{_name(finding, sections)} (≥ {percent_at_least(finding.detectable_effect or 0.0)})"
+        for finding in findings[:WARNED_NAMES]
+    ]
+    more = len(findings) - len(named)
+    return f" Weakest: {', '.join(named)}{f' and {more:,} more' if more else ''}."
 
 
 def _name(finding: Finding, sections: Sections) -> str:
@@ -147,12 +163,11 @@ def _accepted_list(sections: Sections) -> str:
     return _bullets(lines, len(sections.accepted))
 
 
-def _undecided_list(sections: Sections) -> str:
+def _reasons(findings: Sequence[Finding], sections: Sections) -> str:
     lines = (
-        f"{_name(finding, sections)}: {plain(sentence(finding.reason), limit=SENTENCE_LIMIT)}"
-        for finding in sections.undecided
+        f"{_name(finding, sections)}: {plain(sentence(finding.reason), limit=SENTENCE_LIMIT)}" for finding in findings
     )
-    return _bullets(lines, len(sections.undecided))
+    return _bullets(lines, len(findings))
 
 
 def _names(keys: Sequence[MetricKey]) -> str:
@@ -177,6 +192,6 @@ def _footer(report: Report) -> str:
             *ends,
             f"detector {plain(settings.detector, limit=40)}",
             f"false discovery rate {percent(settings.false_discovery_rate)}",
-            f"smallest effect {percent(settings.minimum_effect)}",
+            f"minimum effect {percent(settings.minimum_effect)}",
         ]
     )

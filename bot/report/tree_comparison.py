@@ -13,7 +13,7 @@ from bot.model.tree_comparison import (
 )
 from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, clean
 from bot.report.numbers import percent, probability, quantities, significant
-from bot.report.wording import counted
+from bot.report.words import counted
 
 BAR_WIDTH: Final = 30
 SHOWN_SERVICES: Final = 20

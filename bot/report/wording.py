@@ -4,10 +4,13 @@ import math
 from dataclasses import dataclass
 
 from bot.model.finding import Finding, Severity, Verdict
-from bot.model.metric import Direction, Metric
+from bot.model.metric import Direction
+from bot.model.reason import VerdictReason
 from bot.model.report import Conclusion, Report
-from bot.report.numbers import is_bytes, is_rate, is_time, percent, percent_at_least
+from bot.report.numbers import is_bytes, is_rate, is_time, percent
 from bot.report.sections import Sections
+from bot.report.unchanged import no_change, unchanged_advice, weakest
+from bot.report.words import BOTH_SIDES, MORE_ROUNDS, counted, share, word
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -18,11 +21,15 @@ class Headline:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NextStep:
-    """What to do: `subject` and `effect` make one sentence ("<name> takes 38 % longer"), `advice` follows."""
+    """What to do: `subject` and `effect` make one sentence ("<name> takes 38 % longer"), `advice` follows.
+
+    `weakest` are metrics in which only much larger changes would have been seen; they are named last.
+    """
 
     advice: str
     subject: Finding | None = None
     effect: str = ""
+    weakest: tuple[Finding, ...] = ()
 
 
 CONTROL_CHART = "control_chart"
@@ -36,7 +43,7 @@ _EXPECTED = {
 # Conclusions that say the same whatever was measured.
 _NO_VERDICT = {
     Conclusion.FIRST_RUN: Headline(emoji="⚪\N{VARIATION SELECTOR-16}", text="First run: nothing to compare with yet"),
-    Conclusion.OTHER_HARDWARE: Headline(emoji="⚠️", text="The baseline comes from other hardware: no verdict"),
+    Conclusion.OTHER_HARDWARE: Headline(emoji="⚠️", text="Other hardware: nothing to compare with"),
     Conclusion.MACHINE_CHANGED: Headline(emoji="⚠️", text="The machine changed: no verdict"),
 }
 _MEASURE_AGAIN = "Run the job again, or measure base and head in one job."
@@ -50,7 +57,7 @@ def headline(report: Report, sections: Sections) -> Headline:
         case Conclusion.IMPROVEMENT:
             return Headline(emoji="🔵", text=_changed(sections))
         case Conclusion.NO_CHANGE:
-            return Headline(emoji="🟢", text=_no_change(sections))
+            return Headline(emoji="🟢", text=no_change(report, sections))
         case Conclusion.INCONCLUSIVE:
             return Headline(emoji="🟡", text=_undecided(report, sections))
         case Conclusion.FIRST_RUN | Conclusion.OTHER_HARDWARE | Conclusion.MACHINE_CHANGED:
@@ -63,7 +70,12 @@ def next_step(report: Report, sections: Sections) -> NextStep:
         advice = f"Look there first. {fails}" if report.conclusion is Conclusion.REGRESSION else "Nothing to do."
         subject = next(iter(sections.changed), None)
         return NextStep(subject=subject, effect=effect(subject) if subject else "", advice=advice)
-    return NextStep(advice=_advice(report, sections))
+    if report.conclusion is Conclusion.INCONCLUSIVE and sections.undecided:
+        subject = sections.undecided[0]
+        advice = _undecided_advice(sections)
+        return NextStep(subject=subject, effect=f"{_looks(subject)}, but that isn't proven", advice=advice)
+    weak = weakest(sections) if report.conclusion is Conclusion.NO_CHANGE else ()
+    return NextStep(advice=_advice(report, sections), weakest=weak)
 
 
 def effect(finding: Finding) -> str:
@@ -88,31 +100,19 @@ def effect(finding: Finding) -> str:
 
 def comparison(finding: Finding) -> str:
     """One word for the table: "slower" only where time is measured."""
-    return _word((finding,), better=finding.verdict is Verdict.IMPROVEMENT)
-
-
-def detectable(report: Report, sections: Sections) -> str:
-    """How small a slowdown would have been found; the honest half of "no change"."""
-    if report.detectable_effect is None:
-        return "How small a change would have been found is not known for these numbers."
-    timed = all(_is_timed(finding.evidence.metric) for finding in sections.unchanged)
-    what = "slowdown" if timed else "change for the worse"
-    return f"A {what} of {percent_at_least(report.detectable_effect)} or more would have been found."
-
-
-def counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+    return word((finding,), better=finding.verdict is Verdict.IMPROVEMENT)
 
 
 def more_samples(sections: Sections) -> int | None:
-    """The further samples that would decide every undecided metric; None where no number is known."""
-    return max((finding.more_samples for finding in sections.undecided if finding.more_samples), default=None)
+    """The further samples that would decide every undecided metric; None where one of them needs something else."""
+    needed = [finding.more_samples for finding in sections.undecided]
+    return max((count for count in needed if count), default=None) if all(needed) else None
 
 
 def _advice(report: Report, sections: Sections) -> str:
     match report.conclusion:
         case Conclusion.INCONCLUSIVE:
-            return _undecided_advice(report, sections)
+            return _untested_advice(report, sections)
         case Conclusion.FIRST_RUN:
             measured = counted(len(report.new) or sections.total, sections.noun)
             return f"{measured} measured. Once a run of the base branch is recorded, the next one is compared."
@@ -121,86 +121,65 @@ def _advice(report: Report, sections: Sections) -> str:
         case Conclusion.MACHINE_CHANGED:
             return f"Code seldom moves all benchmarks together. {_MEASURE_AGAIN}"
         case _:
-            return detectable(report, sections)
+            return unchanged_advice(report, sections)
 
 
 def _changed(sections: Sections) -> str:
     """Such as "2 of 148 benchmarks got slower, 3 faster"; the louder half comes first."""
     parts = []
-    subject = _share(len(sections.regressions or sections.improvements), sections)
+    subject = share(len(sections.regressions or sections.improvements), sections)
     if sections.regressions:
-        parts.append(f"{subject} got {_word(sections.regressions, better=False)}")
+        parts.append(f"{subject} got {word(sections.regressions, better=False)}")
         if sections.improvements:
-            parts.append(f"{len(sections.improvements):,} {_word(sections.improvements, better=True)}")
+            parts.append(f"{len(sections.improvements):,} {word(sections.improvements, better=True)}")
     else:
-        parts.append(f"{subject} got {_word(sections.improvements, better=True)}")
+        parts.append(f"{subject} got {word(sections.improvements, better=True)}")
     text = ", ".join(parts)
     return text[0].upper() + text[1:]
 
 
-def _no_change(sections: Sections) -> str:
-    others = [
-        f"{len(found):,} {word}"
-        for found, word in ((sections.accepted, "worse and accepted"), (sections.undecided, "undecided"))
-        if found
-    ]
-    if not others:
-        return f"{counted(sections.total, sections.noun)}, no change"
-    return ", ".join([f"{_share(len(sections.unchanged), sections)} unchanged", *others])
-
-
 def _undecided(report: Report, sections: Sections) -> str:
-    if not sections.undecided:
-        return "Nothing could be compared"
-    subject = _share(len(sections.undecided), sections)
+    if sections.undecided:
+        look = "looks" if len(sections.undecided) == 1 else "look"
+        subject = share(len(sections.undecided), sections)
+        return f"{subject[0].upper()}{subject[1:]} {look} {word(sections.undecided, better=False)}, not proven"
+    if not sections.untested:
+        return "Cannot tell: nothing could be compared"
+    subject = share(len(sections.untested), sections)
     if _all_lack_samples(report, sections):
-        return f"Too few samples for {subject}"
-    return f"Noise hides the answer for {subject}" if more_samples(sections) else f"No answer for {subject}"
+        return f"Cannot tell: too few samples for {subject}"
+    return f"Cannot tell: no test possible for {subject}"
 
 
-def _undecided_advice(report: Report, sections: Sections) -> str:
-    if not sections.undecided:
+def _undecided_advice(sections: Sections) -> str:
+    """What would decide those that look worse."""
+    needed = more_samples(sections)
+    if needed is not None:
+        return f"{counted(needed, 'more sample')} of each would decide, or a quieter machine."
+    codes = {finding.reason.code for finding in sections.undecided}
+    if VerdictReason.LOOKS_WORSE_ROUNDS in codes:
+        return f"To decide, {MORE_ROUNDS}, or use a quieter machine."
+    if VerdictReason.LOOKS_WORSE_BETWEEN_RUNS in codes:
+        return f"To decide, {BOTH_SIDES}."
+    return "Measure again to decide."
+
+
+def _untested_advice(report: Report, sections: Sections) -> str:
+    if not sections.untested:
         return "Check that the baseline and this run measure the same benchmarks."
     if _all_lack_samples(report, sections):
         return f"At least {counted(report.settings.minimum_samples, 'sample')} of each are needed: measure more often."
-    needed = more_samples(sections)
-    if needed is not None:
-        variation = max((_variation(finding) for finding in sections.undecided), default=0.0)
-        vary = f" They vary by up to {percent(variation)}." if variation > 0 else ""
-        return f"{counted(needed, 'more sample')} of each, or a calmer machine, would decide.{vary}"
     return "The reason for each is below."
+
+
+def _looks(finding: Finding) -> str:
+    """Such as "looks 12.4 % slower"."""
+    change = finding.evidence.relative_change
+    worse = word((finding,), better=False)
+    return f"looks {worse}" if change is None or not math.isfinite(change) else f"looks {percent(abs(change))} {worse}"
 
 
 def _all_lack_samples(report: Report, sections: Sections) -> bool:
     fewest = report.settings.minimum_samples
-    targets = [finding.evidence.target for finding in sections.undecided]
+    targets = [finding.evidence.target for finding in sections.untested]
     return all(target is not None and target.count < fewest for target in targets)
-
-
-def _share(count: int, sections: Sections) -> str:
-    if count == sections.total:
-        return f"{'all ' if count > 1 else ''}{counted(count, sections.noun)}"
-    return f"{count:,} of {counted(sections.total, sections.noun)}"
-
-
-def _word(findings: tuple[Finding, ...], *, better: bool) -> str:
-    if all(_is_timed(finding.evidence.metric) for finding in findings):
-        return "faster" if better else "slower"
-    return "better" if better else "worse"
-
-
-def _is_timed(metric: Metric) -> bool:
-    return metric.direction is Direction.LOWER_IS_BETTER and is_time(metric.unit)
-
-
-def _variation(finding: Finding) -> float:
-    """The larger coefficient of variation of the two sides; 0 where none is known."""
-    sides = (finding.evidence.baseline, finding.evidence.target)
-    return max(
-        (
-            side.standard_deviation / abs(side.mean)
-            for side in sides
-            if side is not None and side.standard_deviation is not None and side.mean
-        ),
-        default=0.0,
-    )

@@ -45,6 +45,7 @@ def finding(
     severity: Severity | None = None,
     level: Level = Level.NOTE,
     more_samples: int | None = None,
+    detectable: float | None = None,
     category: str | None = None,
     category_now: str | None = None,
     series: tuple[float, ...] = (),
@@ -73,6 +74,7 @@ def finding(
         severity=severity,
         level=level,
         more_samples=more_samples,
+        detectable_effect=detectable,
         minimum_effect=0.05,
         category=category,
         category_now=category_now,
@@ -124,22 +126,43 @@ NOISY = (
         q_value=0.08,
         spread=0.18,
         more_samples=40,
-        reason=because(VerdictReason.TOO_NOISY_SAMPLES, effect=0.05, samples=40),
+        reason=because(VerdictReason.LOOKS_WORSE_SAMPLES, samples=40),
     ),
     finding(
         "startup",
         95.0,
-        91.0,
+        106.0,
         verdict=Verdict.INCONCLUSIVE,
         half_width=0.12,
         q_value=0.2,
         spread=0.11,
         more_samples=25,
-        reason=because(VerdictReason.TOO_NOISY_SAMPLES, effect=0.05, samples=25),
+        reason=because(VerdictReason.LOOKS_WORSE_SAMPLES, samples=25),
     ),
 )
 UNCHANGED = tuple(
-    finding(f"encode[{size}]", size * 0.0125, size * 0.01252, q_value=0.7) for size in (8, 64, 512, 4096, 32768)
+    finding(f"encode[{size}]", size * 0.0125, size * 0.01252, q_value=0.7, detectable=0.05)
+    for size in (8, 64, 512, 4096, 32768)
+)
+# Nothing was seen in it, and little would have been.
+WEAK = finding(
+    "fetch_remote",
+    210.0,
+    236.0,
+    half_width=0.19,
+    q_value=0.4,
+    spread=0.18,
+    detectable=0.338,
+    reason=because(VerdictReason.NOTHING_SEEN, effect=0.338),
+)
+UNTESTED = finding(
+    "warm_up",
+    4.0,
+    4.4,
+    verdict=Verdict.INCONCLUSIVE,
+    count=2,
+    q_value=None,
+    reason=because(VerdictReason.TOO_FEW_SAMPLES, side="target", count=2, minimum=5),
 )
 CHOICES = (
     RunChoice(
@@ -179,7 +202,7 @@ def report(conclusion: Conclusion, *findings: Finding) -> Report:
         environment=Environment(
             components={"cpu": "AMD EPYC 7763", "runner_image": "ubuntu-24.04", "os": "Linux", "python": "3.13.5"}
         ),
-        detectable_effect=0.0389,
+        detectable_effect=max((item.detectable_effect or 0.0 for item in findings), default=0.0) or None,
     )
 
 
@@ -234,7 +257,9 @@ def every_conclusion() -> dict[str, Report]:
         ),
         "improvement": report(Conclusion.IMPROVEMENT, *FASTER, *UNCHANGED),
         "no-change": report(Conclusion.NO_CHANGE, *UNCHANGED),
+        "nothing-seen": report(Conclusion.NO_CHANGE, *UNCHANGED, WEAK, UNTESTED),
         "inconclusive": report(Conclusion.INCONCLUSIVE, *NOISY, *UNCHANGED),
+        "cannot-tell": report(Conclusion.INCONCLUSIVE, UNTESTED),
         "first-run": replace(
             report(Conclusion.FIRST_RUN),
             new=tuple(item.evidence.key for item in UNCHANGED),

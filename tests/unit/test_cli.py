@@ -43,7 +43,7 @@ def test_every_verb_has_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_no_change_is_0_and_a_regression_is_1(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "--baseline", "base-0.json", "base-1.json", "base-2.json", "--target", "same.json"]) == 0
-    assert "no change" in capsys.readouterr().out
+    assert "Nothing found" in capsys.readouterr().out
     assert main(["compare", "--baseline", "base-*.json", "--target", "slow.json", "--json", "out.json"]) == 1
     assert "1 of 2 benchmarks got slower" in capsys.readouterr().out
     report = json.loads((results / "out.json").read_text())
@@ -75,7 +75,7 @@ def test_json_on_standard_output_is_only_json(results: Path, capsys: pytest.Capt
     main(["compare", "--baseline", "base-0.json", "--target", "same.json", "--json", "-"])
     written = capsys.readouterr()
     assert json.loads(written.out)["format"] == "perf-culprit-report"
-    assert "no change" in written.err
+    assert "Nothing found" in written.err
 
 
 def test_markdown_and_preview(results: Path) -> None:
@@ -88,7 +88,7 @@ def test_standard_input(results: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     stdin = io.TextIOWrapper(io.BytesIO((results / "same.json").read_bytes()))
     monkeypatch.setattr(sys, "stdin", stdin)
     assert main(["compare", "--baseline", "base-*.json", "--target", "-"]) == 0
-    assert "no change" in capsys.readouterr().out
+    assert "Nothing found" in capsys.readouterr().out
 
 
 def test_collect_writes_a_run(results: Path) -> None:

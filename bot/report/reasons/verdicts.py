@@ -11,19 +11,19 @@ VERDICTS: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.SIGNIFICANT: "{test}: q = {q_value:.2g}",
     VerdictReason.EXACT_DIFFERENCE: "exact numbers that differ",
     VerdictReason.EXACTLY_EQUAL: "exactly the same",
-    VerdictReason.BELOW_MINIMUM_EFFECT: "differs, but by less than {effect:%}",
+    VerdictReason.BELOW_MINIMUM_EFFECT: "differs, but by less than the minimum effect of {effect:%}",
     VerdictReason.EXCLUDED: "a worsening of {effect:%} is excluded",
-    VerdictReason.TOO_NOISY_SAMPLES: (
-        "too noisy to rule out a {effect:%} change; {samples:# more sample} of the target would do"
+    VerdictReason.NOTHING_SEEN: "nothing found; a change of {effect:%} or more would have been seen",
+    VerdictReason.LOOKS_WORSE_SAMPLES: (
+        "looks worse, but isn't proven: {samples:# more sample} of the target would decide"
     ),
-    VerdictReason.TOO_NOISY_ROUNDS: (
-        "too noisy to rule out a {effect:%} change; measure more rounds of both sides, or use a quieter machine"
+    VerdictReason.LOOKS_WORSE_ROUNDS: (
+        "looks worse, but isn't proven: measure more rounds of both sides, or use a quieter machine"
     ),
-    VerdictReason.TOO_NOISY_BETWEEN_RUNS: (
-        "too noisy to rule out a {effect:%} change, and more samples of the target won't help; "
-        "measure both sides in one job"
+    VerdictReason.LOOKS_WORSE_BETWEEN_RUNS: (
+        "looks worse, but isn't proven, and more samples of the target won't help: measure both sides in one job"
     ),
-    VerdictReason.TOO_NOISY: "too noisy to rule out a {effect:%} change; repeat the measurement",
+    VerdictReason.LOOKS_WORSE: "looks worse, but isn't proven: repeat the measurement",
     VerdictReason.TOO_FEW_SAMPLES: "too few samples: the {side:prose} has {count:,}, {minimum:,} are needed",
     VerdictReason.NOTHING_TESTED: "nothing could be tested",
     VerdictReason.NO_RELATIVE_CHANGE: "there is no relative change",

@@ -22,9 +22,9 @@ def decoded(reason: Any) -> Reason:
 def test_a_file_holds_code_arguments_and_for_people_the_sentence() -> None:
     file = json.loads(encode_report(REPORT, sentence=sentence))
     assert file["findings"][0]["reason"] == {
-        "code": "too_noisy_samples",
-        "arguments": {"effect": 0.05, "samples": 40},
-        "text": "too noisy to rule out a 5 % change; 40 more samples of the target would do",
+        "code": "looks_worse_samples",
+        "arguments": {"samples": 40},
+        "text": "looks worse, but isn't proven: 40 more samples of the target would decide",
     }
 
 
@@ -48,10 +48,10 @@ def test_other_forms_are_refused(reason: Any) -> None:
 
 
 def test_whole_numbers_beyond_all_counts_are_no_counts() -> None:
-    reason = decoded({"code": "too_noisy_samples", "arguments": {"effect": 0.05, "samples": 10**30}})
-    assert sentence(reason) == "too noisy samples"
+    reason = decoded({"code": "looks_worse_samples", "arguments": {"samples": 10**30}})
+    assert sentence(reason) == "looks worse samples"
     with pytest.raises(DataError):
-        decoded({"code": "too_noisy_samples", "arguments": {"effect": 0.05, "samples": 10**400}})
+        decoded({"code": "looks_worse_samples", "arguments": {"samples": 10**400}})
 
 
 def test_the_report_is_the_same_after_its_file() -> None:

@@ -82,16 +82,54 @@ def test_of_an_unknown_direction_any_departure_is_bad(factor: float) -> None:
 def test_a_certain_change_below_the_minimum_effect_is_no_change() -> None:
     finding = only(compare(around(5), around(5.2)))
     assert finding.verdict is Verdict.NO_CHANGE
-    assert said(finding.reason) == "differs, but by less than 5 %"
+    assert said(finding.reason) == "differs, but by less than the minimum effect of 5 %"
 
 
-def test_noise_is_inconclusive_with_the_number_of_samples_that_would_decide() -> None:
+def test_noise_without_a_change_is_no_change_that_says_what_would_have_been_seen() -> None:
     rng = np.random.default_rng(5)
     run, target = (run_of(rng.normal(100, 20, (1, count))) for count in (2000, 12))
-    finding = only(compare(run, target))
-    assert finding.verdict is Verdict.INCONCLUSIVE
+    judgement = compare(run, target)
+    finding = only(judgement)
+    assert (judgement.conclusion, finding.verdict) == (Conclusion.NO_CHANGE, Verdict.NO_CHANGE)
+    assert not finding.is_decided
+    # (2.58 + 1.28) standard errors of the mean of 12 samples; the t-distribution's quantiles are a little larger.
+    assert finding.detectable_effect == pytest.approx(0.2 / np.sqrt(12) * 3.858, rel=0.5)
+    assert finding.reason == because(VerdictReason.NOTHING_SEEN, effect=finding.detectable_effect)
     assert finding.more_samples == pytest.approx((0.2 / 0.05 * 3.858) ** 2, rel=0.5)
-    assert finding.reason == because(VerdictReason.TOO_NOISY_SAMPLES, effect=0.05, samples=finding.more_samples)
+    assert judgement.detectable_effect == finding.detectable_effect
+
+
+def test_what_looks_worse_and_is_not_proven_is_inconclusive() -> None:
+    run, target = (np.linspace(0.9, 1.1, 9) + shift for shift in (0.0, 0.07))
+    judgement = compare(run_of([run.tolist()]), run_of([target.tolist()]))
+    finding = only(judgement)
+    assert finding.q_value == pytest.approx(0.05, abs=0.03)
+    assert (judgement.conclusion, finding.verdict) == (Conclusion.INCONCLUSIVE, Verdict.INCONCLUSIVE)
+    # The nine samples of the baseline would stay nine.
+    assert finding.reason == because(VerdictReason.LOOKS_WORSE_BETWEEN_RUNS)
+    paired = compare(run_of([run.tolist()]), run_of([target.tolist()]), source=BaselineSource.PAIRED)
+    assert only(paired).reason == because(VerdictReason.LOOKS_WORSE_ROUNDS)
+    many = np.linspace(0.9, 1.1, 2000)
+    assert only(compare(run_of([many.tolist()]), run_of([np.linspace(0.955, 1.155, 6).tolist()]))).more_samples
+    better = compare(run_of([target.tolist()]), run_of([run.tolist()]))
+    assert only(better).verdict is Verdict.NO_CHANGE
+
+
+def test_a_worsening_that_chance_often_brings_does_not_look_like_one() -> None:
+    """The same shift among 20 metrics: its q-value is 20 times larger."""
+    run, target = (np.linspace(0.9, 1.1, 9) + shift for shift in (0.0, 0.07))
+    judgement = compare(run_of([run.tolist()] * 20), run_of([target.tolist(), *[run.tolist()] * 19]))
+    assert judgement.conclusion is Conclusion.NO_CHANGE
+
+
+def test_what_cannot_be_tested_is_silent_where_anything_could() -> None:
+    few = run_of([[9.0, 9.1]], metric=MILLISECONDS)
+    both = around(5, 5)
+    target = replace(both, benchmarks=(both.benchmarks[0], replace(few.benchmarks[0], name="bench_00001")))
+    judgement = compare(both, target)
+    assert {finding.verdict for finding in judgement.findings} == {Verdict.NO_CHANGE, Verdict.INCONCLUSIVE}
+    assert judgement.conclusion is Conclusion.NO_CHANGE
+    assert compare(around(5), few).conclusion is Conclusion.INCONCLUSIVE
 
 
 def test_too_few_samples_are_inconclusive() -> None:
@@ -116,7 +154,7 @@ def test_many_metrics_need_more_certainty_than_one() -> None:
     alone = compare(run_of([run]), run_of([target]))
     assert only(alone).verdict is Verdict.REGRESSION
     among = compare(run_of([run] * 200), run_of([target, *[run] * 199]))
-    assert {finding.verdict for finding in among.findings} == {Verdict.INCONCLUSIVE}
+    assert {finding.verdict for finding in among.findings} == {Verdict.NO_CHANGE}
 
 
 def test_warn_and_fail_have_their_own_bounds() -> None:
@@ -289,15 +327,20 @@ def test_series_are_the_runs_values_from_oldest_to_newest() -> None:
 def test_noise_between_runs_asks_for_a_paired_measurement() -> None:
     runs = tuple(around(level) for level in (4.7, 5, 5.3))
     finding = only(judge(Baseline(runs=runs, source=BaselineSource.FILES), around(5.1), settings=DEFAULTS))
-    assert (finding.verdict, finding.more_samples) == (Verdict.INCONCLUSIVE, None)
-    assert "measure both sides in one job" in said(finding.reason)
+    assert (finding.reason.code, finding.more_samples) == (VerdictReason.NOTHING_SEEN, None)
+    slower = only(judge(Baseline(runs=runs, source=BaselineSource.FILES), around(6.2), settings=DEFAULTS))
+    assert (slower.verdict, slower.more_samples) == (Verdict.INCONCLUSIVE, None)
+    assert slower.reason.code is VerdictReason.LOOKS_WORSE_BETWEEN_RUNS
 
 
 def test_summaries_ask_for_repeated_measurements() -> None:
     wide = Summary(value=5.0, statistic="mean", standard_deviation=3.0, count=9)
     run = around(5)
     summarised = replace(run, benchmarks=(replace(run.benchmarks[0], samples=(), summary=wide),))
-    assert only(compare(summarised, summarised)).reason == because(VerdictReason.TOO_NOISY, effect=0.05)
+    assert only(compare(summarised, summarised)).reason.code is VerdictReason.NOTHING_SEEN
+    worse = Summary(value=9.0, statistic="mean", standard_deviation=3.0, count=9)
+    target = replace(run, benchmarks=(replace(run.benchmarks[0], samples=(), summary=worse),))
+    assert only(compare(summarised, target)).reason == because(VerdictReason.LOOKS_WORSE)
 
 
 def test_a_change_of_numbers_around_zero_is_inconclusive() -> None:

@@ -80,9 +80,9 @@ def test_a_reason_is_given_with_the_arguments_that_its_sentence_names() -> None:
     ("reason", "text", "markdown"),
     [
         pytest.param(
-            because(VerdictReason.TOO_NOISY_SAMPLES, effect=0.05, samples=1),
-            "too noisy to rule out a 5 % change; 1 more sample of the target would do",
-            "too noisy to rule out a 5\N{NO-BREAK SPACE}% change; 1 more sample of the target would do",
+            because(VerdictReason.NOTHING_SEEN, effect=0.05),
+            "nothing found; a change of 5 % or more would have been seen",
+            "nothing found; a change of 5\N{NO-BREAK SPACE}% or more would have been seen",
             id="numbers",
         ),
         pytest.param(

@@ -1,9 +1,13 @@
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
+from bot.model.acceptance import Acceptance
+from bot.model.baseline import BaselineSource
 from bot.model.finding import Finding, Verdict
 from bot.model.metric import Metric
+from bot.model.reason import Untested, VerdictReason, because
 from bot.model.report import Conclusion, Report
 from bot.report.sections import split
 from bot.report.wording import effect, headline, next_step
@@ -16,10 +20,20 @@ from tests.support.reports import (
     THROUGHPUT,
     TIME_MS,
     UNCHANGED,
+    UNTESTED,
+    WEAK,
     finding,
     report,
 )
 
+ACCEPTED = Acceptance(
+    suite="default",
+    benchmark="parse_large",
+    commit="a" * 40,
+    author="octocat",
+    reason="why",
+    time=datetime(2026, 1, 1, tzinfo=UTC),
+)
 DROP = finding("serve", 100.0, 80.0, metric=THROUGHPUT, verdict=Verdict.REGRESSION)
 
 
@@ -68,50 +82,95 @@ def test_a_regression_says_whether_it_fails() -> None:
     assert said(replace(found, failed=True))[1] == "Look there first. This fails the check."
 
 
-def test_no_change_says_what_would_have_been_found() -> None:
+def test_no_change_says_what_would_have_been_seen() -> None:
     assert said(report(Conclusion.NO_CHANGE, *UNCHANGED)) == (
-        "5 benchmarks, no change",
-        "A slowdown of 3.9 % or more would have been found.",
+        "Nothing found in 5 benchmarks; a slowdown of 5 % or more would have been seen",
+        "Nothing to do.",
     )
 
 
-def test_no_change_does_not_hide_undecided_metrics() -> None:
-    assert said(report(Conclusion.NO_CHANGE, *UNCHANGED, NOISY[0]))[0] == "5 of 6 benchmarks unchanged, 1 undecided"
+def test_where_little_would_have_been_seen_the_weakest_are_told_apart() -> None:
+    subject = report(Conclusion.NO_CHANGE, *UNCHANGED, WEAK)
+    assert said(subject) == (
+        "Nothing found in 6 benchmarks; a slowdown of 5 % or more would have been seen in 5 of them",
+        "To see smaller ones, measure both sides in one job, or use a quieter machine.",
+    )
+    assert next_step(subject, split(subject)).weakest == (WEAK,)
+    paired = replace(subject, baseline_source=BaselineSource.PAIRED)
+    assert said(paired)[1].startswith("To see smaller ones, measure more rounds of both sides")
+
+
+def test_equally_weak_metrics_are_not_named() -> None:
+    alike = (finding(name, 1.0, 1.0, detectable=effect) for name, effect in (("a", 0.4), ("b", 0.5), ("c", 0.6)))
+    subject = report(Conclusion.NO_CHANGE, *alike)
+    assert next_step(subject, split(subject)).weakest == ()
+    assert said(subject)[0] == "Nothing found in 3 benchmarks; a slowdown of 60 % or more would have been seen"
+
+
+def test_no_change_does_not_hide_what_was_not_tested_or_got_worse_and_was_accepted() -> None:
+    accepted = replace(SLOWER[0], verdict=Verdict.NO_CHANGE, accepted=ACCEPTED)
+    assert said(report(Conclusion.NO_CHANGE, *UNCHANGED, UNTESTED, accepted))[0] == (
+        "Nothing found in 5 of 7 benchmarks; a slowdown of 5 % or more would have been seen; "
+        "1 worse and accepted; 1 not tested"
+    )
+    assert said(report(Conclusion.NO_CHANGE, accepted)) == ("1 worse and accepted", "Nothing to do.")
 
 
 def test_no_change_in_throughput_is_no_slowdown() -> None:
-    same = report(Conclusion.NO_CHANGE, finding("serve", 100.0, 100.0, metric=THROUGHPUT))
-    assert said(same)[1] == "A change for the worse of 3.9 % or more would have been found."
+    same = report(Conclusion.NO_CHANGE, finding("serve", 100.0, 100.0, metric=THROUGHPUT, detectable=0.0389))
+    assert said(same)[0] == "Nothing found in 1 benchmark; a change for the worse of 3.9 % or more would have been seen"
 
 
 def test_unknown_detectable_effect_is_admitted() -> None:
-    unknown = replace(report(Conclusion.NO_CHANGE, *UNCHANGED), detectable_effect=None)
-    assert said(unknown)[1] == "How small a change would have been found is not known for these numbers."
-
-
-def test_noise_says_what_would_decide() -> None:
-    assert said(report(Conclusion.INCONCLUSIVE, *NOISY, *UNCHANGED)) == (
-        "Noise hides the answer for 2 of 7 benchmarks",
-        "40 more samples of each, or a calmer machine, would decide. They vary by up to 18 %.",
+    unknown = report(Conclusion.NO_CHANGE, *(replace(item, detectable_effect=None) for item in UNCHANGED))
+    assert said(unknown) == (
+        "Nothing found in 5 benchmarks",
+        "How small a change would have been seen is not known for these numbers.",
     )
 
 
+def test_what_looks_worse_says_what_would_decide() -> None:
+    subject = report(Conclusion.INCONCLUSIVE, *NOISY, *UNCHANGED)
+    assert said(subject) == (
+        "2 of 7 benchmarks look slower, not proven",
+        "40 more samples of each would decide, or a quieter machine.",
+    )
+    assert next_step(subject, split(subject)).effect == "looks 12.4 % slower, but that isn't proven"
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        (VerdictReason.LOOKS_WORSE_ROUNDS, "To decide, measure more rounds of both sides, or use a quieter machine."),
+        (VerdictReason.LOOKS_WORSE_BETWEEN_RUNS, "To decide, measure both sides in one job."),
+        (VerdictReason.LOOKS_WORSE, "Measure again to decide."),
+    ],
+)
+def test_where_samples_would_not_decide_something_else_is_advised(code: VerdictReason, advice: str) -> None:
+    suspect = finding("x", 1.0, 1.1, verdict=Verdict.INCONCLUSIVE, reason=because(code))
+    subject = report(Conclusion.INCONCLUSIVE, suspect, *NOISY)
+    assert said(subject) == ("All 3 benchmarks look slower, not proven", advice)
+
+
 def test_too_few_samples_says_how_many_are_needed() -> None:
-    few = finding("x", 1.0, 1.1, verdict=Verdict.INCONCLUSIVE, count=2)
-    assert said(report(Conclusion.INCONCLUSIVE, few, *UNCHANGED)) == (
-        "Too few samples for 1 of 6 benchmarks",
+    assert said(report(Conclusion.INCONCLUSIVE, UNTESTED)) == (
+        "Cannot tell: too few samples for 1 benchmark",
         "At least 5 samples of each are needed: measure more often.",
     )
 
 
-def test_undecided_for_another_reason_points_to_it() -> None:
-    other = finding("x", 1.0, 1.1, verdict=Verdict.INCONCLUSIVE)
-    assert said(report(Conclusion.INCONCLUSIVE, other))[1] == "The reason for each is below."
+def test_untested_for_another_reason_points_to_it() -> None:
+    reason = because(Untested.ALL_EQUAL)
+    others = (finding(name, 1.0, 1.1, verdict=Verdict.INCONCLUSIVE, reason=reason) for name in ("x", "y"))
+    assert said(report(Conclusion.INCONCLUSIVE, *others)) == (
+        "Cannot tell: no test possible for all 2 benchmarks",
+        "The reason for each is below.",
+    )
 
 
 def test_nothing_in_common_with_the_baseline() -> None:
     assert said(report(Conclusion.INCONCLUSIVE)) == (
-        "Nothing could be compared",
+        "Cannot tell: nothing could be compared",
         "Check that the baseline and this run measure the same benchmarks.",
     )
 
@@ -123,8 +182,3 @@ def test_loudness_of_the_emoji() -> None:
         for item in (minor, replace(minor, failed=True), report(Conclusion.REGRESSION, SLOWER[0]))
     ]
     assert shown == ["🟠", "🔴", "🔴"]
-
-
-def test_noise_is_said_where_not_all_lack_samples() -> None:
-    few = finding("x", 1.0, 1.1, verdict=Verdict.INCONCLUSIVE, count=2, more_samples=3)
-    assert said(report(Conclusion.INCONCLUSIVE, few, *NOISY))[0] == "Noise hides the answer for all 3 benchmarks"

@@ -1,0 +1,70 @@
+"""The words of "nothing found": what it is worth, and in which metrics it is worth little."""
+
+from statistics import median
+
+from bot.model.baseline import BaselineSource
+from bot.model.finding import Finding
+from bot.model.report import Report
+from bot.report.numbers import percent_at_least
+from bot.report.sections import Sections
+from bot.report.words import BOTH_SIDES, MORE_ROUNDS, counted, is_timed, share
+
+# A metric is weak where only so many times the change of the middle metric would have been seen.
+WEAK_FACTOR = 2.0
+
+
+def no_change(report: Report, sections: Sections) -> str:
+    """Such as "Nothing found in 17 of 20 benchmarks; a slowdown of 9 % or more would have been seen; 3 not tested"."""
+    seen = _detectable(report, sections)
+    parts = [
+        f"Nothing found in {share(len(sections.unchanged), sections, all_of='')}" if sections.unchanged else "",
+        seen if sections.unchanged else "",
+        *(
+            f"{len(found):,} {word}"
+            for found, word in ((sections.accepted, "worse and accepted"), (sections.untested, "not tested"))
+            if found
+        ),
+    ]
+    return "; ".join(part for part in parts if part) or f"Nothing found in {counted(sections.total, sections.noun)}"
+
+
+def unchanged_advice(report: Report, sections: Sections) -> str:
+    if not sections.unchanged:
+        return "Nothing to do."
+    if _detectable_in_most(report, sections) is None:
+        return "How small a change would have been seen is not known for these numbers."
+    if all(finding.is_decided for finding in sections.unchanged):
+        return "Nothing to do."
+    paired = report.baseline_source is BaselineSource.PAIRED
+    return f"To see smaller ones, {MORE_ROUNDS if paired else BOTH_SIDES}, or use a quieter machine."
+
+
+def _detectable(report: Report, sections: Sections) -> str:
+    """How small a slowdown would have been seen: what "nothing found" is worth. In all metrics but the weakest."""
+    found = _detectable_in_most(report, sections)
+    if found is None:
+        return ""
+    timed = all(is_timed(finding.evidence.metric) for finding in sections.unchanged)
+    what = "slowdown" if timed else "change for the worse"
+    weak = len(weakest(sections))
+    where = f" in {len(sections.unchanged) - weak:,} of them" if weak else ""
+    return f"a {what} of {percent_at_least(found)} or more would have been seen{where}"
+
+
+def _detectable_in_most(report: Report, sections: Sections) -> float | None:
+    weak = weakest(sections)
+    if not weak:
+        return report.detectable_effect
+    left_out = {entry.evidence.key for entry in weak}
+    others = (entry.detectable_effect for entry in sections.unchanged if entry.evidence.key not in left_out)
+    return max((effect for effect in others if effect is not None), default=None)
+
+
+def weakest(sections: Sections) -> tuple[Finding, ...]:
+    """The unchanged metrics in which only a much larger change than in the others would have been seen, worst first."""
+    known = [(entry.detectable_effect, entry) for entry in sections.unchanged if entry.detectable_effect is not None]
+    if not known:
+        return ()
+    middle = median(found for found, _ in known)
+    weak = [(found, entry) for found, entry in known if found > WEAK_FACTOR * middle]
+    return tuple(entry for _, entry in sorted(weak, key=lambda pair: (-pair[0], pair[1].evidence.key)))
