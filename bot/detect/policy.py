@@ -15,6 +15,7 @@ from bot.detect.machine import common_shift, hardware_differences, may_be_the_ma
 from bot.detect.pairs import MetricPair, Pairing, pair_metrics
 from bot.detect.ruler import scale_by_ruler
 from bot.detect.settings import MetricRule, MetricSettings, PolicySettings
+from bot.detect.single_values import single_values
 from bot.detect.verdict import Decided, decide, level_of
 from bot.errors import ConfigError, DataError
 from bot.model.acceptance import Acceptance
@@ -62,6 +63,7 @@ def judge(
     _check_detector(counter_detector, COUNTER_DETECTORS, place="counter-detector")
     if not target.benchmarks and not target.counters:
         raise DataError("measured nothing", place="target", next_step="check that the benchmarks ran")
+    baseline, target = single_values(baseline, target)
     notes: list[Reason] = []
     if settings.ruler is not None:
         baseline, target, quality = scale_by_ruler(baseline, target, settings.ruler)

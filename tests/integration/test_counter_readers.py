@@ -1,0 +1,69 @@
+"""Every reader of counters from file to verdict: recorded six times, then compared, by the verbs a user types."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bot.cli import main
+from bot.collect.counters.registry import COUNTER_READERS
+from tests.support.counter_files import FILES, CounterFile
+from tests.support.git_repository import chain, import_commits, init_repository
+
+STORED = 6
+PLANTED = 1.4
+CHANGES = {"regression", "improvement"}
+
+pytestmark = pytest.mark.slow  # nine verbs on a real git history each
+
+
+def test_every_reader_has_a_file() -> None:
+    assert {file.reader for file in FILES} == set(COUNTER_READERS)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.reader)
+def test_unchanged_is_quiet_and_a_planted_change_is_found_and_named(
+    file: CounterFile, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    served = init_repository(tmp_path / "served.git", bare=True)
+    commits = list(import_commits(served, chain("main", STORED + 1)).values())
+    history = ["--repo", str(served), "--history", str(served)]
+    rng = np.random.default_rng(7)
+    for number, commit in enumerate(commits[:STORED]):
+        assert main(["record", written(file, tmp_path / str(number), rng), *history, "--commit", commit]) == 0
+
+    def compared(name: str, factor: float) -> tuple[dict[str, str], str]:
+        """Verdicts by metric, the worst of several tables', and what was printed."""
+        out = tmp_path / f"{name}.json"
+        target = written(file, tmp_path / name, rng, factor)
+        capsys.readouterr()
+        main(["compare", "--target", target, *history, "--commit", commits[STORED], "--json", str(out)])
+        findings: list[dict[str, Any]] = json.loads(out.read_bytes())["findings"]
+        assert findings, "nothing was compared"
+        found = {entry["metric"]: entry["verdict"] for entry in findings if entry["verdict"] not in CHANGES}
+        found |= {entry["metric"]: entry["verdict"] for entry in findings if entry["verdict"] in CHANGES}
+        return found, capsys.readouterr().out
+
+    unchanged, _ = compared("unchanged", 1.0)
+    assert not CHANGES & set(unchanged.values())
+    assert planted(unchanged, file) in ({"no_change", "inconclusive"} if file.is_one_value else {"no_change"})
+    changed, printed = compared("changed", PLANTED)
+    assert planted(changed, file) == "regression"
+    others = {name: verdict for name, verdict in changed.items() if name not in {file.planted, *file.followers}}
+    assert not CHANGES & {verdict for name, verdict in others.items() if file.planted not in name}
+    assert file.planted in printed
+
+
+def planted(verdicts: dict[str, str], file: CounterFile) -> str:
+    """Some readers say more with a counter's name: which device, which processor."""
+    (found,) = {verdict for name, verdict in verdicts.items() if file.planted in name and name not in file.followers}
+    return found
+
+
+def written(file: CounterFile, folder: Path, rng: np.random.Generator, factor: float = 1.0) -> str:
+    folder.mkdir()
+    path = folder / file.name
+    path.write_text(file.write(rng, factor), encoding="utf-8", newline="")
+    return str(path)
