@@ -108,11 +108,23 @@ class RuleEnsembleConfig(_Section):
 
     ensemble: Literal["stacking", "bagging", "single"] = "stacking"
     discretisation: Literal["three_level", "equal_width"] = "three_level"
+    confidence_change: Annotated[
+        float, Field(gt=0, lt=1, description="cosine distance of a rule's confidences that flags its counter")
+    ] = 0.25
+    support: Annotated[Percent, Field(gt=0, description="share of the intervals that a rule has to hold in")] = 0.1
+    confidence: Annotated[Percent, Field(gt=0, description="share of its premise's intervals in which it holds")] = 0.5
+    intervals: Annotated[int, Field(ge=10, le=1440, description="that a test is cut into, at most")] = 144
     warm_up: Annotated[Percent, Field(description="share of a test dropped at its start")] = 0.05
     cool_down: Annotated[Percent, Field(description="share of a test dropped at its end")] = 0.05
     weights: Annotated[
         dict[str, Annotated[float, Field(ge=0, le=1000)]], Field(description="weight of a run's model, by full commit")
     ] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _some_test_is_left(self) -> "RuleEnsembleConfig":
+        if self.warm_up + self.cool_down >= 1:
+            raise ValueError("warm-up and cool-down leave nothing of a test")
+        return self
 
 
 Command = Annotated[str, Field(min_length=1, max_length=4000)]

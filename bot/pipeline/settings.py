@@ -32,6 +32,7 @@ def report_settings(config: Config, *, target: Run) -> Settings:
 def policy_settings(config: Config) -> "PolicySettings":
     from bot.detect.rules.options import RuleOptions
     from bot.detect.settings import MetricRule, PolicySettings
+    from bot.stats.association_rules import Mining
 
     return PolicySettings(
         alpha=config.alpha,
@@ -63,6 +64,11 @@ def policy_settings(config: Config) -> "PolicySettings":
         ensemble=RuleOptions(
             ensemble=config.rule_ensemble.ensemble,
             discretisation=config.rule_ensemble.discretisation,
+            mining=Mining(
+                minimum_support=config.rule_ensemble.support, minimum_confidence=config.rule_ensemble.confidence
+            ),
+            confidence_change=config.rule_ensemble.confidence_change,
+            most_instants=config.rule_ensemble.intervals,
             warm_up=config.rule_ensemble.warm_up,
             cool_down=config.rule_ensemble.cool_down,
             weights=config.rule_ensemble.weights or None,

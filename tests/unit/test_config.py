@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.config import Config, config_schema, load_config, parse_config, parse_ratio
+from bot.detect.rules.options import RuleOptions
 from bot.errors import ConfigError, UsageError
 from bot.model.metric import MetricKey
 from bot.pipeline.settings import policy_settings, with_detector
@@ -68,6 +69,11 @@ def test_empty_file_is_the_defaults() -> None:
         pytest.param("suite: a\nsuite: b", 2, "set twice", id="repeated key"),
         pytest.param("history:\n  window: 0", 2, "greater than or equal to 1", id="window of none"),
         pytest.param("benchmarks:\n  - match: x\n  - metric: y", 3, "benchmarks.1.match", id="entry without match"),
+        pytest.param("rule-ensemble:\n  confidence-change: 25%", 2, "valid number", id="distance as a percentage"),
+        pytest.param("rule-ensemble:\n  confidence-change: 1.5", 2, "less than 1", id="more than any distance"),
+        pytest.param("rule-ensemble:\n  support: 0%", 2, "greater than 0", id="rules of nothing"),
+        pytest.param("rule-ensemble:\n  intervals: 5", 2, "greater than or equal to 10", id="too few intervals"),
+        pytest.param("rule-ensemble: {warm-up: 60%, cool-down: 40%}", 1, "leave nothing", id="no test left"),
         pytest.param("x: !!python/object/apply:os.system [ls]", 1, "not YAML", id="code in a tag"),
         pytest.param("suite: [1,", 1, "not YAML", id="broken YAML"),
         pytest.param("? [a]\n: b", 1, "", id="list as key"),
@@ -140,6 +146,14 @@ rule-ensemble: {ensemble: bagging, warm-up: 10%, weights: {abc: 2}}
     assert settings_of.ensemble.ensemble == "bagging"
     assert settings_of.ensemble.warm_up == pytest.approx(0.1)
     assert settings_of.ensemble.weights == {"abc": 2.0}
+
+
+def test_the_thresholds_of_rules_can_be_set() -> None:
+    text = "rule-ensemble: {confidence-change: 0.4, support: 20%, confidence: 70%, intervals: 60}"
+    rules = policy_settings(parse_config(text.encode(), place="f.yml")).ensemble
+    assert (rules.confidence_change, rules.most_instants) == (0.4, 60)
+    assert (rules.mining.minimum_support, rules.mining.minimum_confidence) == pytest.approx((0.2, 0.7))
+    assert policy_settings(Config()).ensemble == RuleOptions()
 
 
 def test_a_detector_is_chosen_by_name_for_what_it_can_judge() -> None:

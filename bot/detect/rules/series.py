@@ -16,8 +16,6 @@ from bot.stats.ragged import Floats
 MINIMUM_INSTANTS = 10
 # [F11, 5.4.2]: 200 s for counters sampled every 180 s, because rates do not match exactly.
 RATE_MARGIN = 1.1
-# Longer tests get longer intervals: what costs is the number of instants.
-MOST_INSTANTS = 144
 # Sources of one run overlap in time; where less than this part does, their clocks have nothing to do with each other.
 SAME_CLOCK = 0.5
 
@@ -48,8 +46,11 @@ def normalise(tables: Sequence[TablePair], runs: Sequence[Run], options: RuleOpt
     """The runs and, last, the target, all with the same interval. A run too short for it has few instants or none."""
     sources = [_sources(tables, run) for run in (*runs, None)]
     windows = [_window(entry, options) for entry in sources]
-    interval_s = options.interval_s or _interval(sources, windows)
-    return tuple(_series(entry, window, interval_s) for entry, window in zip(sources, windows, strict=True))
+    interval_s = options.interval_s or _interval(sources, windows, options.most_instants)
+    return tuple(
+        _series(entry, window, interval_s, options.most_instants)
+        for entry, window in zip(sources, windows, strict=True)
+    )
 
 
 def _sources(tables: Sequence[TablePair], run: Run | None) -> list[_Source]:
@@ -88,16 +89,19 @@ def _window(sources: Sequence[_Source], options: RuleOptions) -> tuple[float, fl
     return common_window(spans, warm_up=options.warm_up, cool_down=options.cool_down) if spans else (0.0, 0.0)
 
 
-def _interval(sources: Sequence[Sequence[_Source]], windows: Sequence[tuple[float, float]]) -> float:
+def _interval(
+    sources: Sequence[Sequence[_Source]], windows: Sequence[tuple[float, float]], most_instants: int
+) -> float:
+    """Longer tests get longer intervals: what costs is the number of instants."""
     steps = [float(np.median(np.diff(s.times_s))) for entry in sources for s in entry if len(s.times_s) > 1]
     longest = max((end - start for start, end in windows), default=0.0)
-    return max(RATE_MARGIN * max(steps, default=1.0), longest / MOST_INSTANTS)
+    return max(RATE_MARGIN * max(steps, default=1.0), longest / most_instants)
 
 
-def _series(sources: Sequence[_Source], window: tuple[float, float], interval_s: float) -> Series:
+def _series(sources: Sequence[_Source], window: tuple[float, float], interval_s: float, most_instants: int) -> Series:
     start, end = window
     # A window that rounding made a hair too short still holds its last interval.
-    count = min(max(int((end - start) / interval_s + 1e-9), 0), MOST_INSTANTS)
+    count = min(max(int((end - start) / interval_s + 1e-9), 0), most_instants)
     edges_s = start + interval_s * np.arange(count + 1, dtype=np.float64)
     columns = [_columns(source.times_s, source.values, edges_s) for source in sources]
     loads = [_columns(source.times_s, _load(source), edges_s) for source in sources]

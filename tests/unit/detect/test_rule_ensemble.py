@@ -15,6 +15,7 @@ from bot.detect.detector import DetectorOptions
 from bot.detect.policy import PolicySettings, judge
 from bot.detect.rule_ensemble import assess
 from bot.detect.rules.options import RuleOptions
+from bot.detect.rules.series import normalise
 from bot.detect.rules.training import choose_training, similarity
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.counter import CounterTable
@@ -158,6 +159,16 @@ def test_methods_4_5_time_in_violation_is_the_share_of_mismatching_instants() ->
 
 LAB_A = {"cpu": "a", "memory": "2 GB", "database": "1", "os": "64 bit"}
 LAB_B = {"cpu": "b", "memory": "1 GB", "database": "2", "os": "32 bit"}
+
+
+def test_a_test_is_cut_into_no_more_intervals_than_wanted() -> None:
+    rng = np.random.default_rng(3)
+    target, *runs = (counter_run(counter_table(noisy_counters(rng, instants=400))) for _ in range(3))
+    tables = pair_counters(Baseline(runs=tuple(runs), source=BaselineSource.HISTORY), target).tables
+    coarse = normalise(tables, runs, RuleOptions(most_instants=50))
+    usual = normalise(tables, runs, RuleOptions())
+    assert {len(entry.values) for entry in coarse} == {50}
+    assert {len(entry.values) for entry in usual} == {144}
 
 
 def test_methods_4_6_weights_follow_the_environments() -> None:
