@@ -5,7 +5,7 @@ from bot.report.charts import bar, sparkline
 from bot.report.inert import Safe, code, join, own, prose
 from bot.report.numbers import Quantity, is_time, percent, percent_at_least, percent_interval, probability, quantities
 from bot.report.sections import crossing
-from bot.report.wording import CHANGE_POINT, CONTROL_CHART, comparison
+from bot.report.wording import CHANGE_POINT, CONTROL_CHART, RULE_ENSEMBLE, comparison
 from bot.report.words import counted
 
 NOTHING = Safe("\N{EN DASH}")
@@ -22,7 +22,7 @@ def benchmark(finding: Finding, *, with_metric: bool) -> Safe:
 
 def before_and_after(evidence: Evidence) -> tuple[Safe, Safe]:
     sides = (evidence.baseline, evidence.target)
-    shown = iter(quantities(tuple(_level(evidence, side) for side in sides if side is not None), evidence.metric.unit))
+    shown = iter(quantities(tuple(level(evidence, side) for side in sides if side is not None), evidence.metric.unit))
     before, after = (NOTHING if side is None else _quantity(next(shown)) for side in sides)
     return before, after
 
@@ -38,7 +38,7 @@ def change_text(evidence: Evidence) -> tuple[str, str]:
     relative_change, interval = evidence.relative_change, evidence.confidence_interval
     if relative_change is None:
         from_zero = (
-            evidence.baseline is not None and evidence.target is not None and _level(evidence, evidence.baseline) == 0
+            evidence.baseline is not None and evidence.target is not None and level(evidence, evidence.baseline) == 0
         )
         return "from 0" if from_zero else NOTHING, ""
     number = percent(relative_change, signed=True)
@@ -71,9 +71,9 @@ def _time_in_violation(evidence: Evidence) -> float:
     return evidence.details.get("time_in_violation", 0.0)
 
 
-def _level(evidence: Evidence, side: Side) -> float:
-    """What the relative change is of: the control chart's center line is a median, a change point's levels are."""
-    return side.median if evidence.test in (CONTROL_CHART, CHANGE_POINT) else side.mean
+def level(evidence: Evidence, side: Side) -> float:
+    """What the relative change is of: charts, rules and change points judge medians."""
+    return side.median if evidence.test in (CONTROL_CHART, RULE_ENSEMBLE, CHANGE_POINT) else side.mean
 
 
 def _backing(evidence: Evidence) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from bot.model.baseline import BaselineSource, RunChoice
 from bot.model.finding import Finding
 from bot.model.report import Report
-from bot.report import cells
+from bot.report import cells, out_of_control
 from bot.report.call_trees import diagnosis_folds, first_suspect, through, where_to_look
 from bot.report.inert import Safe, code, commit, join, link, marker, ours, own, prose
 from bot.report.numbers import percent, percent_at_least
@@ -42,6 +42,7 @@ def build_view(report: Report, *, options: MarkdownOptions, most_rows: int) -> V
     folds = [
         *diagnosis_folds(report, repository_url=options.repository_url),
         results_fold(report, sections, most_rows=most_rows),
+        out_of_control.fold(sections, most_rows=most_rows),
         _judgement_fold(report, sections, options, most_rows=most_rows),
     ]
     return View(

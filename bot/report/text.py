@@ -5,10 +5,11 @@ from collections.abc import Iterable, Sequence
 from bot.model.finding import Finding, Verdict
 from bot.model.metric import MetricKey
 from bot.model.report import Conclusion, Report
-from bot.report.cells import NOTHING, certainty_text, change_text
+from bot.report.cells import NOTHING, certainty_text, change_text, level
 from bot.report.charts import sparkline
 from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, clean
 from bot.report.numbers import percent, percent_at_least, quantities
+from bot.report.out_of_control import not_called, outside, title
 from bot.report.reasons import sentence
 from bot.report.sections import Sections, crossing, split
 from bot.report.wording import comparison, headline, more_samples, next_step
@@ -52,6 +53,8 @@ def render_text(report: Report, *, colour: bool, width: int) -> str:
         blocks.append(f"{len(sections.untested):,} not tested:\n{_reasons(sections.untested, sections)}")
     if sections.unchanged and (sections.changed or sections.unjudged):
         blocks.append(f"{len(sections.unchanged):,} unchanged")
+    if left := not_called(sections):
+        blocks.append(f"{title(sections, len(left))}:\n{_outside(left, sections)}")
     blocks += [
         f"{len(keys):,} {word}:\n{_names(keys)}"
         for word, keys in (("missing", report.missing), ("new", report.new))
@@ -143,7 +146,8 @@ def _state(finding: Finding) -> str:
 def _sides(finding: Finding) -> tuple[str, str]:
     evidence = finding.evidence
     sides = (evidence.baseline, evidence.target)
-    shown = iter(quantities(tuple(side.mean for side in sides if side is not None), evidence.metric.unit))
+    levels = tuple(level(evidence, side) for side in sides if side is not None)
+    shown = iter(quantities(levels, evidence.metric.unit))
     before, after = (
         NOTHING
         if quantity is None
@@ -161,6 +165,14 @@ def _accepted_list(sections: Sections) -> str:
         if (said := finding.accepted) is not None
     )
     return _bullets(lines, len(sections.accepted))
+
+
+def _outside(findings: Sequence[Finding], sections: Sections) -> str:
+    lines = []
+    for finding in findings[:LISTED_NAMES]:
+        (ratio, limit), (before, after) = outside(finding), _sides(finding)
+        lines.append(f"{_name(finding, sections)}: {ratio} of samples outside, limit {limit} ({before} → {after})")
+    return _bullets(lines, len(findings))
 
 
 def _reasons(findings: Sequence[Finding], sections: Sections) -> str:
