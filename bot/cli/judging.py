@@ -39,7 +39,7 @@ def _add_compare(verbs: Verbs) -> None:
     verb.add_argument("--commit", default="HEAD", metavar="REV", help="commit of the target (default: HEAD)")
     verb.add_argument("--history", metavar="URL", help="where the history branch lives (default: remote origin)")
     verb.add_argument("--detector", metavar="NAME", help="default: configuration, else anova")
-    verb.add_argument("--minimum-effect", metavar="PERCENT", help="smallest change worth a reader's time, such as 5%%")
+    verb.add_argument("--minimum-effect", metavar="PERCENT", help="ignore changes smaller than this, for example 5%%")
     verb.add_argument(
         "--ignore-environment", action="store_true", help="compare runs of different hardware all the same"
     )

@@ -37,7 +37,8 @@ def collect(
 ) -> Run:
     """The run that files, patterns (`**` too), directories, zip archives and `-` (standard input) hold together.
 
-    `environment` fills in what the files do not say: give `machine_environment()` only on the machine that measured.
+    `environment`, this machine's, completes what the files say where nothing in them shows that they were measured
+    elsewhere or hours ago: give `machine_environment()` only in the job that measured.
     """
     inputs = read_inputs(paths, stdin=stdin)
     return _run(inputs, tool=tool, suite=suite, commit=commit, time=time, job=job, environment=environment)

@@ -10,6 +10,8 @@ from bot.model.environment import Environment
 
 CPU_FACTS = Path("/proc/cpuinfo")
 MEMORY_FACTS = Path("/proc/meminfo")
+# Docker's and podman's.
+CONTAINER_MARKS = (Path("/.dockerenv"), Path("/run/.containerenv"))
 # x86 writes "model name"; some ARM kernels "Model"; s390 and others nothing that names the model.
 CPU_MODEL_FIELDS = ("model name", "Model", "cpu model")
 BYTES_PER_GIB = 1 << 30
@@ -26,7 +28,8 @@ def machine_environment(environ: Mapping[str, str] | None = None) -> Environment
         os=platform.system(),
         os_release=platform.release(),
         runner_image=_runner_image(variables),
-        host=platform.node(),
+        # A container's name is no machine's.
+        host=None if any(map(Path.exists, CONTAINER_MARKS)) else platform.node(),
         python=platform.python_version(),
     )
 

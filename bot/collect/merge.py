@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import reduce
 from itertools import chain, count
 
+from bot.collect.here import elsewhere
 from bot.collect.parser import Parsed
 from bot.collect.source import shown
 from bot.errors import DataError
@@ -34,22 +35,29 @@ def merge(
     time: datetime | None = None,
     job: str | None = None,
     environment: Environment | None = None,
+    now: datetime | None = None,
     notes: Iterable[str] = (),
 ) -> Run:
     """One run of all that was read. What the caller says about commit, time, suite and job stands over the files.
 
-    `environment` is the caller's machine: it fills in what no file says.
+    `environment` is the caller's machine `now`: it completes what the files say, if all were measured on it just now.
+    Our own run files are complete: what they do not say was not known when they were written.
     """
     benchmarks, turned = _benchmarks(reads)
     all_notes = [*notes, *(note for read in reads for note in read.parsed.notes), *_environment_notes(reads)]
     if turned:
         all_notes.append(f"summaries of several files, where each file's value counts as one sample: {turned}")
     known = [read.parsed.time for read in reads if read.parsed.time is not None]
-    from_files = reduce(Environment.merged, (read.parsed.environment for read in reads), Environment())
+    measured_on = reduce(Environment.merged, (read.parsed.environment for read in reads), Environment())
+    if environment is not None:
+        foreign = _foreign(reads, environment, now=now or datetime.now(UTC))
+        all_notes += foreign
+        if not foreign and not any(read.parsed.is_own_run for read in reads):
+            measured_on = measured_on.merged(environment)
     return Run(
         benchmarks=benchmarks,
         counters=_counters(reads),
-        environment=from_files if environment is None else from_files.merged(environment),
+        environment=measured_on,
         commit=commit or _agreed(((read.place, read.parsed.commit) for read in reads), "commit"),
         time=time or (min(known) if known else None),
         suite=suite or _agreed(((read.place, read.parsed.suite) for read in reads), "suite") or DEFAULT_SUITE,
@@ -132,6 +140,16 @@ def _agreed(values: Iterable[tuple[str, str | None]], what: str) -> str | None:
 def _only(values: set[str | None]) -> str | None:
     # Files of different jobs were not measured on one machine: such a run is paired with nothing.
     return next(iter(values)) if len(values) == 1 else None
+
+
+def _foreign(reads: Sequence[Read], machine: Environment, *, now: datetime) -> list[str]:
+    """A remark per file that was measured elsewhere or earlier."""
+    found = ((read.place, elsewhere(read.parsed, machine, now=now)) for read in reads if not read.parsed.is_own_run)
+    return [
+        f"{place}: not measured by this job ({shown(why)}); what it does not say of its machine stays unknown"
+        for place, why in found
+        if why is not None
+    ]
 
 
 def _environment_notes(reads: Sequence[Read]) -> list[str]:

@@ -48,6 +48,10 @@ class Parsed:
     looks: int = 1
     notes: tuple[str, ...] = ()
 
+    @property
+    def is_own_run(self) -> bool:
+        return self.suite is not None
+
 
 class Parser(Protocol):
     """One format. A module that has these names is one (PEP 544: no `self` in a module).

@@ -34,7 +34,7 @@ def collect_run(
     stdin: BinaryIO | None = None,
     commit: str | None = None,
 ) -> Run:
-    """The run in these files. What they do not say of their environment is this machine's: here they were measured."""
+    """The run in these files; of files that were measured here, just now, with this machine's environment."""
     from bot.collect import collect, machine_environment
 
     return collect(

@@ -92,11 +92,12 @@ def test_nothing_measured_is_an_error_that_says_why() -> None:
         collect_sources([])
 
 
-def test_the_machine_fills_in_what_the_file_does_not_say() -> None:
+def test_the_machine_completes_what_its_own_files_do_not_say() -> None:
     here = Environment(components={"cpu": "here", "runner_image": "ubuntu24"})
-    run = collect([str(FOLDER / "pytest_benchmark/with_data.json")], environment=here)
-    assert run.environment.components["cpu"] != "here"
-    assert run.environment.components["runner_image"] == "ubuntu24"
+    assert collect([str(FOLDER / "numbers/loop.txt")], environment=here).environment == here
+    foreign = collect([str(FOLDER / "pytest_benchmark/with_data.json")], environment=here).environment.components
+    assert foreign["cpu"] != "here"
+    assert "runner_image" not in foreign
 
 
 def test_archives_may_hold_several_formats(tmp_path: Path) -> None:

@@ -93,9 +93,24 @@ def test_two_commits_or_suites_are_not_one_run() -> None:
 def test_environments_complete_each_other_and_differences_are_noted() -> None:
     a = Parsed(benchmarks=(), environment=Environment(components={"cpu": "A"}))
     b = Parsed(benchmarks=(), environment=Environment(components={"cpu": "B", "python": "3.13"}))
-    run = merge(reads(a, b), environment=Environment(components={"cpu": "C", "os": "Linux"}))
+    run = merge(reads(a, b), environment=Environment(components={"os": "Linux"}))
     assert run.environment.components == {"cpu": "A", "python": "3.13", "os": "Linux"}
     assert run.notes == ("1.json and 0.json were measured in different environments (cpu)",)
+
+
+def test_a_machine_that_a_file_contradicts_completes_nothing() -> None:
+    parsed = Parsed(benchmarks=(), environment=Environment(components={"cpu": "A"}))
+    run = merge(reads(parsed), environment=Environment(components={"cpu": "C", "os": "Linux"}))
+    assert run.environment.components == {"cpu": "A"}
+    assert run.notes == (
+        "0.json: not measured by this job (cpu: A); what it does not say of its machine stays unknown",
+    )
+
+
+def test_our_own_run_files_are_complete() -> None:
+    run = merge(reads(Parsed(benchmarks=(), suite="a")), environment=Environment(components={"os": "Linux"}))
+    assert run.environment.components == {}
+    assert run.notes == ()
 
 
 def test_tables_of_one_name_are_told_apart_by_their_files() -> None:

@@ -1,0 +1,85 @@
+"""A history that holds only foreign hardware, through the verbs: it says so, and is no first run."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bot.cli import main
+from bot.codec.report import decode_report
+from bot.codec.run import encode_run
+from bot.model.environment import Environment
+from bot.model.reason import BaselineReason
+from bot.model.report import Conclusion
+from bot.model.run import Run
+from bot.report.outputs import outputs
+from tests.support.git_repository import chain, import_commits, init_repository, run_git
+from tests.support.measurements import measured
+
+LEVELS = {"parse": 0.004, "render": 0.02}
+AMD, INTEL = "AMD EPYC 7763", "Intel Xeon 8370C"
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Path:
+    folder = init_repository(tmp_path / "served.git", bare=True)
+    import_commits(folder, chain("main", 2))
+    return folder
+
+
+def run_file(folder: Path, name: str, *, seed: int, cpu: str | None) -> str:
+    """A run file as another machine's `collect --json` wrote it."""
+    run: Run = measured(LEVELS, seed=seed)
+    path = folder / f"{name}.json"
+    environment = Environment(components={"cpu": cpu} if cpu else {})
+    path.write_bytes(encode_run(Run(benchmarks=run.benchmarks, environment=environment)))
+    return str(path)
+
+
+def verb(served: Path, name: str, number: int, *arguments: str) -> int:
+    commit = run_git(served, "rev-parse", f"main{number}")
+    return main([name, *arguments, "--repo", str(served), "--history", str(served), "--commit", commit])
+
+
+def test_only_foreign_hardware_is_other_hardware_and_no_first_run(
+    tmp_path: Path, served: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert verb(served, "record", 1, run_file(tmp_path, "stored", seed=1, cpu=AMD)) == 0
+    out = tmp_path / "report.json"
+    comment = tmp_path / "comment.md"
+    target = run_file(tmp_path, "target", seed=2, cpu=INTEL)
+    capsys.readouterr()
+    assert verb(served, "compare", 2, "--target", target, "--json", str(out), "--markdown", str(comment)) == 0
+    terminal = capsys.readouterr().out
+    report = decode_report(out.read_bytes(), place="report.json")
+    assert report.conclusion is Conclusion.OTHER_HARDWARE
+    assert report.notes[0].code is BaselineReason.ONLY_OTHER_HARDWARE
+    assert outputs(report)["conclusion"] == "other_hardware"
+    for text in (terminal, comment.read_text()):
+        assert "Other hardware: nothing to compare with" in text
+        assert "First run" not in text
+    assert f"Reason: 1 stored run left out: measured on other hardware (cpu: `{AMD}`, this run: `{INTEL}`)" in (
+        comment.read_text()
+    )
+
+
+def test_a_stored_run_file_keeps_its_environment(tmp_path: Path, served: Path) -> None:
+    assert verb(served, "record", 1, run_file(tmp_path, "stored", seed=1, cpu=AMD)) == 0
+    branch = "perf-history"
+    (name,) = (
+        line
+        for line in run_git(served, "ls-tree", "-r", "--name-only", branch).splitlines()
+        if line.startswith("runs/")
+    )
+    stored = json.loads(run_git(served, "show", f"{branch}:{name}"))
+    assert stored["environment"] == {"cpu": AMD}
+
+
+def test_what_a_file_does_not_say_counts_as_the_same_with_a_note(tmp_path: Path, served: Path) -> None:
+    assert verb(served, "record", 1, run_file(tmp_path, "stored", seed=1, cpu=AMD)) == 0
+    out = tmp_path / "report.json"
+    target = run_file(tmp_path, "target", seed=2, cpu=None)
+    assert verb(served, "compare", 2, "--target", target, "--json", str(out)) in {0, 1}
+    report = decode_report(out.read_bytes(), place="report.json")
+    assert report.conclusion is not Conclusion.OTHER_HARDWARE
+    assert BaselineReason.UNKNOWN_COMPONENT in {note.code for note in report.notes}
