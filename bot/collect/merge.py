@@ -1,5 +1,6 @@
 """What several files say, as one run: the same metric in two files is one more group of samples."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -88,13 +89,18 @@ def _benchmarks(reads: Sequence[Read]) -> tuple[tuple[Benchmark, ...], int]:
 
 
 def _counters(reads: Sequence[Read]) -> tuple[CounterTable, ...]:
-    """All tables. Those of equal names are told apart by their files: their clocks differ, so they stay tables."""
+    """All tables. Those of equal names are told apart by their files: their clocks differ, so they stay tables.
+
+    All of them are, not all but the first: a table keeps its name whatever the order of the files.
+    """
+    shared = Counter(table.name for read in reads for table in read.parsed.counters)
     names: set[str] = set()
     tables: list[CounterTable] = []
     for read in reads:
         file = read.place.replace("\\", "/").rpartition("/")[2]
         for table in read.parsed.counters:
-            candidates = chain((table.name, f"{table.name} ({file})"), (f"{table.name} ({file} {i})" for i in count(2)))
+            own = table.name if shared[table.name] == 1 else f"{table.name} ({file})"
+            candidates = chain((own,), (f"{table.name} ({file} {i})" for i in count(2)))
             name = next(candidate for candidate in candidates if candidate not in names)
             names.add(name)
             tables.append(table if name == table.name else replace(table, name=name))

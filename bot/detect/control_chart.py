@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+from scipy import special
 
 from bot.detect.counter_samples import Prepared, cut_runs, load_as_cause, prepare
 from bot.detect.counters import TablePair
@@ -16,7 +17,8 @@ from bot.model.finding import Evidence, Side
 from bot.model.metric import Metric, MetricKey
 from bot.model.reason import Reason, Remark, Untested, because
 from bot.model.run import Benchmark
-from bot.stats.control_chart import Chart, chance_of_excess, chart, excesses
+from bot.stats.control_chart import Chart, chance_of_excess, chart, excesses, shifted_ratios
+from bot.stats.power import POWER
 from bot.stats.ragged import Floats
 
 ID: Final = "control_chart"
@@ -28,15 +30,21 @@ DOCS: Final = "detectors/control-chart.md"
 UNTESTED: Final = "none"
 # scipy's p-value of Shapiro and Wilk holds up to this many samples.
 SHAPIRO_SAMPLES: Final = 5000
+# Of which the smallest is told that would have been found: in steps of a tenth.
+EFFECTS: Final = np.geomspace(0.005, 10.0, 80)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Charted:
-    """`own_excesses` are those of the baseline runs, each against the others."""
+    """`own_excesses` are those of the baseline runs, each against the others.
+
+    `ratios` (len(EFFECTS),): the violation ratios that the target would have had at least, were it worse by so much.
+    """
 
     chart: Chart
     excess: float
     own_excesses: Floats
+    ratios: Floats | None
 
 
 def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
@@ -98,6 +106,7 @@ def _assess(
         chart=made,
         excess=made.violations.ratio - made.threshold,
         own_excesses=excesses(made.left_out) if made.left_out else np.empty(0),
+        ratios=_worse_ratios(prepared.target, made, metric),
     )
     baseline = _side(np.concatenate(prepared.runs), median=made.limits.center, runs=len(prepared.runs))
     target = _side(prepared.target, median=float(np.median(prepared.target)), runs=1)
@@ -164,16 +173,44 @@ def _normality(prepared: Prepared) -> Mapping[str, float]:
     }
 
 
+def _worse_ratios(target: Floats, made: Chart, metric: Metric) -> Floats | None:
+    """Of targets worse by each of `EFFECTS`, in 90 % of them at least; the smaller of both ways where none is good."""
+    if not made.limits.center:
+        return None
+    sign = metric.direction.worse_sign
+    shifts = abs(made.limits.center) * EFFECTS
+    ways = [shifted_ratios(target, made.limits, way * shifts) for way in ((sign,) if sign else (1, -1))]
+    ratios = np.minimum.reduce(ways)
+    worse: Floats = ratios - float(special.ndtri(POWER)) * np.sqrt(ratios * (1 - ratios) / len(target))
+    return worse
+
+
 def _with_chances(entries: Sequence[tuple[Evidence, Charted | None]]) -> list[Evidence]:
-    """How often chance brings such an excess, from the excesses of all metrics' baseline runs, as `p_excess`."""
+    """How often chance brings such an excess, from the excesses of all metrics' baseline runs, as `p_excess`.
+
+    And the effect from which on the target would have been more out of control than any baseline run ever was.
+    """
     known = [charted for _, charted in entries if charted is not None and len(charted.own_excesses)]
     of_baseline = np.concatenate([charted.own_excesses for charted in known]) if known else np.empty(0)
     chances = iter(chance_of_excess(np.array([charted.excess for charted in known]), of_baseline=of_baseline).tolist())
+    largest = max(0.0, float(of_baseline.max(initial=0.0)))
     evidence = []
     for entry, charted in entries:
-        judged = charted is not None and len(charted.own_excesses)
-        evidence.append(replace(entry, details={**entry.details, "p_excess": next(chances)}) if judged else entry)
+        if charted is None:
+            evidence.append(entry)
+            continue
+        own = {"p_excess": next(chances)} if len(charted.own_excesses) else {}
+        effect = _detectable(charted, largest)
+        found = {} if effect is None else {"detectable_effect": effect}
+        evidence.append(replace(entry, details={**entry.details, **own, **found}))
     return evidence
+
+
+def _detectable(charted: Charted, largest: float) -> float | None:
+    if charted.ratios is None:
+        return None
+    found = np.flatnonzero(charted.ratios > charted.chart.threshold + largest)
+    return float(EFFECTS[found[0]]) if len(found) else None
 
 
 def _side(samples: Floats, *, median: float, runs: int) -> Side:

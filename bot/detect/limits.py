@@ -19,6 +19,7 @@ from bot.stats.multiplicity import benjamini_hochberg
 # Which side of the limits is the bad one, as the evidence's details name it.
 WORSE_SIDES: Final = {Direction.LOWER_IS_BETTER: "above", Direction.HIGHER_IS_BETTER: "below"}
 CHANCE: Final = "p_excess"
+DETECTABLE: Final = "detectable_effect"
 
 
 def decide_by_limit(
@@ -44,7 +45,10 @@ def decide_by_limit(
     else:
         code, verdict = VerdictReason.OVER_LIMIT, _side(evidence, worsening, by_effect=by_effect)
     reason = _scored(code, evidence.test, score=score, limit=limit, effect=effect)
-    return Decided(verdict=verdict, reason=reason, worsening=worsening)
+    detectable = evidence.details.get(DETECTABLE) if verdict is Verdict.NO_CHANGE else None
+    if detectable is not None and by_effect:
+        detectable = max(detectable, metric.minimum_effect)
+    return Decided(verdict=verdict, reason=reason, worsening=worsening, detectable_effect=detectable)
 
 
 def surest(evidence: Evidence, policy: PolicySettings) -> float:
@@ -81,6 +85,7 @@ def counter_findings(
                 q_value=q_values.get(number),
                 level=level_of(decided.worsening, metric) if regressed else Level.NOTE,
                 minimum_effect=metric.minimum_effect,
+                detectable_effect=decided.detectable_effect,
                 series=pair.medians(index) if changed else (),
             )
         )

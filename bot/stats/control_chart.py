@@ -196,6 +196,13 @@ def chance_of_excess(excess: Floats, *, of_baseline: Floats) -> Floats:
     return np.asarray((1 + at_least) / (1 + len(ordered)), dtype=np.float64)
 
 
+def shifted_ratios(ordered: Floats, limits: ControlLimits, shifts: Floats) -> Floats:
+    """The violation ratio of `ordered` (n,), sorted, were all its samples higher by each of `shifts` (k,): (k,)."""
+    below = np.searchsorted(ordered, limits.lower - shifts, side="left")
+    above = len(ordered) - np.searchsorted(ordered, limits.upper - shifts, side="right")
+    return np.asarray((below + above) / len(ordered), dtype=np.float64)
+
+
 def _percentile(ordered: Floats, percent: int) -> float:
     position, rest = divmod(percent * (len(ordered) - 1), 100)
     return _between(float(ordered[position]), float(ordered[position + 1]) if rest else 0.0, rest / 100)

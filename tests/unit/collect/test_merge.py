@@ -117,5 +117,5 @@ def test_tables_of_one_name_are_told_apart_by_their_files() -> None:
     table = table_of(times_s=[1], a=[1])
     reads = [Read(place=place, parsed=Parsed(counters=(table,))) for place in ("x/a.csv", "y/b.csv", "z/b.csv")]
     run = merge(reads)
-    assert [entry.name for entry in run.counters] == ["host", "host (b.csv)", "host (b.csv 2)"]
+    assert [entry.name for entry in run.counters] == ["host (a.csv)", "host (b.csv)", "host (b.csv 2)"]
     assert run.benchmarks == ()

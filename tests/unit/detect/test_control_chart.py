@@ -20,6 +20,7 @@ from tests.support.noisy_runs import THROUGHPUT, TIME, Floats, noisy_run, run_of
 from tests.support.reasons import said
 
 OPTIONS = DetectorOptions()
+TRIALS = 40
 SETTINGS = PolicySettings()
 
 
@@ -428,3 +429,33 @@ def test_rules_by_pattern_hold_for_counters() -> None:
     assert judged(changed, *cpu_runs(), settings=ignored).findings == ()
     better = PolicySettings(rules=(MetricRule(metric="cpu", direction=Direction.HIGHER_IS_BETTER),))
     assert only(judged(changed, *cpu_runs(), settings=better)).verdict is Verdict.IMPROVEMENT
+
+
+@pytest.mark.parametrize("direction", Direction)
+def test_a_change_as_large_as_is_said_to_be_visible_is_found(direction: Direction) -> None:
+    rng = np.random.default_rng(11)
+
+    def run(factor: float = 1.0) -> Run:
+        columns = {"cpu": factor * rng.normal(50, 5, 96), "disk": rng.normal(50, 5, 96)}
+        return Run(counters=(counter_table(columns, directions=dict.fromkeys(columns, direction)),))
+
+    worse = -1 if direction is Direction.HIGHER_IS_BETTER else 1
+    found, quiet = {1.0: 0, 0.25: 0}, 0
+    for _ in range(TRIALS):
+        runs = [run() for _ in range(6)]
+        visible = _cpu(judge(stored(*runs), run(), settings=PolicySettings())).detectable_effect
+        if visible is None:
+            continue  # chance called it
+        quiet += 1
+        assert 0.02 < visible < 0.3
+        for share in found:
+            made = judge(stored(*runs), run(1 + worse * share * visible), settings=PolicySettings())
+            found[share] += _cpu(made).verdict is Verdict.REGRESSION
+    assert quiet >= 0.8 * TRIALS
+    assert found[1.0] >= 0.8 * quiet
+    assert found[0.25] <= 0.4 * quiet
+
+
+def _cpu(made: Judgement) -> Finding:
+    (found,) = [finding for finding in made.findings if finding.evidence.key.metric == "cpu"]
+    return found
