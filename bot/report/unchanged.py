@@ -28,6 +28,14 @@ def no_change(report: Report, sections: Sections) -> str:
     return "; ".join(part for part in parts if part) or f"Nothing found in {counted(sections.total, sections.noun)}"
 
 
+def nothing_in_the_rest(report: Report, sections: Sections) -> str:
+    """To follow what is said of some metrics: " Nothing found in the other 18; a slowdown of …"."""
+    if not sections.unchanged:
+        return ""
+    seen = _detectable(report, sections)
+    return f" Nothing found in the other {len(sections.unchanged):,}{'; ' if seen else ''}{seen}."
+
+
 def unchanged_advice(report: Report, sections: Sections) -> str:
     if not sections.unchanged:
         return "Nothing to do."

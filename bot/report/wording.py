@@ -9,7 +9,7 @@ from bot.model.reason import VerdictReason
 from bot.model.report import Conclusion, Report
 from bot.report.numbers import is_bytes, is_rate, is_time, percent
 from bot.report.sections import Sections
-from bot.report.unchanged import no_change, unchanged_advice, weakest
+from bot.report.unchanged import no_change, nothing_in_the_rest, unchanged_advice, weakest
 from bot.report.words import BOTH_SIDES, MORE_ROUNDS, counted, share, word
 
 
@@ -44,7 +44,6 @@ _EXPECTED = {
 # Conclusions that say the same whatever was measured.
 _NO_VERDICT = {
     Conclusion.FIRST_RUN: Headline(emoji="⚪\N{VARIATION SELECTOR-16}", text="First run: nothing to compare with yet"),
-    Conclusion.OTHER_HARDWARE: Headline(emoji="⚠️", text="Other hardware: nothing to compare with"),
     Conclusion.MACHINE_CHANGED: Headline(emoji="⚠️", text="The machine changed: no verdict"),
 }
 _MEASURE_AGAIN = "Run the job again, or measure base and head in one job."
@@ -61,7 +60,10 @@ def headline(report: Report, sections: Sections) -> Headline:
             return Headline(emoji="🟢", text=no_change(report, sections))
         case Conclusion.INCONCLUSIVE:
             return Headline(emoji="🟡", text=_undecided(report, sections))
-        case Conclusion.FIRST_RUN | Conclusion.OTHER_HARDWARE | Conclusion.MACHINE_CHANGED:
+        case Conclusion.OTHER_HARDWARE:
+            compared = "no verdict" if sections.total else "nothing to compare with"
+            return Headline(emoji="⚠️", text=f"Other hardware: {compared}")
+        case Conclusion.FIRST_RUN | Conclusion.MACHINE_CHANGED:
             return _NO_VERDICT[report.conclusion]
 
 
@@ -73,7 +75,7 @@ def next_step(report: Report, sections: Sections) -> NextStep:
         return NextStep(subject=subject, effect=effect(subject) if subject else "", advice=advice)
     if report.conclusion is Conclusion.INCONCLUSIVE and sections.undecided:
         subject = sections.undecided[0]
-        advice = _undecided_advice(sections)
+        advice = f"{_undecided_advice(sections)}{nothing_in_the_rest(report, sections)}"
         return NextStep(subject=subject, effect=f"{_looks(subject)}, but that isn't proven", advice=advice)
     weak = weakest(sections) if report.conclusion is Conclusion.NO_CHANGE else ()
     return NextStep(advice=_advice(report, sections), weakest=weak)

@@ -14,16 +14,12 @@ VERDICTS: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.BELOW_MINIMUM_EFFECT: "differs, but by less than the minimum effect of {effect:%}",
     VerdictReason.EXCLUDED: "a worsening of {effect:%} is excluded",
     VerdictReason.NOTHING_SEEN: "nothing found; a change of {effect:%} or more would have been seen",
-    VerdictReason.LOOKS_WORSE_SAMPLES: (
-        "looks worse, but isn't proven: {samples:# more sample} of the target would decide"
-    ),
-    VerdictReason.LOOKS_WORSE_ROUNDS: (
-        "looks worse, but isn't proven: measure more rounds of both sides, or use a quieter machine"
-    ),
+    VerdictReason.LOOKS_WORSE_SAMPLES: "not proven: {samples:# more sample} of the target would decide",
+    VerdictReason.LOOKS_WORSE_ROUNDS: "not proven: measure more rounds of both sides, or use a quieter machine",
     VerdictReason.LOOKS_WORSE_BETWEEN_RUNS: (
-        "looks worse, but isn't proven, and more samples of the target won't help: measure both sides in one job"
+        "not proven: measure both sides in one job; more samples of the target won't help"
     ),
-    VerdictReason.LOOKS_WORSE: "looks worse, but isn't proven: repeat the measurement",
+    VerdictReason.LOOKS_WORSE: "not proven: repeat the measurement",
     VerdictReason.TOO_FEW_SAMPLES: "too few samples: the {side:prose} has {count:,}, {minimum:,} are needed",
     VerdictReason.NOTHING_TESTED: "nothing could be tested",
     VerdictReason.NO_RELATIVE_CHANGE: "there is no relative change",

@@ -24,7 +24,7 @@ def test_a_file_holds_code_arguments_and_for_people_the_sentence() -> None:
     assert file["findings"][0]["reason"] == {
         "code": "looks_worse_samples",
         "arguments": {"samples": 40},
-        "text": "looks worse, but isn't proven: 40 more samples of the target would decide",
+        "text": "not proven: 40 more samples of the target would decide",
     }
 
 

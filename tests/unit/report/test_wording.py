@@ -133,7 +133,10 @@ def test_what_looks_worse_says_what_would_decide() -> None:
     subject = report(Conclusion.INCONCLUSIVE, *NOISY, *UNCHANGED)
     assert said(subject) == (
         "2 of 7 benchmarks look slower, not proven",
-        "40 more samples of each would decide, or a quieter machine.",
+        (
+            "40 more samples of each would decide, or a quieter machine. "
+            "Nothing found in the other 5; a slowdown of 5 % or more would have been seen."
+        ),
     )
     assert next_step(subject, split(subject)).effect == "looks 12.4 % slower, but that isn't proven"
 
