@@ -7,6 +7,7 @@ executes one or more rounds (`bot.model.bisection.Job`) of the search, one after
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from enum import StrEnum
 
 from bot.model.bisection import Job, Progress, Result, SearchState
 from bot.model.bisection_report import BisectionReport
@@ -75,6 +76,13 @@ class Dispatch:
         return tuple(entry.id for job in self.jobs for entry in job.rounds)
 
 
+class Objection(StrEnum):
+    """Why nothing more may be measured for a pull request's bisection."""
+
+    PULL_REQUEST_CLOSED = "pull_request_closed"
+    HEAD_MOVED = "head_moved"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bisection:
     """All that is known of one bisection; a file on the history branch.
@@ -83,6 +91,7 @@ class Bisection:
     `pull_request` and `requested_by` say whom to answer; `head` is the pull request's head that was asked about, None
     in an issue, where `pull_request` is the issue's number. `trusted`: every commit of the range is on the default
     branch, so that what was measured may enter the history. `fruitless` counts dispatches in a row that gave nothing.
+    `stopped`: the objection that ended it before the search had.
     """
 
     id: str
@@ -104,6 +113,7 @@ class Bisection:
     recorded: bool = False
     dispatches: tuple[Dispatch, ...] = ()
     fruitless: int = 0
+    stopped: Objection | None = None
     environments: tuple[Mapping[str, str], ...] = ()
 
     @property

@@ -26,7 +26,7 @@ from bot.model.dispatch import (
 from bot.pipeline.bisect_controller import MOST_FRUITLESS, SENDER_IS_LATE, Controller
 from bot.pipeline.bisect_results import collected, take_result
 from bot.pipeline.bisect_step import step_of
-from bot.pipeline.bisect_stop import ended
+from bot.pipeline.bisect_stop import ended, stopped
 
 if TYPE_CHECKING:
     from bot.history.bisections import LoadedBisection
@@ -217,7 +217,7 @@ def _stopped(controller: Controller, bisection: Bisection) -> Bisection:
     """The answer so far, where going on is in vain, not wanted, or no time is left."""
     objection = controller.objection(bisection)
     if objection is not None:
-        return ended(bisection, note=objection)
+        return stopped(bisection, objection)
     if bisection.deadline is not None and controller.now() > bisection.deadline:
         return ended(bisection, note="the time was spent before the search had ended")
     if bisection.fruitless >= MOST_FRUITLESS:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Protocol
 
-from bot.model.dispatch import Bisection, BisectionStep, RunArtifact, RunFacts
+from bot.model.dispatch import Bisection, BisectionStep, Objection, RunArtifact, RunFacts
 
 if TYPE_CHECKING:
     from bot.history.bisections import BisectionStore
@@ -41,7 +41,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def no_objection(_: Bisection) -> str | None:
+def no_objection(_: Bisection) -> Objection | None:
     return None
 
 
@@ -56,6 +56,6 @@ class Controller:
     dispatcher: Dispatcher
     report: Callable[[BisectionStep], None]
     history: "History | None" = None
-    objection: Callable[[Bisection], str | None] = no_objection
+    objection: Callable[[Bisection], Objection | None] = no_objection
     now: Callable[[], datetime] = utc_now
     name: str = field(default_factory=lambda: secrets.token_hex(8))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bot import git
 from bot.config import Config
-from bot.model.dispatch import Bisection, BisectionStep
+from bot.model.dispatch import Bisection, BisectionStep, Objection
 from bot.pipeline.bisect_controller import Controller, no_objection
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def open_controller(
     history: git.Remote,
     default_branch: str,
     report: Callable[[BisectionStep], None],
-    objection: Callable[[Bisection], str | None] = no_objection,
+    objection: Callable[[Bisection], Objection | None] = no_objection,
 ) -> Iterator[Controller]:
     """`config` and `default_branch` (a name without refs/heads/) are the repository's own, never a pull request's."""
     from bot.history.bisections import open_bisections

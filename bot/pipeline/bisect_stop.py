@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from bot.errors import InfrastructureError
-from bot.model.dispatch import Bisection, BisectionStep
+from bot.model.dispatch import Bisection, BisectionStep, Objection
 from bot.pipeline.bisect_controller import Controller
 from bot.pipeline.bisect_step import step_of
 
@@ -21,7 +21,14 @@ def ended(bisection: Bisection, *, note: str) -> Bisection:
     return replace(bisection, search=replace(bisection.search, outcome=outcome), dispatches=closed)
 
 
-def stop_bisection(controller: Controller, name: str, *, note: str) -> BisectionStep | None:
+def stopped(bisection: Bisection, objection: Objection) -> Bisection:
+    from bot.report.bisection_step import objection_text
+
+    done = ended(bisection, note=objection_text(objection, bisection.head))
+    return replace(done, stopped=objection)
+
+
+def stop_bisection(controller: Controller, name: str, *, objection: Objection) -> BisectionStep | None:
     """End an unfinished bisection; None where there is none, or nothing left to end. The reporter is told."""
     from bot.history.bisections import BisectionConflictError
 
@@ -29,7 +36,7 @@ def stop_bisection(controller: Controller, name: str, *, note: str) -> Bisection
         loaded = controller.bisections.load(name)
         if loaded is None or loaded.bisection.is_done:
             return None
-        bisection = ended(loaded.bisection, note=note)
+        bisection = stopped(loaded.bisection, objection)
         try:
             controller.bisections.store(bisection, expected=loaded.version)
         except BisectionConflictError:

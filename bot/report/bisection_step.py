@@ -1,10 +1,11 @@
 """Where a dispatched bisection stands: the answer in the thread and the check run, after every step."""
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
 from bot.model.bisection import Phase, Progress
-from bot.model.dispatch import Bisection, BisectionStep
+from bot.model.dispatch import Bisection, BisectionStep, Objection
 from bot.report.bisection import HEADLINES, bisection_markdown
 from bot.report.inert import Safe, code, commit, join, link, ours, own, prose
 from bot.report.numbers import percent
@@ -12,6 +13,8 @@ from bot.report.words import counted
 
 BAR_WIDTH: Final = 20
 MOST_REMARKS: Final = 10
+SHOWN_HEAD: Final = 10
+_HASH: Final = re.compile(r"[0-9a-f]{40,64}")
 
 PHASES: Final = {
     Phase.MERGE_BASE: "measuring the merge base",
@@ -31,18 +34,26 @@ class StepTexts:
     body: str
 
 
-def step_texts(
-    step: BisectionStep, *, repository_url: str, stopped: str | None = None, meanwhile: str | None = None
-) -> StepTexts:
-    """`stopped`, in our own words: why it ended before the search had. `meanwhile`: what happened after its end."""
+def objection_text(objection: Objection, head: str | None) -> str:
+    """`head` is the one that was asked about."""
+    if objection is Objection.PULL_REQUEST_CLOSED:
+        return "the pull request was closed"
+    was = f" from {head[:SHOWN_HEAD]}" if head is not None and _HASH.fullmatch(head) else ""
+    return f"the head of the pull request has moved on{was}"
+
+
+def step_texts(step: BisectionStep, *, repository_url: str, meanwhile: Objection | None = None) -> StepTexts:
+    """`meanwhile`: what happened after the bisection's end."""
     if step.report is not None:
         title = HEADLINES[step.report.outcome.kind]
         blocks = [Safe(bisection_markdown(step.report).rstrip())]
-        if stopped:
-            title = f"Stopped: {stopped}"
-            blocks.insert(0, own("**Stopped:** {}.", Safe(stopped)))
-        elif meanwhile:
-            blocks.insert(0, own("Meanwhile {}.", Safe(meanwhile)))
+        objection, head = step.bisection.stopped, step.bisection.head
+        if objection is not None:
+            said = objection_text(objection, head)
+            title = f"Stopped: {said}"
+            blocks.insert(0, own("**Stopped:** {}.", Safe(said)))
+        elif meanwhile is not None:
+            blocks.insert(0, own("Meanwhile {}.", Safe(objection_text(meanwhile, head))))
     else:
         title = _title(step.progress)
         blocks = [_progress(step, repository_url=repository_url)]

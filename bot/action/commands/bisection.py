@@ -15,13 +15,11 @@ from bot.publish.summary import append_summary
 
 if TYPE_CHECKING:
     from bot.config import Config
-    from bot.model.dispatch import Bisection, BisectionStep
+    from bot.model.dispatch import Bisection, BisectionStep, Objection
     from bot.publish.check import CheckRun
     from bot.publish.client import Client
 
 CHECK_NAME: Final = "perf-culprit bisect"
-CLOSED: Final = "the pull request was closed"
-MOVED: Final = "the head of the pull request has moved on from"
 # Of the commands in a thread only so many are asked whether their bisection still runs.
 MOST_LOOKED_AT: Final = 5
 
@@ -37,15 +35,14 @@ class Teller:
         from bot.report.bisection_step import step_texts
 
         bisection = step.bisection
-        notes = () if step.report is None else step.report.outcome.notes
-        stopped = next((note for note in notes if note == CLOSED or note.startswith(MOVED)), None)
         # Asked again right before it is written: pushes come at any moment.
-        meanwhile = self.objection(bisection) if step.report is not None and stopped is None else None
-        texts = step_texts(step, repository_url=self.job.context.repository_url, stopped=stopped, meanwhile=meanwhile)
+        is_answer = step.report is not None and bisection.stopped is None
+        meanwhile = self.objection(bisection) if is_answer else None
+        texts = step_texts(step, repository_url=self.job.context.repository_url, meanwhile=meanwhile)
         self.job.log.say(f"bisection {bisection.id}: {texts.title}")
         for remark in step.remarks:
             self.job.log.tell(LogLevel.NOTICE, remark)
-        self._check(step, title=texts.title, body=texts.body, stopped=stopped is not None)
+        self._check(step, title=texts.title, body=texts.body, stopped=bisection.stopped is not None)
         if bisection.pull_request is not None and bisection.id.isdecimal():
             number, comment_id = bisection.pull_request, int(bisection.id)
             put_answer(self.client, number=number, comment_id=comment_id, body=texts.body)
@@ -81,17 +78,18 @@ class Teller:
             details_url=self.job.context.run_url,
         )
 
-    def objection(self, bisection: "Bisection") -> str | None:
+    def objection(self, bisection: "Bisection") -> "Objection | None":
         """Why nothing more may be measured for it: asked of GitHub every time, as pushes come at any moment."""
+        from bot.model.dispatch import Objection
         from bot.publish.conversation import read_pull_request
 
         if bisection.head is None or bisection.pull_request is None:
             return None
         pull = read_pull_request(self.client, number=bisection.pull_request)
         if not pull.is_open:
-            return CLOSED
+            return Objection.PULL_REQUEST_CLOSED
         if pull.head_sha != bisection.head:
-            return f"{MOVED} {bisection.head[:10]}"
+            return Objection.HEAD_MOVED
         return None
 
 
@@ -170,7 +168,7 @@ def stop_outdated(job: Job, client: "Client", *, number: int) -> None:
             if objection is None:
                 continue
             dispatch = bisection.open_dispatch
-            pipeline.stop_bisection(opened, bisection.id, note=objection)
+            pipeline.stop_bisection(opened, bisection.id, objection=objection)
             if dispatch is not None and dispatch.run_id is not None:
                 cancel_run(client, run_id=dispatch.run_id)
 

