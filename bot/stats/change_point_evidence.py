@@ -5,27 +5,38 @@ import numpy as np
 from bot.stats.change_point_scan import facing_t, weighted_t
 from bot.stats.ragged import Floats
 
-# strength = 0.5 ln t_local + 0.9 ln t_segment + 4 separation: a logistic rule learned on the tuning half of the
-# labelled series, rounded to one digit (docs/detectors/change-point.md).
+# strength = 0.5 ln t_local + 0.9 ln t_segment + 4 separation + ln (1 + share of spread): weights learned on the tuning
+# half of the labelled series, rounded (docs/detectors/change-point.md).
 LOCAL_WEIGHT = 0.5
 SEGMENT_WEIGHT = 0.9
 SEPARATION_WEIGHT = 4.0
 LOCAL_REACH = 20
 SEGMENT_REACH = 200
 SEPARATION_REACH = 40
+SPREAD_REACH = 400
 LEAST_T = 0.1
 # Blocks of 2 keep part of the dependence of neighbouring runs; 499 draws give p-values down to 0.002.
 BLOCK_LENGTH = 2
 PERMUTATIONS = 499
 
 
-def strength(t_local: float, t_segment: float, separation: float) -> float:
-    """One number for a step: larger where it is steep here, lasts, and its sides do not overlap."""
+def strength(t_local: float, t_segment: float, separation: float, share: float) -> float:
+    """One number for a step: larger where it is steep here, lasts, its sides do not overlap, and it is no usual one."""
     return (
         LOCAL_WEIGHT * float(np.log(t_local + LEAST_T))
         + SEGMENT_WEIGHT * float(np.log(t_segment + LEAST_T))
         + SEPARATION_WEIGHT * separation
+        + float(np.log1p(share))
     )
+
+
+def share_of_spread(near: Floats, after: Floats, around: Floats) -> float:
+    """Difference of the means on both sides of a split in standard deviations of the series around it, steps included.
+
+    Experts call a step a change by its size beside what the series does elsewhere; 0 where it never moves.
+    """
+    spread = float(around.std())
+    return float(abs(after.mean() - near.mean())) / spread if spread > 0 else 0.0
 
 
 def separation(left: Floats, right: Floats) -> float:
@@ -35,14 +46,23 @@ def separation(left: Floats, right: Floats) -> float:
     return float(abs(below.mean() / (2 * len(left)) - 0.5))
 
 
-def split_strength(values: Floats, split: int, *, low: int, high: int) -> float:
-    """`strength` of `split` in the segment pair [low, high) of a whole series of clipped values."""
+def split_strength(values: Floats, split: int, *, low: int, high: int, levels: slice | None = None) -> float:
+    """`strength` of `split` in the segment pair [low, high) of a whole series of clipped values.
+
+    `levels`: where the two levels are compared for their share of the spread; by default the 20 runs on each side.
+    """
+    sides = levels or slice(max(split - LOCAL_REACH, 0), split + LOCAL_REACH)
     left, right = values[low:split], values[split:high]
     far_left, far_right = left[-SEGMENT_REACH:], right[:SEGMENT_REACH]
     return strength(
         facing_t(values, split, low=0, high=len(values), reach=LOCAL_REACH),
         weighted_t(far_left, far_right, left_weights=np.ones(len(far_left)), right_weights=np.ones(len(far_right))),
         separation(left[-SEPARATION_REACH:], right[:SEPARATION_REACH]),
+        share_of_spread(
+            values[sides.start : split],
+            values[split : sides.stop],
+            values[max(split - SPREAD_REACH, 0) : split + SPREAD_REACH],
+        ),
     )
 
 
@@ -63,9 +83,11 @@ def mid_ranks(values: Floats) -> Floats:
 
 def block_permutations(count: int, rng: np.random.Generator) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
     """Orders of `count` runs, shape (PERMUTATIONS, count), that move blocks of neighbours as one."""
-    block_of = np.arange(count) // BLOCK_LENGTH
-    keys = rng.random((PERMUTATIONS, block_of[-1] + 1))
-    return np.argsort(keys[:, block_of], axis=1, kind="stable")
+    blocks = -(-count // BLOCK_LENGTH)
+    order = np.argsort(rng.random((PERMUTATIONS, blocks)), axis=1)
+    orders = (order[:, :, None] * BLOCK_LENGTH + np.arange(BLOCK_LENGTH)).reshape(PERMUTATIONS, -1)
+    # The last block may be shorter: what lies beyond the end is left out of each order.
+    return orders if orders.shape[1] == count else orders[orders < count].reshape(PERMUTATIONS, count)
 
 
 def permutation_p_value(values: Floats, rng: np.random.Generator) -> float:

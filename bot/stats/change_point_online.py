@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from numpy.lib.stride_tricks import sliding_window_view
 
 from bot.stats.change_point_effect import LeastEffect, counts, least_effect_of
-from bot.stats.change_point_evidence import LOCAL_REACH, SEPARATION_REACH, separation, strength
+from bot.stats.change_point_evidence import LOCAL_REACH, SEPARATION_REACH, separation, share_of_spread, strength
 from bot.stats.change_point_scan import (
     MAD_TO_SIGMA,
     SHORTEST_SEGMENT,
@@ -20,22 +19,18 @@ from bot.stats.change_point_scan import (
 )
 from bot.stats.ragged import Floats
 
-# The gate judges the newest seven runs: fewer alarm on noise, more alarm later (tuning half).
-NEWEST = 7
-ALARM_STRENGTH = 4.1
+# The gate judges the newest nine runs: fewer alarm on noise, more alarm later (tuning half).
+NEWEST = 9
+ALARM_STRENGTH = 5.7
 # Thirty runs come before the first judged one; twelve pass after an alarm.
 FIRST_JUDGED = 30
 REFRACTORY = 12
 # The baseline is what followed the last change among the 120 runs before the newest.
 MEMORY = 120
-# Two-sided p = 0.005: clipping alone takes a run of the rarer of two modes for a step.
-LEAST_RANK_SUM_Z = 2.8
+# Two-sided p = 0.0005: clipping alone takes a run of the rarer of two modes for a step.
+LEAST_RANK_SUM_Z = 3.5
 # Odd runs are clipped less than in a whole series: the newest runs have no neighbours on their right.
 CLIP_LIMIT = 2.5
-# A difference counts less where the same runs have swung far before: + 0.5 ln (difference / range). The floor ends
-# the logarithm where there is no difference.
-RANGE_WEIGHT = 0.5
-LEAST_SHARE = 0.01
 WORTH_A_LOOK_T = 2.5
 
 
@@ -83,7 +78,8 @@ def online_alarms(
         if _local_t(older[max(baseline_start - memory_start, 0) :], newest) < WORTH_A_LOOK_T:
             continue
         least_effect = least_effect_of(known[memory_start : run + 1], minimum_effect)
-        baseline_start = max(baseline_start, memory_start + _last_change(older, least_effect))
+        past = clip_blips(older)
+        baseline_start = max(baseline_start, memory_start + _last_change(past, least_effect))
         baseline = older[baseline_start - memory_start :]
         if len(baseline) < SHORTEST_SEGMENT:
             continue
@@ -91,9 +87,9 @@ def online_alarms(
         after = float(np.median(known[split : run + 1]))
         if not counts(before, after, minimum_effect):
             continue
-        if _rank_sum_z(baseline[-SEPARATION_REACH:], newest) < LEAST_RANK_SUM_Z:
+        if rank_sum_z(baseline[-SEPARATION_REACH:], newest) < LEAST_RANK_SUM_Z:
             continue
-        reached = gate_strength(baseline, newest) + RANGE_WEIGHT * _log_share_of_range(values)
+        reached = gate_strength(baseline, newest, past=past)
         if reached >= alarm_strength:
             alarms.append(
                 Alarm(
@@ -108,8 +104,11 @@ def online_alarms(
     return tuple(alarms)
 
 
-def gate_strength(baseline: Floats, newest: Floats) -> float:
-    """`strength` of the split between baseline values, shape (n,), and the newest ones, shape (m,)."""
+def gate_strength(baseline: Floats, newest: Floats, *, past: Floats) -> float:
+    """`strength` of the split between baseline values, shape (n,), and the newest ones, shape (m,).
+
+    `past`: all values before the newest, changes included, their blips clipped.
+    """
     clipped, clipped_newest = _clipped(baseline, newest)
     return strength(
         _local_t(baseline, newest),
@@ -120,21 +119,14 @@ def gate_strength(baseline: Floats, newest: Floats) -> float:
             right_weights=np.ones(len(clipped_newest)),
         ),
         separation(baseline[-SEPARATION_REACH:], newest),
+        share_of_spread(past[-LOCAL_REACH:], clipped_newest, np.concatenate([past, clipped_newest])),
     )
 
 
-def _rank_sum_z(baseline: Floats, newest: Floats) -> float:
+def rank_sum_z(baseline: Floats, newest: Floats) -> float:
     """Mann-Whitney's statistic in standard errors, on unclipped values: two modes of old overlap, a step does not."""
     left, right = len(baseline), len(newest)
     return separation(baseline, newest) / float(np.sqrt((left + right + 1) / (12 * left * right)))
-
-
-def _log_share_of_range(values: Floats) -> float:
-    """Logarithm of the difference of levels as a share of the range of 3-run medians over the memory."""
-    levels = np.median(sliding_window_view(values, 3), axis=1)
-    difference = abs(np.median(values[-NEWEST:]) - np.median(values[-NEWEST - LOCAL_REACH : -NEWEST]))
-    extent = float(np.ptp(levels))
-    return float(np.log(difference / extent + LEAST_SHARE)) if extent > 0 else float(np.log(LEAST_SHARE))
 
 
 def _local_t(baseline: Floats, newest: Floats) -> float:
@@ -158,7 +150,6 @@ def _clipped(baseline: Floats, newest: Floats) -> tuple[Floats, Floats]:
     )
 
 
-def _last_change(older: Floats, least_effect: LeastEffect) -> int:
-    clipped = clip_blips(older)
-    splits = merge_segments(clipped, candidate_splits(clipped, least_effect), least_effect)
+def _last_change(past: Floats, least_effect: LeastEffect) -> int:
+    splits = merge_segments(past, candidate_splits(past, least_effect), least_effect)
     return splits[-1] if splits else 0

@@ -11,7 +11,7 @@ from bot.stats.change_point_evidence import (
     SEPARATION_WEIGHT,
 )
 from bot.stats.change_point_online import CLIP_LIMIT, FIRST_JUDGED, MEMORY, NEWEST, WORTH_A_LOOK_T
-from bot.stats.change_point_scan import DECIMALS, LOG_FLOOR, MAD_TO_SIGMA, NO_SPREAD, rising_weights
+from bot.stats.change_point_scan import DECIMALS, LOG_FLOOR, MAD_TO_SIGMA, NO_SPREAD, clip_blips, rising_weights
 from bot.stats.ragged import Floats
 
 # Sums in another order round differently: what is this near to the limit gets its second look.
@@ -33,16 +33,21 @@ def are_quiet(series: Floats, *, first_judged: int) -> np.ndarray[tuple[int, ...
 
 
 def newest_strengths(series: Floats) -> Floats:
-    """`gate_strength` of the newest seven values against the 40 before them, per row of shape (m, n); (m,)."""
-    values = _on_level_scale(series[:, -SEPARATION_REACH - NEWEST :])
-    near, newest, clipped = _sides(values)
+    """`gate_strength` of the newest nine values against the 40 before them, per row of shape (m, n); (m,)."""
+    values = _on_level_scale(series[:, -MEMORY - NEWEST :])
+    near, newest, clipped = _sides(values[:, -SEPARATION_REACH - NEWEST :])
     segment_t = _weighted_t(clipped, newest, np.ones(clipped.shape[1]))
-    older, newer = values[:, :-NEWEST, None], values[:, None, -NEWEST:]
+    older, newer = values[:, -SEPARATION_REACH - NEWEST : -NEWEST, None], values[:, None, -NEWEST:]
     below = (older < newer).mean(axis=(1, 2)) + (older == newer).mean(axis=(1, 2)) / 2
+    past = clip_blips(values[:, :-NEWEST])
+    difference = np.abs(newest.mean(axis=1) - past[:, -LOCAL_REACH:].mean(axis=1))
+    spread = np.concatenate([past, newest], axis=1).std(axis=1)
+    share = np.divide(difference, spread, out=np.zeros(len(values)), where=spread > 0)
     return np.asarray(
         LOCAL_WEIGHT * np.log(_local_t(near, newest) + LEAST_T)
         + SEGMENT_WEIGHT * np.log(segment_t + LEAST_T)
         + SEPARATION_WEIGHT * np.abs(below - 0.5)
+        + np.log1p(share)
     )
 
 

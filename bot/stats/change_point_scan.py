@@ -1,5 +1,7 @@
 """Where a series may have changed: blips clipped, a scan for steps, and weak neighbours merged."""
 
+from functools import cache
+
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
@@ -38,20 +40,27 @@ def on_level_scale(series: Floats) -> Floats:
 
 
 def clip_blips(values: Floats) -> Floats:
-    """Values, shape (n,), clipped to their neighbours' median +- `BLIP_LIMIT` robust standard deviations.
+    """Values, shape (..., n), clipped to their neighbours' median +- `BLIP_LIMIT` robust standard deviations.
 
     The standard deviation is that of the whole series about its running median [Hampel 1974; Pearson 2002].
     """
-    padded = np.pad(values, BLIP_HALF_WIDTH, mode="edge")
-    running_median = np.median(sliding_window_view(padded, 2 * BLIP_HALF_WIDTH + 1), axis=1)
+    edges = [(0, 0)] * (values.ndim - 1) + [(BLIP_HALF_WIDTH, BLIP_HALF_WIDTH)]
+    padded = np.pad(values, edges, mode="edge")
+    running_median = np.median(sliding_window_view(padded, 2 * BLIP_HALF_WIDTH + 1, axis=-1), axis=-1)
     residual = values - running_median
-    limit = BLIP_LIMIT * MAD_TO_SIGMA * np.median(np.abs(residual))
+    limit = BLIP_LIMIT * MAD_TO_SIGMA * np.median(np.abs(residual), axis=-1, keepdims=True)
     return np.asarray(running_median + np.clip(residual, -limit, limit))
 
 
+@cache
 def rising_weights(count: int, reach: int) -> Floats:
-    """Linear weights, shape (count,), of the values before a split: 1 beside it, 0 from `reach` values away on."""
-    return np.arange(reach - count + 1, reach + 1) / reach
+    """Linear weights, shape (count,), of the values before a split: 1 beside it, 0 from `reach` values away on.
+
+    Asked for ten thousand times in a table; the few arrays are shared, and read only.
+    """
+    weights = np.arange(reach - count + 1, reach + 1) / reach
+    weights.flags.writeable = False
+    return weights
 
 
 def weighted_t(
@@ -67,16 +76,15 @@ def weighted_t(
     Assumes equal variances; a step between two constant samples gives a very large number, equal constants give 0,
     and so do means that differ by less than the least effect.
     """
-    left_mean = left_weights @ left / left_weights.sum()
-    right_mean = right_weights @ right / right_weights.sum()
-    if not least_effect.reached(left_mean, right_mean):
+    left_sum, right_sum = left_weights.sum(), right_weights.sum()
+    left_mean, right_mean = left_weights @ left / left_sum, right_weights @ right / right_sum
+    if least_effect.share and not least_effect.reached(left_mean, right_mean):
         return 0.0
-    left_variance = left_weights @ (left - left_mean) ** 2 / left_weights.sum()
-    right_variance = right_weights @ (right - right_mean) ** 2 / right_weights.sum()
+    left_variance = left_weights @ (left - left_mean) ** 2 / left_sum
+    right_variance = right_weights @ (right - right_mean) ** 2 / right_sum
     freedom = max(len(left) + len(right) - 2, 1)
     pooled = (left_variance * len(left) + right_variance * len(right)) / freedom
-    left_size = left_weights.sum() ** 2 / (left_weights @ left_weights)
-    right_size = right_weights.sum() ** 2 / (right_weights @ right_weights)
+    left_size, right_size = left_sum**2 / (left_weights @ left_weights), right_sum**2 / (right_weights @ right_weights)
     return float(abs(right_mean - left_mean) / np.sqrt(pooled * (1 / left_size + 1 / right_size) + NO_SPREAD))
 
 

@@ -74,7 +74,7 @@ def test_a_step_a_drift_and_a_blip() -> None:
     assert (step["kind"], step["label"]) == ("step", f"b{step['index']}")
     assert step["relative_change"] == pytest.approx(0.08, abs=0.01)
     assert step["before"] == pytest.approx(100, abs=1)
-    assert step["p_value"] <= step["q_value"] <= 0.05
+    assert step["p_value"] <= step["q_value"] <= 0.03
     (drift,) = judged["drift"]["changes"]
     assert (drift["kind"], DRIFT_FROM <= drift["index"] <= DRIFT_TO) == ("drift", True)
     assert judged["blip"]["changes"] == []

@@ -40,7 +40,7 @@ def test_a_step_of_five_percent_is_found_where_it_is() -> None:
     assert abs(change.index - 150) <= 1
     assert change.kind is ChangeKind.STEP
     assert change.relative_change == pytest.approx(0.05, abs=0.01)
-    assert change.p_value <= change.q_value <= 0.05
+    assert change.p_value <= change.q_value <= 0.03
 
 
 def test_direction_does_not_matter() -> None:
