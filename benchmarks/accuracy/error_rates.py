@@ -46,7 +46,7 @@ OFFSET, SPREAD = 0.03, 0.05
 COUNTER_OFFSET = 1.0
 COUNTER_NOISES = ("normal", "bimodal", "heavy-tailed")
 # Of the page of change points: alarms per run and series that nothing changed in, the worst of its noises.
-CHANGE_POINT_RATE = 0.0018
+CHANGE_POINT_RATE = 0.001
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

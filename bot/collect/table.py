@@ -25,13 +25,13 @@ NUMBER: Final = re.compile(r"[+-]?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d
 SMALLEST, LARGEST = 1e-60, 1e60
 SHOWN_NAMES: Final = 20
 
-# Columns that say which row it is; `time` is one of them only where it never goes back.
+# Columns that say which row it is; Clocks are among them only where they never go back.
 COUNTER_NAMES: Final = frozenset({"", "index", "row", "row number", "no", "nr", "number", "id", "n"})
 LABEL_NAMES: Final = frozenset({"build", "build number", "run number", "revision", "rev", "version", "branch", "tag"})
 LABEL_ENDS: Final = frozenset(
     {"commit", "sha", "hash", "revision", "version", "id", "timestamp", "date", "datetime", "epoch"}
 )
-TIME: Final = "time"
+CLOCKS: Final = frozenset({"time", "second", "seconds", "elapsed"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -176,7 +176,7 @@ def _names_rows(name: str, texts: Sequence[str]) -> bool:
     words = _words(name)
     if words in COUNTER_NAMES or words in LABEL_NAMES or words.startswith("unnamed "):
         return True
-    if words != TIME:
+    if words not in CLOCKS:
         return words.rpartition(" ")[2] in LABEL_ENDS
     if not _is_numeric(texts):
         return True

@@ -7,13 +7,12 @@ from itertools import chain
 import numpy as np
 
 from bot.errors import DataError
-from bot.model.change import ChangePoint, Series, SeriesAlarm, SeriesChanges, SeriesTable
-from bot.stats.change_point import ChangeKind, find_changes
+from bot.model.change import ChangePoint, Detectable, Series, SeriesAlarm, SeriesChanges, SeriesTable
+from bot.stats.change_point import FEWEST_VALUES, ChangeKind, find_changes
 from bot.stats.change_point_online import FIRST_JUDGED, online_alarms
-from bot.stats.change_point_scan import SHORTEST_SEGMENT
+from bot.stats.change_point_power import DetectableStep, detectable_alarm, detectable_step
 from bot.stats.multiplicity import benjamini_hochberg
 
-FEWEST_VALUES = 2 * SHORTEST_SEGMENT
 # Of the whole-series rule: a change that is no longer among the discoveries of the table is left out.
 FALSE_DISCOVERY_RATE = 0.05
 
@@ -28,16 +27,16 @@ def judge_series(table: SeriesTable, *, seed: int, online: bool) -> tuple[Series
         raise DataError(
             "; ".join(dict.fromkeys(f"{entry.series.name}: {entry.reason}" for entry in found[:3])),
             place=table.place,
-            next_step=f"give {FEWEST_VALUES} values or more, oldest first: a level needs {SHORTEST_SEGMENT}",
+            next_step=f"give {FEWEST_VALUES} rows or more, oldest first, or compare two runs with many samples each",
         )
-    return _over_all(found) if len(found) > 1 else found
+    return tuple(_with_power(entry) for entry in (_over_all(found) if len(found) > 1 else found))
 
 
 def _judged(series: Series, labels: Sequence[str], *, seed: int, online: bool) -> SeriesChanges:
     values = np.array(series.values)
     known = int(np.isfinite(values).sum())
     if known < FEWEST_VALUES:
-        return SeriesChanges(series=series, reason=f"{known} values, {FEWEST_VALUES} are needed")
+        return SeriesChanges(series=series, reason=_lacking(known, FEWEST_VALUES))
     changes = tuple(
         ChangePoint(
             index=change.index,
@@ -54,10 +53,31 @@ def _judged(series: Series, labels: Sequence[str], *, seed: int, online: bool) -
     )
     if not online:
         return SeriesChanges(series=series, changes=changes)
-    if known <= FIRST_JUDGED:
-        note = f"{known} values: the online gate judges from the {FIRST_JUDGED + 1}st on"
-        series = replace(series, notes=(*series.notes, note))
-    return SeriesChanges(series=series, changes=changes, alarms=_alarms(series, labels))
+    return SeriesChanges(
+        series=series,
+        changes=changes,
+        alarms=_alarms(series, labels),
+        rows_lacking_online=max(FIRST_JUDGED + 1 - known, 0),
+    )
+
+
+def _lacking(known: int, needed: int) -> str:
+    return f"{known} {'value' if known == 1 else 'values'}, {needed} are needed; {needed - known} more would do"
+
+
+def _with_power(entry: SeriesChanges) -> SeriesChanges:
+    """Nothing found says little without what would have been found."""
+    if entry.reason is not None or (entry.changes and (entry.alarms is None or entry.alarms)):
+        return entry
+    values = np.array(entry.series.values)
+    known, effect = values[np.isfinite(values)], entry.series.minimum_effect
+    step = None if entry.changes else detectable_step(known, minimum_effect=effect)
+    alarm = detectable_alarm(known, minimum_effect=effect) if entry.alarms == () else None
+    return replace(entry, detectable=_detectable(step), detectable_alarm=_detectable(alarm))
+
+
+def _detectable(step: DetectableStep | None) -> Detectable | None:
+    return None if step is None else Detectable(size=step.size, relative_change=step.share, rows=step.runs)
 
 
 def _alarms(series: Series, labels: Sequence[str]) -> tuple[SeriesAlarm, ...]:

@@ -63,10 +63,29 @@ class SeriesAlarm:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Detectable:
+    """What would have been found: a rise by `size`, in the series' unit, that lasts `rows` rows.
+
+    `relative_change` is of the series' median, None where that is zero.
+    """
+
+    size: float
+    relative_change: float | None
+    rows: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SeriesChanges:
-    """What was found in one series. `alarms` is None where nobody asked. `reason` says why nothing could be judged."""
+    """What was found in one series. `alarms` is None where nobody asked. `reason` says why nothing could be judged.
+
+    Where nothing was found, `detectable` says what would have been, and `detectable_alarm` what would have raised an
+    alarm; None there: no step of any size.
+    """
 
     series: Series
     changes: tuple[ChangePoint, ...] = ()
     alarms: tuple[SeriesAlarm, ...] | None = None
+    detectable: Detectable | None = None
+    detectable_alarm: Detectable | None = None
+    rows_lacking_online: int = 0
     reason: str | None = None

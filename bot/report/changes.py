@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any, Final
 
-from bot.model.change import ChangePoint, SeriesAlarm, SeriesChanges, SeriesTable
+from bot.model.change import ChangePoint, Detectable, SeriesAlarm, SeriesChanges, SeriesTable
 from bot.report.inert import SENTENCE_LIMIT, clean
-from bot.report.numbers import percent, quantities, significant
+from bot.report.numbers import percent, percent_at_least, quantities, significant
 
 FORMAT: Final = "perf-culprit-changes"
 VERSION: Final = 1
@@ -35,13 +35,22 @@ def _column(entry: SeriesChanges) -> dict[str, Any]:
         "missing": sum(map(math.isnan, entry.series.values)),
         "reason": entry.reason,
         "notes": list(entry.series.notes),
+        "minimum_effect": entry.series.minimum_effect,
         "changes": [_change(change) for change in entry.changes],
+        "detectable": _would(entry.detectable),
     }
     if entry.alarms is not None:
         raised = {alarm.index for alarm in entry.alarms}
         column["alarms"] = [_alarm(alarm) for alarm in entry.alarms]
         column["alarm"] = [index in raised for index in range(rows)]
+        column["detectable_alarm"] = _would(entry.detectable_alarm)
     return column
+
+
+def _would(found: Detectable | None) -> dict[str, float | None] | None:
+    if found is None:
+        return None
+    return {"size": found.size, "relative_change": found.relative_change, "rows": found.rows}
 
 
 def _change(change: ChangePoint) -> dict[str, Any]:
@@ -80,21 +89,44 @@ def _block(entry: SeriesChanges, *, label_name: str | None) -> str:
     series = entry.series
     name = _plain(series.name, limit=NAME_LIMIT)
     if entry.reason is not None:
-        return "\n".join([f"Not judged: {name}, {entry.reason}", *_notes(entry)])
+        return "\n".join([f"Cannot tell: {name} has {entry.reason}", *_notes(entry)])
     label = None if label_name is None else _plain(label_name, limit=LABEL_LIMIT)
     missing = sum(map(math.isnan, series.values))
     rows = f"{len(series.values):,} rows" + (f", {missing:,} without a value" if missing else "")
     # The count first: a line that starts with a foreign "::" would be a command to GitHub's runner.
-    lines = [f"{_counted(len(entry.changes), 'change')} in {name} ({rows})", *_notes(entry)]
+    effect = f" of {percent(series.minimum_effect)} or more" if series.minimum_effect else ""
+    lines = [f"{_counted(len(entry.changes), 'change')}{effect} in {name} ({rows})", *_notes(entry)]
+    if not entry.changes:
+        lines.append(f"  {_would_have(entry.detectable, series.unit, ending='been found')}")
     if entry.changes:
         header = ("row", *([label] if label else []), "kind", "before", "after", "change", "strength", "q")
         lines += _rows(header, [_change_row(change, series.unit, bool(label)) for change in entry.changes])
     if entry.alarms is not None:
-        lines.append(f"Seeing only the rows before: {_counted(len(entry.alarms), 'alarm')}")
+        lines += _alarm_lines(entry, entry.alarms)
     if entry.alarms:
         header = ("row", *([label] if label else []), "changed since row", "change", "strength")
         lines += _rows(header, [_alarm_row(alarm, bool(label)) for alarm in entry.alarms])
     return "\n".join(lines)
+
+
+def _alarm_lines(entry: SeriesChanges, alarms: Sequence[SeriesAlarm]) -> list[str]:
+    lacking = entry.rows_lacking_online
+    if lacking:
+        return [f"Seeing only the rows before: cannot tell yet, {_counted(lacking, 'more row')} would do"]
+    lines = [f"Seeing only the rows before: {_counted(len(alarms), 'alarm')}"]
+    if not alarms:
+        lines.append(f"  {_would_have(entry.detectable_alarm, entry.series.unit, ending='raised one')}")
+    return lines
+
+
+def _would_have(detectable: Detectable | None, unit: str, *, ending: str) -> str:
+    if detectable is None:
+        return "cannot tell: no step of any size would stand out; take medians of more measurements per row"
+    (absolute,) = quantities((detectable.size,), unit)
+    size = f"{absolute.number} {_plain(absolute.unit, limit=LABEL_LIMIT)}".strip()
+    if detectable.relative_change is not None:
+        size = percent_at_least(detectable.relative_change)
+    return f"a step of {size} that lasts {detectable.rows} rows would have {ending}"
 
 
 def _notes(entry: SeriesChanges) -> list[str]:

@@ -24,6 +24,7 @@ from bot.stats.change_point_scan import (
     clip_blips,
     facing_t,
     on_level_scale,
+    scale_unit,
 )
 from bot.stats.ragged import Floats
 
@@ -38,9 +39,13 @@ MARGIN = 1.15
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DetectableStep:
-    """A rise by `share` of the level that lasts `runs` runs would be found at each of the places that were tried."""
+    """A rise by `size`, in the series' unit, that lasts `runs` runs would be found at each place that was tried.
 
-    share: float
+    `share`: of the median, None where that is zero.
+    """
+
+    size: float
+    share: float | None
     runs: int
 
 
@@ -56,17 +61,17 @@ def detectable_step(series: Floats, *, minimum_effect: float) -> DetectableStep 
     values, least = on_level_scale(series), least_effect_of(series, minimum_effect)
 
     def found(start: int, size: float) -> bool:
-        low, end = max(start - SPREAD_REACH, 0), start + runs
-        planted = _planted(values[low:end], least, start - low, size)
-        clipped = clip_blips(planted)
-        split, high = start - low, end - low
+        low = max(start - SPREAD_REACH, 0)
+        split, high = start - low, start - low + runs
+        # Clipped with the values behind them: at a series' end one odd value is three.
+        clipped = clip_blips(_planted(values[low : start + SPREAD_REACH], least, split, size))[:high]
         return (
             facing_t(clipped, split, low=0, high=high, reach=MERGE_REACH, least_effect=least) >= MERGE_T
             and split_strength(clipped, split, low=0, high=high) >= MINIMUM_STRENGTH
         )
 
-    share = _smallest(found, first=SHORTEST_SEGMENT, last=len(series) - runs, least=minimum_effect)
-    return None if share is None else DetectableStep(share=share, runs=runs)
+    smallest = _smallest(found, first=SHORTEST_SEGMENT, last=len(series) - runs, least=minimum_effect)
+    return _step(series, smallest, runs=runs)
 
 
 def detectable_alarm(series: Floats, *, minimum_effect: float) -> DetectableStep | None:
@@ -85,13 +90,22 @@ def detectable_alarm(series: Floats, *, minimum_effect: float) -> DetectableStep
             and gate_strength(older, newest, past=clip_blips(older)) >= ALARM_STRENGTH
         )
 
-    share = _smallest(found, first=FIRST_JUDGED - NEWEST + 1, last=len(series) - NEWEST, least=minimum_effect)
-    return None if share is None else DetectableStep(share=share, runs=NEWEST)
+    smallest = _smallest(found, first=FIRST_JUDGED - NEWEST + 1, last=len(series) - NEWEST, least=minimum_effect)
+    return _step(series, smallest, runs=NEWEST)
+
+
+def _step(series: Floats, factor: float | None, *, runs: int) -> DetectableStep | None:
+    """`factor`: of the level, or of the scale's unit where there are no logarithms."""
+    if factor is None:
+        return None
+    median = float(abs(np.median(series)))
+    size = factor * (median if series.min() > 0 else scale_unit(series))
+    return DetectableStep(size=size, share=size / median if median else None, runs=runs)
 
 
 def _planted(values: Floats, least: LeastEffect, start: int, size: float) -> Floats:
     planted = values.copy()
-    planted[start:] += np.log1p(size) if least.logarithmic else size * np.abs(values[start:])
+    planted[start:] += np.log1p(size) if least.logarithmic else size
     return planted
 
 

@@ -35,8 +35,12 @@ def on_level_scale(series: Floats) -> Floats:
     if series.min() > 0:
         median = np.median(series)
         return np.asarray(np.round(np.log(np.maximum(series / median, LOG_FLOOR)), DECIMALS), dtype=float)
-    unit = np.median(np.abs(series)) or np.abs(series).max() or 1.0
-    return np.asarray(np.round(series / unit, DECIMALS), dtype=float)
+    return np.asarray(np.round(series / scale_unit(series), DECIMALS), dtype=float)
+
+
+def scale_unit(series: Floats) -> float:
+    """What is 1 on the scale of a series that has no logarithms: the median absolute value, where it is not zero."""
+    return float(np.median(np.abs(series)) or np.abs(series).max() or 1.0)
 
 
 def clip_blips(values: Floats) -> Floats:

@@ -136,11 +136,71 @@ def test_the_text_names_rows_and_what_was_left_out(folder: Path, capsys: pytest.
     assert folder.is_dir()
     assert main(["changes", "builds.csv", "--online"]) == 0
     text = capsys.readouterr().out
-    assert "1 change in step (200 rows)" in text
-    assert "0 changes in blip" in text
+    assert "1 change of 1 % or more in step (200 rows)" in text
+    assert "0 changes of 1 % or more in blip (200 rows)\n  a step of " in text
     assert "Seeing only the rows before: 1 alarm" in text
     assert "b120" in text
     assert "columns left out: `build`" in text
+
+
+def said(folder: Path, capsys: pytest.CaptureFixture[str], values: Sequence[float], *arguments: str) -> str:
+    (folder / "one.csv").write_text("ms\n" + "".join(f"{value!r}\n" for value in values))
+    assert main(["changes", "one.csv", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_nothing_found_says_what_would_have_been(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = said(folder, capsys, [5.0] * 40, "--online")
+    assert text == (
+        "0 changes of 1 % or more in ms (40 rows)\n"
+        "  a step of 1.2 % that lasts 20 rows would have been found\n"
+        "Seeing only the rows before: 0 alarms\n"
+        "  a step of 1.2 % that lasts 9 rows would have raised one\n"
+    )
+    text = said(folder, capsys, [0.0] * 25, "--online", "--minimum-effect", "0%")
+    assert "0 changes in ms (25 rows)\n  a step of 0.0001" in text
+    assert "Seeing only the rows before: cannot tell yet, 6 more rows would do\n" in text
+    text = said(folder, capsys, [float(f"1e{(number * 17) % 60 - 30}") for number in range(60)])
+    assert "  cannot tell: no step of any size would stand out; take medians" in text
+
+
+def test_what_would_have_been_found_is_in_the_json(folder: Path) -> None:
+    blip = found("--column", "blip", "--online")["blip"]
+    assert blip["minimum_effect"] == 0.01
+    assert blip["detectable"]["rows"] == 20
+    assert blip["detectable"]["relative_change"] == pytest.approx(0.035, abs=0.01)
+    assert blip["detectable"]["size"] == pytest.approx(3.5, abs=1)
+    assert blip["detectable_alarm"]["rows"] == 9
+    assert found("--column", "step")["step"]["detectable"] is None
+    assert folder.is_dir()
+
+
+@pytest.mark.parametrize(
+    ("values", "changes"),
+    [
+        pytest.param(np.full(60, 7.0), 0, id="constant"),
+        pytest.param(np.where(np.arange(60) == 30, 700.0, 7.0), 0, id="one outlier"),
+        pytest.param(np.repeat([1000.0, 1001.0], 30), 0, id="0.1 % without noise"),
+        pytest.param(np.repeat([1.0, 1000.0], 30), 1, id="a thousandfold without noise"),
+        pytest.param(np.repeat([1.0, 1000.0], 30) * np.exp(np.random.default_rng(1).normal(0, 0.5, 60)), 1, id="noise"),
+        pytest.param(np.random.default_rng(2).integers(998, 1003, 60).astype(float), 0, id="whole numbers"),
+        pytest.param(np.repeat([0.0, 3.0], 30), 1, id="from zero"),
+        pytest.param(np.repeat([-5.0, 5.0], 30), 1, id="from below zero"),
+    ],
+)
+def test_series_of_all_kinds(folder: Path, *, values: Sequence[float], changes: int) -> None:
+    (folder / "kind.csv").write_text("ms\n" + "".join(f"{float(value)!r}\n" for value in values))
+    judged = found("--online", file="kind.csv")["ms"]
+    assert (len(judged["changes"]), len(judged["alarms"])) == (changes, changes)
+
+
+@pytest.mark.parametrize("rows", range(1, 11))
+def test_ten_rows_and_fewer_say_how_many_more_would_do(
+    folder: Path, capsys: pytest.CaptureFixture[str], rows: int
+) -> None:
+    (folder / "short.csv").write_text("ms\n" + "4.5\n" * rows)
+    code, message = failed(capsys, "short.csv")
+    assert (code, f"{18 - rows} more would do" in message) == (3, True), message
 
 
 def test_json_on_standard_output_is_only_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -148,7 +208,7 @@ def test_json_on_standard_output_is_only_json(folder: Path, capsys: pytest.Captu
     main(["changes", "builds.csv", "--json", "-"])
     written = capsys.readouterr()
     assert json.loads(written.out)["columns"]
-    assert "1 change in step" in written.err
+    assert "1 change of 1 % or more in step" in written.err
 
 
 @pytest.mark.usefixtures("folder")
@@ -219,14 +279,16 @@ def test_a_table_of_one_column_has_missing_values_too(folder: Path) -> None:
 def test_columns_that_say_which_row_it_is_are_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     counted = [str(number) for number in range(ROWS)]
     data = {
-        **dict.fromkeys(("", "index", "sut_version", "first_timestamp", "commit", "time"), counted),
+        **dict.fromkeys(("", "index", "sut_version", "first_timestamp", "commit", "time", "seconds"), counted),
         "cpu time": columns()["step"],
         "note": ["fine"] * ROWS,
     }
     (folder / "many.csv").write_text(table(data))
     assert list(found(file="many.csv")) == ["cpu time"]
     text = capsys.readouterr().out
-    assert "columns left out: ``, `index`, `sut_version`, `first_timestamp`, `commit`, `time`, `note`" in text
+    assert (
+        "columns left out: ``, `index`, `sut_version`, `first_timestamp`, `commit`, `time`, `seconds`, `note`" in text
+    )
     assert "sut_version" in text.splitlines()[1]
 
 
@@ -254,7 +316,7 @@ def test_columns_with_too_few_values_say_so_beside_others(folder: Path) -> None:
     data["drift"] = ["1.5"] * 10 + [""] * (ROWS - 10)
     (folder / "few.csv").write_text(table(data))
     judged = found(file="few.csv")
-    assert judged["drift"]["reason"] == "10 values, 16 are needed"
+    assert judged["drift"]["reason"] == "10 values, 18 are needed; 8 more would do"
     assert judged["step"]["reason"] is None
 
 
@@ -275,7 +337,7 @@ def test_columns_with_too_few_values_say_so_beside_others(folder: Path) -> None:
         pytest.param("a,b\nx,1\n", ["--column", "a"], 3, "bad.csv:2: column `a`: `x` is no number", id="chosen text"),
         pytest.param("a,b\n1,2\n", ["--column", "c"], 2, "there is no column `c`\nNext: use `a`, `b`", id="unknown"),
         pytest.param("a,b\n1,2\n", ["--index", "c"], 2, "there is no column `c`", id="unknown index"),
-        pytest.param("a\n" + "1\n" * 15, [], 3, "a: 15 values, 16 are needed", id="few rows"),
+        pytest.param("a\n" + "1\n" * 17, [], 3, "a: 17 values, 18 are needed; 1 more would do", id="few rows"),
         pytest.param("a\n" + "1\n" * 20_001, [], 3, "holds more than 20,000 rows", id="many rows"),
         pytest.param("a" * 140_000 + ",b\n1,2\n", [], 3, "is no table: field larger", id="long name"),
         pytest.param(",".join(map(hex, range(50_000))) + "\n", [], 3, "has no rows", id="many columns"),
