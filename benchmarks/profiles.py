@@ -1,6 +1,9 @@
-"""What a looser false discovery rate costs and buys: the table of docs/decision-rule.md, "A looser profile".
+"""What a looser false discovery rate costs and buys, and whether a change is seen that "would have been seen".
 
-python benchmarks/profiles.py [--trials N]      about two minutes; seeded, so that it prints the same table each time
+python benchmarks/profiles.py             the table of docs/decision-rule.md, "A looser profile"; some minutes
+python benchmarks/profiles.py --visible   how often a change of the size that an unchanged run names is then found
+
+`--trials N` for fewer than 400. Seeded, so that each prints the same numbers each time.
 """
 
 import argparse
@@ -118,6 +121,20 @@ def row(way: Way, count: int, trials: int) -> list[str]:
     return lines
 
 
+def visible(way: Way, count: int, trials: int) -> str:
+    """Independent runs, in which the first benchmark is worse by what an unchanged run said of it."""
+    rng = np.random.default_rng(SEED)
+    config = PROFILES["default, 1 %"]
+    said, found = [], 0
+    for _ in range(trials):
+        (unchanged,) = trial(rng, way, count, 1.0, [config])
+        first = next(finding for finding in unchanged.findings if finding.evidence.key.benchmark == "bench_000")
+        if first.detectable_effect is not None:
+            said.append(first.detectable_effect)
+            found += _is_found(trial(rng, way, count, 1 + said[-1], [config])[0])
+    return f"| {way.name} | {count} | {100 * float(np.median(said)):.1f} % | {found} of {len(said)} |"
+
+
 def _is_found(report: Report) -> bool:
     return any(
         finding.verdict is Verdict.REGRESSION and finding.evidence.key.benchmark == "bench_000"
@@ -133,7 +150,15 @@ def _share(outcomes: Iterable[bool]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=400)
-    trials = parser.parse_args().trials
+    parser.add_argument("--visible", action="store_true")
+    arguments = parser.parse_args()
+    trials: int = arguments.trials
+    if arguments.visible:
+        print("| way | benchmarks | said, median | found |\n|---|--:|--:|--:|")
+        for way in WAYS:
+            for count in SUITES[:2]:
+                print(visible(way, count, trials), flush=True)
+        return
     powers = " | ".join(f"finds +{100 * (effect - 1):.0f} %" for effect in EFFECTS)
     print(f"| way | benchmarks | profile | false regression | any false change | undecided | {powers} |")
     print(f"|---|--:|---|{'--:|' * (3 + len(EFFECTS))}")

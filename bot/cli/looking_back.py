@@ -31,7 +31,7 @@ def add_verbs(verbs: Verbs) -> None:
     verb.add_argument(
         "--minimum-effect",
         metavar="PERCENT",
-        help="smallest change worth a reader's time (default: the configuration's, or 1%%)",
+        help="ignore changes smaller than this (default: the configuration's, or 1%%)",
     )
     verb.add_argument("--seed", type=count, default=0, metavar="N", help="of the p-values' reorderings (default: 0)")
     verb.add_argument("--json", type=Path, metavar="OUT", help="write the changes here (- for standard output)")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from bot.detect.change_point import ID as CHANGE_POINT
 from bot.detect.settings import MetricSettings, PolicySettings
 from bot.detect.summary import EXACT, WITHOUT_SAMPLE_COUNT
-from bot.detect.visible import detectable_effect
+from bot.detect.visible import BLIND, detectable_effect
 from bot.model.finding import Evidence, Level, Verdict
 from bot.model.reason import Reason, VerdictReason, because
 from bot.stats.power import further_target_samples
@@ -53,10 +53,12 @@ def decide(
         return _excluded(evidence, worsening, effect, detectable=detectable)
     more = _more_samples(evidence, effect, critical_p)
     is_suspect = worsening >= effect and q_value <= max(SUSPICION, policy.false_discovery_rate)
-    if evidence.reason is None and not is_suspect:
+    is_blind = detectable is not None and detectable > BLIND
+    if evidence.reason is None and not is_suspect and not is_blind:
         seen = because(VerdictReason.NOTHING_SEEN, effect=detectable)
         return replace(_no_change(seen, worsening, detectable), more_samples=more)
-    reason = evidence.reason or because(_looks_worse(evidence, more, paired=paired), samples=more)
+    looks = because(_looks_worse(evidence, more, paired=paired), samples=more)
+    reason = evidence.reason or (looks if is_suspect else because(VerdictReason.BLIND))
     return Decided(verdict=Verdict.INCONCLUSIVE, reason=reason, worsening=worsening, more_samples=more)
 
 

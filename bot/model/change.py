@@ -8,7 +8,7 @@ from typing import Literal
 class Series:
     """`values`: one per run, oldest first; NaN where a run lacks it. `notes` say what was done to them.
 
-    `minimum_effect`: the smallest relative change worth a reader's time; smaller ones are not looked for.
+    `minimum_effect`: relative changes smaller than this are not looked for.
     """
 
     name: str

@@ -36,7 +36,7 @@ class Level(StrEnum):
 
 # Verdict reasons that say, as all of `Untested` do, that there was no test.
 WITHOUT_TEST = frozenset(
-    {VerdictReason.TOO_FEW_SAMPLES, VerdictReason.NOTHING_TESTED, VerdictReason.NO_RELATIVE_CHANGE}
+    {VerdictReason.TOO_FEW_SAMPLES, VerdictReason.NOTHING_TESTED, VerdictReason.BLIND, VerdictReason.NO_RELATIVE_CHANGE}
 )
 
 

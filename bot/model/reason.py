@@ -28,6 +28,7 @@ class VerdictReason(StrEnum):
     LOOKS_WORSE = "looks_worse"
     TOO_FEW_SAMPLES = "too_few_samples"
     NOTHING_TESTED = "nothing_tested"
+    BLIND = "blind"
     NO_RELATIVE_CHANGE = "no_relative_change"
     WITHIN_LIMIT = "within_limit"
     OVER_LIMIT = "over_limit"

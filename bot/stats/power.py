@@ -9,6 +9,7 @@ from bot.stats.ragged import Floats
 
 # Nine of ten changes of the size in question are found; the customary value of power analysis.
 POWER = 0.9
+NEARLY_NORMAL = 1e4
 # A count beyond this is no advice.
 MOST_SAMPLES = 100_000
 
@@ -45,11 +46,18 @@ def further_target_samples(count: int, *, error: float, target_error: float, eff
     return max(needed - count, 1) if needed <= MOST_SAMPLES else None
 
 
-def detectable_effects(errors: Floats, degrees_of_freedom: Floats, *, alpha: float) -> Floats:
-    """The change found with the power at `alpha`, shape (m,), from the standard errors of the relative changes."""
-    found = special.stdtrit(degrees_of_freedom, 1 - alpha / 2) + special.stdtrit(degrees_of_freedom, POWER)
-    effects: Floats = found * errors
-    return effects
+def noncentrality(degrees_of_freedom: float, *, alpha: float) -> float:
+    """How many standard errors a change must have to be found with the power by a two-sided t test at `alpha`.
+
+    The non-centrality parameter of the t statistic whose POWER upper part lies beyond the critical value (the normal
+    distribution's beyond 10,000 degrees of freedom, where they agree to three digits).
+    """
+    critical = float(special.stdtrit(degrees_of_freedom, 1 - alpha / 2))
+    if degrees_of_freedom > NEARLY_NORMAL:
+        return critical + float(special.ndtri(POWER))
+    found = float(special.nctdtrinc(degrees_of_freedom, 1 - POWER, critical))
+    # Beyond what can be calculated, as with one degree of freedom and a tiny alpha, nothing is found.
+    return found if math.isfinite(found) else math.inf
 
 
 def repetitions_for_half_width(coefficient_of_variation: float, *, half_width: float, level: float) -> int:

@@ -22,6 +22,7 @@ VERDICTS: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.LOOKS_WORSE: "not proven: repeat the measurement",
     VerdictReason.TOO_FEW_SAMPLES: "too few samples: the {side:prose} has {count:,}, {minimum:,} are needed",
     VerdictReason.NOTHING_TESTED: "nothing could be tested",
+    VerdictReason.BLIND: "not even a tenfold change would have been seen: too noisy, or too few runs",
     VerdictReason.NO_RELATIVE_CHANGE: "there is no relative change",
     VerdictReason.WITHIN_LIMIT: _SCORES,
     VerdictReason.OVER_LIMIT: _SCORES,

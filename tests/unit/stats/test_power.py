@@ -5,9 +5,9 @@ import pytest
 from scipy import stats
 
 from bot.stats.power import (
-    detectable_effects,
     further_target_samples,
     needed_error,
+    noncentrality,
     repetitions_for_half_width,
     samples_per_side,
 )
@@ -39,9 +39,17 @@ def test_an_absurd_number_of_samples_is_no_advice() -> None:
     assert further_target_samples(10, error=100.0, target_error=100.0, effect=0.05, alpha=0.01) is None
 
 
-def test_detectable_effects_grow_with_the_error() -> None:
-    effects = detectable_effects(np.array([0.0, 0.01]), np.array([1e9, 1e9]), alpha=0.01)
-    assert effects == pytest.approx([0.0, 0.01 * (stats.norm.ppf(0.995) + stats.norm.ppf(0.9))], rel=1e-6)
+@pytest.mark.parametrize("freedom", [2, 5, 10, 38, 500])
+@pytest.mark.parametrize("alpha", [0.01, 5e-4])
+def test_a_change_of_the_noncentrality_is_found_nine_times_in_ten(freedom: float, alpha: float) -> None:
+    critical = stats.t.ppf(1 - alpha / 2, freedom)
+    assert stats.nct.sf(critical, freedom, noncentrality(freedom, alpha=alpha)) == pytest.approx(0.9, abs=1e-4)
+
+
+def test_the_noncentrality_of_many_samples_is_the_normal_distributions() -> None:
+    normal = stats.norm.ppf(0.995) + stats.norm.ppf(0.9)
+    assert noncentrality(1e9, alpha=0.01) == pytest.approx(normal)
+    assert noncentrality(9_999, alpha=0.01) == pytest.approx(normal, rel=1e-3)
 
 
 def test_repetitions_for_half_width() -> None:

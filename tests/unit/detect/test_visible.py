@@ -1,0 +1,95 @@
+"""The change that would have been seen is seen."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bot.detect.policy import judge
+from bot.detect.settings import PolicySettings
+from bot.detect.verdict import decide
+from bot.detect.visible import detectable_effect
+from bot.model.baseline import Baseline, BaselineSource
+from bot.model.finding import Evidence, Finding, Interval, Side, Verdict
+from bot.model.metric import Direction, Metric, MetricKey
+from bot.model.reason import VerdictReason
+from tests.support.noisy_runs import noisy_run
+
+TIME = Metric(name="time", unit="ms", direction=Direction.LOWER_IS_BETTER)
+RATE = Metric(name="rate", unit="ops/s", direction=Direction.HIGHER_IS_BETTER)
+
+
+def evidence(low: float, high: float, *, metric: Metric = TIME, **details: float) -> Evidence:
+    return Evidence(
+        key=MetricKey("x", metric.name),
+        metric=metric,
+        test="anova",
+        baseline=None,
+        target=None,
+        confidence_interval=Interval(low=low, high=high, level=0.99),
+        details=details,
+    )
+
+
+def test_it_is_the_power_analysis_of_the_interval() -> None:
+    quantiles = stats.norm.ppf(0.995), stats.norm.ppf(1 - 1e-3 / 2) + stats.norm.ppf(0.9)
+    expected = np.expm1(np.log1p(0.05) / quantiles[0] * quantiles[1])
+    interval = evidence(1 / 1.05 - 1, 0.05)
+    assert detectable_effect(interval, minimum_effect=0.01, critical_p=1e-3) == pytest.approx(expected)
+    assert detectable_effect(interval, minimum_effect=0.3, critical_p=1e-3) == 0.3
+
+
+def test_fewer_degrees_of_freedom_see_less() -> None:
+    few, many = (evidence(-0.05, 0.05, degrees_of_freedom=freedom) for freedom in (4.0, 400.0))
+    # The interval says the same; a smaller p-value is further away for few.
+    effects = [detectable_effect(entry, minimum_effect=0.0, critical_p=1e-4) or 0.0 for entry in (few, many)]
+    assert effects[0] > 1.5 * effects[1]
+
+
+def test_nothing_can_fall_by_more_than_everything() -> None:
+    wide = evidence(-0.9, 9.0, metric=RATE)
+    assert 0.9 < (detectable_effect(wide, minimum_effect=0.0, critical_p=1e-4) or 0.0) < 1.0
+    assert (detectable_effect(evidence(-1.5, 2.0), minimum_effect=0.0, critical_p=1e-4) or 0.0) > 5
+
+
+def test_where_nothing_can_be_calculated_nothing_is_seen() -> None:
+    hopeless = evidence(-0.5, 0.5, degrees_of_freedom=1.0)
+    assert (detectable_effect(hopeless, minimum_effect=0.0, critical_p=1e-5) or 0.0) > 1000
+    exact = evidence(0.0, 0.0)
+    assert detectable_effect(exact, minimum_effect=0.05, critical_p=0.01) == 0.05
+    assert detectable_effect(evidence(0, 0, degrees_of_freedom=1.0), minimum_effect=0.05, critical_p=1e-9) == 0.05
+
+
+def first_of(effect: float, rng: np.random.Generator) -> Finding:
+    effects = np.array([effect, *[1.0] * 4])
+    baseline, target = (
+        noisy_run(rng, benchmarks=5, samples=20, spread=0.08, effects=change) for change in (np.ones(5), effects)
+    )
+    judgement = judge(
+        Baseline(runs=(baseline,), source=BaselineSource.PAIRED), target, settings=PolicySettings(minimum_effect=0.01)
+    )
+    return next(finding for finding in judgement.findings if finding.evidence.key.benchmark == "bench_00000")
+
+
+def test_nine_of_ten_changes_are_found_that_would_have_been_seen() -> None:
+    rng = np.random.default_rng(8)
+    said = [effect for _ in range(120) if (effect := first_of(1.0, rng).detectable_effect) is not None]
+    found = sum(first_of(1 + effect, rng).verdict is Verdict.REGRESSION for effect in said)
+    # The noise of the run that says it is not the noise of the run that finds it: a little less than 90 %.
+    assert 0.78 <= found / len(said) <= 0.97
+
+
+def test_a_metric_in_which_nothing_would_have_been_seen_was_not_tested() -> None:
+    side = Side(mean=1.0, median=1.0, standard_deviation=0.5, count=4)
+    vague = replace(
+        evidence(-0.3, 0.4, degrees_of_freedom=1.0), baseline=side, target=side, relative_change=0.02, p_value=0.6
+    )
+    policy = PolicySettings()
+    for critical_p, code in ((1e-3, VerdictReason.BLIND), (0.05, VerdictReason.NOTHING_SEEN)):
+        decided = decide(
+            vague, q_value=0.6, metric=policy.of(vague.key), policy=policy, critical_p=critical_p, paired=True
+        )
+        assert decided.reason.code is code
+        finding = Finding(evidence=vague, verdict=decided.verdict, reason=decided.reason)
+        assert finding.is_untested is (code is VerdictReason.BLIND)
