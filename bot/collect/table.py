@@ -21,6 +21,8 @@ DELIMITERS: Final = (",", ";", "\t")
 MISSING: Final = frozenset({"", "nan", "na", "n/a", "null", "none"})
 # Each part is bounded, so that no cell can make the pattern work long.
 NUMBER: Final = re.compile(r"[+-]?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d{1,4})?", re.ASCII)
+# Such as the results of benchmark tools, which `record` reads.
+NO_TABLE: Final = re.compile(r"\s*([{\[]|window\.)")
 # No benchmark measures numbers beyond these.
 SMALLEST, LARGEST = 1e-60, 1e60
 SHOWN_NAMES: Final = 20
@@ -80,6 +82,12 @@ def _read(source: Source) -> _Cells:
     text = whole.lstrip("\r\n")
     skipped = whole[: len(whole) - len(text)].count("\n")
     delimiter = _delimiter(text.partition("\n")[0][:MAX_HEADER_CHARACTERS])
+    if NO_TABLE.match(text):
+        raise DataError(
+            "is no table of cells, it looks like JSON or JavaScript",
+            place=source.place,
+            next_step="give a header and a row per commit; of recorded results, `changes --repo .` reads the history",
+        )
     reader = csv.reader(io.StringIO(text.rstrip("\r\n"), newline=""), delimiter=delimiter, strict=True)
     rows: list[list[str]] = []
     lines: list[int] = []

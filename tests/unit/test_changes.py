@@ -325,6 +325,8 @@ def test_columns_with_too_few_values_say_so_beside_others(folder: Path) -> None:
     [
         pytest.param("", [], 3, "bad.csv: is empty", id="empty"),
         pytest.param("a,b\n", [], 3, "has no rows", id="no rows"),
+        pytest.param('{"benchmarks": []}', [], 3, "looks like JSON", id="JSON"),
+        pytest.param("window.BENCHMARK_DATA = {\n}", [], 3, "`changes --repo .` reads the history", id="data.js"),
         pytest.param("a,b\n1,2\n1,2,3\n", [], 3, "bad.csv:3: has 3 cells, the header has 2", id="cells"),
         pytest.param('a,b\n1,"2\n', [], 3, "is no table", id="open quote"),
         pytest.param("a,a\n1,2\n", [], 3, "has the column `a` twice", id="same name"),
