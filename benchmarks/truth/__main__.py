@@ -17,7 +17,7 @@ from pathlib import Path
 
 from benchmarks.truth.cells import Cell, chosen_cells, run_cells
 from benchmarks.truth.quick import QUICK, QUICK_POWER, is_quick
-from benchmarks.truth.recorded import read_series
+from benchmarks.truth.recorded import RECORDED, read_series
 from benchmarks.truth.results import Results, dump, load
 from benchmarks.truth.table import plain_table, write_docs
 
@@ -36,7 +36,12 @@ def main() -> int:
         "--seconds", type=float, default=60.0, metavar="S", help="per way and noise, then what there is counts"
     )
     parser.add_argument(
-        "--series", type=Path, nargs="+", default=[], metavar="FILE", help="recorded executions, one number each"
+        "--series",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="instead of ours: recorded executions, one number each, in order",
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=1)
@@ -57,12 +62,8 @@ def main() -> int:
         else POWER_TRIALS
     )
     begun = time.monotonic()
-    series = [read_series(path) for path in arguments.series]
-    work = [
-        entry
-        for entry in chosen_cells(arguments.only, recorded=bool(series))
-        if not arguments.quick or is_quick(*entry)
-    ]
+    series = [read_series(path) for path in arguments.series or [RECORDED]]
+    work = [entry for entry in chosen_cells(arguments.only) if not arguments.quick or is_quick(*entry)]
     cells: list[Cell] = []
     with ProcessPoolExecutor(max_workers=arguments.processes) as pool:
         jobs = [

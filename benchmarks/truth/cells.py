@@ -75,12 +75,10 @@ class Cell:
         return self.trials > 0 and self.bounds[0] > self.counted[2]
 
 
-def chosen_cells(only: Sequence[str], *, recorded: bool) -> Iterator[tuple[Way, str]]:
+def chosen_cells(only: Sequence[str]) -> Iterator[tuple[Way, str]]:
     """`only` are parts of rows' and noises' names, all of which must be in a cell's."""
     for way in WAYS:
         for noise in way.noises:
-            if noise == RECORDED and not recorded:
-                continue
             if any(all(word in f"{row}, {noise}" for word in only) for row in way.rows):
                 yield way, noise
 

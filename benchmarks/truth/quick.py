@@ -16,6 +16,7 @@ QUICK_WAYS: Final = (
     ("two rounds", "AR 0.3"),
     ("five rounds", "modes per execution"),
     ("five rounds", "drift 1 % per execution"),
+    ("twelve rounds of one number", "recorded"),
     ("measure", "AR 0.3"),
     ("history of 1 run", "own 3 %"),
     ("history of 1 run", "modes per benchmark and run"),

@@ -10,6 +10,8 @@ import numpy as np
 
 from benchmarks.truth.noise import Floats, Generator
 
+# Ours; its first lines say how it was measured.
+RECORDED: Final = Path(__file__).with_name("recorded.csv")
 # The first of these columns that a file has; without a header, its first number per line.
 COLUMNS: Final = ("cpu_s", "seconds", "time")
 

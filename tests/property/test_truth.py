@@ -7,18 +7,19 @@ import pytest
 
 from benchmarks.truth.cells import Cell, chosen_cells, run_cells
 from benchmarks.truth.quick import KNOWN_BROKEN, QUICK, QUICK_POWER, QUICK_WAYS, is_quick
+from benchmarks.truth.recorded import RECORDED, read_series
 
 pytestmark = pytest.mark.slow  # a rate needs trials
 
 
 @cache
 def quick_cells(way: str, noise: str) -> Mapping[str, Cell]:
-    (chosen,) = [entry for entry in chosen_cells([way, noise], recorded=False) if next(iter(entry[0].rows)) == way]
-    return run_cells(*chosen, trials=QUICK, power_trials=QUICK_POWER)
+    (chosen,) = [entry for entry in chosen_cells([way, noise]) if next(iter(entry[0].rows)) == way]
+    return run_cells(*chosen, trials=QUICK, power_trials=QUICK_POWER, series=[read_series(RECORDED)])
 
 
 def quick_parameters() -> Iterator[object]:
-    for way, noise in (entry for entry in chosen_cells([], recorded=False) if is_quick(*entry)):
+    for way, noise in (entry for entry in chosen_cells([]) if is_quick(*entry)):
         for row in way.rows:
             known = (row, noise) in KNOWN_BROKEN
             marks = [pytest.mark.xfail(reason="known; see docs/error-rates.md")] * known
@@ -34,4 +35,4 @@ def test_a_stated_rate_is_kept(way: str, row: str, noise: str) -> None:
 
 
 def test_all_quick_ways_exist() -> None:
-    assert sum(is_quick(*entry) for entry in chosen_cells([], recorded=False)) == len(QUICK_WAYS)
+    assert sum(is_quick(*entry) for entry in chosen_cells([])) == len(QUICK_WAYS)
