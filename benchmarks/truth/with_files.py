@@ -47,7 +47,9 @@ def slowed(times_s: Floats, effect: float) -> Floats:
     return changed
 
 
-def of_files(world: World, folder: Path, effects: Sequence[float], *, count: int, row: str) -> Iterator[Judged]:
+def of_files(
+    world: World, folder: Path, effects: Sequence[float], *, count: int, row: str, options: Sequence[str] = ()
+) -> Iterator[Judged]:
     """`count` files a side, each of a job of its own."""
     names = [write_results(folder / f"base-{index}.json", world.job().execute(SAMPLES)) for index in range(count)]
     heads = [world.job().execute(SAMPLES) for _ in range(count)]
@@ -56,7 +58,7 @@ def of_files(world: World, folder: Path, effects: Sequence[float], *, count: int
             write_results(folder / f"head-{index}.json", slowed(head, effect)) for index, head in enumerate(heads)
         ]
         outcome = compare(
-            "--baseline", *names, "--target", *targets, out=folder / "report.json", planted=planted(effect)
+            "--baseline", *names, "--target", *targets, *options, out=folder / "report.json", planted=planted(effect)
         )
         yield row, effect, outcome
 
@@ -140,6 +142,21 @@ def _files(
     )
 
 
+def _by_detector(detector: str) -> Way:
+    name = f"five files per side, {detector}"
+    return Way(
+        command=f"compare --baseline base-*.json --target head-*.json --detector {detector}",
+        rows={
+            name: Row(
+                stated=1 / SEVERAL if detector == "control_chart" else 0.01,
+                design=Design(baseline=SEVERAL, target=SEVERAL, samples=SAMPLES),
+            )
+        },
+        noises=("heavy tails", "own 3 %", "modes per benchmark and run"),
+        trial=partial(of_files, count=SEVERAL, row=name, options=("--detector", detector)),
+    )
+
+
 WAYS: Final = (
     _files("one file per side", "compare --baseline base.json --target head.json", count=1),
     _files(
@@ -151,6 +168,7 @@ WAYS: Final = (
         weight=4,
     ),
     _files("five files per side", "compare --baseline base-*.json --target head-*.json", count=SEVERAL),
+    *(_by_detector(detector) for detector in ("median_interval", "control_chart", "auto")),
     Way(
         command="collect a.json b.json --json run.json; compare --baseline base-*.json --target run.json",
         rows={"merged files, five runs": Row(design=Design(baseline=SEVERAL, target=1, samples=SAMPLES))},
