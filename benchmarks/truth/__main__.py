@@ -18,7 +18,7 @@ from pathlib import Path
 from benchmarks.truth.cells import Cell, chosen_cells, run_cells
 from benchmarks.truth.quick import QUICK, QUICK_POWER, is_quick
 from benchmarks.truth.recorded import RECORDED, read_series
-from benchmarks.truth.results import Results, dump, load
+from benchmarks.truth.results import Results, dump, joined, load
 from benchmarks.truth.table import plain_table, write_docs
 
 TRIALS, POWER_TRIALS = 120, 24
@@ -47,11 +47,16 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--json", type=Path, metavar="OUT", help="keep the counts")
     parser.add_argument(
-        "--write", type=Path, nargs=2, metavar=("BEFORE", "AFTER"), help="only write docs/error-rates.md"
+        "--write",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="only write docs/error-rates.md: before, then after, which may be parts",
     )
     arguments = parser.parse_args()
     if arguments.write:
-        write_docs(*map(load, arguments.write))
+        before, *after = map(load, arguments.write)
+        write_docs(before, joined(after))
         return 0
     trials = arguments.trials or (QUICK if arguments.quick else TRIALS)
     power = (

@@ -27,6 +27,18 @@ class Results:
         return next((cell for cell in self.cells if (cell.row, cell.noise) == (row, noise)), None)
 
 
+def joined(parts: Sequence[Results]) -> Results:
+    """Parts of one run of the harness; where two have a cell, the later part's counts."""
+    cells = {(cell.row, cell.noise): cell for part in parts for cell in part.cells}
+    order = {row: number for number, row in enumerate(row for way in WAYS for row in way.rows)}
+    return Results(
+        commit=", ".join(dict.fromkeys(part.commit for part in parts)),
+        command="; ".join(dict.fromkeys(part.command for part in parts)),
+        cells=sorted(cells.values(), key=lambda cell: order[cell.row]),
+        best={key: value for part in parts for key, value in part.best.items()},
+    )
+
+
 def dump(results: Results) -> str:
     """One line per cell, so that a diff shows which moved."""
     head = json.dumps({"commit": results.commit, "command": results.command})[1:-1]
