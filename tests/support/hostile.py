@@ -116,6 +116,7 @@ def _findings(draw: st.DrawFn) -> Finding:
         severity=draw(st.none() | st.sampled_from(Severity)),
         level=draw(st.sampled_from(Level)),
         more_samples=draw(st.none() | _counts),
+        detectable_effect=draw(st.none() | _positive),
         minimum_effect=draw(_fractions),
         category=draw(st.none() | _texts),
         category_now=draw(st.none() | _texts),
