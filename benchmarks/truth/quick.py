@@ -12,8 +12,7 @@ QUICK_WAYS: Final = (
     ("one file per side", "own 3 %"),
     ("one file per side", "modes per benchmark and run"),
     ("five files per side", "own 5 %"),
-    ("one round", "AR 0.3"),
-    ("two rounds", "AR 0.3"),
+    ("five rounds", "AR 0.3"),
     ("five rounds", "modes per execution"),
     ("five rounds", "drift 1 % per execution"),
     ("twelve rounds of one number", "recorded"),
@@ -31,7 +30,6 @@ KNOWN_BROKEN: Final = frozenset(
     {
         ("one file per side", "own 3 %"),
         ("one file per side", "modes per benchmark and run"),
-        ("one round", "AR 0.3"),
         *(
             (f"history of {length}", "modes per benchmark and run")
             for length in ("1 run", "2 runs", "3 runs", "5 runs", "10 runs", "30 runs")

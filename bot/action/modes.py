@@ -221,7 +221,10 @@ def _collect(job: Job, commit: str) -> Run:
             place="input output-file-path",
             next_step="write the path of the file that your benchmark wrote, or run-id to read a run's artifacts",
         )
-    return pipeline.collect_run(inputs.output_files, config=inputs.config, tool=inputs.tool, commit=commit)
+    paired = bool(inputs.baseline_files)
+    return pipeline.collect_run(
+        inputs.output_files, config=inputs.config, tool=inputs.tool, commit=commit, paired=paired
+    )
 
 
 def _second_run(job: Job, commit: str) -> Run | None:
@@ -229,7 +232,8 @@ def _second_run(job: Job, commit: str) -> Run | None:
     files = job.inputs.confirm_files
     if not files:
         return None
-    return pipeline.collect_run(files, config=job.inputs.config, tool=job.inputs.tool, commit=commit)
+    paired = bool(job.inputs.baseline_files)
+    return pipeline.collect_run(files, config=job.inputs.config, tool=job.inputs.tool, commit=commit, paired=paired)
 
 
 def _record_run(job: Job, compared: pipeline.Compared) -> None:

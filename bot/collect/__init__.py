@@ -1,7 +1,8 @@
 """Artifacts in any known format become a run."""
 
 from bot.collect.archive import read_archive
-from bot.collect.collect import collect, collect_each, collect_history, collect_sources
+from bot.collect.collect import collect, collect_each, collect_executions, collect_history, collect_sources
+from bot.collect.executions import join_executions
 from bot.collect.machine import machine_environment
 from bot.collect.registry import ALIASES, AUTO, PARSERS
 from bot.collect.source import Source, read_file
@@ -13,8 +14,10 @@ __all__ = [
     "Source",
     "collect",
     "collect_each",
+    "collect_executions",
     "collect_history",
     "collect_sources",
+    "join_executions",
     "machine_environment",
     "read_archive",
     "read_file",

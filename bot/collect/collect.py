@@ -1,10 +1,11 @@
 """The stage's front door: names or bytes in, one run out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import BinaryIO
 
+from bot.collect.executions import join_executions
 from bot.collect.inputs import Input, read_inputs
 from bot.collect.merge import Read, merge
 from bot.collect.parser import Parser
@@ -53,15 +54,30 @@ def collect_each(
     environment: Environment | None = None,
 ) -> tuple[Run, ...]:
     """One run per file (of a pattern too), directory or archive: for baselines, where runs are told from samples."""
-    inputs = (
-        part
-        for entry in read_inputs(paths, stdin=stdin)
-        for part in ([entry] if entry.is_tree else [replace(entry, sources=(source,)) for source in entry.sources])
-    )
     return tuple(
         _run((part,), tool=tool, suite=suite, commit=None, time=None, job=None, environment=environment)
-        for part in inputs
+        for part in _parts(paths, stdin)
     )
+
+
+def collect_executions(
+    paths: Sequence[str],
+    *,
+    tool: str = AUTO,
+    stdin: BinaryIO | None = None,
+    suite: str | None = None,
+    commit: str | None = None,
+    time: datetime | None = None,
+    environment: Environment | None = None,
+) -> Run:
+    """One run of one side of a paired measurement: each file (directory, archive) is an execution of its own."""
+    parts = list(_parts(paths, stdin))
+    runs = [
+        _run((part,), tool=tool, suite=suite, commit=None, time=None, job=None, environment=environment)
+        for part in parts
+    ]
+    places = [part.sources[0].place for part in parts]
+    return join_executions(list(zip(places, runs, strict=True)), suite=suite, commit=commit, time=time)
 
 
 def collect_sources(
@@ -97,6 +113,11 @@ def collect_history(paths: Sequence[str], *, tool: str = AUTO, suite: str | None
             if parsed.benchmarks
         )
     return tuple(runs)
+
+
+def _parts(paths: Sequence[str], stdin: BinaryIO | None) -> Iterator[Input]:
+    for entry in read_inputs(paths, stdin=stdin):
+        yield from [entry] if entry.is_tree else [replace(entry, sources=(source,)) for source in entry.sources]
 
 
 def _run(

@@ -72,7 +72,7 @@ def merge(
 def _benchmarks(reads: Sequence[Read]) -> tuple[tuple[Benchmark, ...], int]:
     """The merged benchmarks in order of their first appearance, and how many summaries became samples."""
     if len(reads) == 1:
-        return reads[0].parsed.benchmarks, 0
+        return tuple(map(_without_group, reads[0].parsed.benchmarks)), 0
     merged: dict[MetricKey, Benchmark] = {}
     places: dict[MetricKey, str] = {}
     turned = set[MetricKey]()
@@ -85,7 +85,12 @@ def _benchmarks(reads: Sequence[Read]) -> tuple[tuple[Benchmark, ...], int]:
             merged[key] = _joined(merged[key], benchmark, first=places[key], second=read.place, turned=key in turned)
             if benchmark.summary is not None:
                 turned.add(key)
-    return tuple(merged.values()), len(turned)
+    return tuple(map(_without_group, merged.values())), len(turned)
+
+
+def _without_group(benchmark: Benchmark) -> Benchmark:
+    """A summary that is still one has no group that could be of a round."""
+    return replace(benchmark, rounds=()) if benchmark.summary is not None and benchmark.rounds else benchmark
 
 
 def _counters(reads: Sequence[Read]) -> tuple[CounterTable, ...]:
@@ -122,6 +127,7 @@ def _joined(known: Benchmark, more: Benchmark, *, first: str, second: str, turne
         metric=known.metric,
         samples=_samples(known) + _samples(more),
         group_sizes=_group_sizes(known) + _group_sizes(more),
+        rounds=known.rounds + more.rounds if known.rounds and more.rounds else (),
         category=known.category or more.category,
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bot.detect import summary
+from bot.detect import blocks, summary
 from bot.detect.detector import DetectorOptions
 from bot.detect.levels import LEVELS, Decision, decide
 from bot.detect.pairs import MetricPair, metric_families
@@ -32,6 +32,8 @@ LEVENE_ALPHA = 0.05
 
 def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
     """One evidence per pair, in order; pairs without samples get the weaker tests of `summary`."""
+    if options.paired:
+        return blocks.detect(pairs, options)
     sampled = [pair.obstacle is None and has_samples(pair) for pair in pairs]
     by_samples = iter(_by_samples([pair for pair, yes in zip(pairs, sampled, strict=True) if yes], options))
     by_summary = iter(summary.assess([pair for pair, yes in zip(pairs, sampled, strict=True) if not yes], options))

@@ -44,7 +44,9 @@ class Choice:
 
 
 def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
-    """One evidence per pair, in order, each from the detector chosen for its metric."""
+    """One evidence per pair, in order, each from the detector chosen for its metric; rounds need no choice."""
+    if options.paired:
+        return anova.detect(pairs, options)
     evidence: dict[int, Evidence] = {}
     for choice in choose(pairs):
         rows = [index for index, pair in enumerate(pairs) if pair.metric.name == choice.metric]

@@ -86,7 +86,7 @@ def judge(
     findings = _findings(pairing.pairs, evidence, settings, paired=options.paired)
     notes += [*_baseline_notes(baseline), *_category_notes(pairing.pairs, findings, settings)]
     notes += chance_notes(findings)
-    if detector == auto.ID:
+    if detector == auto.ID and not options.paired:
         notes += auto.remarks(pairing.pairs)
     if counters.tables:
         of_counters = COUNTER_DETECTORS[counter_detector].detect_counters(counters.tables, options)

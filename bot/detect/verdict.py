@@ -1,7 +1,9 @@
 """One metric's verdict from its evidence: the decision rule of docs/decision-rule.md, and nothing else."""
 
+import math
 from dataclasses import dataclass, replace
 
+from bot.detect.blocks import WAYS_PER_ROUND, rounds_needed
 from bot.detect.change_point import ID as CHANGE_POINT
 from bot.detect.settings import MetricSettings, PolicySettings
 from bot.detect.summary import EXACT, WITHOUT_SAMPLE_COUNT
@@ -51,13 +53,32 @@ def decide(
         return _significant(evidence, worsening, effect, q_value, detectable=detectable)
     if worst is not None and worst < effect:
         return _excluded(evidence, worsening, effect, detectable=detectable)
+    return _open(evidence, worsening, effect, q_value, policy=policy, critical_p=critical_p, paired=paired)
+
+
+def _open(
+    evidence: Evidence,
+    worsening: float,
+    effect: float,
+    q_value: float,
+    *,
+    policy: PolicySettings,
+    critical_p: float,
+    paired: bool,
+) -> Decided:
+    """A change is neither proven nor excluded."""
+    rounds = _least_rounds(evidence, critical_p)
+    if rounds is not None:
+        count = int(evidence.details["rounds"])
+        return _inconclusive(because(VerdictReason.TOO_FEW_ROUNDS, count=count, rounds=rounds))
+    detectable = detectable_effect(evidence, minimum_effect=effect, critical_p=critical_p)
     more = _more_samples(evidence, effect, critical_p)
     is_suspect = worsening >= effect and q_value <= max(SUSPICION, policy.false_discovery_rate)
     is_blind = detectable is not None and detectable > BLIND
     if evidence.reason is None and not is_suspect and not is_blind:
         seen = because(VerdictReason.NOTHING_SEEN, effect=detectable)
         return replace(_no_change(seen, worsening, detectable), more_samples=more)
-    looks = because(_looks_worse(evidence, more, paired=paired), samples=more)
+    looks = _looks_worse(evidence, more, effect, critical_p, paired=paired)
     reason = evidence.reason or (looks if is_suspect else because(VerdictReason.BLIND))
     return Decided(verdict=Verdict.INCONCLUSIVE, reason=reason, worsening=worsening, more_samples=more)
 
@@ -103,13 +124,26 @@ def _more_samples(evidence: Evidence, effect: float, critical_p: float) -> int |
     )
 
 
-def _looks_worse(evidence: Evidence, more_samples: int | None, *, paired: bool) -> VerdictReason:
-    """By what would decide."""
+def _least_rounds(evidence: Evidence, critical_p: float) -> int | None:
+    """The rounds that can prove a change among as many metrics, where those that were measured cannot."""
+    if evidence.details.get("least_p_value", 0.0) <= critical_p:
+        return None
+    return math.ceil(math.log(2 / critical_p) / math.log(WAYS_PER_ROUND))
+
+
+def _looks_worse(
+    evidence: Evidence, more_samples: int | None, effect: float, critical_p: float, *, paired: bool
+) -> Reason:
+    """With what would decide."""
+    error, rounds = (evidence.details.get(name) for name in ("standard_error", "rounds"))
     if more_samples is not None:
-        return VerdictReason.LOOKS_WORSE_SAMPLES
+        return because(VerdictReason.LOOKS_WORSE_SAMPLES, samples=more_samples)
+    if paired and error is not None and rounds is not None:
+        needed = rounds_needed(int(rounds), error=error, effect=effect, alpha=critical_p)
+        return because(VerdictReason.LOOKS_WORSE_ROUNDS, rounds=needed)
     if OF_TARGET in evidence.details:
-        return VerdictReason.LOOKS_WORSE_ROUNDS if paired else VerdictReason.LOOKS_WORSE_BETWEEN_RUNS
-    return VerdictReason.LOOKS_WORSE
+        return because(VerdictReason.LOOKS_WORSE_ROUNDS if paired else VerdictReason.LOOKS_WORSE_BETWEEN_RUNS)
+    return because(VerdictReason.LOOKS_WORSE)
 
 
 def too_few_samples(evidence: Evidence, minimum: int) -> Reason | None:

@@ -36,7 +36,13 @@ class Level(StrEnum):
 
 # Verdict reasons that say, as all of `Untested` do, that there was no test.
 WITHOUT_TEST = frozenset(
-    {VerdictReason.TOO_FEW_SAMPLES, VerdictReason.NOTHING_TESTED, VerdictReason.BLIND, VerdictReason.NO_RELATIVE_CHANGE}
+    {
+        VerdictReason.TOO_FEW_SAMPLES,
+        VerdictReason.TOO_FEW_ROUNDS,
+        VerdictReason.NOTHING_TESTED,
+        VerdictReason.BLIND,
+        VerdictReason.NO_RELATIVE_CHANGE,
+    }
 )
 
 

@@ -33,11 +33,15 @@ def collect_run(
     tool: str = "auto",
     stdin: BinaryIO | None = None,
     commit: str | None = None,
+    paired: bool = False,
 ) -> Run:
-    """The run in these files; of files that were measured here, just now, with this machine's environment."""
-    from bot.collect import collect, machine_environment
+    """The run in these files; of files that were measured here, just now, with this machine's environment.
 
-    return collect(
+    `paired`: each file is an execution, measured in turn with one of the other side.
+    """
+    from bot.collect import collect, collect_executions, machine_environment
+
+    return (collect_executions if paired else collect)(
         files,
         tool=tool,
         stdin=stdin,
@@ -88,13 +92,14 @@ def compare_files(
     confirm: Sequence[str] = (),
     confirm_baseline: Sequence[str] = (),
 ) -> Report:
-    """Results against results, without git. Each baseline file is a run of its own, told from its samples.
+    """Results against results, without git. Each baseline file is a run of its own, or a paired execution.
 
     `confirm` are results of a second measurement of what was flagged, `confirm_baseline` those of its baseline.
     """
-    from bot.collect import collect
+    from bot.collect import collect, collect_executions
 
-    run = collect(target, tool=tool, stdin=stdin, suite=config.suite, commit=target_commit)
+    read = collect_executions if paired else collect
+    run = read(target, tool=tool, stdin=stdin, suite=config.suite, commit=target_commit)
     source = BaselineSource.PAIRED if paired else BaselineSource.FILES
     return compare_run_with_files(
         run,
@@ -104,15 +109,9 @@ def compare_files(
         stdin=stdin,
         config=config,
         base_commit=base_commit,
-        confirm=_second(confirm, tool=tool, config=config),
+        confirm=read(confirm, tool=tool, suite=config.suite) if confirm else None,
         confirm_baseline=confirm_baseline,
     )
-
-
-def _second(files: Sequence[str], *, tool: str, config: Config) -> Run | None:
-    from bot.collect import collect
-
-    return collect(files, tool=tool, suite=config.suite) if files else None
 
 
 def compare_run_with_files(
@@ -130,17 +129,23 @@ def compare_run_with_files(
 ) -> Report:
     """`accepted` are changes between the baseline and this run that somebody took for good.
 
+    Of a paired measurement the files of one side are executions of one run; else each baseline file is a run.
     `confirm` is a second measurement of what this one flags; without `confirm_baseline` it is judged against the same
     baseline, which makes the two less independent.
     """
-    from bot.collect import collect_each
+    from bot.collect import collect_each, collect_executions
 
-    runs = collect_each(baseline, tool=tool, stdin=stdin, suite=config.suite)
+    def read(files: Sequence[str], stdin: BinaryIO | None = None) -> tuple[Run, ...]:
+        if source is BaselineSource.PAIRED:
+            return (collect_executions(files, tool=tool, stdin=stdin, suite=config.suite),)
+        return collect_each(files, tool=tool, stdin=stdin, suite=config.suite)
+
+    runs = read(baseline, stdin)
     against = Baseline(runs=runs, source=source, base_commit=base_commit, accepted=tuple(accepted))
     report = judge_run(against, run, config=config)
     if confirm is None:
         return report
-    again = collect_each(confirm_baseline, tool=tool, stdin=stdin, suite=config.suite) if confirm_baseline else runs
+    again = read(confirm_baseline, stdin) if confirm_baseline else runs
     return confirm_report(report, baseline=replace(against, runs=again), again=confirm, config=config)
 
 

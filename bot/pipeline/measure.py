@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -36,7 +36,7 @@ class MeasurePlan:
     """
 
     commands: "Commands"
-    rounds: int = 5
+    rounds: int = 7
     warmup: int = 1
     until_decided: bool = False
     confirm: bool = False
@@ -64,9 +64,12 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Side:
+    """`results` are the executions so far, `rounds` the one that each belongs to."""
+
     name: str
     commit: str
-    results: list[str]
+    results: list[str] = field(default_factory=list)
+    rounds: list[int] = field(default_factory=list)
 
 
 def measure_commits(
@@ -142,10 +145,7 @@ def _sides(repository: Path, revisions: Sequence[str], plan: MeasurePlan) -> tup
         )
     commits = [git.resolve_commit(repository, revision) for revision in revisions]
     targets = [f"target-{number}" for number in range(1, len(commits))] if len(commits) > 2 else ["target"]
-    return tuple(
-        _Side(name=name, commit=commit, results=[])
-        for name, commit in zip(["baseline", *targets], commits, strict=True)
-    )
+    return tuple(_Side(name=name, commit=commit) for name, commit in zip(["baseline", *targets], commits, strict=True))
 
 
 def _warm_up(workplace: "Workplace", sides: Sequence[_Side], plan: MeasurePlan, say: Say) -> None:
@@ -170,6 +170,7 @@ def _measure(
         say(f"round {number} of {plan.rounds}: {side.name} {side.commit[:12]}")
         result, _ = workplace.execute(side.commit)
         side.results.append(str(result))
+        side.rounds.append(number)
         is_round_end = position == len(executions) or executions[position][0] != number
         if is_round_end and number in looks:
             report = _judged(sides, plan, config)
@@ -196,11 +197,12 @@ def _measure_again(
     names = flagged(judge_run(paired, runs[1], config=config))
     if not names:
         return (), ()
-    again = [_Side(name=f"confirm-{side.name}", commit=side.commit, results=[]) for side in sides]
+    again = [_Side(name=f"confirm-{side.name}", commit=side.commit) for side in sides]
     for number, side in interleaved(again, rounds=plan.rounds):
         say(f"confirm {len(names)} benchmarks, round {number} of {plan.rounds}: {side.name} {side.commit[:12]}")
         result, _ = workplace.execute(side.commit, variables={BENCHMARKS_VARIABLE: "\n".join(names)})
         side.results.append(str(result))
+        side.rounds.append(number)
     job = f"confirm-{uuid.uuid4().hex}"
     files = tuple(output / f"{side.name}.json" for side in again)
     for file, side in zip(files, again, strict=True):
@@ -227,18 +229,17 @@ def _looks(plan: MeasurePlan) -> int:
 
 
 def _side_run(side: _Side, *, plan: MeasurePlan, config: Config, job: str, looks: int) -> Run:
-    """All executions of one side as one run; each execution is a group of samples."""
+    """All executions of one side as one run; each execution is a group of samples of its round."""
     from dataclasses import replace
 
-    from bot.collect import collect, machine_environment
+    from bot.collect import join_executions, machine_environment
 
-    run = collect(
-        side.results,
-        tool=plan.tool,
+    run = join_executions(
+        [(result, read_result(Path(result), tool=plan.tool, config=config)) for result in side.results],
+        rounds=side.rounds,
         suite=config.suite,
         commit=side.commit,
         time=datetime.now(UTC),
         job=job,
-        environment=machine_environment(),
     )
-    return replace(run, looks=looks)
+    return replace(run, looks=looks, environment=run.environment.merged(machine_environment()))

@@ -156,7 +156,7 @@ def test_fail_on_alert_is_exit_code_1(runner: Runner, commits: dict[str, str]) -
 
 def test_paired_measurements_need_no_history(runner: Runner, commits: dict[str, str]) -> None:
     for seed, (name, levels) in enumerate({"base": BASE_LEVELS, "head": SLOW_LEVELS}.items()):
-        for part in ("a", "b", "c"):
+        for part in "abcdefgh":  # two of each side in each of four rounds
             data = measured_json(levels, seed=seed * 10 + ord(part))
             (runner.workspace / f"{name}-{part}.json").write_bytes(data)
     payload = event("pull_request", number=7, head_sha=commits["branch2"], base_sha=commits["main6"])

@@ -23,7 +23,8 @@ from tests.support.fake_github.server import BOT_TOKEN, FakeGitHub
 from tests.support.fake_github.state import FORK_ID, PullRequest
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 from tests.support.job import JobResult, Runner, zipped
-from tests.support.measurements import measured, measured_json
+from tests.support.measurements import measured, measured_in_turn_json, measured_json
+from tests.support.rounds import in_rounds
 from tests.support.stored_runs import make_run
 from tests.support.webhooks import event
 
@@ -54,8 +55,8 @@ def runner(
 ) -> Runner:
     workspace = tmp_path / "workspace"
     run_git(tmp_path, "clone", "--quiet", str(tmp_path / "served.git"), str(workspace))
-    (workspace / "base.json").write_bytes(measured_json(FAST, seed=1))
-    (workspace / "head.json").write_bytes(measured_json(SLOW, seed=2))
+    (workspace / "base.json").write_bytes(measured_in_turn_json(FAST, seed=1))
+    (workspace / "head.json").write_bytes(measured_in_turn_json(SLOW, seed=2))
     return Runner(
         fake=fake_anywhere, workspace=workspace, temp=tmp_path / "temp", monkeypatch=monkeypatch, capture=capsys
     )
@@ -131,8 +132,8 @@ def test_confirm_in_two_steps(runner: Runner, served: Path) -> None:
     first = on_pull_request(runner, served, mode="compare")
     assert json.loads(first.outputs["flagged"]) == ["parse"]
     assert not runner.fake.state.comments
-    (runner.workspace / "again.json").write_bytes(measured_json({"parse": 0.004}, seed=3))
-    (runner.workspace / "base-again.json").write_bytes(measured_json({"parse": 0.004}, seed=4))
+    (runner.workspace / "again.json").write_bytes(measured_in_turn_json({"parse": 0.004}, seed=3))
+    (runner.workspace / "base-again.json").write_bytes(measured_in_turn_json({"parse": 0.004}, seed=4))
     second = on_pull_request(
         runner, served, confirm_file_path="again.json", confirm_baseline_file_path="base-again.json"
     )
@@ -217,8 +218,8 @@ def test_what_was_pushed_after_the_acceptance_is_not_accepted(runner: Runner, se
 
 def report_of(suite: str, levels: dict[str, float], *, commit: str) -> Report:
     config = Config(suite=suite)
-    run = measured(levels, seed=5, commit=commit)
-    paired = Baseline(runs=(measured(FAST, seed=6),), source=BaselineSource.PAIRED)
+    run = in_rounds(measured(levels, seed=5, commit=commit))
+    paired = Baseline(runs=(in_rounds(measured(FAST, seed=6)),), source=BaselineSource.PAIRED)
     return judge_run(paired, replace(run, suite=suite), config=config)
 
 

@@ -92,9 +92,9 @@ def test_more_than_two_commits(repository: Path) -> None:
 def test_a_clear_change_is_decided_at_the_first_look_at_a_stricter_level(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert measure(repository, "--until-decided", "--rounds", "8") == 0
+    assert measure(repository, "--until-decided", "--rounds", "16") == 0
     said = capsys.readouterr().out
-    assert "measured 2 of 8 rounds" in said
+    assert "measured 4 of 16 rounds" in said
     assert "got worse" in said
     assert written(repository, "target")["looks"] == 4
     out = repository.parent / "out"
@@ -105,7 +105,7 @@ def test_a_clear_change_is_decided_at_the_first_look_at_a_stricter_level(
 
 
 def test_what_stays_undecided_takes_the_whole_budget(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    noisy = f'n=$(cat "${COUNTER}" || echo 0); echo $((n + 1)) > "${COUNTER}"; echo $((1000 + 400 * (n * n % 3)))'
+    noisy = f'n=$(cat "${COUNTER}" || echo 0); echo $((n + 1)) > "${COUNTER}"; echo $((1000 + n * 7919 % 401))'
     assert measure(repository, "--until-decided", "--rounds", "4", run=noisy) == 0
     written_lines = capsys.readouterr()
     assert "measured 4 of 4 rounds" in written_lines.out

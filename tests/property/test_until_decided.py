@@ -11,6 +11,7 @@ from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Run
 from bot.pipeline.compare import judge_run
 from bot.pipeline.measure import LOOKS
+from tests.support.rounds import in_rounds
 
 TIME = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
 ROUNDS = 12
@@ -22,8 +23,8 @@ CHANGES = {Verdict.REGRESSION, Verdict.IMPROVEMENT}
 
 def run_of(samples: np.ndarray, looks: int) -> Run:
     executions = tuple(samples.tolist())
-    benchmark = Benchmark(name="a", metric=TIME, samples=executions, group_sizes=(1,) * len(executions))
-    return Run(benchmarks=(benchmark,), looks=looks)
+    benchmark = Benchmark(name="a", metric=TIME, samples=executions)
+    return in_rounds(Run(benchmarks=(benchmark,), looks=looks))
 
 
 def false_alarms(*, looks: int) -> float:

@@ -8,6 +8,7 @@ from bot.codec.run import encode_run
 from bot.model.environment import Environment
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Run
+from tests.support.rounds import in_rounds
 
 SECONDS = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
 MACHINE = Environment(components={"cpu": "Imaginary 3000", "architecture": "x86_64", "os": "Linux"})
@@ -43,3 +44,8 @@ def measured(
 
 def measured_json(levels: Mapping[str, float], *, seed: int, commit: str | None = None) -> bytes:
     return encode_run(measured(levels, seed=seed, commit=commit))
+
+
+def measured_in_turn_json(levels: Mapping[str, float], *, seed: int) -> bytes:
+    """As `measure` writes one side of 10 rounds: every sample is an execution."""
+    return encode_run(in_rounds(measured(levels, seed=seed)))

@@ -29,6 +29,10 @@ UNTESTED: Final[Mapping[ReasonCode, str]] = {
     Untested.TOO_FEW_RUNS: (
         "change points need {minimum:# stored run}, and there are {count:,}; {lacking:,} more would do"
     ),
+    Untested.TOO_FEW_EXECUTIONS: (
+        "{count:# execution} per side can't show how much executions differ by themselves; "
+        "{rounds:# round} of baseline, target, target, baseline would"
+    ),
     Untested.AFTER_ALARM: (
         "alarm {alarm:# run} before the target[ (commit {alarm_commit})], for a change since {since:# run} before the "
         "target[ (commit {since_commit})]; the {unjudged:# run} after an alarm are not judged"

@@ -15,12 +15,17 @@ VERDICTS: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.EXCLUDED: "a worsening of {effect:%} is excluded",
     VerdictReason.NOTHING_SEEN: "nothing found; a change of {effect:%} or more would have been seen",
     VerdictReason.LOOKS_WORSE_SAMPLES: "not proven: {samples:# more sample} of the target would decide",
-    VerdictReason.LOOKS_WORSE_ROUNDS: "not proven: measure more rounds of both sides, or use a quieter machine",
+    VerdictReason.LOOKS_WORSE_ROUNDS: (
+        "not proven: measure more rounds of both sides[ (about {rounds:,} in all)], or use a quieter machine"
+    ),
     VerdictReason.LOOKS_WORSE_BETWEEN_RUNS: (
         "not proven: measure both sides in one job; more samples of the target won't help"
     ),
     VerdictReason.LOOKS_WORSE: "not proven: repeat the measurement",
     VerdictReason.TOO_FEW_SAMPLES: "too few samples: the {side:prose} has {count:,}, {minimum:,} are needed",
+    VerdictReason.TOO_FEW_ROUNDS: (
+        "{count:# round} can't prove a change of any size among so many benchmarks; {rounds:# round} would"
+    ),
     VerdictReason.NOTHING_TESTED: "nothing could be tested",
     VerdictReason.BLIND: "not even a tenfold change would have been seen: too noisy, or too few runs",
     VerdictReason.NO_RELATIVE_CHANGE: "there is no relative change",

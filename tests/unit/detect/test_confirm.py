@@ -18,6 +18,7 @@ from bot.model.run import Benchmark, Run
 from bot.pipeline.compare import judge_run
 from bot.pipeline.confirm import confirm_report, flagged_json
 from tests.support.reasons import said
+from tests.support.rounds import in_rounds
 
 TIME = Metric(name="time", unit="ms", direction=Direction.LOWER_IS_BETTER)
 # A gate that cries often, so that a small simulation sees its false alarms.
@@ -30,7 +31,7 @@ BENCHMARKS = 40
 def side(rng: np.random.Generator, *, worse: float = 0.0, machine: np.ndarray | None = None) -> Run:
     """`worse` shifts the first benchmark; `machine` every benchmark by its own factor, the same in each measurement."""
     factors = np.ones(BENCHMARKS) if machine is None else machine
-    return Run(
+    run = Run(
         benchmarks=tuple(
             Benchmark(
                 name=f"b{number}",
@@ -42,6 +43,7 @@ def side(rng: np.random.Generator, *, worse: float = 0.0, machine: np.ndarray | 
             for number in range(BENCHMARKS)
         )
     )
+    return in_rounds(run)
 
 
 def paired(baseline: Run) -> Baseline:

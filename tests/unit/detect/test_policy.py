@@ -14,11 +14,12 @@ from bot.model.environment import Environment
 from bot.model.finding import Finding, Level, Severity, Verdict
 from bot.model.judgement import Judgement
 from bot.model.metric import Direction, MetricKey
-from bot.model.reason import BaselineReason, VerdictReason, because
+from bot.model.reason import BaselineReason, Untested, VerdictReason, because
 from bot.model.report import Conclusion
 from bot.model.run import Run, Summary
 from tests.support.noisy_runs import THROUGHPUT, TIME, noisy_run, run_of
 from tests.support.reasons import said
+from tests.support.rounds import in_rounds
 
 DEFAULTS = PolicySettings()
 MILLISECONDS = replace(TIME, unit="ms")
@@ -107,8 +108,11 @@ def test_what_looks_worse_and_is_not_proven_is_inconclusive() -> None:
     assert (judgement.conclusion, finding.verdict) == (Conclusion.INCONCLUSIVE, Verdict.INCONCLUSIVE)
     # The nine samples of the baseline would stay nine.
     assert finding.reason == because(VerdictReason.LOOKS_WORSE_BETWEEN_RUNS)
-    paired = compare(run_of([run.tolist()]), run_of([target.tolist()]), source=BaselineSource.PAIRED)
-    assert only(paired).reason == because(VerdictReason.LOOKS_WORSE_ROUNDS)
+    rng = np.random.default_rng(1)
+    baseline, measured = (in_rounds(run_of([rng.permutation(side).tolist()])) for side in (run, target))
+    paired = only(compare(baseline, measured, source=BaselineSource.PAIRED))
+    assert paired.reason.code is VerdictReason.LOOKS_WORSE_ROUNDS
+    assert 4 < int(str(paired.reason.arguments["rounds"])) < 60
     many = np.linspace(0.9, 1.1, 2000)
     assert only(compare(run_of([many.tolist()]), run_of([np.linspace(0.955, 1.155, 6).tolist()]))).more_samples
     better = compare(run_of([target.tolist()]), run_of([run.tolist()]))
@@ -250,7 +254,16 @@ def test_paired_runs_shared_their_machine() -> None:
     rng = np.random.default_rng(2)
     run = noisy_run(rng, benchmarks=20, samples=20, spread=0.01)
     target = noisy_run(rng, benchmarks=20, samples=20, spread=0.01, effects=1.2)
-    assert compare(run, target, source=BaselineSource.PAIRED).conclusion is Conclusion.REGRESSION
+    assert compare(in_rounds(run), in_rounds(target), source=BaselineSource.PAIRED).conclusion is Conclusion.REGRESSION
+
+
+def test_one_execution_of_each_side_proves_nothing() -> None:
+    rng = np.random.default_rng(2)
+    run = noisy_run(rng, benchmarks=20, samples=20, spread=0.01)
+    target = noisy_run(rng, benchmarks=20, samples=20, spread=0.01, effects=1.2)
+    judgement = compare(run, target, source=BaselineSource.PAIRED)
+    assert judgement.conclusion is Conclusion.INCONCLUSIVE
+    assert judgement.findings[0].reason == because(Untested.TOO_FEW_EXECUTIONS, count=1, rounds=5)
 
 
 def on(cpu: str, run: Run) -> Run:

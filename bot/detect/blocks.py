@@ -1,0 +1,219 @@
+"""Paired measurements: executions of both sides in rounds, tested by dealing out the sides of each round anew.
+
+docs/detectors/anova.md, "Paired rounds", has the reasons and the measured rates.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from scipy import special
+
+from bot.detect import summary
+from bot.detect.detector import DetectorOptions
+from bot.detect.estimate import MEAN, averaged, estimate, is_measurable
+from bot.detect.executions import Executions, executions_of
+from bot.detect.pairs import MetricPair
+from bot.detect.side import HALF_WIDTH_LEVEL, precision_notes
+from bot.detect.units import is_deterministic
+from bot.model.finding import Evidence, Interval, Side
+from bot.model.reason import Reason, Untested, because
+from bot.model.run import Benchmark
+from bot.stats.block_interval import shift_interval
+from bot.stats.block_test import block_test
+from bot.stats.blocks import Blocks
+from bot.stats.power import needed_error
+from bot.stats.ragged import Floats
+
+TEST: Final = "blocks"
+# Of A B B A: the ways in which two of four executions can be the target's.
+WAYS_PER_ROUND: Final = 6
+# A number of rounds beyond this is no advice.
+MOST_ROUNDS: Final = 1_000
+# Standard errors of a baseline's mean from zero, below which a fraction of it says nothing.
+CLEARLY_NOT_ZERO: Final = 4.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Shifted:
+    """Per metric (m,), as fractions of the baseline; `low` and `high` are infinite where they are not known."""
+
+    p_value: Floats
+    change: Floats
+    low: Floats
+    high: Floats
+
+
+def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
+    """One evidence per pair, in order. Only counts, which are exact, are judged by one execution of each side."""
+    rounds = least_rounds(len(pairs), options.alpha)
+    evidence: dict[int, Evidence] = {}
+    designs: dict[object, list[tuple[int, Executions]]] = {}
+    for index, pair in enumerate(pairs):
+        if pair.obstacle is not None or not all(map(is_measurable, (*pair.baseline, pair.target))):
+            evidence.update(zip([index], summary.assess([pair], options), strict=True))
+            continue
+        executions = executions_of(pair)
+        if _is_exact(pair):
+            evidence[index] = _exact(pair, options)
+        elif executions is None or not executions.can_differ(options.alpha):
+            evidence[index] = _untested(pair, executions, rounds)
+        else:
+            designs.setdefault(executions.design, []).append((index, executions))
+    for rows in designs.values():
+        tested = _tested([row for _, row in rows], [pairs[index] for index, _ in rows], options)
+        evidence.update(zip((index for index, _ in rows), tested, strict=True))
+    return [evidence[index] for index in range(len(pairs))]
+
+
+def least_rounds(metrics: int, alpha: float) -> int:
+    """Rounds of A B B A below which no difference, however large, could be told from chance among so many metrics."""
+    return max(2, math.floor(math.log(2 * max(metrics, 1) / alpha) / math.log(WAYS_PER_ROUND)) + 1)
+
+
+def rounds_needed(rounds: int, *, error: float, effect: float, alpha: float) -> int | None:
+    """Rounds in all that would decide `effect` at this noise: its error falls with the square root of their number."""
+    allowed = needed_error(effect, alpha=alpha)
+    needed = rounds * (error / allowed) ** 2 if allowed > 0 else math.inf
+    return max(math.ceil(needed), rounds + 1) if needed <= MOST_ROUNDS else None
+
+
+def _is_exact(pair: MetricPair) -> bool:
+    """All numbers of a side are equal, and those of the sides too, or they are counts."""
+    target, baseline = _numbers((pair.target,)), _numbers(pair.baseline)
+    if len(target) > 1 or len(baseline) > 1:
+        return False
+    repeated = len(pair.target.samples) > 1 or len(pair.baseline) > 1
+    return is_deterministic(pair.metric.unit) or (target == baseline and repeated)
+
+
+def _numbers(benchmarks: Sequence[Benchmark]) -> set[float]:
+    return {number for benchmark in benchmarks for number in (benchmark.samples or (benchmark.value,))}
+
+
+def _exact(pair: MetricPair, options: DetectorOptions) -> Evidence:
+    (target,), (baseline,) = _numbers((pair.target,)), _numbers(pair.baseline)
+    change = 0.0 if target == baseline else (target - baseline) / abs(baseline) if baseline else None
+    described = _described(pair)
+    return replace(
+        described,
+        test=summary.EXACT,
+        relative_change=change,
+        confidence_interval=None if change is None else Interval(low=change, high=change, level=1 - options.alpha),
+        p_value=1.0 if target == baseline else 0.0,
+    )
+
+
+def _untested(pair: MetricPair, executions: Executions | None, rounds: int) -> Evidence:
+    """Described only: with so few executions no difference can be told from chance."""
+    count = min(executions.per_side) if executions is not None else 1
+    return replace(_described(pair), reason=because(Untested.TOO_FEW_EXECUTIONS, count=count, rounds=rounds))
+
+
+def _described(pair: MetricPair) -> Evidence:
+    baseline, target = _side(pair.baseline), _side((pair.target,))
+    change = (target.mean - baseline.mean) / abs(baseline.mean) if baseline.mean else None
+    return Evidence(
+        key=pair.key,
+        metric=pair.metric,
+        test=summary.UNTESTED,
+        baseline=baseline,
+        target=target,
+        relative_change=change,
+    )
+
+
+def _side(benchmarks: Sequence[Benchmark]) -> Side:
+    """All samples of a side, described; what they say of its mean is worth nothing before executions are counted."""
+    if all(benchmark.summary is not None for benchmark in benchmarks):
+        return averaged([estimate(benchmark, MEAN) for benchmark in benchmarks]).side()
+    numbers = np.concatenate([benchmark.samples or (benchmark.value,) for benchmark in benchmarks])
+    return Side(
+        mean=float(numbers.mean()),
+        median=float(np.median(numbers)),
+        standard_deviation=float(numbers.std(ddof=1)) if len(numbers) > 1 else None,
+        count=len(numbers),
+        runs=len(benchmarks),
+    )
+
+
+def _tested(rows: Sequence[Executions], pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
+    """Metrics of one design at once."""
+    blocks = rows[0].blocks
+    values = np.stack([row.values() for row in rows])
+    shifted = _shifted(values, blocks, options)
+    freedom = len(blocks.block) - len(blocks.rows) - 1
+    quantile = float(special.stdtrit(max(freedom, 1), 1 - options.alpha / 2))
+    shared = {
+        "rounds": float(len(blocks.rows)),
+        "executions": float(len(blocks.block)),
+        "least_p_value": blocks.least_p_value,
+        "degrees_of_freedom": float(max(freedom, 1)),
+    }
+    columns = (shifted.p_value, shifted.change, shifted.low, shifted.high, (shifted.high - shifted.low) / 2 / quantile)
+    evidence = []
+    for pair, row, own in zip(pairs, values, zip(*(column.tolist() for column in columns), strict=True), strict=True):
+        p_value, change, low, high, error = own
+        bounded = math.isfinite(low) and math.isfinite(high)
+        described = _described(pair)
+        target = _with_half_width(described.target, row[blocks.is_target])
+        baseline = _with_half_width(described.baseline, row[~blocks.is_target])
+        evidence.append(
+            replace(
+                described,
+                test=TEST,
+                baseline=baseline,
+                target=target,
+                relative_change=change if math.isfinite(change) else None,
+                confidence_interval=Interval(low=low, high=high, level=1 - options.alpha) if bounded else None,
+                p_value=p_value,
+                reason=None if bounded else _unbounded(described),
+                details={**shared, "standard_error": error} if bounded else shared,
+                notes=() if target is None else precision_notes(target),
+            )
+        )
+    return evidence
+
+
+def _shifted(values: Floats, blocks: Blocks, options: DetectorOptions) -> _Shifted:
+    """On the logarithmic scale where all values (m, n) of a metric are positive, else in units of its baseline's mean.
+
+    A factor is what a slow machine, or slow code, makes of a time; and it has the same noise on both sides.
+    """
+    positive = np.all(values > 0, axis=1)
+    of_baseline = values[:, ~blocks.is_target]
+    mean = of_baseline.mean(axis=1)
+    error = of_baseline.std(axis=1, ddof=1) / math.sqrt(of_baseline.shape[1])
+    size = np.where(mean == 0, 1.0, np.abs(mean))
+    logarithms = np.log(values, out=np.zeros_like(values), where=positive[:, None])
+    scaled = np.where(positive[:, None], logarithms, values / size[:, None])
+    p_value = block_test(scaled, blocks).p_value
+    interval = shift_interval(scaled, blocks, level=1 - options.alpha)
+    # One test, twice approximated: at its borders the p-value has the say whether zero is inside.
+    significant = p_value < options.alpha
+    low = np.where(significant & (interval.shift > 0), np.maximum(interval.low, 0), interval.low)
+    high = np.where(significant & (interval.shift < 0), np.minimum(interval.high, 0), interval.high)
+    low, high = np.where(significant, low, np.minimum(low, 0)), np.where(significant, high, np.maximum(high, 0))
+    bounded = positive | (np.abs(mean) > CLEARLY_NOT_ZERO * error)
+    change, low, high = (
+        np.where(positive, np.expm1(np.where(positive, end, 0.0)), np.where(bounded, end, np.nan))
+        for end in (interval.shift, low, high)
+    )
+    return _Shifted(p_value=p_value, change=np.where(mean == 0, np.nan, change), low=low, high=high)
+
+
+def _with_half_width(side: Side | None, values: Floats) -> Side | None:
+    """That of the mean's 95 % confidence interval, from executions, which are independent as samples are not."""
+    if side is None or side.mean == 0 or len(values) < 2:
+        return side
+    critical = float(special.stdtrit(len(values) - 1, 0.5 + HALF_WIDTH_LEVEL / 2))
+    return replace(
+        side, relative_half_width=critical * float(values.std(ddof=1)) / math.sqrt(len(values)) / abs(side.mean)
+    )
+
+
+def _unbounded(described: Evidence) -> Reason:
+    zero = described.baseline is not None and described.baseline.mean == 0
+    return because(Untested.BASELINE_ZERO if zero else Untested.BASELINE_NEAR_ZERO, statistic="mean")
