@@ -2,6 +2,7 @@
 
 import re
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from bot.config import Config
 from bot.errors import InfrastructureError
 from bot.model.acceptance import Acceptance
 from bot.model.baseline import Baseline, BaselineSource, RunChoice
-from bot.model.reason import BaselineReason, because
+from bot.model.reason import BaselineReason, VerdictReason, because
 from bot.model.report import Report
 from bot.pipeline.compare import judge_run
 from bot.publish.tracking import benchmark_key, issue_marker, tracked_issues
@@ -166,6 +167,17 @@ def test_undecided_and_missing_close_nothing(mainline: Mainline) -> None:
     mainline.track(mainline.report(SLOW, at=3))
     assert mainline.track(mainline.report({"render": 0.02}, at=4)) == []
     assert len(mainline.open) == 1
+
+
+def test_where_a_worsening_may_hide_nothing_is_closed(mainline: Mainline) -> None:
+    mainline.track(mainline.report(SLOW, at=3))
+    recovered = mainline.report(FAST, at=4)
+    vague = because(VerdictReason.NOTHING_SEEN, effect=0.4)
+    hidden = replace(recovered, findings=tuple(replace(found, reason=vague) for found in recovered.findings))
+    assert mainline.track(hidden) == []
+    assert len(mainline.open) == 1
+    mainline.track(recovered)
+    assert not mainline.open
 
 
 @pytest.mark.parametrize("lag", [0, 2])
