@@ -1,6 +1,6 @@
 """What `find_changes` and `online_alarms` would have found in a series in which they found nothing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,18 +60,23 @@ def detectable_step(series: Floats, *, minimum_effect: float) -> DetectableStep 
     runs = min(LOCAL_REACH, len(series) // 2)
     values, least = on_level_scale(series), least_effect_of(series, minimum_effect)
 
-    def found(start: int, size: float) -> bool:
+    def planted_at(start: int) -> Callable[[float], bool]:
         low = max(start - SPREAD_REACH, 0)
         split, high = start - low, start - low + runs
         # Clipped with the values behind them: at a series' end one odd value is three.
-        clipped = clip_blips(_planted(values[low : start + SPREAD_REACH], least, split, size))[:high]
-        return (
-            facing_t(clipped, split, low=0, high=high, reach=MERGE_REACH, least_effect=least) >= MERGE_T
-            and split_strength(clipped, split, low=0, high=high) >= MINIMUM_STRENGTH
-        )
+        around = values[low : start + SPREAD_REACH]
 
-    smallest = _smallest(found, first=SHORTEST_SEGMENT, last=len(series) - runs, least=minimum_effect)
-    return _step(series, smallest, runs=runs)
+        def is_found(size: float) -> bool:
+            planted = clip_blips(_planted(around, least, split, size))[:high]
+            return (
+                facing_t(planted, split, low=0, high=high, reach=MERGE_REACH, least_effect=least) >= MERGE_T
+                and split_strength(planted, split, low=0, high=high) >= MINIMUM_STRENGTH
+            )
+
+        return is_found
+
+    places = _places(SHORTEST_SEGMENT, len(series) - runs)
+    return _step(series, _smallest(map(planted_at, places), least=minimum_effect), runs=runs)
 
 
 def detectable_alarm(series: Floats, *, minimum_effect: float) -> DetectableStep | None:
@@ -80,18 +85,21 @@ def detectable_alarm(series: Floats, *, minimum_effect: float) -> DetectableStep
         return None
     least = least_effect_of(series, minimum_effect)
 
-    def found(start: int, size: float) -> bool:
-        low, end = max(start - MEMORY, 0), start + NEWEST
-        values = on_level_scale(series[low:end])
-        planted = _planted(values, least, start - low, size)
-        older, newest = planted[:-NEWEST], planted[-NEWEST:]
-        return (
-            rank_sum_z(older[-SEPARATION_REACH:], newest) >= LEAST_RANK_SUM_Z
-            and gate_strength(older, newest, past=clip_blips(older)) >= ALARM_STRENGTH
-        )
+    def planted_at(start: int) -> Callable[[float], bool]:
+        values = on_level_scale(series[max(start - MEMORY, 0) : start + NEWEST])
+        older, past = values[:-NEWEST], clip_blips(values[:-NEWEST])
 
-    smallest = _smallest(found, first=FIRST_JUDGED - NEWEST + 1, last=len(series) - NEWEST, least=minimum_effect)
-    return _step(series, smallest, runs=NEWEST)
+        def is_found(size: float) -> bool:
+            newest = _planted(values[-NEWEST:], least, 0, size)
+            return (
+                rank_sum_z(older[-SEPARATION_REACH:], newest) >= LEAST_RANK_SUM_Z
+                and gate_strength(older, newest, past=past) >= ALARM_STRENGTH
+            )
+
+        return is_found
+
+    places = _places(FIRST_JUDGED - NEWEST + 1, len(series) - NEWEST)
+    return _step(series, _smallest(map(planted_at, places), least=minimum_effect), runs=NEWEST)
 
 
 def _step(series: Floats, factor: float | None, *, runs: int) -> DetectableStep | None:
@@ -109,19 +117,21 @@ def _planted(values: Floats, least: LeastEffect, start: int, size: float) -> Flo
     return planted
 
 
-def _smallest(found: Callable[[int, float], bool], *, first: int, last: int, least: float) -> float | None:
-    """The smallest size that is found at all places from `first` to `last`, by bisection on a grid of sizes."""
+def _places(first: int, last: int) -> list[int]:
+    return sorted({int(place) for place in np.linspace(first, last, PLACES)})
+
+
+def _smallest(found: Iterable[Callable[[float], bool]], *, least: float) -> float | None:
+    """The smallest size that is found at all places, on a grid of sizes; None beyond `LARGEST`."""
     smallest = max(least, SMALLEST)
-    top = int(np.ceil(np.log(LARGEST / smallest) / np.log(GROWTH)))
     needed = 0
-    for start in np.unique(np.linspace(first, last, PLACES).astype(int)).tolist():
-        if found(start, smallest * GROWTH**needed):
-            continue
-        below, above = needed, top
-        if not found(start, smallest * GROWTH**above):
-            return None
-        while above - below > 1:
-            middle = (below + above) // 2
-            below, above = (below, middle) if found(start, smallest * GROWTH**middle) else (middle, above)
-        needed = above
+    for is_found in found:
+        below, step = needed - 1, 1
+        while not is_found(smallest * GROWTH**needed):
+            below, needed, step = needed, needed + step, 2 * step
+            if smallest * GROWTH**needed > LARGEST:
+                return None
+        while needed - below > 1:
+            middle = (below + needed) // 2
+            below, needed = (below, middle) if is_found(smallest * GROWTH**middle) else (middle, needed)
     return float(smallest * GROWTH**needed * MARGIN)
