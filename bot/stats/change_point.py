@@ -9,8 +9,10 @@ import numpy.typing as npt
 
 from bot.stats.change_point_drift import DRIFT_REACH, is_drift
 from bot.stats.change_point_effect import LeastEffect, counts, least_effect_of
-from bot.stats.change_point_evidence import SEPARATION_REACH, permutation_p_value, split_strength
+from bot.stats.change_point_evidence import LOCAL_REACH, SEPARATION_REACH, permutation_p_value, split_strength
+from bot.stats.change_point_place import first_changed
 from bot.stats.change_point_scan import (
+    BLIP_HALF_WIDTH,
     candidate_splits,
     clip_blips,
     merge_segments,
@@ -91,7 +93,7 @@ def find_changes(
     p_values[: len(strong)] = [permutation_p_value(values[_within(split, SEPARATION_REACH)], rng) for split in strong]
     q_values = benjamini_hochberg(p_values)
     changes = [
-        _change(split, known=known, clipped=clipped, place=int(places[split.index]), p_value=p_value, q_value=q_value)
+        _change(split, known=known, values=values, clipped=clipped, places=places, p_value=p_value, q_value=q_value)
         for split, p_value, q_value in zip(strong, p_values.tolist(), q_values.tolist(), strict=False)
         if q_value <= alpha
     ]
@@ -125,13 +127,24 @@ def _within(split: _Split, reach: int) -> slice:
     return slice(max(split.low, split.index - reach), min(split.high, split.index + reach))
 
 
-def _change(split: _Split, *, known: Floats, clipped: Floats, place: int, p_value: float, q_value: float) -> Change:
+def _change(
+    split: _Split,
+    *,
+    known: Floats,
+    values: Floats,
+    clipped: Floats,
+    places: npt.NDArray[np.intp],
+    p_value: float,
+    q_value: float,
+) -> Change:
+    drifting = is_drift(clipped[_within(split, DRIFT_REACH)])
+    index = split.index if drifting else _first_changed(split, values)
     around = _within(split, SEPARATION_REACH)
-    before = float(np.median(known[around.start : split.index]))
-    after = float(np.median(known[split.index : around.stop]))
+    before = float(np.median(known[around.start : index]))
+    after = float(np.median(known[index : around.stop]))
     return Change(
-        index=place,
-        kind=ChangeKind.DRIFT if is_drift(clipped[_within(split, DRIFT_REACH)]) else ChangeKind.STEP,
+        index=int(places[index]),
+        kind=ChangeKind.DRIFT if drifting else ChangeKind.STEP,
         before=before,
         after=after,
         relative_change=(after - before) / abs(before) if before else None,
@@ -139,6 +152,14 @@ def _change(split: _Split, *, known: Floats, clipped: Floats, place: int, p_valu
         p_value=p_value,
         q_value=q_value,
     )
+
+
+def _first_changed(split: _Split, values: Floats) -> int:
+    """The split was placed by windows: which run it is, is told by the runs themselves."""
+    near = _within(split, LOCAL_REACH)
+    around = range(split.index - BLIP_HALF_WIDTH, split.index + BLIP_HALF_WIDTH + 1)
+    found = first_changed(values, low=near.start, high=near.stop, around=around)
+    return split.index if found is None else found
 
 
 def _drifts_joined(changes: Sequence[Change]) -> tuple[Change, ...]:

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from bot.stats.change_point_effect import LeastEffect, counts, least_effect_of
 from bot.stats.change_point_evidence import LOCAL_REACH, SEPARATION_REACH, separation, share_of_spread, strength
+from bot.stats.change_point_place import first_changed
 from bot.stats.change_point_scan import (
     MAD_TO_SIGMA,
     SHORTEST_SEGMENT,
@@ -83,18 +84,27 @@ def online_alarms(
         baseline = older[baseline_start - memory_start :]
         if len(baseline) < SHORTEST_SEGMENT:
             continue
-        before = float(np.median(known[baseline_start:split][-SEPARATION_REACH:]))
-        after = float(np.median(known[split : run + 1]))
-        if not counts(before, after, minimum_effect):
+        levels = _levels(known[baseline_start : run + 1], split - baseline_start)
+        if not counts(*levels, minimum_effect):
             continue
         if rank_sum_z(baseline[-SEPARATION_REACH:], newest) < LEAST_RANK_SUM_Z:
             continue
         reached = gate_strength(baseline, newest, past=past)
         if reached >= alarm_strength:
+            low, high = max(baseline_start, split - LOCAL_REACH) - memory_start, len(values)
+            around = range(high - 2 * NEWEST, high)
+            first = first_changed(values, low=low, high=high, around=around)
+            since = split if first is None else memory_start + first
+            exact_levels = _levels(known[baseline_start : run + 1], since - baseline_start)
+            if counts(*exact_levels, minimum_effect):
+                levels = exact_levels
+            else:
+                since = split
+            before, after = levels
             alarms.append(
                 Alarm(
                     index=int(places[run]),
-                    change_index=int(places[split]),
+                    change_index=int(places[since]),
                     baseline_index=int(places[baseline_start]),
                     relative_change=(after - before) / abs(before) if before else None,
                     strength=reached,
@@ -102,6 +112,10 @@ def online_alarms(
             )
             baseline_start, last_alarm = split, run
     return tuple(alarms)
+
+
+def _levels(known: Floats, split: int) -> tuple[float, float]:
+    return float(np.median(known[:split][-SEPARATION_REACH:])), float(np.median(known[split:]))
 
 
 def gate_strength(baseline: Floats, newest: Floats, *, past: Floats) -> float:

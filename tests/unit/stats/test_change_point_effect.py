@@ -65,6 +65,7 @@ def test_a_trifle_hides_no_step_soon_after(trifle: float, later: int) -> None:
     assert changes(series, 0.01) == [80 + later]
     (alarm,) = online_alarms(series, minimum_effect=0.01)
     assert 80 + later <= alarm.index <= 80 + later + NEWEST
+    assert alarm.change_index == 80 + later
     assert alarm.relative_change == pytest.approx(3.01, abs=0.05)
 
 
