@@ -14,7 +14,8 @@ from bot.errors import InfrastructureError
 from bot.files import replace_file
 
 BENCHMARK_TIMEOUT_SECONDS = 60.0
-ROUNDS = 12  # of base, head, head, base: what drifts meets both sides alike
+# Of base, head, head, base. Many short executions meet a machine's modes more often than few long ones.
+ROUNDS = 20
 
 Say = Callable[[str], None]
 

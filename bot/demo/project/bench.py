@@ -7,9 +7,9 @@ import time
 
 import textkit
 
-SAMPLES = 8
+SAMPLES = 4
 LOOP_SECONDS = 0.003
-LOOPS_PER_SAMPLE = 3
+LOOPS_PER_SAMPLE = 2
 
 rng = random.Random(7)
 words = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(2, 9))) for _ in range(400)]
