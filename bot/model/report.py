@@ -40,8 +40,8 @@ class Report:
     """Versioned by its JSON form (report.json v1, docs/report-v1.schema.json).
 
     `findings` are ordered for reading: loudest verdict first, then by size. `missing` are metrics that the baseline
-    has and the target lacks; `new` those that the target has and no baseline run. `detectable_effect` is the smallest
-    slowdown that would have been found in every metric judged `no_change` (a fraction). `diagnosis`: where the time
+    has and the target lacks; `new` those that the target has and no baseline run. `detectable_effect`: a
+    worsening of this fraction would have been seen in every metric judged `no_change`. `diagnosis`: where the time
     went, compared by the call trees of the two revisions.
     """
 
