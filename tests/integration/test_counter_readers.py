@@ -14,6 +14,8 @@ from tests.support.git_repository import chain, import_commits, init_repository
 
 STORED = 6
 PLANTED = 1.4
+# Of six single values nothing tells whether the newest is only in a mode that the others were not in.
+PLANTED_IN_ONE_VALUE = 2.6
 CHANGES = {"regression", "improvement"}
 
 pytestmark = pytest.mark.slow  # nine verbs on a real git history each
@@ -49,7 +51,7 @@ def test_unchanged_is_quiet_and_a_planted_change_is_found_and_named(
     unchanged, _ = compared("unchanged", 1.0)
     assert not CHANGES & set(unchanged.values())
     assert planted(unchanged, file) in ({"no_change", "inconclusive"} if file.is_one_value else {"no_change"})
-    changed, printed = compared("changed", PLANTED)
+    changed, printed = compared("changed", PLANTED_IN_ONE_VALUE if file.is_one_value else PLANTED)
     assert planted(changed, file) == "regression"
     others = {name: verdict for name, verdict in changed.items() if name not in {file.planted, *file.followers}}
     assert not CHANGES & {verdict for name, verdict in others.items() if file.planted not in name}
