@@ -17,6 +17,8 @@ from bot.stats.median_interval import MINIMUM_SAMPLES
 Choose = Callable[[Sequence[Run], Run], Baseline]
 # What stays changed for so many runs is no chance: a mode that comes in 20 % of runs comes twice in a row in 4 %.
 LASTS = 2
+# Of a half: more would take long and show nothing else.
+MOST_EXECUTIONS = 40
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,11 +109,16 @@ def _halves(runs: Sequence[Run], *, count: int, rng: np.random.Generator) -> Ite
 
 
 def _split(benchmark: Benchmark, rng: np.random.Generator) -> tuple[Benchmark, Benchmark]:
-    """Processes are torn apart: both halves have samples of each."""
+    """Processes are torn apart: both halves have samples of each. What is drawn at random was executed in turn."""
     order = rng.permutation(len(benchmark.samples)).tolist()
     middle = len(order) // 2
     first, second = (
-        replace(benchmark, samples=tuple(benchmark.samples[index] for index in half), group_sizes=())
+        replace(
+            benchmark,
+            samples=tuple(benchmark.samples[index] for index in half),
+            group_sizes=tuple(map(len, np.array_split(half, min(len(half), MOST_EXECUTIONS)))),
+            rounds=tuple(number // 2 for number in range(min(len(half), MOST_EXECUTIONS))),
+        )
         for half in (order[:middle], order[middle:])
     )
     return first, second

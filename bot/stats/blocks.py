@@ -12,7 +12,6 @@ from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from bot.stats.ragged import Floats, Integers
 
@@ -49,7 +48,7 @@ class Blocks:
     @cached_property
     def log_arrangements(self) -> float:
         """Natural logarithm of the number of ways in which the target's executions can be chosen."""
-        return float(sum(np.log(special.comb(size, of_target)) for size, of_target in self.sizes))
+        return float(sum(math.log(math.comb(size, of_target)) for size, of_target in self.sizes))
 
     @property
     def least_p_value(self) -> float:
@@ -77,7 +76,7 @@ class Blocks:
 
     def patterns(self) -> tuple[Singles, ...] | None:
         """Per round (ways, executions): every choice of the target's; None where a round has too many."""
-        if max(special.comb(size, of_target) for size, of_target in self.sizes) > MOST_PATTERNS:
+        if max(math.comb(size, of_target) for size, of_target in self.sizes) > MOST_PATTERNS:
             return None
         return tuple(_choices(size, of_target) for size, of_target in self.sizes)
 
