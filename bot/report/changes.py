@@ -44,6 +44,7 @@ def _column(entry: SeriesChanges) -> dict[str, Any]:
         column["alarms"] = [_alarm(alarm) for alarm in entry.alarms]
         column["alarm"] = [index in raised for index in range(rows)]
         column["detectable_alarm"] = _would(entry.detectable_alarm)
+        column["lacking_rows"] = entry.rows_lacking_online
     return column
 
 

@@ -170,7 +170,7 @@ def test_what_would_have_been_found_is_in_the_json(folder: Path) -> None:
     assert blip["detectable"]["rows"] == 20
     assert blip["detectable"]["relative_change"] == pytest.approx(0.035, abs=0.01)
     assert blip["detectable"]["size"] == pytest.approx(3.5, abs=1)
-    assert blip["detectable_alarm"]["rows"] == 9
+    assert (blip["detectable_alarm"]["rows"], blip["lacking_rows"]) == (9, 0)
     assert found("--column", "step")["step"]["detectable"] is None
     assert folder.is_dir()
 
@@ -192,6 +192,12 @@ def test_series_of_all_kinds(folder: Path, *, values: Sequence[float], changes: 
     (folder / "kind.csv").write_text("ms\n" + "".join(f"{float(value)!r}\n" for value in values))
     judged = found("--online", file="kind.csv")["ms"]
     assert (len(judged["changes"]), len(judged["alarms"])) == (changes, changes)
+
+
+def test_too_few_rows_for_the_gate_are_no_silence(folder: Path) -> None:
+    (folder / "few.csv").write_text("ms\n" + "4.5\n" * 25)
+    judged = found("--online", file="few.csv")["ms"]
+    assert (judged["alarms"], judged["detectable_alarm"], judged["lacking_rows"]) == ([], None, 6)
 
 
 @pytest.mark.parametrize("rows", range(1, 11))
