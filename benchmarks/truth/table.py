@@ -59,8 +59,8 @@ def markdown(before: Results, after: Results) -> str:
 def summary(before: Results, after: Results) -> str:
     broken = [cell for cell in after.cells if cell.is_broken]
     earlier = sum(cell.is_broken for cell in before.cells)
-    said = f"{len(broken)} of {len(after.cells)} cells are broken; {earlier} of {len(before.cells)} were before"
-    return said + (": " + "; ".join(f"{cell.row}, {cell.noise}" for cell in broken) if broken else "") + "."
+    said = f"{len(broken)} of {len(after.cells)} cells are broken, {earlier} of {len(before.cells)} were before"
+    return said + (":\n\n" + "\n".join(f"- {cell.row}, {cell.noise}" for cell in broken) if broken else ".")
 
 
 def _rates(before: Results, after: Results, cells: list[Cell]) -> str:
