@@ -70,11 +70,11 @@ def test_audit_silent() -> None:
 
 
 def jumping() -> list[Run]:
-    """Runs that jump up and down by half against a calm past."""
+    """Runs that jump up and down threefold against a calm past."""
     runs = history(12)
     rng = np.random.default_rng(SEED)
     for index in (6, 8, 10):
-        effects = np.where(np.arange(10) == index - 6, 1.5, 1.0)
+        effects = np.where(np.arange(10) == index - 6, 3.0, 1.0)
         runs[index] = noisy_run(rng, benchmarks=10, samples=20, spread=0.02, own_offset=0.005, effects=effects)
     return runs
 
@@ -89,7 +89,7 @@ def test_audit_fires_on_a_history_that_jumps() -> None:
 def test_a_change_that_stays_is_no_false_alarm() -> None:
     runs = history(7)
     rng = np.random.default_rng(SEED)
-    effects = np.where(np.arange(10) == 4, 1.5, 1.0)
+    effects = np.where(np.arange(10) == 4, 3.0, 1.0)
     runs += [
         noisy_run(rng, benchmarks=10, samples=20, spread=0.02, own_offset=0.005, effects=effects) for _ in range(5)
     ]
@@ -138,7 +138,7 @@ def test_of_runs_before_the_trials_the_stored_verdict_counts() -> None:
 def test_an_alarm_of_the_newest_run_is_neither_right_nor_wrong_yet() -> None:
     runs = history(7)
     rng = np.random.default_rng(SEED)
-    effects = np.where(np.arange(10) == 4, 1.5, 1.0)
+    effects = np.where(np.arange(10) == 4, 3.0, 1.0)
     runs.append(noisy_run(rng, benchmarks=10, samples=20, spread=0.02, own_offset=0.005, effects=effects))
     found = audited(runs)
     entry = found.detectors[0]
@@ -150,7 +150,7 @@ def test_an_alarm_that_returns_once_does_not_last() -> None:
     """Two runs in the slow mode in a row are no new level: the run after them is back."""
     runs = history(12)
     rng = np.random.default_rng(SEED)
-    effects = np.where(np.arange(10) == 4, 1.5, 1.0)
+    effects = np.where(np.arange(10) == 4, 3.0, 1.0)
     for index in (6, 7):
         runs[index] = noisy_run(rng, benchmarks=10, samples=20, spread=0.02, own_offset=0.005, effects=effects)
     entry = audited(runs).detectors[0]
@@ -267,7 +267,7 @@ def test_a_loud_detector_is_not_recommended() -> None:
     runs = history(12)
     rng = np.random.default_rng(SEED)
     for index in range(4, 12):
-        effects = np.where(np.arange(10) == index - 4, 1.5 if index % 2 else 0.5, 1.0)
+        effects = np.where(np.arange(10) == index - 4, 3.0 if index % 2 else 0.3, 1.0)
         runs[index] = noisy_run(rng, benchmarks=10, samples=20, spread=0.02, own_offset=0.005, effects=effects)
     reasons = audited(runs).recommendation.reasons
     assert "more than the stated 1 % allows, but fewer than any other detector" in reasons[0]
