@@ -15,7 +15,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from benchmarks.truth.cells import Cell, chosen_cells, run_cells
+from benchmarks.truth.cells import chosen_cells, run_cells
 from benchmarks.truth.quick import QUICK, QUICK_POWER, is_quick
 from benchmarks.truth.recorded import RECORDED, read_series
 from benchmarks.truth.results import Results, dump, joined, load
@@ -69,7 +69,8 @@ def main() -> int:
     begun = time.monotonic()
     series = [read_series(path) for path in arguments.series or [RECORDED]]
     work = [entry for entry in chosen_cells(arguments.only) if not arguments.quick or is_quick(*entry)]
-    cells: list[Cell] = []
+    command = "python -m benchmarks.truth " + " ".join(sys.argv[1:])
+    results = Results(commit=commit(), command=command, cells=[])
     with ProcessPoolExecutor(max_workers=arguments.processes) as pool:
         jobs = [
             pool.submit(
@@ -85,13 +86,10 @@ def main() -> int:
         ]
         for job in jobs:
             done = list(job.result().values())
-            cells += done
+            results = results.with_cells(done, series)
+            if arguments.json:  # what was counted stays, whatever ends this
+                arguments.json.write_text(dump(results))
             print(f"{time.monotonic() - begun:5.0f} s  {done[0].row}, {done[0].noise}", file=sys.stderr, flush=True)
-    results = Results(
-        commit=commit(), command="python -m benchmarks.truth " + " ".join(sys.argv[1:]), cells=cells, series=series
-    )
-    if arguments.json:
-        arguments.json.write_text(dump(results))
     print(plain_table(results))
     return 0
 

@@ -1,8 +1,8 @@
 """What a run of the harness counted, kept as JSON: before a change, and after it."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,8 +20,17 @@ class Results:
     commit: str
     command: str
     cells: Sequence[Cell]
-    series: Sequence[Floats] = ()
     best: dict[tuple[str, str, float], float] = field(default_factory=dict)
+
+    def with_cells(self, cells: Sequence[Cell], series: Sequence[Floats]) -> "Results":
+        """`series` are the recorded executions that they met."""
+        found = {
+            (cell.row, cell.noise, effect): known
+            for cell in cells
+            for effect in cell.found
+            if (known := best(cell, effect, series)) is not None
+        }
+        return replace(self, cells=[*self.cells, *cells], best={**self.best, **found})
 
     def cell(self, row: str, noise: str) -> Cell | None:
         return next((cell for cell in self.cells if (cell.row, cell.noise) == (row, noise)), None)
@@ -42,7 +51,7 @@ def joined(parts: Sequence[Results]) -> Results:
 def dump(results: Results) -> str:
     """One line per cell, so that a diff shows which moved."""
     head = json.dumps({"commit": results.commit, "command": results.command})[1:-1]
-    lines = ",\n".join(json.dumps(_entry(cell, results.series)) for cell in results.cells)
+    lines = ",\n".join(json.dumps(_entry(cell, results.best)) for cell in results.cells)
     return f'{{{head}, "cells": [\n{lines}\n]}}\n'
 
 
@@ -70,12 +79,15 @@ def load(path: Path) -> Results:
     return Results(commit=file["commit"], command=file["command"], cells=cells, best=best)
 
 
-def _entry(cell: Cell, series: Sequence[Floats]) -> dict[str, Any]:
+def _entry(cell: Cell, best: Mapping[tuple[str, str, float], float]) -> dict[str, Any]:
     return {
         "row": cell.row,
         "noise": cell.noise,
         **{name: getattr(cell, name) for name in COUNTS},
-        "found": {f"{effect:g}": [*tried, best(cell, effect, series)] for effect, tried in sorted(cell.found.items())},
+        "found": {
+            f"{effect:g}": [*tried, best.get((cell.row, cell.noise, effect))]
+            for effect, tried in sorted(cell.found.items())
+        },
     }
 
 

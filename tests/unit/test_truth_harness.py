@@ -106,7 +106,7 @@ def test_a_planted_change_is_found_and_is_no_false_alarm(tmp_path: Path) -> None
     assert (cell.trials, cell.runs, cell.alarmed, cell.judged) == (2, 2, 0, 40)
     assert cell.found[0.5] == [2, 2]
     kept = tmp_path / "results.json"
-    kept.write_text(dump(Results(commit="abc", command="truth", cells=[cell])))
+    kept.write_text(dump(Results(commit="abc", command="truth", cells=[]).with_cells([cell], [])))
     (read,) = load(kept).cells
     assert (read.found, read.counted) == (cell.found, cell.counted)
     assert load(kept).best["five rounds", "lognormal", 0.5] > 0.99
