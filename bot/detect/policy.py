@@ -17,6 +17,7 @@ from bot.detect.ruler import scale_by_ruler
 from bot.detect.settings import MetricRule, MetricSettings, PolicySettings
 from bot.detect.single_values import single_values
 from bot.detect.verdict import Decided, decide, level_of
+from bot.detect.visible import at_critical
 from bot.errors import ConfigError, DataError
 from bot.model.acceptance import Acceptance
 from bot.model.baseline import Baseline, BaselineSource
@@ -83,7 +84,9 @@ def judge(
         rules=settings.ensemble,
     )
     evidence = DETECTORS[detector].detect(pairing.pairs, options)
-    findings = _findings(pairing.pairs, evidence, settings, paired=options.paired)
+    critical_p = _critical_p(evidence, settings)
+    evidence = at_critical(pairing.pairs, evidence, DETECTORS[detector], options, critical_p=critical_p)
+    findings = _findings(pairing.pairs, evidence, settings, critical_p=critical_p, paired=options.paired)
     notes += [*_baseline_notes(baseline), *_category_notes(pairing.pairs, findings, settings)]
     notes += chance_notes(findings)
     if detector == auto.ID and not options.paired:
@@ -180,14 +183,23 @@ def _nothing_to_compare(baseline: Baseline, *, new: tuple[MetricKey, ...]) -> Ju
     return Judgement(conclusion=Conclusion.OTHER_HARDWARE, new=new, notes=(reason,))
 
 
+def _critical_p(evidence: Sequence[Evidence], settings: PolicySettings) -> float:
+    """What the p-value of the next discovery would have to be [Benjamini & Hochberg 1995]."""
+    q_values = _q_values(evidence)
+    discoveries = sum(q <= settings.false_discovery_rate for q in q_values.values())
+    return min(settings.alpha, settings.false_discovery_rate * (discoveries + 1) / max(len(q_values), 1))
+
+
 def _findings(
-    pairs: Sequence[MetricPair], evidence: Sequence[Evidence], settings: PolicySettings, *, paired: bool
+    pairs: Sequence[MetricPair],
+    evidence: Sequence[Evidence],
+    settings: PolicySettings,
+    *,
+    critical_p: float,
+    paired: bool,
 ) -> list[Finding]:
     # A detector has either p-values or scores.
     q_values = {**_q_values(evidence), **limit_q_values(evidence)}
-    discoveries = sum(q <= settings.false_discovery_rate for q in q_values.values())
-    # What the p-value of the next discovery would have to be [Benjamini & Hochberg 1995].
-    critical_p = min(settings.alpha, settings.false_discovery_rate * (discoveries + 1) / max(len(q_values), 1))
     findings = []
     for index, (pair, entry) in enumerate(zip(pairs, evidence, strict=True)):
         metric = settings.of(pair.key)
