@@ -9,7 +9,7 @@ from scipy import stats
 from bot.detect.policy import judge
 from bot.detect.settings import PolicySettings
 from bot.detect.verdict import decide
-from bot.detect.visible import detectable_effect
+from bot.detect.visible import CRITICAL, detectable_effect
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.finding import Evidence, Finding, Interval, Side, Verdict
 from bot.model.metric import Direction, Metric, MetricKey
@@ -93,3 +93,15 @@ def test_a_metric_in_which_nothing_would_have_been_seen_was_not_tested() -> None
         assert decided.reason.code is code
         finding = Finding(evidence=vague, verdict=decided.verdict, reason=decided.reason)
         assert finding.is_untested is (code is VerdictReason.BLIND)
+
+
+def test_between_runs_the_detector_says_how_far_a_change_must_reach() -> None:
+    rng = np.random.default_rng(10)
+    runs = [noisy_run(rng, benchmarks=20, samples=10, spread=0.02, own_offset=0.03) for _ in range(6)]
+    for source, is_asked in ((BaselineSource.HISTORY, True), (BaselineSource.PAIRED, False)):
+        judgement = judge(Baseline(runs=tuple(runs[:5]), source=source), runs[5], settings=PolicySettings())
+        for finding in judgement.findings:
+            width = finding.evidence.details.get(CRITICAL)
+            assert (width is not None) is is_asked
+            if width is not None and finding.detectable_effect is not None:
+                assert finding.detectable_effect > np.expm1(width)
