@@ -69,6 +69,10 @@ def _open(
     """A change is neither proven nor excluded."""
     rounds = _least_rounds(evidence, critical_p)
     if rounds is not None:
+        if worsening >= effect and evidence.p_value is not None and evidence.p_value < policy.alpha:
+            # Alone it would be called: among so many that says little, and is no reason to be silent.
+            more_rounds = because(VerdictReason.LOOKS_WORSE_ROUNDS, rounds=rounds)
+            return Decided(verdict=Verdict.INCONCLUSIVE, reason=more_rounds, worsening=worsening)
         count = int(evidence.details["rounds"])
         return _inconclusive(because(VerdictReason.TOO_FEW_ROUNDS, count=count, rounds=rounds))
     detectable = detectable_effect(evidence, minimum_effect=effect, critical_p=critical_p)

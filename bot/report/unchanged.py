@@ -4,6 +4,7 @@ from statistics import median
 
 from bot.model.baseline import BaselineSource
 from bot.model.finding import Finding
+from bot.model.reason import Untested, VerdictReason
 from bot.model.report import Report
 from bot.report.numbers import percent_at_least
 from bot.report.sections import Sections
@@ -37,6 +38,8 @@ def nothing_in_the_rest(report: Report, sections: Sections) -> str:
 
 
 def unchanged_advice(report: Report, sections: Sections) -> str:
+    if advice := rounds_advice(sections):
+        return advice
     if not sections.unchanged:
         return "Nothing to do."
     if _detectable_in_most(report, sections) is None:
@@ -45,6 +48,17 @@ def unchanged_advice(report: Report, sections: Sections) -> str:
         return "Nothing to do."
     paired = report.baseline_source is BaselineSource.PAIRED
     return f"To see smaller ones, {MORE_ROUNDS if paired else BOTH_SIDES}, or use a quieter machine."
+
+
+def rounds_advice(sections: Sections) -> str:
+    """What makes a test possible for every untested metric; empty where something else than rounds is missing."""
+    reasons = [finding.reason for finding in sections.untested]
+    if {reason.code for reason in reasons} - {Untested.TOO_FEW_EXECUTIONS, VerdictReason.TOO_FEW_ROUNDS}:
+        return ""
+    asked = [rounds for reason in reasons if isinstance(rounds := reason.arguments.get("rounds"), int)]
+    if not asked:
+        return ""
+    return f"Measure {max(asked):,} rounds of base, head, head, base: fewer can't tell a change from chance."
 
 
 def _detectable(report: Report, sections: Sections) -> str:

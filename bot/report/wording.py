@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from bot.model.finding import Finding, Severity, Verdict
 from bot.model.metric import Direction
-from bot.model.reason import Untested, VerdictReason
+from bot.model.reason import VerdictReason
 from bot.model.report import Conclusion, Report
 from bot.report.numbers import is_bytes, is_rate, is_time, percent
 from bot.report.sections import Sections
-from bot.report.unchanged import no_change, nothing_in_the_rest, unchanged_advice, weakest
+from bot.report.unchanged import no_change, nothing_in_the_rest, rounds_advice, unchanged_advice, weakest
 from bot.report.words import BOTH_SIDES, MORE_ROUNDS, counted, share, word
 
 
@@ -151,7 +151,7 @@ def _undecided(report: Report, sections: Sections) -> str:
     subject = share(len(sections.untested), sections)
     if _all_lack_samples(report, sections):
         return f"Cannot tell: too few samples for {subject}"
-    if _rounds_asked_for(sections):
+    if rounds_advice(sections):
         return f"Cannot tell: too few rounds for {subject}"
     return f"Cannot tell: no test possible for {subject}"
 
@@ -174,19 +174,7 @@ def _untested_advice(report: Report, sections: Sections) -> str:
         return "Check that the baseline and this run measure the same benchmarks."
     if _all_lack_samples(report, sections):
         return f"At least {counted(report.settings.minimum_samples, 'sample')} of each are needed: measure more often."
-    rounds = _rounds_asked_for(sections)
-    if rounds:
-        return f"Measure {rounds:,} rounds of base, head, head, base: fewer can't tell a change from chance."
-    return "The reason for each is below."
-
-
-def _rounds_asked_for(sections: Sections) -> int:
-    """The rounds that would make a test possible for every untested metric; 0 where something else is missing."""
-    reasons = [finding.reason for finding in sections.untested]
-    if {reason.code for reason in reasons} - {Untested.TOO_FEW_EXECUTIONS, VerdictReason.TOO_FEW_ROUNDS}:
-        return 0
-    asked = [rounds for reason in reasons if isinstance(rounds := reason.arguments.get("rounds"), int)]
-    return max(asked, default=0)
+    return rounds_advice(sections) or "The reason for each is below."
 
 
 def _looks(finding: Finding) -> str:

@@ -257,6 +257,22 @@ def test_paired_runs_shared_their_machine() -> None:
     assert compare(in_rounds(run), in_rounds(target), source=BaselineSource.PAIRED).conclusion is Conclusion.REGRESSION
 
 
+def test_too_few_rounds_for_so_many_benchmarks_are_not_silent() -> None:
+    """Three rounds prove a change in one benchmark, in a hundred none; what looks worse is said to."""
+    effects = np.where(np.arange(100) == 3, 1.5, 1.0)
+    rng = np.random.default_rng(3)
+    run = in_rounds(noisy_run(rng, benchmarks=100, samples=6, spread=0.04))
+    target = in_rounds(noisy_run(rng, benchmarks=100, samples=6, spread=0.04, effects=effects))
+    judgement = compare(run, target, source=BaselineSource.PAIRED)
+    assert judgement.conclusion is Conclusion.INCONCLUSIVE
+    first = judgement.findings[0]
+    assert first.evidence.key.benchmark == "bench_00003"
+    assert first.reason == because(VerdictReason.LOOKS_WORSE_ROUNDS, rounds=6)
+    rest = {finding.reason.code for finding in judgement.findings[1:]}
+    assert VerdictReason.TOO_FEW_ROUNDS in rest
+    assert VerdictReason.NOTHING_SEEN not in rest
+
+
 def test_one_execution_of_each_side_proves_nothing() -> None:
     rng = np.random.default_rng(2)
     run = noisy_run(rng, benchmarks=20, samples=20, spread=0.01)
