@@ -1,6 +1,5 @@
 """The counts as tables: plain for the terminal, and those of docs/error-rates.md."""
 
-from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -8,7 +7,7 @@ from typing import Final
 from tabulate import tabulate
 
 from benchmarks.truth.cells import EFFECTS, Cell
-from benchmarks.truth.results import Results
+from benchmarks.truth.results import Results, joined
 
 DOCS: Final = Path(__file__).parents[2] / "docs" / "error-rates.md"
 BEGIN, END = "<!-- written by benchmarks/truth: begin -->", "<!-- written by benchmarks/truth: end -->"
@@ -49,7 +48,8 @@ def markdown(before: Results, after: Results) -> str:
         f"Before: `{before.commit}`, `{before.command}`. After: `{after.commit}`, `{after.command}`.",
         summary(before, after),
     ]
-    for (row, command), group in groupby(after.cells, key=lambda cell: (cell.row, cell.command)):
+    everything = joined([before, after]).cells
+    for (row, command), group in groupby(everything, key=lambda cell: (cell.row, cell.command)):
         cells = [cell for cell in group if cell.trials]
         if cells:
             parts += [f"### {row[0].upper()}{row[1:]}\n\n`{command}`", _rates(before, after, cells)]
@@ -59,42 +59,41 @@ def markdown(before: Results, after: Results) -> str:
 def summary(before: Results, after: Results) -> str:
     broken = [cell for cell in after.cells if cell.is_broken]
     earlier = sum(cell.is_broken for cell in before.cells)
-    said = f"{len(broken)} of {len(after.cells)} cells are broken, {earlier} of {len(before.cells)} were before"
+    said = (
+        f"Before, {earlier} of {len(before.cells)} cells were broken; of those measured again, {len(broken)} of "
+        f"{len(after.cells)} are"
+    )
     return said + (":\n\n" + "\n".join(f"- {cell.row}, {cell.noise}" for cell in broken) if broken else ".")
 
 
 def _rates(before: Results, after: Results, cells: list[Cell]) -> str:
-    rows = list(_rows(before, after, cells))
     headers = ["noise", "false alarms before", "after", "95 % range", "stated", "metrics called before", "after"]
-    with_power = any(cell.found for cell in cells)
-    effects = EFFECTS if with_power else ()
+    effects = EFFECTS if any(cell.found for cell in cells) else ()
     headers += [f"+{percent(effect)}" for effect in effects]
+    rows = [_row(before, after, cell)[: len(headers)] for cell in cells]
     align = ["left", *["right"] * (len(headers) - 1)]
-    return tabulate(
-        [row[: len(headers)] for row in rows], headers=headers, tablefmt="github", disable_numparse=True, colalign=align
-    )
+    return tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True, colalign=align)
 
 
-def _rows(before: Results, after: Results, cells: list[Cell]) -> Iterator[list[str]]:
-    for cell in cells:
-        old = before.cell(cell.row, cell.noise)
-        known = old if old is not None and old.trials else None
-        yield [
-            f"**{cell.noise}**" if cell.is_broken else cell.noise,
-            alarms(known) if known else "-",
-            alarms(cell),
-            bounds(cell),
-            stated(cell),
-            called(known) if known else "-",
-            called(cell),
-            *(_power(known, cell, after, effect) for effect in EFFECTS),
-        ]
+def _row(before: Results, after: Results, cell: Cell) -> list[str]:
+    """`cell` is the newer one of both."""
+    old, new = (results.cell(cell.row, cell.noise) for results in (before, after))
+    best = {**before.best, **after.best}
+    return [
+        f"**{cell.noise}**" if cell.is_broken else cell.noise,
+        counted(old) if old else "-",
+        counted(new) if new else "-",
+        bounds(cell),
+        stated(cell),
+        called(old) if old else "-",
+        called(new) if new else "-",
+        *(_power(old, new, best.get((cell.row, cell.noise, effect)), effect) for effect in EFFECTS),
+    ]
 
 
-def _power(old: Cell | None, cell: Cell, after: Results, effect: float) -> str:
-    best = after.best.get((cell.row, cell.noise, effect))
-    earlier = found(old, effect) if old else "-"
-    return f"{earlier} → {found(cell, effect)}" + ("" if best is None else f" ({100 * best:.0f})")
+def _power(old: Cell | None, new: Cell | None, best: float | None, effect: float) -> str:
+    found_before, found_after = (found(cell, effect) if cell else "-" for cell in (old, new))
+    return f"{found_before} → {found_after}" + ("" if best is None else f" ({100 * best:.0f})")
 
 
 def alarms(cell: Cell) -> str:
@@ -102,6 +101,11 @@ def alarms(cell: Cell) -> str:
     if cell.rule.of == "metrics":
         return called(cell)
     return share(cell.alarmed, cell.runs)
+
+
+def counted(cell: Cell) -> str:
+    number = cell.metrics if cell.rule.of == "metrics" else cell.runs
+    return f"{alarms(cell)} of {number:,}"
 
 
 def bounds(cell: Cell) -> str:
