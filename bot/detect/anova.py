@@ -10,8 +10,8 @@ import numpy as np
 
 from bot.detect import blocks, summary
 from bot.detect.detector import DetectorOptions
-from bot.detect.levels import LEVELS, Decision, decide
-from bot.detect.pairs import MetricPair, metric_families
+from bot.detect.levels import LEVELS, Decision, Metrics, decide
+from bot.detect.pairs import MetricPair, are_timed, metric_families
 from bot.detect.samples import SampleStatistics, has_samples, sample_statistics
 from bot.detect.side import describe_sides, precision_notes
 from bot.detect.units import milliseconds_per
@@ -44,7 +44,9 @@ def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[E
     if not pairs:
         return []
     measured = sample_statistics(pairs)
-    decision = decide(measured, families=metric_families(pairs), confidence=1 - options.alpha, paired=options.paired)
+    timed = are_timed(pairs)
+    metrics = Metrics(families=metric_families(pairs), timed=timed, paired=options.paired, confidence=1 - options.alpha)
+    decision = decide(measured, metrics)
     runs = measured.run_means.moments()
     target = MeanEstimate(measured.target.mean, decision.uncertain.target_error)
     baseline = MeanEstimate(runs.mean, decision.uncertain.baseline_error)
@@ -58,7 +60,8 @@ def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[E
         low,
         high,
         _samples_needed(measured, decision, runs.mean, options),
-        (measured.target.squares == 0) & (measured.baseline.squares == 0),
+        measured.constant,
+        measured.constant & ~timed,
     )
     baseline_sides = describe_sides(
         measured.baseline, measured.baseline_median, means=runs.mean, runs=runs.count, exponent=measured.exponent
@@ -73,7 +76,7 @@ def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[E
     details = _details(measured, decision, target, baseline)
     evidence = []
     for index, row in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
-        level, p_value, change, lower, upper, needed, constant = row
+        level, p_value, change, lower, upper, needed, constant, exact = row
         pair, side = pairs[index], target_sides[index]
         bounded = not np.isnan(lower)
         notes = precision_notes(side)
@@ -83,15 +86,15 @@ def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[E
             Evidence(
                 key=pair.key,
                 metric=pair.metric,
-                test=summary.EXACT if constant else LEVELS[level],
+                test=summary.EXACT if exact else LEVELS[level],
                 baseline=baseline_sides[index],
                 target=side,
                 relative_change=None if np.isnan(change) else change,
                 confidence_interval=Interval(low=lower, high=upper, level=1 - options.alpha) if bounded else None,
                 p_value=p_value,
-                samples_needed=None if constant or np.isnan(needed) else int(needed),
+                samples_needed=None if exact or np.isnan(needed) else int(needed),
                 reason=None if bounded else _unbounded_reason(baseline_sides[index].mean),
-                details={} if constant else details[index],
+                details={} if exact else details[index],
                 notes=notes,
             )
         )

@@ -7,16 +7,19 @@ import numpy as np
 from scipy import special
 
 from bot.detect.samples import SampleStatistics
-from bot.stats.between_units import UnitTest, between_units
+from bot.stats.between_units import UnitTest
 from bot.stats.ragged import Floats, Integers, Ragged
 from bot.stats.relative import welch_freedom
+from bot.stats.second_mode import Booleans
 from bot.stats.two_groups import one_way_anova
+from bot.stats.unit_test import unit_test
 
 # In the order of `decide`'s levels.
 LEVELS: Final = ("anova", "anova_between_runs", "anova_between_processes")
-MINIMUM_RUNS = 2
-# Fewer processes per side say little about how much processes differ.
+# Beside whole runs, fewer processes per side say little about how much processes differ.
 MINIMUM_GROUPS = 3
+# Runs of fewer are where what the runs' samples are not sure of themselves has no part in what is between runs.
+FEW_RUNS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,20 @@ class Level:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Metrics:
+    """What is known of the metrics beside their numbers, per metric (m,).
+
+    `families`: metrics of one kind share a number. `timed`: the number depends on the machine, not on the program
+    alone. `paired`: both sides were measured in turn on one machine. `confidence` is that of the intervals.
+    """
+
+    families: Integers
+    timed: Booleans
+    paired: bool
+    confidence: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Decision:
     """`p_values` (3, m) in the order of LEVELS; `deciding` (m,) indexes the largest, which is the one that counts.
 
@@ -58,17 +75,17 @@ class Decision:
     statistic: Floats
 
 
-def decide(measured: SampleStatistics, *, families: Integers, confidence: float, paired: bool) -> Decision:
+def decide(measured: SampleStatistics, metrics: Metrics) -> Decision:
     """Test at every level that exists and keep the most cautious answer."""
     pooled = one_way_anova(measured.target, measured.baseline)
     levels = np.stack(
         [
             _pooled_level(measured, pooled.p_value).columns(),
-            _run_level(measured, families, paired=paired),
-            _process_level(measured, families),
+            _run_level(measured, metrics),
+            _process_level(measured, metrics),
         ]
     )
-    half_widths = special.stdtrit(levels[:, 3], 0.5 + confidence / 2) * np.sqrt(levels[:, 1] + levels[:, 2])
+    half_widths = special.stdtrit(levels[:, 3], 0.5 + metrics.confidence / 2) * np.sqrt(levels[:, 1] + levels[:, 2])
     widest = np.nanargmax(half_widths, axis=0)
     return Decision(
         p_values=levels[:, 0],
@@ -92,33 +109,47 @@ def _pooled_level(measured: SampleStatistics, p_value: Floats) -> Level:
     return Level(p_value, target_error, baseline_error, freedom, target_error)
 
 
-def _run_level(measured: SampleStatistics, families: Integers, *, paired: bool) -> Floats:
+def _run_level(measured: SampleStatistics, metrics: Metrics) -> Floats:
     """The target's run against the baseline's by their means; paired runs share a machine and are no units."""
-    rows = np.flatnonzero(measured.run_means.sizes >= MINIMUM_RUNS)
-    if paired or not len(rows):
+    rows = np.flatnonzero(metrics.timed | ~measured.constant)
+    if metrics.paired or not len(rows):
         return _no_level(measured)
     within = within_variance(measured)
-    fewer = np.maximum(1 / measured.target.count - measured.inverse_counts, 0.0)
+    runs = measured.run_means.sizes
+    # A variance between runs has in it how uncertain each run's mean is; one known beforehand does not.
+    of_means = np.where(
+        runs < FEW_RUNS,
+        1 / measured.target.count + measured.inverse_counts / runs,
+        np.maximum(1 / measured.target.count - measured.inverse_counts, 0.0),
+    )
     # One wild sample moves the target's mean, and shows in its variance: such a mean is worth less.
     noisier = np.maximum(measured.target.variance - within, 0.0) / measured.target.count
-    test = between_units(
+    test = unit_test(
         Ragged(measured.target.mean[rows], np.ones(len(rows), dtype=np.intp)),
         measured.run_means.rows(rows),
-        families=families[rows],
-        target_allowance=(fewer * within + noisier)[rows],
+        families=metrics.families[rows],
+        timed=metrics.timed[rows],
+        level=metrics.confidence,
+        target_allowance=(of_means * within + noisier)[rows],
     )
     lessened = np.minimum(within[rows] / measured.target.count[rows], test.target_error)
     return _spread_out(measured, rows, test, lessened)
 
 
-def _process_level(measured: SampleStatistics, families: Integers) -> Floats:
-    """Processes against processes by their means."""
-    sizes = np.minimum(measured.target_groups.sizes, measured.baseline_groups.sizes)
-    rows = np.flatnonzero(sizes >= MINIMUM_GROUPS)
+def _process_level(measured: SampleStatistics, metrics: Metrics) -> Floats:
+    """Processes against processes by their means. Of paired sides they are the units, however few there are."""
+    fewest = 1 if metrics.paired else MINIMUM_GROUPS
+    enough = np.minimum(measured.target_groups.sizes, measured.baseline_groups.sizes) >= fewest
+    rows = np.flatnonzero(enough & (metrics.timed | ~measured.constant))
     if not len(rows):
         return _no_level(measured)
-    target, baseline = measured.target_groups.rows(rows), measured.baseline_groups.rows(rows)
-    test = between_units(target, baseline, families=families[rows])
+    test = unit_test(
+        measured.target_groups.rows(rows),
+        measured.baseline_groups.rows(rows),
+        families=metrics.families[rows],
+        timed=metrics.timed[rows],
+        level=metrics.confidence,
+    )
     return _spread_out(measured, rows, test, test.target_error)
 
 

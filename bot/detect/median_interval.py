@@ -11,8 +11,9 @@ from scipy import special
 
 from bot.detect import summary
 from bot.detect.detector import DetectorOptions
+from bot.detect.levels import Metrics
 from bot.detect.medians import LEVELS, MedianStatistics, median_statistics
-from bot.detect.pairs import MetricPair
+from bot.detect.pairs import MetricPair, are_timed, metric_families
 from bot.detect.samples import has_samples
 from bot.detect.units import milliseconds_per
 from bot.model.finding import Evidence, Interval, Side
@@ -70,7 +71,9 @@ def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[E
     if not pairs:
         return []
     level = 1 - options.alpha
-    measured = median_statistics(pairs, confidence=level, paired=options.paired)
+    timed = are_timed(pairs)
+    metrics = Metrics(families=metric_families(pairs), timed=timed, paired=options.paired, confidence=level)
+    measured = median_statistics(pairs, metrics)
     target = MeanEstimate(measured.target.median, measured.target_error)
     baseline = MeanEstimate(measured.baseline.median, measured.baseline_error)
     low, high = change_interval(target, baseline, degrees_of_freedom=measured.degrees_of_freedom, level=level)
@@ -82,6 +85,7 @@ def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[E
         high,
         _samples_needed(measured, options),
         measured.constant,
+        measured.constant & ~timed,
         measured.deviation.excludes_zero & measured.deviation.overlap,
     )
     sides = zip(
@@ -94,7 +98,7 @@ def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[E
     for pair, (before, after), of_pair, row in zip(
         pairs, sides, details, zip(*(column.tolist() for column in columns), strict=True), strict=True
     ):
-        deciding, p_value, change, lower, upper, needed, constant, undecided = row
+        deciding, p_value, change, lower, upper, needed, constant, exact, undecided = row
         bounded = not np.isnan(lower)
         notes: tuple[Reason, ...] = ()
         if constant and milliseconds_per(pair.metric.unit) is not None:
@@ -105,15 +109,15 @@ def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[E
             Evidence(
                 key=pair.key,
                 metric=pair.metric,
-                test=summary.EXACT if constant else LEVELS[deciding],
+                test=summary.EXACT if exact else LEVELS[deciding],
                 baseline=before,
                 target=after,
                 relative_change=None if np.isnan(change) else change,
                 confidence_interval=Interval(low=lower, high=upper, level=level) if bounded else None,
                 p_value=p_value,
-                samples_needed=None if constant or np.isnan(needed) else int(needed),
+                samples_needed=None if exact or np.isnan(needed) else int(needed),
                 reason=None if bounded else _unbounded_reason(before.median),
-                details={} if constant else of_pair,
+                details={} if exact else of_pair,
                 notes=notes,
             )
         )

@@ -7,9 +7,9 @@ from typing import Final
 import numpy as np
 from scipy import special
 
-from bot.detect.pairs import MetricPair, metric_families
+from bot.detect.levels import FEW_RUNS, MINIMUM_GROUPS, Metrics
+from bot.detect.pairs import MetricPair
 from bot.detect.samples import Samples, chunks, group_values, samples_of
-from bot.stats.between_units import between_units
 from bot.stats.median_interval import (
     Booleans,
     Deviation,
@@ -21,11 +21,10 @@ from bot.stats.median_interval import (
     separated,
 )
 from bot.stats.ragged import Floats, Integers, Ragged
+from bot.stats.unit_test import unit_test
 
 # In the order of `MedianStatistics.p_values`.
 LEVELS: Final = ("median_interval", "median_interval_between_runs", "median_interval_between_processes")
-MINIMUM_RUNS = 2
-MINIMUM_GROUPS = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,11 +69,10 @@ class _Sampled:
     baseline_groups: Ragged
 
 
-def median_statistics(pairs: Sequence[MetricPair], *, confidence: float, paired: bool) -> MedianStatistics:
+def median_statistics(pairs: Sequence[MetricPair], metrics: Metrics) -> MedianStatistics:
     """The statistics of pairs with at least two samples on each side; `pairs` must not be empty."""
     sampled = _joined([_reduced(samples_of(chunk)) for chunk in chunks(pairs)])
     target, baseline = sampled.target, sampled.baseline
-    families = metric_families(pairs)
     found = deviation(target, baseline)
     levels = np.stack(
         [
@@ -87,11 +85,11 @@ def median_statistics(pairs: Sequence[MetricPair], *, confidence: float, paired:
                     target.error**2,
                 ]
             ),
-            _run_level(sampled, families, paired=paired),
-            _process_level(sampled, families),
+            _run_level(sampled, metrics),
+            _process_level(sampled, metrics),
         ]
     )
-    half_widths = special.stdtrit(levels[:, 3], 0.5 + confidence / 2) * np.sqrt(levels[:, 1] + levels[:, 2])
+    half_widths = special.stdtrit(levels[:, 3], 0.5 + metrics.confidence / 2) * np.sqrt(levels[:, 1] + levels[:, 2])
     widest = levels[np.nanargmax(half_widths, axis=0), :, np.arange(len(pairs))]
     return MedianStatistics(
         exponent=sampled.exponent,
@@ -151,35 +149,49 @@ def _at_least(estimate: MedianEstimate, error: Floats) -> MedianEstimate:
     return MedianEstimate(estimate.median, np.maximum(estimate.error, error), estimate.degrees_of_freedom)
 
 
-def _run_level(sampled: _Sampled, families: Integers, *, paired: bool) -> Floats:
+def _run_level(sampled: _Sampled, metrics: Metrics) -> Floats:
     """The target's median as one more of the runs' medians; paired runs share a machine and are no units."""
-    rows = np.flatnonzero(sampled.run_medians.sizes >= MINIMUM_RUNS)
-    if paired or not len(rows):
-        return _no_level(len(families))
-    # A target with fewer samples than the runs has a median that varies more than theirs.
+    columns = _no_level(len(metrics.timed))
+    rows = np.flatnonzero(metrics.timed | ~sampled.constant)
+    if metrics.paired or not len(rows):
+        return columns
+    # A target with fewer samples than the runs has a median that varies more than theirs. A variance between runs has
+    # in it how uncertain each median is; one known beforehand does not.
     one_sample = sampled.target.error**2 * sampled.target_count
-    fewer = np.maximum(1 / sampled.target_count - sampled.inverse_counts, 0.0)
-    test = between_units(
+    runs = sampled.run_medians.sizes
+    of_medians = np.where(
+        runs < FEW_RUNS,
+        1 / sampled.target_count + sampled.inverse_counts / runs,
+        np.maximum(1 / sampled.target_count - sampled.inverse_counts, 0.0),
+    )
+    test = unit_test(
         Ragged(sampled.target.median[rows], np.ones(len(rows), dtype=np.intp)),
         sampled.run_medians.rows(rows),
-        families=families[rows],
-        target_allowance=(fewer * one_sample)[rows],
+        families=metrics.families[rows],
+        timed=metrics.timed[rows],
+        level=metrics.confidence,
+        target_allowance=(of_medians * one_sample)[rows],
     )
     lessened = np.minimum(sampled.target.error[rows] ** 2, test.target_error)
-    columns = _no_level(len(families))
     columns[:, rows] = np.stack(
         [test.result.p_value, test.target_error, test.baseline_error, test.result.degrees_of_freedom, lessened]
     )
     return columns
 
 
-def _process_level(sampled: _Sampled, families: Integers) -> Floats:
-    """Processes against processes by their medians."""
-    rows = np.flatnonzero(np.minimum(sampled.target_groups.sizes, sampled.baseline_groups.sizes) >= MINIMUM_GROUPS)
-    columns = _no_level(len(families))
+def _process_level(sampled: _Sampled, metrics: Metrics) -> Floats:
+    """Processes against processes by their medians. Of paired sides they are the units, however few there are."""
+    fewest = 1 if metrics.paired else MINIMUM_GROUPS
+    enough = np.minimum(sampled.target_groups.sizes, sampled.baseline_groups.sizes) >= fewest
+    rows = np.flatnonzero(enough & (metrics.timed | ~sampled.constant))
+    columns = _no_level(len(metrics.timed))
     if len(rows):
-        test = between_units(
-            sampled.target_groups.rows(rows), sampled.baseline_groups.rows(rows), families=families[rows]
+        test = unit_test(
+            sampled.target_groups.rows(rows),
+            sampled.baseline_groups.rows(rows),
+            families=metrics.families[rows],
+            timed=metrics.timed[rows],
+            level=metrics.confidence,
         )
         columns[:, rows] = np.stack(
             [

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bot.detect.units import conversion_factor
+from bot.detect.units import conversion_factor, depends_on_machine
 from bot.model.baseline import Baseline
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.reason import Reason, Untested, because
@@ -86,6 +86,11 @@ def metric_families(pairs: Sequence[MetricPair]) -> NDArray[np.intp]:
     """A number per metric name, shape (m,): metrics of one name share the prior of their variances."""
     numbers: dict[str, int] = {}
     return np.array([numbers.setdefault(pair.metric.name, len(numbers)) for pair in pairs], dtype=np.intp)
+
+
+def are_timed(pairs: Sequence[MetricPair]) -> NDArray[np.bool_]:
+    """Whether each metric depends on the machine and not on the program alone, shape (m,)."""
+    return np.array([depends_on_machine(pair.metric.unit) for pair in pairs], dtype=np.bool_)
 
 
 def _pair(

@@ -10,6 +10,7 @@ import numpy as np
 from bot.detect.pairs import MetricPair
 from bot.model.run import Benchmark
 from bot.stats.ragged import Floats, Integers, Moments, Ragged, pooled
+from bot.stats.second_mode import Booleans
 from bot.stats.two_groups import levene
 
 # Samples that are in arrays at one time: temporaries are a small multiple of 8 bytes each.
@@ -26,7 +27,8 @@ class SampleStatistics:
 
     `baseline` pools the samples of all runs; `within_squares` are about each run's own mean. `run_means` has one value
     per baseline run, also of runs that kept only a mean; `sampled_runs` counts those with samples and `inverse_counts`
-    is the mean of 1 / n over them. The groups are the means of processes or forks.
+    is the mean of 1 / n over them. The groups are the means of processes or forks. `constant`: no sample differs from
+    another of its side.
     """
 
     exponent: Integers
@@ -41,6 +43,10 @@ class SampleStatistics:
     run_means: Ragged
     target_groups: Ragged
     baseline_groups: Ragged
+
+    @property
+    def constant(self) -> Booleans:
+        return np.asarray((self.target.squares == 0) & (self.baseline.squares == 0))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,17 +8,18 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
+from scipy import special
 
 from bot.detect.detector import DetectorOptions
 from bot.detect.estimate import MEAN, Estimate, averaged, common_statistic, estimate, is_measurable, pooled_moments
-from bot.detect.pairs import MetricPair, metric_families
+from bot.detect.pairs import MetricPair, are_timed, metric_families
 from bot.detect.units import is_deterministic, milliseconds_per
 from bot.model.finding import Evidence, Interval
 from bot.model.reason import Reason, Untested, because
-from bot.stats.between_units import between_units
 from bot.stats.ragged import Floats, Ragged
 from bot.stats.relative import MeanEstimate, change_interval, relative_change, relative_error
 from bot.stats.two_groups import satterthwaite, student_t
+from bot.stats.unit_test import unit_test
 
 EXACT: Final = "exact"
 RUN_VALUES: Final = "run_values"
@@ -95,10 +96,10 @@ def _tested(test: str, rows: Sequence[Reduced], options: DetectorOptions) -> lis
     baselines = [pool(runs) or averaged(runs) for _, _, runs in rows]
     target_mean = np.array([target.value for _, target, _ in rows], dtype=np.float64)
     baseline_mean = np.array([baseline.value for baseline in baselines], dtype=np.float64)
-    if test == RUN_VALUES:
-        p_value, target_error, baseline_error, freedom = _run_values(rows)
-    else:
-        p_value, target_error, baseline_error, freedom = _from_errors(test, rows, baselines)
+    tested = _between_runs(rows, options)
+    if test != RUN_VALUES:
+        tested = _widest(tested, _from_errors(test, rows, baselines), options)
+    p_value, target_error, baseline_error, freedom = tested
     target_estimate = MeanEstimate(target_mean, target_error)
     baseline_estimate = MeanEstimate(baseline_mean, baseline_error)
     low, high = change_interval(target_estimate, baseline_estimate, degrees_of_freedom=freedom, level=1 - options.alpha)
@@ -133,17 +134,32 @@ def _tested(test: str, rows: Sequence[Reduced], options: DetectorOptions) -> lis
     return evidence
 
 
-def _run_values(rows: Sequence[Reduced]) -> Tested:
+def _between_runs(rows: Sequence[Reduced], options: DetectorOptions) -> Tested:
     """Prediction interval of one more run: t = (target - mean) / (s * sqrt(1 + 1 / runs)), s over the old values."""
-    target = Ragged(
-        np.array([target.value for _, target, _ in rows], dtype=np.float64), np.ones(len(rows), dtype=np.intp)
-    )
+    pairs = [pair for pair, _, _ in rows]
+    target = np.array([target.value for _, target, _ in rows], dtype=np.float64)
     baseline = Ragged(
         np.array([run.value for _, _, runs in rows for run in runs], dtype=np.float64),
         np.array([len(runs) for _, _, runs in rows], dtype=np.intp),
     )
-    test = between_units(target, baseline, families=metric_families([pair for pair, _, _ in rows]))
+    test = unit_test(
+        Ragged(target, np.ones(len(rows), dtype=np.intp)),
+        baseline,
+        families=metric_families(pairs),
+        timed=are_timed(pairs),
+        level=1 - options.alpha,
+    )
     return test.result.p_value, test.target_error, test.baseline_error, test.result.degrees_of_freedom
+
+
+def _widest(first: Tested, second: Tested, options: DetectorOptions) -> Tested:
+    """Per metric the larger p-value, and the errors of the wider interval."""
+    widths = [
+        special.stdtrit(freedom, 1 - options.alpha / 2) * np.sqrt(target + baseline)
+        for _, target, baseline, freedom in (first, second)
+    ]
+    target, baseline, freedom = np.where(widths[0] >= widths[1], np.stack(first[1:]), np.stack(second[1:]))
+    return np.maximum(first[0], second[0]), target, baseline, freedom
 
 
 def _from_errors(test: str, rows: Sequence[Reduced], baselines: Sequence[Estimate]) -> Tested:

@@ -43,6 +43,13 @@ def is_deterministic(unit: str) -> bool:
 
 
 @cache
+def depends_on_machine(unit: str) -> bool:
+    """Whether another machine may give another number for the same code: times and rates, not counts and sizes."""
+    kind, _ = _parsed(unit)
+    return not is_deterministic(unit) and (kind[0] != "size" or "time" in kind[1:])
+
+
+@cache
 def _parsed(unit: str) -> tuple[tuple[str, ...], float]:
     """The unit's kind, such as ("time", "op") for ns/op, and its scale in seconds or bytes."""
     kinds, scale = [], 1.0

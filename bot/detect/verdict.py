@@ -76,7 +76,7 @@ def _open(
         count = int(evidence.details["rounds"])
         return _inconclusive(because(VerdictReason.TOO_FEW_ROUNDS, count=count, rounds=rounds))
     detectable = detectable_effect(evidence, minimum_effect=effect, critical_p=critical_p)
-    more = _more_samples(evidence, effect, critical_p)
+    more = _more_samples(evidence, effect, critical_p, paired=paired)
     is_suspect = worsening >= effect and q_value <= max(SUSPICION, policy.false_discovery_rate)
     is_blind = detectable is not None and detectable > BLIND
     if evidence.reason is None and not is_suspect and not is_blind:
@@ -118,10 +118,15 @@ def _inconclusive(reason: Reason, *, more_samples: int | None = None) -> Decided
     return Decided(verdict=Verdict.INCONCLUSIVE, reason=reason, more_samples=more_samples)
 
 
-def _more_samples(evidence: Evidence, effect: float, critical_p: float) -> int | None:
+def _is_lone_run(evidence: Evidence, *, paired: bool) -> bool:
+    return not paired and evidence.baseline is not None and evidence.baseline.runs == 1
+
+
+def _more_samples(evidence: Evidence, effect: float, critical_p: float, *, paired: bool) -> int | None:
     error = evidence.details.get("standard_error")
     of_target = evidence.details.get(OF_TARGET)
-    if error is None or of_target is None or evidence.target is None:
+    # However many samples, they are of one run.
+    if error is None or of_target is None or evidence.target is None or _is_lone_run(evidence, paired=paired):
         return None
     return further_target_samples(
         evidence.target.count, error=error, target_error=of_target, effect=effect, alpha=critical_p
@@ -139,6 +144,8 @@ def _looks_worse(
     evidence: Evidence, more_samples: int | None, effect: float, critical_p: float, *, paired: bool
 ) -> Reason:
     """With what would decide."""
+    if _is_lone_run(evidence, paired=paired):
+        return because(VerdictReason.LONE_RUN)
     error, rounds = (evidence.details.get(name) for name in ("standard_error", "rounds"))
     if more_samples is not None:
         return because(VerdictReason.LOOKS_WORSE_SAMPLES, samples=more_samples)
