@@ -19,7 +19,7 @@ from bot.model.finding import Evidence, Interval
 from bot.model.reason import Reason, Remark, Untested, because
 from bot.stats.power import samples_per_side
 from bot.stats.ragged import Floats
-from bot.stats.relative import MeanEstimate, change_interval, relative_change, relative_error
+from bot.stats.relative import MeanEstimate, change_interval, relative_change, relative_error, unit_interval
 from bot.stats.two_groups import welch
 
 ID = "anova"
@@ -50,13 +50,15 @@ def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[E
     runs = measured.run_means.moments()
     target = MeanEstimate(measured.target.mean, decision.uncertain.target_error)
     baseline = MeanEstimate(runs.mean, decision.uncertain.baseline_error)
-    low, high = change_interval(
+    change = relative_change(target.mean, baseline.mean)
+    fieller = change_interval(
         target, baseline, degrees_of_freedom=decision.uncertain.degrees_of_freedom, level=1 - options.alpha
     )
+    low, high = unit_interval(change, decision.uncertain.half_width, decision.uncertain.logarithmic == 1, fieller)
     columns = (
         decision.deciding,
         np.nanmax(decision.p_values, axis=0),
-        relative_change(target.mean, baseline.mean),
+        change,
         low,
         high,
         _samples_needed(measured, decision, runs.mean, options),

@@ -7,12 +7,11 @@ import numpy as np
 from scipy import special
 
 from bot.detect.samples import SampleStatistics
-from bot.stats.between_units import UnitTest
 from bot.stats.ragged import Floats, Integers, Ragged
 from bot.stats.relative import welch_freedom
 from bot.stats.second_mode import Booleans
 from bot.stats.two_groups import one_way_anova
-from bot.stats.unit_test import unit_test
+from bot.stats.unit_test import UnitComparison, unit_test
 
 # In the order of `decide`'s levels.
 LEVELS: Final = ("anova", "anova_between_runs", "anova_between_processes")
@@ -27,7 +26,8 @@ class Level:
     """One test at one level, per metric (m,); all NaN where the level does not exist.
 
     The errors are squared standard errors of the two means; `target_samples_error` is the part of the target's that
-    more samples would lessen.
+    more samples would lessen. `half_width` is that of the change's interval, as a fraction of the baseline, or of the
+    change's logarithm where `logarithmic`.
     """
 
     p_value: Floats
@@ -35,6 +35,8 @@ class Level:
     baseline_error: Floats
     degrees_of_freedom: Floats
     target_samples_error: Floats
+    half_width: Floats
+    logarithmic: Floats
 
     def columns(self) -> Floats:
         return np.stack(
@@ -44,6 +46,8 @@ class Level:
                 self.baseline_error,
                 self.degrees_of_freedom,
                 self.target_samples_error,
+                self.half_width,
+                self.logarithmic,
             ]
         )
 
@@ -80,13 +84,12 @@ def decide(measured: SampleStatistics, metrics: Metrics) -> Decision:
     pooled = one_way_anova(measured.target, measured.baseline)
     levels = np.stack(
         [
-            _pooled_level(measured, pooled.p_value).columns(),
+            _pooled_level(measured, pooled.p_value, metrics).columns(),
             _run_level(measured, metrics),
             _process_level(measured, metrics),
         ]
     )
-    half_widths = special.stdtrit(levels[:, 3], 0.5 + metrics.confidence / 2) * np.sqrt(levels[:, 1] + levels[:, 2])
-    widest = np.nanargmax(half_widths, axis=0)
+    widest = np.nanargmax(levels[:, 5], axis=0)
     return Decision(
         p_values=levels[:, 0],
         deciding=np.nanargmax(levels[:, 0], axis=0),
@@ -101,12 +104,16 @@ def within_variance(measured: SampleStatistics) -> Floats:
     return (measured.target.squares + measured.within_squares) / freedom
 
 
-def _pooled_level(measured: SampleStatistics, p_value: Floats) -> Level:
+def _pooled_level(measured: SampleStatistics, p_value: Floats, metrics: Metrics) -> Level:
     """All samples of a side as one group. Its interval is Welch's: it holds for unequal variances too."""
     target_error = measured.target.variance / measured.target.count
     baseline_error = measured.baseline.variance / measured.baseline.count
     freedom = welch_freedom(measured.target, measured.baseline)
-    return Level(p_value, target_error, baseline_error, freedom, target_error)
+    half_width = special.stdtrit(freedom, 0.5 + metrics.confidence / 2) * np.sqrt(target_error + baseline_error)
+    size = np.where(measured.baseline.mean == 0, 1.0, np.abs(measured.baseline.mean))
+    return Level(
+        p_value, target_error, baseline_error, freedom, target_error, half_width / size, np.zeros_like(half_width)
+    )
 
 
 def _run_level(measured: SampleStatistics, metrics: Metrics) -> Floats:
@@ -153,10 +160,17 @@ def _process_level(measured: SampleStatistics, metrics: Metrics) -> Floats:
     return _spread_out(measured, rows, test, test.target_error)
 
 
-def _spread_out(measured: SampleStatistics, rows: Integers, test: UnitTest, target_samples_error: Floats) -> Floats:
-    result = test.result
+def _spread_out(
+    measured: SampleStatistics, rows: Integers, test: UnitComparison, target_samples_error: Floats
+) -> Floats:
     level = Level(
-        result.p_value, test.target_error, test.baseline_error, result.degrees_of_freedom, target_samples_error
+        test.p_value,
+        test.target_error,
+        test.baseline_error,
+        test.degrees_of_freedom,
+        target_samples_error,
+        test.half_width,
+        test.logarithmic.astype(np.float64),
     )
     columns = _no_level(measured)
     columns[:, rows] = level.columns()
@@ -164,4 +178,4 @@ def _spread_out(measured: SampleStatistics, rows: Integers, test: UnitTest, targ
 
 
 def _no_level(measured: SampleStatistics) -> Floats:
-    return np.full((5, len(measured.run_means.sizes)), np.nan)
+    return np.full((7, len(measured.run_means.sizes)), np.nan)

@@ -21,7 +21,7 @@ from bot.model.reason import Reason, Remark, Untested, because
 from bot.stats.median_interval import LEVEL, MINIMUM_SAMPLES, MedianEstimate
 from bot.stats.power import samples_per_side
 from bot.stats.ragged import Floats
-from bot.stats.relative import MeanEstimate, change_interval, relative_change, relative_error
+from bot.stats.relative import MeanEstimate, change_interval, relative_change, relative_error, unit_interval
 
 ID = "median_interval"
 DESCRIPTION = "Medians with their confidence intervals: robust against outliers; intervals that overlap are no change"
@@ -76,11 +76,13 @@ def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[E
     measured = median_statistics(pairs, metrics)
     target = MeanEstimate(measured.target.median, measured.target_error)
     baseline = MeanEstimate(measured.baseline.median, measured.baseline_error)
-    low, high = change_interval(target, baseline, degrees_of_freedom=measured.degrees_of_freedom, level=level)
+    change = relative_change(target.mean, baseline.mean)
+    fieller = change_interval(target, baseline, degrees_of_freedom=measured.degrees_of_freedom, level=level)
+    low, high = unit_interval(change, measured.half_width, measured.logarithmic, fieller)
     columns = (
         np.nanargmax(measured.p_values, axis=0),
         np.nanmax(measured.p_values, axis=0),
-        relative_change(target.mean, baseline.mean),
+        change,
         low,
         high,
         _samples_needed(measured, options),

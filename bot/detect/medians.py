@@ -21,7 +21,7 @@ from bot.stats.median_interval import (
     separated,
 )
 from bot.stats.ragged import Floats, Integers, Ragged
-from bot.stats.unit_test import unit_test
+from bot.stats.unit_test import UnitComparison, unit_test
 
 # In the order of `MedianStatistics.p_values`.
 LEVELS: Final = ("median_interval", "median_interval_between_runs", "median_interval_between_processes")
@@ -32,7 +32,8 @@ class MedianStatistics:
     """Per metric (m,), in units of 2 ** `exponent`. `constant`: no sample differs from another of its side.
 
     `p_values` (3, m) are those of LEVELS, NaN where a level does not exist. `target_error`, `baseline_error` (squared
-    standard errors) and `degrees_of_freedom` are those of the level that makes the interval of the change widest.
+    standard errors), `degrees_of_freedom` and `half_width` are those of the level with the widest interval of the
+    change, whose logarithm it is where `logarithmic`.
     """
 
     exponent: Integers
@@ -48,6 +49,8 @@ class MedianStatistics:
     baseline_error: Floats
     degrees_of_freedom: Floats
     target_samples_error: Floats
+    half_width: Floats
+    logarithmic: Booleans
     constant: Booleans
 
 
@@ -74,23 +77,18 @@ def median_statistics(pairs: Sequence[MetricPair], metrics: Metrics) -> MedianSt
     sampled = _joined([_reduced(samples_of(chunk)) for chunk in chunks(pairs)])
     target, baseline = sampled.target, sampled.baseline
     found = deviation(target, baseline)
+    size = np.where(baseline.median == 0, 1.0, np.abs(baseline.median))
+    freedom = found.difference.degrees_of_freedom
+    half_width = special.stdtrit(freedom, 0.5 + metrics.confidence / 2) * np.hypot(target.error, baseline.error) / size
+    of_samples = [_p_of_samples(sampled, found), target.error**2, baseline.error**2, freedom, target.error**2]
     levels = np.stack(
         [
-            np.stack(
-                [
-                    _p_of_samples(sampled, found),
-                    target.error**2,
-                    baseline.error**2,
-                    found.difference.degrees_of_freedom,
-                    target.error**2,
-                ]
-            ),
+            np.stack([*of_samples, half_width, np.zeros_like(half_width)]),
             _run_level(sampled, metrics),
             _process_level(sampled, metrics),
         ]
     )
-    half_widths = special.stdtrit(levels[:, 3], 0.5 + metrics.confidence / 2) * np.sqrt(levels[:, 1] + levels[:, 2])
-    widest = levels[np.nanargmax(half_widths, axis=0), :, np.arange(len(pairs))]
+    widest = levels[np.nanargmax(levels[:, 5], axis=0), :, np.arange(len(pairs))]
     return MedianStatistics(
         exponent=sampled.exponent,
         target=target,
@@ -105,6 +103,8 @@ def median_statistics(pairs: Sequence[MetricPair], metrics: Metrics) -> MedianSt
         baseline_error=widest[:, 2],
         degrees_of_freedom=widest[:, 3],
         target_samples_error=widest[:, 4],
+        half_width=widest[:, 5],
+        logarithmic=widest[:, 6] == 1,
         constant=sampled.constant,
     )
 
@@ -173,9 +173,7 @@ def _run_level(sampled: _Sampled, metrics: Metrics) -> Floats:
         target_allowance=(of_medians * one_sample)[rows],
     )
     lessened = np.minimum(sampled.target.error[rows] ** 2, test.target_error)
-    columns[:, rows] = np.stack(
-        [test.result.p_value, test.target_error, test.baseline_error, test.result.degrees_of_freedom, lessened]
-    )
+    columns[:, rows] = _columns(test, lessened)
     return columns
 
 
@@ -193,20 +191,26 @@ def _process_level(sampled: _Sampled, metrics: Metrics) -> Floats:
             timed=metrics.timed[rows],
             level=metrics.confidence,
         )
-        columns[:, rows] = np.stack(
-            [
-                test.result.p_value,
-                test.target_error,
-                test.baseline_error,
-                test.result.degrees_of_freedom,
-                test.target_error,
-            ]
-        )
+        columns[:, rows] = _columns(test, test.target_error)
     return columns
 
 
+def _columns(test: UnitComparison, target_samples_error: Floats) -> Floats:
+    return np.stack(
+        [
+            test.p_value,
+            test.target_error,
+            test.baseline_error,
+            test.degrees_of_freedom,
+            target_samples_error,
+            test.half_width,
+            test.logarithmic.astype(np.float64),
+        ]
+    )
+
+
 def _no_level(metrics: int) -> Floats:
-    return np.full((5, metrics), np.nan)
+    return np.full((7, metrics), np.nan)
 
 
 def _joined(parts: Sequence[_Sampled]) -> _Sampled:

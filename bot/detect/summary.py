@@ -17,7 +17,7 @@ from bot.detect.units import is_deterministic, milliseconds_per
 from bot.model.finding import Evidence, Interval
 from bot.model.reason import Reason, Untested, because
 from bot.stats.ragged import Floats, Ragged
-from bot.stats.relative import MeanEstimate, change_interval, relative_change, relative_error
+from bot.stats.relative import MeanEstimate, change_interval, relative_change, relative_error, unit_interval
 from bot.stats.two_groups import satterthwaite, student_t
 from bot.stats.unit_test import unit_test
 
@@ -27,6 +27,8 @@ WELCH: Final = "welch_from_summary"
 INTERVAL: Final = "interval_summary"
 UNTESTED: Final = "none"
 
+# The p-value of the two sides' own errors, beside that of their runs.
+P_NAMES: Final = {WELCH: "p_welch", INTERVAL: "p_interval"}
 # These do not rest on a number of samples per side that the policy could ask for.
 WITHOUT_SAMPLE_COUNT = frozenset({EXACT, RUN_VALUES, INTERVAL})
 # Fewer old values say little about where a new one may fall.
@@ -36,8 +38,9 @@ NORMAL_FREEDOM = 1e9
 
 # A pair with its two sides reduced to values, the baseline's one per run.
 Reduced = tuple[MetricPair, Estimate, list[Estimate]]
-# p-value, squared errors of target and baseline, degrees of freedom; each of shape (m,).
-Tested = tuple[Floats, Floats, Floats, Floats]
+# p-value, squared errors of target and baseline, degrees of freedom, half-width of the change's interval and whether it
+# is that of the logarithm; a row each, shape (6, m).
+Tested = Floats
 
 
 def assess(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
@@ -97,26 +100,34 @@ def _tested(test: str, rows: Sequence[Reduced], options: DetectorOptions) -> lis
     target_mean = np.array([target.value for _, target, _ in rows], dtype=np.float64)
     baseline_mean = np.array([baseline.value for baseline in baselines], dtype=np.float64)
     tested = _between_runs(rows, options)
+    own_p = np.full(len(rows), np.nan)
     if test != RUN_VALUES:
-        tested = _widest(tested, _from_errors(test, rows, baselines), options)
-    p_value, target_error, baseline_error, freedom = tested
+        own = _from_errors(test, rows, baselines, options)
+        tested, own_p = _widest(tested, own), own[0]
+    p_value, target_error, baseline_error, freedom, half_width, logarithmic = tested
     target_estimate = MeanEstimate(target_mean, target_error)
     baseline_estimate = MeanEstimate(baseline_mean, baseline_error)
-    low, high = change_interval(target_estimate, baseline_estimate, degrees_of_freedom=freedom, level=1 - options.alpha)
+    change = relative_change(target_mean, baseline_mean)
+    fieller = change_interval(target_estimate, baseline_estimate, degrees_of_freedom=freedom, level=1 - options.alpha)
+    low, high = unit_interval(change, half_width, logarithmic == 1, fieller)
     columns = (
         p_value,
-        relative_change(target_mean, baseline_mean),
+        change,
         low,
         high,
         relative_error(target_estimate, baseline_estimate),
         freedom,
+        own_p,
     )
     evidence = []
     for (pair, target, _), baseline, row in zip(
         rows, baselines, zip(*(column.tolist() for column in columns), strict=True), strict=True
     ):
-        p, change, lower, upper, error, degrees = row
+        p, change, lower, upper, error, degrees, of_errors = row
         bounded = not np.isnan(lower)
+        details = {"degrees_of_freedom": degrees, **({"standard_error": error} if bounded else {})}
+        if test in P_NAMES:
+            details[P_NAMES[test]] = of_errors
         evidence.append(
             Evidence(
                 key=pair.key,
@@ -128,7 +139,7 @@ def _tested(test: str, rows: Sequence[Reduced], options: DetectorOptions) -> lis
                 confidence_interval=Interval(low=lower, high=upper, level=1 - options.alpha) if bounded else None,
                 p_value=p,
                 reason=None if bounded else because(Untested.BASELINE_NEAR_ZERO, statistic="value"),
-                details={"degrees_of_freedom": degrees, **({"standard_error": error} if bounded else {})},
+                details=details,
             )
         )
     return evidence
@@ -149,20 +160,26 @@ def _between_runs(rows: Sequence[Reduced], options: DetectorOptions) -> Tested:
         timed=are_timed(pairs),
         level=1 - options.alpha,
     )
-    return test.result.p_value, test.target_error, test.baseline_error, test.result.degrees_of_freedom
+    return np.stack(
+        [
+            test.p_value,
+            test.target_error,
+            test.baseline_error,
+            test.degrees_of_freedom,
+            test.half_width,
+            test.logarithmic.astype(np.float64),
+        ]
+    )
 
 
-def _widest(first: Tested, second: Tested, options: DetectorOptions) -> Tested:
-    """Per metric the larger p-value, and the errors of the wider interval."""
-    widths = [
-        special.stdtrit(freedom, 1 - options.alpha / 2) * np.sqrt(target + baseline)
-        for _, target, baseline, freedom in (first, second)
-    ]
-    target, baseline, freedom = np.where(widths[0] >= widths[1], np.stack(first[1:]), np.stack(second[1:]))
-    return np.maximum(first[0], second[0]), target, baseline, freedom
+def _widest(first: Tested, second: Tested) -> Tested:
+    """Per metric the one with the wider interval, and the larger p-value."""
+    widest = np.where(first[4] >= second[4], first, second)
+    widest[0] = np.maximum(first[0], second[0])
+    return widest
 
 
-def _from_errors(test: str, rows: Sequence[Reduced], baselines: Sequence[Estimate]) -> Tested:
+def _from_errors(test: str, rows: Sequence[Reduced], baselines: Sequence[Estimate], options: DetectorOptions) -> Tested:
     targets = [target for _, target, _ in rows]
     target_error = np.array([target.error or 0.0 for target in targets]) ** 2
     baseline_error = np.array([baseline.error or 0.0 for baseline in baselines]) ** 2
@@ -170,8 +187,19 @@ def _from_errors(test: str, rows: Sequence[Reduced], baselines: Sequence[Estimat
     if test == WELCH:
         counts = [[float(side.count or 0) for side in sides] for sides in (targets, baselines)]
         freedom = satterthwaite(target_error, np.array(counts[0]) - 1, baseline_error, np.array(counts[1]) - 1)
-    difference = np.array([t.value - b.value for t, b in zip(targets, baselines, strict=True)])
-    return student_t(difference, target_error + baseline_error, freedom).p_value, target_error, baseline_error, freedom
+    before = np.array([baseline.value for baseline in baselines])
+    difference = np.array([target.value for target in targets]) - before
+    half_width = special.stdtrit(freedom, 1 - options.alpha / 2) * np.sqrt(target_error + baseline_error)
+    return np.stack(
+        [
+            student_t(difference, target_error + baseline_error, freedom).p_value,
+            target_error,
+            baseline_error,
+            freedom,
+            half_width / np.where(before == 0, 1.0, np.abs(before)),
+            np.zeros_like(freedom),
+        ]
+    )
 
 
 def _exact(pair: MetricPair, target: Estimate, baseline: Estimate, options: DetectorOptions) -> Evidence:

@@ -34,7 +34,7 @@ class UnitTest:
     """`result` with t and its p; `target_error` and `baseline_error` are squared standard errors of the two means.
 
     `sides` and the `relative_error` of their difference are on the scale that is compared, logarithms where all is
-    positive; `target_size` (m,) brings the target's errors back.
+    positive (`logarithmic`); `target_size` (m,) brings the target's errors back.
     """
 
     result: TestResult
@@ -42,6 +42,7 @@ class UnitTest:
     baseline_error: Floats
     sides: UnitSides
     relative_error: Floats
+    logarithmic: NDArray[np.bool_]
     target_size: Floats
 
 
@@ -102,6 +103,7 @@ def between_units(
         baseline_error=baseline_error * size**2,
         sides=sides,
         relative_error=np.sqrt(target_error + baseline_error),
+        logarithmic=positive,
         target_size=target_size,
     )
 

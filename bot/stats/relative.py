@@ -6,6 +6,7 @@ import numpy as np
 from scipy import special
 
 from bot.stats.ragged import Floats, Moments
+from bot.stats.second_mode import Booleans
 from bot.stats.two_groups import satterthwaite
 
 
@@ -68,3 +69,15 @@ def change_interval(
     # A larger ratio to a negative baseline is a smaller number: its sign turns the ends around.
     ends = ((ratio - root) / quadratic - 1.0) * sign, ((ratio + root) / quadratic - 1.0) * sign
     return np.where(usable, np.minimum(*ends), np.nan), np.where(usable, np.maximum(*ends), np.nan)
+
+
+def unit_interval(
+    change: Floats, half_width: Floats, logarithmic: Booleans, otherwise: tuple[Floats, Floats]
+) -> tuple[Floats, Floats]:
+    """The interval of a relative `change` (m,) whose logarithm is known to +- `half_width`; else `otherwise`.
+
+    It excludes zero exactly where the test on logarithms does, up to the difference of means and geometric means.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        low, high = ((1 + change) * np.exp(sign * half_width) - 1 for sign in (-1, 1))
+    return np.where(logarithmic, low, otherwise[0]), np.where(logarithmic, high, otherwise[1])

@@ -4,7 +4,7 @@ The run is the unit of evidence between runs, the process within one: whatever m
 machine, another memory layout, a busy hour) is seen once per unit, however many samples it has.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -14,7 +14,6 @@ from bot.stats.between_units import Prior, UnitTest, between_units
 from bot.stats.exchange import FEWEST_RUNS, distances
 from bot.stats.ragged import Floats, Integers, Ragged
 from bot.stats.second_mode import Booleans, half_width_with_modes, mode_probability, tail_with_modes
-from bot.stats.two_groups import TestResult
 
 # Levels of runs on hosted machines of one kind differ by about 10 % (standard deviation); counts and sizes by what
 # addresses and hash seeds move them.
@@ -22,6 +21,21 @@ TIMED_DEVIATION: Final = 0.10
 COUNTED_DEVIATION: Final = 0.005
 # What the stated deviation is worth beside what one or two runs show: as much as ten runs.
 PRIOR_FREEDOM: Final = 10.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UnitComparison:
+    """Per metric (m,). `half_width` is that of the change's interval, of its logarithm where `logarithmic`.
+
+    The errors are squared standard errors of the two means, such that Student's interval has that width.
+    """
+
+    p_value: Floats
+    half_width: Floats
+    logarithmic: Booleans
+    degrees_of_freedom: Floats
+    target_error: Floats
+    baseline_error: Floats
 
 
 def unit_test(
@@ -32,13 +46,13 @@ def unit_test(
     timed: Booleans,
     level: float,
     target_allowance: Floats | None = None,
-) -> UnitTest:
+) -> UnitComparison:
     """Target against baseline by one value per unit, at least one on each side; `between_units` with three doubts more.
 
     Fewer than four units have no variance to speak of: that of the suite's other metrics, at least a stated one, stands
     in. Where a metric depends on the machine (`timed`), one side may be in a mode that the other was never in. And a
-    lone target is no change unless it is farther from the stored runs than these are from each other (`exchange`). The
-    target's error is such that Student's interval at `level` has the right half-width.
+    lone target is no change unless it is farther from the stored runs than these are from each other (`exchange`).
+    `level` is that of the interval.
     """
     deviation = np.where(timed, TIMED_DEVIATION, COUNTED_DEVIATION)
     test = between_units(
@@ -61,11 +75,26 @@ def unit_test(
             stored = distances(test.sides.baseline.rows(rows))
             p_value[rows] = stored.p_values(test.sides.difference[rows])
             half_width[rows] = stored.half_widths(level=level)
-    p_value = np.maximum(p_value, tail_with_modes(test.sides.difference, error, freedom, probability))
-    half_width = np.maximum(half_width, half_width_with_modes(error, freedom, probability, level=level))
+    spreads = ((error, freedom), (_stated_error(test, deviation), freedom + PRIOR_FREEDOM))
+    tails = [tail_with_modes(test.sides.difference, *spread, probability) for spread in spreads]
+    widths = [half_width_with_modes(*spread, probability, level=level) for spread in spreads]
+    half_width = np.maximum(half_width, np.minimum(*widths))
     as_error = half_width / special.stdtrit(freedom, 0.5 + level / 2)
-    return replace(
-        test,
-        result=TestResult(test.result.statistic, freedom, p_value),
+    return UnitComparison(
+        p_value=np.maximum(p_value, np.minimum(*tails)),
+        half_width=half_width,
+        logarithmic=test.logarithmic,
+        degrees_of_freedom=freedom,
         target_error=test.target_error + np.maximum(as_error**2 - error**2, 0.0) * test.target_size**2,
+        baseline_error=test.baseline_error,
     )
+
+
+def _stated_error(test: UnitTest, deviation: Floats) -> Floats:
+    """Of the difference, where units vary by the stated deviation beside what they show themselves.
+
+    A handful of units knows its own spread so badly that Student's t asks for the impossible; with the stated one
+    added, which is worth more units, it asks for less than of a single unit, and never for more.
+    """
+    units = 1 / test.sides.target.sizes + 1 / test.sides.baseline.sizes
+    return np.sqrt(test.relative_error**2 + deviation**2 * units)
