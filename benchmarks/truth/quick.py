@@ -26,17 +26,7 @@ QUICK_WAYS: Final = (
 )
 
 # (row, noise): take a cell out when its way keeps its word; the test fails if it does and stands here.
-KNOWN_BROKEN: Final = frozenset(
-    {
-        ("one file per side", "own 3 %"),
-        ("one file per side", "modes per benchmark and run"),
-        *(
-            (f"history of {length}", "modes per benchmark and run")
-            for length in ("1 run", "2 runs", "3 runs", "5 runs", "10 runs", "30 runs")
-        ),
-        ("38 runs with the bot", "modes per benchmark and run"),
-    }
-)
+KNOWN_BROKEN: Final[frozenset[tuple[str, str]]] = frozenset()
 
 
 def is_quick(way: Way, noise: str) -> bool:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Run
+from tests.support.rounds import in_rounds
 
 Floats = NDArray[np.float64]
 Noise = Literal["normal", "lognormal", "bimodal", "heavy_tailed"]
@@ -42,22 +43,24 @@ def noisy_run(
     shared_offset: float = 0.0,
     effects: Floats | float = 1.0,
     metric: Metric = TIME,
+    processes: bool = False,
 ) -> Run:
     """One run. Offsets are standard deviations of a whole run's level: per benchmark, and of all benchmarks together.
 
-    `effects` (benchmarks,) multiplies the true levels, which are the same in every run.
+    `effects` (benchmarks,) multiplies the true levels, which are the same in every run. For `processes` see `run_of`.
     """
     levels = 100.0 * (1 + np.arange(benchmarks) % 7) * effects
     levels = levels * np.exp(rng.normal(0, own_offset, benchmarks) + rng.normal(0, shared_offset))
     values = levels[:, None] * factors(rng, noise, (benchmarks, samples), spread=spread)
-    return run_of(values, metric=metric)
+    return run_of(values, metric=metric, processes=processes)
 
 
-def run_of(values: Floats | Sequence[Sequence[float]], *, metric: Metric = TIME) -> Run:
-    """A run with one benchmark per row."""
+def run_of(values: Floats | Sequence[Sequence[float]], *, metric: Metric = TIME, processes: bool = False) -> Run:
+    """A run with one benchmark per row; with `processes` every sample is an execution, two of each side in a round."""
     rows = values.tolist() if isinstance(values, np.ndarray) else values
-    return Run(
+    run = Run(
         benchmarks=tuple(
             Benchmark(name=f"bench_{index:05}", metric=metric, samples=tuple(row)) for index, row in enumerate(rows)
         )
     )
+    return in_rounds(run) if processes else run

@@ -38,7 +38,8 @@ VERDICTS: Final[Mapping[ReasonCode, str]] = {
         "nearly all benchmarks moved together, by {change:+%} of time: the machine changed"
     ),
     VerdictReason.LONE_RUN: (
-        "one run on a side doesn't show how much runs differ by themselves; measuring both commits in turn does: "
+        "looks worse, but isn't proven: one run on a side doesn't show how much runs differ by themselves; "
+        "measuring both commits in turn does: "
         "perf-culprit measure --commits BASE HEAD --run COMMAND --until-decided"
     ),
     VerdictReason.ACCEPTED: "accepted",

@@ -13,11 +13,13 @@ from bot.detect.detector import DetectorOptions
 from bot.detect.pairs import pair_metrics
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.finding import Evidence
+from bot.model.metric import Metric
 from bot.model.run import Benchmark, Run, Summary
 from tests.support.noisy_runs import TIME, Floats, noisy_run, run_of
 from tests.support.reasons import said
 
 RNG_SEED = 11
+ALLOCATIONS = replace(TIME, name="allocations", unit="allocs/op")
 
 
 def evidence(target: Run, *runs: Run, paired: bool = False) -> list[Evidence]:
@@ -25,8 +27,8 @@ def evidence(target: Run, *runs: Run, paired: bool = False) -> list[Evidence]:
     return anova.detect(pairs, DetectorOptions(paired=paired))
 
 
-def one(target: Sequence[float], *runs: Sequence[float]) -> Evidence:
-    return evidence(run_of([target]), *(run_of([run]) for run in runs))[0]
+def one(target: Sequence[float], *runs: Sequence[float], metric: Metric = TIME) -> Evidence:
+    return evidence(run_of([target], metric=metric), *(run_of([run], metric=metric) for run in runs))[0]
 
 
 def grouped(values: Floats) -> Run:
@@ -39,8 +41,8 @@ def grouped(values: Floats) -> Run:
 
 def test_anova_silent() -> None:
     rng = np.random.default_rng(RNG_SEED)
-    target, run = (noisy_run(rng, benchmarks=1, samples=30, spread=0.03) for _ in range(2))
-    (entry,) = evidence(target, run)
+    target, run = (noisy_run(rng, benchmarks=1, samples=30, spread=0.03, processes=True) for _ in range(2))
+    (entry,) = evidence(target, run, paired=True)
     assert entry.p_value is not None
     assert entry.p_value > 0.01
     assert entry.confidence_interval is not None
@@ -49,9 +51,11 @@ def test_anova_silent() -> None:
 
 def test_anova_fires() -> None:
     rng = np.random.default_rng(RNG_SEED)
-    run = noisy_run(rng, benchmarks=1, samples=30, spread=0.03)
-    (entry,) = evidence(noisy_run(rng, benchmarks=1, samples=30, spread=0.03, effects=1.1), run)
-    assert entry.test == "anova"
+    run, target = (
+        noisy_run(rng, benchmarks=1, samples=30, spread=0.03, effects=effect, processes=True) for effect in (1.0, 1.1)
+    )
+    (entry,) = evidence(target, run, paired=True)
+    assert entry.test == "anova_between_processes"
     assert entry.p_value is not None
     assert entry.p_value < 1e-6
     assert entry.relative_change == pytest.approx(0.1, abs=0.03)
@@ -61,7 +65,7 @@ def test_anova_fires() -> None:
 def test_methods_1_p_value_is_that_of_one_way_anova() -> None:
     target, run = [11.0, 12.5, 11.7, 12.1], [10.1, 10.4, 9.9, 10.6, 10.2]
     entry = one(target, run)
-    assert entry.p_value == pytest.approx(stats.f_oneway(target, run).pvalue, rel=1e-9)
+    assert entry.details["p_anova"] == pytest.approx(stats.f_oneway(target, run).pvalue, rel=1e-9)
     assert entry.details["f"] == pytest.approx(stats.f_oneway(target, run).statistic, rel=1e-9)
 
 
@@ -98,10 +102,11 @@ def test_an_offset_of_a_run_is_no_change_when_runs_have_offsets() -> None:
 def test_a_change_beyond_the_runs_offsets_is_found() -> None:
     rng = np.random.default_rng(RNG_SEED)
     effects = np.ones(50)
-    effects[3] = 1.25
-    runs = [noisy_run(rng, benchmarks=50, samples=30, spread=0.01, own_offset=0.03) for _ in range(6)]
+    effects[3] = 1.4
+    runs = [noisy_run(rng, benchmarks=50, samples=30, spread=0.01, own_offset=0.03) for _ in range(10)]
     entries = evidence(noisy_run(rng, benchmarks=50, samples=30, spread=0.01, own_offset=0.03, effects=effects), *runs)
-    assert (entries[3].p_value or 1.0) < 1e-5
+    assert (entries[3].p_value or 1.0) < 0.01 / 50
+    assert min(entry.p_value or 0.0 for entry in (*entries[:3], *entries[4:])) > 0.01 / 50
 
 
 def test_paired_runs_are_no_units_of_their_own() -> None:
@@ -115,11 +120,12 @@ def test_processes_that_differ_decide_over_their_samples() -> None:
     rng = np.random.default_rng(RNG_SEED)
     levels = rng.normal(100, 5, (2, 4, 1))
     target, run = (grouped(side + rng.normal(0, 0.1, (4, 20))) for side in levels)
-    (entry,) = evidence(target, run)
+    (entry,) = evidence(target, run, paired=True)
     assert entry.test == "anova_between_processes"
     assert entry.details["p_anova"] < 1e-3 < (entry.p_value or 0.0)
     means = [np.reshape(side.benchmarks[0].samples, (4, 20)).mean(axis=1) for side in (target, run)]
-    assert entry.p_value == pytest.approx(stats.ttest_ind(*np.log(means)).pvalue)
+    # The rest is a second mode: next to nothing after four processes on each side.
+    assert entry.p_value == pytest.approx(stats.ttest_ind(*np.log(means)).pvalue, rel=0.02)
 
 
 def test_older_runs_that_kept_only_their_mean_count_as_runs() -> None:
@@ -147,8 +153,35 @@ def test_older_runs_that_kept_only_their_mean_count_as_runs() -> None:
     ],
 )
 def test_constants_are_exact(target: list[float], run: list[float], p_value: float, change: float | None) -> None:
-    entry = one(target, run)
+    entry = one(target, run, metric=ALLOCATIONS)
     assert (entry.test, entry.p_value, entry.relative_change) == ("exact", p_value, change)
+
+
+def test_constant_times_are_those_of_one_run_each() -> None:
+    """A clock too coarse to see any noise says nothing about how much runs differ."""
+    entry = one([3.0] * 4, [2.0] * 4)
+    assert (entry.test, entry.relative_change) == ("anova_between_runs", 0.5)
+    assert (entry.p_value or 0.0) > 0.01
+    assert said(entry.notes) == ("all samples are equal: the clock may be too coarse for this benchmark",)
+    assert (one([12.0] * 4, [2.0] * 4).p_value or 1.0) < 0.01
+
+
+def test_one_run_per_side_differs_as_runs_do_however_many_samples_it_has() -> None:
+    rng = np.random.default_rng(RNG_SEED)
+    run, target = (noisy_run(rng, benchmarks=1, samples=300, spread=0.01, effects=effect) for effect in (1.0, 1.3))
+    (entry,) = evidence(target, run)
+    assert entry.details["p_anova"] < 1e-100
+    assert (entry.p_value or 0.0) > 0.01
+    (sixfold,) = evidence(noisy_run(rng, benchmarks=1, samples=300, spread=0.01, effects=6.0), run)
+    assert (sixfold.p_value or 1.0) < 1e-4
+
+
+@pytest.mark.parametrize(("after", "differs"), [(10_050, False), (10_500, True)])
+def test_one_run_of_a_count_is_nearly_proof(after: int, differs: bool) -> None:
+    """Addresses and hash seeds move bytes by about half a percent; no machine and no second mode does."""
+    size = replace(TIME, name="memory", unit="B")
+    entry = one([after - 1, after, after + 1, after], [9_999, 10_000, 10_001, 10_000], metric=size)
+    assert ((entry.p_value or 0.0) < 0.01) is differs
 
 
 @pytest.mark.parametrize(
@@ -187,7 +220,7 @@ def test_many_metrics_give_the_answers_of_single_ones() -> None:
     ]
     together = evidence(run_of([target for target, _ in rows]), run_of([run for _, run in rows]))
     for entry, (target, run) in zip(together, rows, strict=True):
-        assert entry.p_value == pytest.approx(stats.f_oneway(target, run).pvalue, rel=1e-9)
+        assert entry.details["p_anova"] == pytest.approx(stats.f_oneway(target, run).pvalue, rel=1e-9)
 
 
 def test_one_wild_sample_is_no_regression() -> None:
@@ -203,4 +236,4 @@ def test_one_wild_sample_is_no_regression() -> None:
     slow = replace(first, samples=tuple(sample * (1 + 7 / 30) for sample in first.samples))
     p_value = evidence(replace(target, benchmarks=(slow, *target.benchmarks[1:])), *runs)[0].p_value
     assert p_value is not None
-    assert p_value < 1e-6
+    assert p_value < 0.01 / 20

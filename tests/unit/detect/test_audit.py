@@ -27,6 +27,7 @@ from tests.support.noisy_runs import THROUGHPUT, TIME, Noise, noisy_run, run_of
 
 SEED = 61
 SETTINGS = PolicySettings()
+SIZE = replace(TIME, name="memory", unit="B")
 BOTH = {"anova": anova, "median_interval": median_interval}
 
 
@@ -69,21 +70,25 @@ def test_audit_silent() -> None:
     assert found.recommendation.reasons[0].startswith("anova would have been wrong in 0 of 11 runs")
 
 
-def jumping() -> list[Run]:
-    """Runs that jump up and down threefold against a calm past."""
-    runs = history(12)
+def jumping(*factors: float) -> list[Run]:
+    """A calm history, of which every second run from the fifth on has another benchmark off by one of the factors."""
+    runs = history(5 + 2 * len(factors))
     rng = np.random.default_rng(SEED)
-    for index in (6, 8, 10):
-        effects = np.where(np.arange(10) == index - 6, 3.0, 1.0)
-        runs[index] = noisy_run(rng, benchmarks=10, samples=20, spread=0.02, own_offset=0.005, effects=effects)
+    for number, factor in enumerate(factors):
+        effects = np.where(np.arange(10) == number, factor, 1.0)
+        runs[5 + 2 * number] = noisy_run(rng, benchmarks=10, samples=20, spread=0.02, own_offset=0.005, effects=effects)
     return runs
 
 
 def test_audit_fires_on_a_history_that_jumps() -> None:
-    """No alarm lasts, so all are wrong."""
-    entry = audited(jumping()).detectors[0]
-    assert entry.alarms.count == 3
+    """Each farther than any before: no alarm lasts, so all are wrong."""
+    entry = audited(jumping(3.0, 81.0)).detectors[0]
+    assert entry.alarms.count == 2
     assert entry.lasting == 0
+
+
+def test_jumps_that_the_history_has_shown_are_no_alarms_any_more() -> None:
+    assert audited(jumping(3.0, 3.0, 3.0)).detectors[0].alarms.count == 1
 
 
 def test_a_change_that_stays_is_no_false_alarm() -> None:
@@ -206,9 +211,10 @@ def test_the_same_seed_gives_the_same_audit() -> None:
 
 
 def test_calmer_benchmarks_show_smaller_effects_and_the_noisiest_comes_first() -> None:
+    """Of sizes; times of so few runs all show the same, that of a second mode."""
     rng = np.random.default_rng(SEED)
     spreads = np.array([[0.002], [0.01], [0.1]])
-    runs = [run_of(100 * rng.lognormal(0, spreads, (3, 30))) for _ in range(8)]
+    runs = [run_of(100 * rng.lognormal(0, spreads, (3, 30)), metric=SIZE) for _ in range(8)]
     entry = audited(runs).detectors[0]
     assert [limit.key.benchmark for limit in entry.limits] == ["bench_00002", "bench_00001", "bench_00000"]
     effects = [limit.effect or np.inf for limit in entry.limits]
@@ -244,11 +250,15 @@ def test_worse_is_the_bad_side_of_any_number(sign: int, metric: Metric) -> None:
 
 
 def test_zero_and_constant_benchmarks_have_defined_answers() -> None:
-    runs = [run_of([[0.0] * 12, [5.0] * 12]) for _ in range(6)]
-    entry = audited(runs).detectors[0]
-    assert [limit.key.benchmark for limit in entry.limits] == ["bench_00001"]
-    assert entry.detectable_effect is not None
-    assert entry.detectable_effect < 0.01
+    effects = []
+    for metric in (SIZE, TIME):
+        runs = [run_of([[0.0] * 12, [5.0] * 12], metric=metric) for _ in range(6)]
+        entry = audited(runs).detectors[0]
+        assert [limit.key.benchmark for limit in entry.limits] == ["bench_00001"]
+        effects.append(entry.detectable_effect or np.inf)
+    # Equal times may all be of one mode.
+    assert effects[0] < 0.01
+    assert 0.5 < effects[1] < 2
     zeros = audited([run_of([[0.0] * 12]) for _ in range(6)])
     assert zeros.detectors[0].limits == ()
     assert zeros.recommendation.minimum_effect is None
@@ -264,12 +274,7 @@ def test_the_recommendation_takes_the_detector_that_finds_more() -> None:
 
 
 def test_a_loud_detector_is_not_recommended() -> None:
-    runs = history(12)
-    rng = np.random.default_rng(SEED)
-    for index in range(4, 12):
-        effects = np.where(np.arange(10) == index - 4, 3.0 if index % 2 else 0.3, 1.0)
-        runs[index] = noisy_run(rng, benchmarks=10, samples=20, spread=0.02, own_offset=0.005, effects=effects)
-    reasons = audited(runs).recommendation.reasons
+    reasons = audited(jumping(3.0, 1 / 9, 81.0)).recommendation.reasons
     assert "more than the stated 1 % allows, but fewer than any other detector" in reasons[0]
     assert reasons[1] == "no false-discovery-rate makes it keep its word here: measure both commits in one job"
 

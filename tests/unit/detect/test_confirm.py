@@ -29,7 +29,10 @@ BENCHMARKS = 40
 
 
 def side(rng: np.random.Generator, *, worse: float = 0.0, machine: np.ndarray | None = None) -> Run:
-    """`worse` shifts the first benchmark; `machine` every benchmark by its own factor, the same in each measurement."""
+    """Each sample is from a process of its own.
+
+    `worse` shifts the first benchmark; `machine` every benchmark by its own factor, the same in each measurement.
+    """
     factors = np.ones(BENCHMARKS) if machine is None else machine
     run = Run(
         benchmarks=tuple(
@@ -39,6 +42,7 @@ def side(rng: np.random.Generator, *, worse: float = 0.0, machine: np.ndarray | 
                 samples=tuple(
                     (5 * factors[number] * (1 + worse * (number == 0)) * (1 + rng.normal(0, NOISE, SAMPLES))).tolist()
                 ),
+                group_sizes=(1,) * SAMPLES,
             )
             for number in range(BENCHMARKS)
         )

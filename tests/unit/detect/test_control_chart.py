@@ -393,7 +393,7 @@ def test_benchmarks_and_counters_are_judged_together() -> None:
         benchmarks = noisy_run(rng, benchmarks=1, samples=30, effects=effect)
         return replace(benchmarks, counters=(counter_table({"cpu": rng.normal(level, 5, 200)}),))
 
-    judgement = judge(stored(*(run(1.0, 50.0) for _ in range(6))), run(1.5, 75.0), settings=SETTINGS)
+    judgement = judge(stored(*(run(1.0, 50.0) for _ in range(6))), run(3.0, 75.0), settings=SETTINGS)
     assert [(finding.evidence.test, finding.verdict) for finding in judgement.findings] == [
         ("anova_between_runs", Verdict.REGRESSION),
         ("control_chart", Verdict.REGRESSION),

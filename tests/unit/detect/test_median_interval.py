@@ -1,6 +1,7 @@
 """METHODS 3 as a detector: both conditions, runs and processes as units, and inputs that are none."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,12 +12,14 @@ from bot.detect.pairs import pair_metrics
 from bot.detect.policy import PolicySettings, judge
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.finding import Evidence, Verdict
+from bot.model.metric import Metric
 from bot.model.report import Conclusion
 from bot.model.run import Benchmark, Run, Summary
-from tests.support.noisy_runs import THROUGHPUT, TIME, noisy_run, run_of
+from tests.support.noisy_runs import THROUGHPUT, TIME, Floats, noisy_run, run_of
 from tests.support.reasons import said
 
 SEED = 31
+ALLOCATIONS = replace(TIME, name="allocations", unit="allocs/op")
 
 
 def evidence(target: Run, *runs: Run, paired: bool = False) -> list[Evidence]:
@@ -24,14 +27,22 @@ def evidence(target: Run, *runs: Run, paired: bool = False) -> list[Evidence]:
     return median_interval.detect(pairs, DetectorOptions(paired=paired))
 
 
-def one(target: Sequence[float], *runs: Sequence[float]) -> Evidence:
-    return evidence(run_of([target]), *(run_of([run]) for run in runs))[0]
+def one(target: Sequence[float], *runs: Sequence[float], metric: Metric = TIME) -> Evidence:
+    """Of paired sides with a process per sample, so that the samples are what there is to decide by."""
+    sides = (run_of([side], metric=metric, processes=True) for side in (target, *runs))
+    return evidence(*sides, paired=True)[0]
 
 
 def verdict(target: Sequence[float], *runs: Sequence[float]) -> Verdict:
-    baseline = Baseline(runs=tuple(run_of([run]) for run in runs), source=BaselineSource.PAIRED)
-    judgement = judge(baseline, run_of([target]), detector="median_interval", settings=PolicySettings())
+    after, *before = (run_of([side], processes=True) for side in (target, *runs))
+    baseline = Baseline(runs=tuple(before), source=BaselineSource.PAIRED)
+    judgement = judge(baseline, after, detector="median_interval", settings=PolicySettings())
     return judgement.findings[0].verdict
+
+
+def in_processes(samples: Floats, *, count: int) -> Run:
+    (benchmark,) = run_of([samples.tolist()]).benchmarks
+    return Run(benchmarks=(replace(benchmark, group_sizes=(len(samples) // count,) * count),))
 
 
 def test_median_interval_silent() -> None:
@@ -46,9 +57,11 @@ def test_median_interval_silent() -> None:
 
 def test_median_interval_fires() -> None:
     rng = np.random.default_rng(SEED)
-    run = noisy_run(rng, benchmarks=1, samples=30, noise="heavy_tailed")
-    (entry,) = evidence(noisy_run(rng, benchmarks=1, samples=30, noise="heavy_tailed", effects=1.15), run)
-    assert entry.test == "median_interval"
+    run, target = (
+        noisy_run(rng, benchmarks=1, samples=30, noise="heavy_tailed", effects=effect, processes=True)
+        for effect in (1.0, 1.15)
+    )
+    (entry,) = evidence(target, run, paired=True)
     assert entry.p_value is not None
     assert entry.p_value < 1e-5
     assert entry.relative_change == pytest.approx(0.15, abs=0.03)
@@ -70,7 +83,12 @@ def test_outliers_that_move_the_mean_move_nothing() -> None:
     run, target = rng.normal(100, 1, (2, 30))
     target[[3, 17, 25]] *= 8
     assert np.mean(target) > 1.5 * np.mean(run)
-    assert verdict(target.tolist(), run.tolist()) is Verdict.NO_CHANGE
+    # As processes of their own the outliers are doubts, as samples of three processes they are nothing.
+    assert verdict(target.tolist(), run.tolist()) is Verdict.INCONCLUSIVE
+    before, after = (in_processes(side, count=5) for side in (run, target))
+    baseline = Baseline(runs=(before,), source=BaselineSource.PAIRED)
+    judgement = judge(baseline, after, detector="median_interval", settings=PolicySettings())
+    assert judgement.conclusion is Conclusion.NO_CHANGE
 
 
 def test_overlapping_intervals_are_no_regression_however_significant() -> None:
@@ -130,10 +148,16 @@ def test_processes_are_units_where_both_sides_have_them() -> None:
 
 
 def test_constant_samples_are_exact() -> None:
-    same, other = one([5.0] * 6, [5.0] * 6), one([6.0] * 6, [5.0] * 6)
+    same, other = (one([value] * 6, [5.0] * 6, metric=ALLOCATIONS) for value in (5.0, 6.0))
     assert (same.test, same.p_value) == ("exact", 1.0)
     assert (other.test, other.p_value) == ("exact", 0.0)
     assert other.relative_change == pytest.approx(0.2)
+
+
+def test_constant_times_are_those_of_one_run_each() -> None:
+    (other,) = evidence(run_of([[6.0] * 6]), run_of([[5.0] * 6]))
+    assert other.test == "median_interval_between_runs"
+    assert (other.p_value or 0.0) > 0.01
     assert said(other.notes) == ("all samples are equal: the clock may be too coarse for this benchmark",)
 
 
@@ -176,9 +200,10 @@ def test_huge_and_tiny_values_have_finite_answers() -> None:
 def test_throughput_that_falls_is_a_regression() -> None:
     rng = np.random.default_rng(SEED)
     baseline = Baseline(
-        runs=(noisy_run(rng, benchmarks=1, samples=30, metric=THROUGHPUT),), source=BaselineSource.PAIRED
+        runs=(noisy_run(rng, benchmarks=1, samples=30, metric=THROUGHPUT, processes=True),),
+        source=BaselineSource.PAIRED,
     )
-    target = noisy_run(rng, benchmarks=1, samples=30, metric=THROUGHPUT, effects=0.8)
+    target = noisy_run(rng, benchmarks=1, samples=30, metric=THROUGHPUT, effects=0.8, processes=True)
     judgement = judge(baseline, target, detector="median_interval", settings=PolicySettings())
     assert judgement.conclusion is Conclusion.REGRESSION
 
@@ -201,23 +226,28 @@ def test_summaries_get_the_weaker_tests_in_their_places() -> None:
     assert [entry.test for entry in entries] == ["welch_from_summary", "none", "median_interval"]
 
 
-def test_a_suite_is_judged_as_its_benchmarks_alone_where_runs_are_paired() -> None:
+def test_samples_of_a_suite_are_compared_as_those_of_its_benchmarks_alone() -> None:
     rng = np.random.default_rng(SEED)
     sizes = [5, 6, 6, 17, 40]
     sides = [[rng.lognormal(0, 0.1, size).tolist() for size in sizes] for _ in range(2)]
     together = evidence(run_of(sides[0]), run_of(sides[1]), paired=True)
     for entry, target, baseline in zip(together, *sides, strict=True):
-        assert entry.p_value == one(target, baseline).p_value
-        assert entry.confidence_interval == one(target, baseline).confidence_interval
+        alone = one(target, baseline)
+        assert entry.details["p_difference"] == alone.details["p_difference"]
+        assert (entry.target, entry.baseline) == (alone.target, alone.baseline)
+        assert entry.relative_change == alone.relative_change
 
 
 def test_samples_needed_would_decide() -> None:
     """Where the note asks for n samples, n samples find the minimum effect in about nine of ten trials."""
     rng = np.random.default_rng(SEED)
-    (entry,) = evidence(*(noisy_run(rng, benchmarks=1, samples=4000, spread=0.04) for _ in range(2)))
+    sides = (noisy_run(rng, benchmarks=1, samples=4000, spread=0.04, processes=True) for _ in range(2))
+    (entry,) = evidence(*sides, paired=True)
     needed = entry.samples_needed
     assert needed is not None
-    run = noisy_run(rng, benchmarks=300, samples=needed, spread=0.04)
-    slower = noisy_run(rng, benchmarks=300, samples=needed, spread=0.04, effects=1.05)
-    found = [(entry.p_value or 0.0) < 0.01 for entry in evidence(slower, run)]
+    run, slower = (
+        noisy_run(rng, benchmarks=300, samples=needed, spread=0.04, effects=effect, processes=True)
+        for effect in (1.0, 1.05)
+    )
+    found = [(entry.p_value or 0.0) < 0.01 for entry in evidence(slower, run, paired=True)]
     assert 0.75 < np.mean(found) < 1.0

@@ -40,7 +40,7 @@ def test_welch_from_summary_agrees_with_scipy() -> None:
     entry = assess(moments(11, 1.5, 9), moments(10, 1, 20))
     assert entry.test == "welch_from_summary"
     reference = stats.ttest_ind_from_stats(11, 1.5, 9, 10, 1, 20, equal_var=False)
-    assert entry.p_value == pytest.approx(reference.pvalue, rel=1e-9)
+    assert entry.details["p_welch"] == pytest.approx(reference.pvalue, rel=1e-9)
     assert entry.relative_change == pytest.approx(0.1)
 
 
@@ -52,7 +52,7 @@ def test_welch_from_summary_pools_runs_as_their_samples_would() -> None:
         *(moments(run.mean(), run.std(ddof=1), len(run)) for run in (first, second)),
     )
     reference = stats.ttest_ind(target, np.concatenate([first, second]), equal_var=False)
-    assert entry.p_value == pytest.approx(reference.pvalue, rel=1e-9)
+    assert entry.details["p_welch"] == pytest.approx(reference.pvalue, rel=1e-9)
 
 
 def test_samples_on_one_side_are_reduced_to_moments() -> None:
@@ -60,7 +60,7 @@ def test_samples_on_one_side_are_reduced_to_moments() -> None:
     entry = assess(samples(*target), moments(10, 1, 20))
     assert entry.test == "welch_from_summary"
     reference = stats.ttest_ind_from_stats(np.mean(target), np.std(target, ddof=1), 4, 10, 1, 20, equal_var=False)
-    assert entry.p_value == pytest.approx(reference.pvalue, rel=1e-9)
+    assert entry.details["p_welch"] == pytest.approx(reference.pvalue, rel=1e-9)
 
 
 def test_interval_summary_uses_the_tools_own_intervals() -> None:
@@ -71,16 +71,35 @@ def test_interval_summary_uses_the_tools_own_intervals() -> None:
     entry = assess(*sides)
     assert entry.test == "interval_summary"
     error = 0.2 / stats.norm.ppf(0.975) * np.sqrt(2)
-    assert entry.p_value == pytest.approx(2 * stats.norm.sf(1 / error), rel=1e-6)
+    assert entry.details["p_interval"] == pytest.approx(2 * stats.norm.sf(1 / error), rel=1e-6)
+
+
+@pytest.mark.parametrize(("target", "proof"), [(1300.0, False), (6000.0, True)])
+def test_a_summary_is_of_one_run_however_sure_it_is_of_itself(target: float, proof: bool) -> None:
+    sure = assess(moments(target, 1, 900), moments(1000, 1, 900))
+    assert sure.details["p_welch"] < 1e-100
+    assert ((sure.p_value or 0.0) < 0.01) is proof
+    bounds = ((target - 1, target + 1), (999.0, 1001.0))
+    sides = [value(sum(ends) / 2, confidence_interval=ends, confidence_level=0.95) for ends in bounds]
+    assert ((assess(*sides).p_value or 0.0) < 0.01) is proof
 
 
 def test_run_values_is_the_prediction_of_one_more_value() -> None:
-    runs = [10.0, 10.2, 9.9, 10.1, 10.3]
-    entry = assess(value(11.0), *map(value, runs))
+    """Of a size, which has no second mode, among runs that are not farther from each other than normal ones are."""
+    size = replace(TIME, name="memory", unit="B")
+    runs = np.linspace(9.5, 10.5, 11)
+    entry = assess(value(10.7, size), *(value(run, size) for run in runs))
     assert entry.test == "run_values"
     logs = np.log(runs)
-    statistic = (np.log(11.0) - logs.mean()) / (logs.std(ddof=1) * np.sqrt(1.2))
-    assert entry.p_value == pytest.approx(2 * stats.t.sf(statistic, 4), rel=1e-9)
+    statistic = (np.log(10.7) - logs.mean()) / (logs.std(ddof=1) * np.sqrt(1 + 1 / 11))
+    assert entry.p_value == pytest.approx(2 * stats.t.sf(statistic, 10), rel=1e-9)
+
+
+def test_run_values_of_a_time_may_be_of_a_second_mode() -> None:
+    runs = (10.0, 10.2, 9.9, 10.1, 10.3)
+    statistic = (np.log(11.0) - np.log(runs).mean()) / (np.log(runs).std(ddof=1) * np.sqrt(1.2))
+    assert 2 * stats.t.sf(statistic, 4) < 0.01 < (assess(value(11.0), *map(value, runs)).p_value or 0.0)
+    assert (assess(value(30.0), *map(value, runs)).p_value or 1.0) < 1e-3
 
 
 def test_run_values_of_single_samples() -> None:
