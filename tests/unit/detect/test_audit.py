@@ -70,25 +70,21 @@ def test_audit_silent() -> None:
     assert found.recommendation.reasons[0].startswith("anova would have been wrong in 0 of 11 runs")
 
 
-def jumping(*factors: float) -> list[Run]:
-    """A calm history, of which every second run from the fifth on has another benchmark off by one of the factors."""
-    runs = history(5 + 2 * len(factors))
+def jumping() -> list[Run]:
+    """Runs that jump up threefold and back against a calm past."""
+    runs = history(12)
     rng = np.random.default_rng(SEED)
-    for number, factor in enumerate(factors):
-        effects = np.where(np.arange(10) == number, factor, 1.0)
-        runs[5 + 2 * number] = noisy_run(rng, benchmarks=10, samples=20, spread=0.02, own_offset=0.005, effects=effects)
+    for index in (6, 8, 10):
+        effects = np.where(np.arange(10) == index - 6, 3.0, 1.0)
+        runs[index] = noisy_run(rng, benchmarks=10, samples=20, spread=0.02, own_offset=0.005, effects=effects)
     return runs
 
 
 def test_audit_fires_on_a_history_that_jumps() -> None:
-    """Each farther than any before: no alarm lasts, so all are wrong."""
-    entry = audited(jumping(3.0, 81.0)).detectors[0]
-    assert entry.alarms.count == 2
+    """No alarm lasts, so all are wrong."""
+    entry = audited(jumping()).detectors[0]
+    assert entry.alarms.count == 3
     assert entry.lasting == 0
-
-
-def test_jumps_that_the_history_has_shown_are_no_alarms_any_more() -> None:
-    assert audited(jumping(3.0, 3.0, 3.0)).detectors[0].alarms.count == 1
 
 
 def test_a_change_that_stays_is_no_false_alarm() -> None:
@@ -274,7 +270,12 @@ def test_the_recommendation_takes_the_detector_that_finds_more() -> None:
 
 
 def test_a_loud_detector_is_not_recommended() -> None:
-    reasons = audited(jumping(3.0, 1 / 9, 81.0)).recommendation.reasons
+    runs = history(12)
+    rng = np.random.default_rng(SEED)
+    for index in range(4, 12):
+        effects = np.where(np.arange(10) == index - 4, 4.0, 1.0)
+        runs[index] = noisy_run(rng, benchmarks=10, samples=20, spread=0.02, own_offset=0.005, effects=effects)
+    reasons = audited(runs).recommendation.reasons
     assert "more than the stated 1 % allows, but fewer than any other detector" in reasons[0]
     assert reasons[1] == "no false-discovery-rate makes it keep its word here: measure both commits in one job"
 

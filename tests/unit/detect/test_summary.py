@@ -87,11 +87,11 @@ def test_a_summary_is_of_one_run_however_sure_it_is_of_itself(target: float, pro
 def test_run_values_is_the_prediction_of_one_more_value() -> None:
     """Of a size, which has no second mode, among runs that are not farther from each other than normal ones are."""
     size = replace(TIME, name="memory", unit="B")
-    runs = np.linspace(9.5, 10.5, 11)
-    entry = assess(value(10.7, size), *(value(run, size) for run in runs))
+    runs = np.linspace(9.995, 10.005, 11)
+    entry = assess(value(10.007, size), *(value(run, size) for run in runs))
     assert entry.test == "run_values"
     logs = np.log(runs)
-    statistic = (np.log(10.7) - logs.mean()) / (logs.std(ddof=1) * np.sqrt(1 + 1 / 11))
+    statistic = (np.log(10.007) - logs.mean()) / (logs.std(ddof=1) * np.sqrt(1 + 1 / 11))
     assert entry.p_value == pytest.approx(2 * stats.t.sf(statistic, 10), rel=1e-9)
 
 
