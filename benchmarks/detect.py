@@ -1,8 +1,9 @@
 """The detectors' limits: time and memory of `judge`, and how often it raises an alarm when nothing changed.
 
-python benchmarks/detect.py             both
+python benchmarks/detect.py             all
 python benchmarks/detect.py time        10,000 benchmarks x 50 samples x 30 runs
 python benchmarks/detect.py alarms      the A/A and power tables, some minutes; `--runs N` for fewer
+python benchmarks/detect.py smallest    how large a slowdown of one benchmark must be to be called, by stored runs
 
 `--detector NAME` measures another one than the default.
 """
@@ -31,9 +32,10 @@ CHANGES = {Verdict.REGRESSION, Verdict.IMPROVEMENT}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scenario:
-    """`runs` stored runs against one more; offsets as in `noisy_run`."""
+    """`runs` stored runs against one more; offsets as in `noisy_run`. `paired`: each sample is an execution."""
 
     runs: int
+    paired: bool = False
     own_offset: float = 0.0
     shared_offset: float = 0.0
     samples: int = 30
@@ -72,10 +74,11 @@ def judged(
             own_offset=scenario.own_offset,
             shared_offset=scenario.shared_offset,
             effects=change,
+            processes=scenario.paired,
         )
 
     runs = tuple(run(1.0) for _ in range(scenario.runs))
-    baseline = Baseline(runs=runs, source=BaselineSource.HISTORY)
+    baseline = Baseline(runs=runs, source=BaselineSource.PAIRED if scenario.paired else BaselineSource.HISTORY)
     return judge(baseline, run(effects), detector=detector, settings=SETTINGS)
 
 
@@ -114,6 +117,52 @@ def power(runs: int, detector: str) -> None:
         print(f"  {scenario}, {effect - 1:+.0%}  {found / runs:7.2%}", flush=True)
 
 
+def smallest(trials: int, detector: str) -> None:
+    print(f"slowdown of one benchmark that is called in 9 of 10 of {trials} suites; runs differ by 2 % each")
+    for benchmarks in (1, 5, 200):
+        stored = [
+            (
+                f"{runs} stored runs",
+                Scenario(runs=runs, own_offset=0.02, samples=10, benchmarks=benchmarks, spread=0.03),
+            )
+            for runs in (1, 2, 3, 5, 10, 30)
+        ]
+        paired = [
+            (
+                f"paired, {executions} executions",
+                Scenario(runs=1, paired=True, samples=executions, benchmarks=benchmarks, spread=0.02),
+            )
+            for executions in (4, 10, 20)
+        ]
+        for name, scenario in (*stored, *paired):
+            rng = np.random.default_rng([benchmarks, scenario.runs, scenario.samples])
+            factors = np.sort([smallest_factor(rng, scenario, detector=detector) for _ in range(trials)])
+            print(f"  {benchmarks:3} benchmarks, {name}: x{factors[int(0.9 * trials) - 1]:.2f}", flush=True)
+
+
+def smallest_factor(rng: np.random.Generator, scenario: Scenario, *, detector: str) -> float:
+    """By bisection of the logarithm up to a factor of 8, to about two percent; infinite where that is not called."""
+    seed, effects = int(rng.integers(2**32)), np.ones(scenario.benchmarks)
+
+    def called(factor: float) -> bool:
+        effects[0] = factor
+        judgement = judged(
+            np.random.default_rng(seed), scenario, "lognormal", detector=detector, effects=effects.copy()
+        )
+        return any(
+            finding.verdict is Verdict.REGRESSION and finding.evidence.key.benchmark == "bench_00000"
+            for finding in judgement.findings
+        )
+
+    low, high = 1.0, 8.0
+    if not called(high):
+        return np.inf
+    for _ in range(7):
+        middle = float(np.sqrt(low * high))
+        low, high = (low, middle) if called(middle) else (middle, high)
+    return high
+
+
 def timing(detector: str) -> None:
     benchmarks, samples, runs = 10_000, 50, 30
     rng = np.random.default_rng(0)
@@ -140,7 +189,7 @@ def fastest(action: Callable[[], object], *, repetitions: int = 3) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="?", choices=("time", "alarms", "all"), default="all")
+    parser.add_argument("what", nargs="?", choices=("time", "alarms", "smallest", "all"), default="all")
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--detector", choices=DETECTORS, default=DEFAULT_DETECTOR)
     arguments = parser.parse_args()
@@ -149,6 +198,8 @@ def main() -> None:
     if arguments.what in {"alarms", "all"}:
         false_alarms(arguments.runs, arguments.detector)
         power(arguments.runs, arguments.detector)
+    if arguments.what in {"smallest", "all"}:
+        smallest(min(arguments.runs, 40), arguments.detector)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from bot.detect.categories import CategoryChange, category_change
 from bot.detect.counters import CounterPairing, pair_counters
 from bot.detect.detector import Detector, DetectorOptions
 from bot.detect.limits import chance_notes, counter_findings, decide_by_limit, limit_q_values, violation
-from bot.detect.machine import common_shift, hardware_differences
+from bot.detect.machine import common_shift, hardware_differences, may_be_the_machine
 from bot.detect.pairs import MetricPair, Pairing, pair_metrics
 from bot.detect.ruler import scale_by_ruler
 from bot.detect.settings import MetricRule, MetricSettings, PolicySettings
@@ -132,7 +132,9 @@ def _machine_considered(
         reason = because(VerdictReason.MACHINE_CHANGED, change=shift)
         kept = [_withdrawn(finding, reason) if _is_change(finding) else finding for finding in findings]
         return Conclusion.MACHINE_CHANGED, kept, (reason,)
-    return conclusion_of(findings), findings, ()
+    lone_run = because(VerdictReason.LONE_RUN)
+    kept = [_withdrawn(f, lone_run) if may_be_the_machine(f.evidence) else f for f in findings]
+    return conclusion_of(kept), kept, ()
 
 
 def _pairing(baseline: Baseline, target: Run, settings: PolicySettings) -> Pairing:

@@ -21,8 +21,8 @@ from tests.support.git_repository import chain, import_commits, init_repository,
 from tests.support.measurements import measured
 
 FAST = {"parse": 0.004, "render": 0.02}
-SLOW = {**FAST, "parse": 0.006}
-SLOWER = {**FAST, "parse": 0.009}
+SLOW = {**FAST, "parse": 0.0096}
+SLOWER = {**FAST, "parse": 0.023}
 COUNT = 11
 BRANCH = "refs/heads/perf-history"
 

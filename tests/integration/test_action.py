@@ -19,7 +19,7 @@ from tests.support.measurements import measured, measured_json
 from tests.support.webhooks import event
 
 BASE_LEVELS = {"parse": 0.004, "render": 0.02, "load": 0.001}
-SLOW_LEVELS = {**BASE_LEVELS, "parse": 0.006}
+SLOW_LEVELS = {**BASE_LEVELS, "parse": 0.0096}
 MAIN = 6
 
 

@@ -29,7 +29,7 @@ from tests.support.stored_runs import make_run
 from tests.support.webhooks import event
 
 FAST = {"parse": 0.004, "render": 0.02}
-SLOW = {**FAST, "parse": 0.006}
+SLOW = {**FAST, "parse": 0.0096}
 
 
 @pytest.fixture

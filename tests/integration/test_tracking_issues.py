@@ -25,7 +25,7 @@ from tests.support.git_repository import chain, import_commits, init_repository
 from tests.support.measurements import measured
 
 FAST = {"parse": 0.004, "render": 0.02}
-SLOW = {**FAST, "parse": 0.006}
+SLOW = {**FAST, "parse": 0.0096}
 EVIL = 'x`|@octocat ![](http://evil) <b> /perf-accept all "now" #1'
 NASTY = (
     "--> <script>alert(1)</script>",
@@ -216,14 +216,14 @@ def test_a_pasted_marker_of_somebody_else_is_not_ours(mainline: Mainline) -> Non
 
 def test_many_at_once_become_one_joint_issue_that_closes_as_one(mainline: Mainline) -> None:
     names = [f"bench-{number}" for number in range(7)] + [f"calm-{number}" for number in range(20)]
-    slow = {name: 0.006 if name.startswith("bench") else 0.004 for name in names}
+    slow = {name: 0.0096 if name.startswith("bench") else 0.004 for name in names}
     fine = dict.fromkeys(names, 0.004)
     mainline.track(mainline.report(slow, at=3))
     (issue,) = mainline.issues
     assert issue.title == "Performance regressions: 7 benchmarks"
     assert all(f"`bench-{number}`" in (issue.body or "") for number in range(7))
     assert mainline.track(mainline.report(slow, at=4)) == []
-    mainline.track(mainline.report({**fine, "bench-1": 0.006}, at=5))
+    mainline.track(mainline.report({**fine, "bench-1": 0.0096}, at=5))
     assert issue.state == "open"
     mainline.track(mainline.report(fine, at=6))
     assert (issue.state, len(mainline.issues)) == ("closed", 1)
@@ -231,7 +231,7 @@ def test_many_at_once_become_one_joint_issue_that_closes_as_one(mainline: Mainli
 
 @pytest.mark.parametrize("name", [EVIL, *NASTY])
 def test_names_are_inert(mainline: Mainline, name: str) -> None:
-    mainline.track(mainline.report({name: 0.006, "render": 0.02}, at=3, base={name: 0.004, "render": 0.02}))
+    mainline.track(mainline.report({name: 0.0096, "render": 0.02}, at=3, base={name: 0.004, "render": 0.02}))
     (issue,) = mainline.issues
     import cmarkgfm
 

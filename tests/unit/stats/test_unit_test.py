@@ -58,7 +58,7 @@ def test_identical_units_are_no_difference(metrics: int, runs: int) -> None:
 def test_one_run_per_side_is_called_where_it_is_six_times_as_slow(metrics: int) -> None:
     rng = np.random.default_rng(SEED)
     target, baseline = (100 * rng.lognormal(0, 0.02, (metrics, 1)) for _ in range(2))
-    target[0] *= 6
+    target[0] *= 6.0
     found = compared(target, baseline)
     assert found.p_value[0] < 0.01 / metrics
     assert found.p_value[1:].min(initial=1.0) > 0.01
