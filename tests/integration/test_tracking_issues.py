@@ -52,7 +52,8 @@ class Mainline:
         self.folder, self.commits = repository
 
     def report(self, levels: dict[str, float], *, at: int, base: dict[str, float] | None = None) -> Report:
-        runs = tuple(measured(base or dict.fromkeys(levels, 0.004) | FAST, seed=seed) for seed in range(1, 6))
+        # Enough runs that a recovery is proven, of two benchmarks too.
+        runs = tuple(measured(base or dict.fromkeys(levels, 0.004) | FAST, seed=seed) for seed in range(1, 41))
         choices = (
             RunChoice(
                 commit=self.commits["main1"], time=None, chosen=True, reason=because(BaselineReason.AT_MERGE_BASE)

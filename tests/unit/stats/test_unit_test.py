@@ -48,7 +48,7 @@ def test_swapping_the_sides_turns_the_difference_around_and_nothing_else(counts:
 @pytest.mark.parametrize("metrics", [1, 5, 50])
 @pytest.mark.parametrize("runs", [1, 2, 3, 9, 30])
 def test_identical_units_are_no_difference(metrics: int, runs: int) -> None:
-    levels = 100.0 + np.arange(metrics)[:, None]
+    levels = np.arange(100.0, 100.0 + metrics)[:, None]
     found = compared(levels, np.repeat(levels, runs, axis=1))
     assert (found.p_value == 1.0).all()
     assert np.isfinite(found.half_width).all()
