@@ -32,10 +32,9 @@ CHANGES = {Verdict.REGRESSION, Verdict.IMPROVEMENT}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scenario:
-    """`runs` stored runs against one more; offsets as in `noisy_run`. `paired`: each sample is an execution."""
+    """`runs` stored runs against one more; offsets as in `noisy_run`."""
 
     runs: int
-    paired: bool = False
     own_offset: float = 0.0
     shared_offset: float = 0.0
     samples: int = 30
@@ -74,11 +73,10 @@ def judged(
             own_offset=scenario.own_offset,
             shared_offset=scenario.shared_offset,
             effects=change,
-            processes=scenario.paired,
         )
 
     runs = tuple(run(1.0) for _ in range(scenario.runs))
-    baseline = Baseline(runs=runs, source=BaselineSource.PAIRED if scenario.paired else BaselineSource.HISTORY)
+    baseline = Baseline(runs=runs, source=BaselineSource.HISTORY)
     return judge(baseline, run(effects), detector=detector, settings=SETTINGS)
 
 
@@ -120,24 +118,11 @@ def power(runs: int, detector: str) -> None:
 def smallest(trials: int, detector: str) -> None:
     print(f"slowdown of one benchmark that is called in 9 of 10 of {trials} suites; runs differ by 2 % each")
     for benchmarks in (1, 5, 200):
-        stored = [
-            (
-                f"{runs} stored runs",
-                Scenario(runs=runs, own_offset=0.02, samples=10, benchmarks=benchmarks, spread=0.03),
-            )
-            for runs in (1, 2, 3, 5, 10, 30)
-        ]
-        paired = [
-            (
-                f"paired, {executions} executions",
-                Scenario(runs=1, paired=True, samples=executions, benchmarks=benchmarks, spread=0.02),
-            )
-            for executions in (4, 10, 20)
-        ]
-        for name, scenario in (*stored, *paired):
-            rng = np.random.default_rng([benchmarks, scenario.runs, scenario.samples])
+        for runs in (1, 2, 3, 5, 10, 30):
+            scenario = Scenario(runs=runs, own_offset=0.02, samples=10, benchmarks=benchmarks, spread=0.03)
+            rng = np.random.default_rng([benchmarks, runs, scenario.samples])
             factors = np.sort([smallest_factor(rng, scenario, detector=detector) for _ in range(trials)])
-            print(f"  {benchmarks:3} benchmarks, {name}: x{factors[int(0.9 * trials) - 1]:.2f}", flush=True)
+            print(f"  {benchmarks:3} benchmarks, {runs:2} runs: x{factors[int(0.9 * trials) - 1]:.2f}", flush=True)
 
 
 def smallest_factor(rng: np.random.Generator, scenario: Scenario, *, detector: str) -> float:

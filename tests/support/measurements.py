@@ -24,10 +24,7 @@ def measured(
     environment: Environment = MACHINE,
     commit: str | None = None,
 ) -> Run:
-    """`count` samples per benchmark around its level, each from a process of its own.
-
-    `noise` inside a run and `run_noise` between runs are relative.
-    """
+    """`count` samples per benchmark around its level; `noise` inside a run and `run_noise` between runs: relative."""
     rng = np.random.default_rng(seed)
     return Run(
         benchmarks=tuple(
@@ -37,7 +34,6 @@ def measured(
                 samples=tuple(
                     (level * np.exp(rng.normal(0, run_noise)) * np.exp(rng.normal(0, noise, count))).tolist()
                 ),
-                group_sizes=(1,) * count,
             )
             for name, level in levels.items()
         ),

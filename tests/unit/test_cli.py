@@ -103,7 +103,7 @@ def test_collect_writes_a_run(results: Path) -> None:
         "lower_is_better",
     )
     assert len(first["samples"]) == 80
-    assert first["group_sizes"] == [1] * 80
+    assert first["group_sizes"] == [20, 20, 20, 20]
 
 
 @pytest.mark.parametrize(
