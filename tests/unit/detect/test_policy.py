@@ -375,7 +375,7 @@ def test_summaries_ask_for_repeated_measurements() -> None:
     run = around(5)
     summarised = replace(run, benchmarks=(replace(run.benchmarks[0], samples=(), summary=wide),))
     assert only(compare(summarised, summarised, source=BaselineSource.FILES)).reason.code is VerdictReason.NOTHING_SEEN
-    worst = Summary(value=11.0, statistic="mean", standard_deviation=3.0, count=9)
+    worst = Summary(value=8.0, statistic="mean", standard_deviation=3.0, count=9)
     target = replace(run, benchmarks=(replace(run.benchmarks[0], samples=(), summary=worst),))
     twice = Baseline(runs=(summarised, summarised), source=BaselineSource.FILES)
     assert only(judge(twice, target, settings=DEFAULTS)).reason == because(VerdictReason.LOOKS_WORSE)
