@@ -13,6 +13,7 @@ from bot.detect.counters import TablePair
 from bot.detect.detector import DetectorOptions
 from bot.detect.estimate import is_measurable
 from bot.detect.pairs import MetricPair
+from bot.detect.run_medians import RunMedians, level_p_values, median_allowance
 from bot.model.finding import Evidence, Side
 from bot.model.metric import Metric, MetricKey
 from bot.model.reason import Reason, Remark, Untested, because
@@ -39,12 +40,14 @@ class Charted:
     """`own_excesses` are those of the baseline runs, each against the others.
 
     `ratios` (len(EFFECTS),): the violation ratios that the target would have had at least, were it worse by so much.
+    `medians` are those of the runs.
     """
 
     chart: Chart
     excess: float
     own_excesses: Floats
     ratios: Floats | None
+    medians: RunMedians
 
 
 def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
@@ -52,7 +55,7 @@ def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Eviden
     entries = [
         _assess(pair.key, pair.metric, pair.obstacle or _unusable(pair), _samples(pair), options) for pair in pairs
     ]
-    return _with_chances(entries)
+    return _with_chances(entries, options)
 
 
 def detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> list[Evidence]:
@@ -64,7 +67,7 @@ def detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> li
             pair.keys, pair.metrics, pair.obstacles, prepare(pair, drop_idle=options.drop_idle_time), strict=True
         )
     ]
-    return _with_chances(entries)
+    return _with_chances(entries, options)
 
 
 def _unusable(pair: MetricPair) -> Reason | None:
@@ -80,11 +83,13 @@ def _samples(pair: MetricPair) -> Prepared:
         return np.array(benchmark.samples, dtype=np.float64)
 
     runs = [samples(run) for run in pair.baseline if run.samples]
-    length = max(len(pair.target.samples), 1)
+    target = samples(pair.target)
+    cuts = [max(1, len(run) // max(len(target), 1)) for run in runs]
     return Prepared(
-        target=np.sort(samples(pair.target)),
+        target=np.sort(target),
         runs=tuple(np.sort(run) for run in runs),
-        parts=cut_runs([(run, max(1, len(run) // length)) for run in runs]),
+        parts=cut_runs(list(zip(runs, cuts, strict=True))),
+        allowance=median_allowance(target, runs, longer=max(cuts) > 1) if runs and len(target) else 0.0,
     )
 
 
@@ -107,6 +112,7 @@ def _assess(
         excess=made.violations.ratio - made.threshold,
         own_excesses=excesses(made.left_out) if made.left_out else np.empty(0),
         ratios=_worse_ratios(prepared.target, made, metric),
+        medians=prepared.medians,
     )
     baseline = _side(np.concatenate(prepared.runs), median=made.limits.center, runs=len(prepared.runs))
     target = _side(prepared.target, median=float(np.median(prepared.target)), runs=1)
@@ -185,21 +191,32 @@ def _worse_ratios(target: Floats, made: Chart, metric: Metric) -> Floats | None:
     return worse
 
 
-def _with_chances(entries: Sequence[tuple[Evidence, Charted | None]]) -> list[Evidence]:
+def _with_chances(entries: Sequence[tuple[Evidence, Charted | None]], options: DetectorOptions) -> list[Evidence]:
     """How often chance brings such an excess, from the excesses of all metrics' baseline runs, as `p_excess`.
 
-    And the effect from which on the target would have been more out of control than any baseline run ever was.
+    And such a median among the runs' medians, as `p_level`; and the effect from which on the target would have been
+    more out of control than any baseline run ever was.
     """
     known = [charted for _, charted in entries if charted is not None and len(charted.own_excesses)]
     of_baseline = np.concatenate([charted.own_excesses for charted in known]) if known else np.empty(0)
     chances = iter(chance_of_excess(np.array([charted.excess for charted in known]), of_baseline=of_baseline).tolist())
+    charts = [(entry.metric, charted.medians) for entry, charted in entries if charted is not None]
+    levels = level_p_values(
+        [medians for _, medians in charts],
+        [metric for metric, _ in charts],
+        paired=options.paired,
+        level=1 - options.alpha,
+    )
+    p_levels = iter(levels.tolist())
     largest = max(0.0, float(of_baseline.max(initial=0.0)))
     evidence = []
     for entry, charted in entries:
         if charted is None:
             evidence.append(entry)
             continue
-        own = {"p_excess": next(chances)} if len(charted.own_excesses) else {}
+        own = {"p_level": next(p_levels)}
+        if len(charted.own_excesses):
+            own["p_excess"] = next(chances)
         effect = _detectable(charted, largest)
         found = {} if effect is None else {"detectable_effect": effect}
         evidence.append(replace(entry, details={**entry.details, **own, **found}))

@@ -9,6 +9,7 @@ import numpy as np
 from bot.detect.counter_load import Load
 from bot.detect.counters import TablePair
 from bot.detect.estimate import LARGEST, SMALLEST
+from bot.detect.run_medians import RunMedians, median_allowance
 from bot.model.reason import Reason, Remark, Untested, because
 from bot.stats.density import idle_boundary
 from bot.stats.load_scaling import LEAST_SPEARMAN, fit_load, fit_quality, scaling_factors
@@ -36,7 +37,7 @@ class Prepared:
 
     `parts`: the runs cut into pieces as long as the target's test, where any is longer. `load_difference`: of the
     target's load from any that the baseline knows, where nothing could be scaled. `unfiltered` is the target before
-    its idle time was dropped, where that happened.
+    its idle time was dropped, where that happened. `allowance` is that of `medians`.
     """
 
     target: Floats
@@ -46,6 +47,12 @@ class Prepared:
     details: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[Reason, ...] = ()
     load_difference: float = 0.0
+    allowance: float = 0.0
+
+    @property
+    def medians(self) -> RunMedians:
+        runs = np.array([np.median(run) for run in self.runs])
+        return RunMedians(target=float(np.median(self.target)), runs=runs, allowance=self.allowance)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -151,6 +158,7 @@ def _prepared(
         details=details,
         notes=tuple(notes),
         load_difference=loads.unusual if skipped else 0.0,
+        allowance=median_allowance(target, [run for run, _ in known], longer=any(cut > 1 for _, cut in known)),
     )
     return without_idle_time(prepared) if drop_idle else prepared
 

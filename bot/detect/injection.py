@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from bot.detect.detector import BenchmarkDetector, DetectorOptions
-from bot.detect.limits import CHANCE, decide_by_limit
+from bot.detect.limits import CHANCE, LEVEL, decide_by_limit
 from bot.detect.pairs import MetricPair, scaled
 from bot.detect.settings import MetricSettings, PolicySettings
 from bot.detect.verdict import decide
@@ -76,9 +76,12 @@ def _is_regression(
     evidence: Evidence, *, metric: MetricSettings, settings: PolicySettings, metrics: int, paired: bool
 ) -> bool:
     if evidence.score is not None:
-        chance = evidence.details.get(CHANCE)
+        chance, level = evidence.details.get(CHANCE), evidence.details.get(LEVEL)
         q_value = None if chance is None else min(1.0, chance * metrics)
-        decided = decide_by_limit(evidence, q_value=q_value, metric=metric, policy=settings, by_effect=True)
+        level_q = None if level is None else min(1.0, level * metrics)
+        decided = decide_by_limit(
+            evidence, q_value=q_value, level_q=level_q, metric=metric, policy=settings, by_effect=True
+        )
     else:
         q_value = None if evidence.p_value is None else min(1.0, evidence.p_value * metrics)
         critical_p = min(settings.alpha, settings.false_discovery_rate / metrics)

@@ -7,10 +7,11 @@ from typing import Final
 
 import numpy as np
 
+from bot.detect.change_point import ID as CHANGE_POINT
 from bot.detect.control_chart import ID as CONTROL_CHART
 from bot.detect.counters import TablePair
 from bot.detect.settings import MetricSettings, PolicySettings
-from bot.detect.verdict import Decided, level_of, too_few_samples
+from bot.detect.verdict import SUSPICION, Decided, level_of, too_few_samples
 from bot.model.finding import Evidence, Finding, Level, Verdict
 from bot.model.metric import Direction
 from bot.model.reason import Reason, Remark, VerdictReason, because
@@ -19,13 +20,26 @@ from bot.stats.multiplicity import benjamini_hochberg
 # Which side of the limits is the bad one, as the evidence's details name it.
 WORSE_SIDES: Final = {Direction.LOWER_IS_BETTER: "above", Direction.HIGHER_IS_BETTER: "below"}
 CHANCE: Final = "p_excess"
+LEVEL: Final = "p_level"
+# Two runs are as far from each other as they are: no third one shows whether that is much.
+FEWEST_RUNS: Final = 3
 DETECTABLE: Final = "detectable_effect"
 
 
 def decide_by_limit(
-    evidence: Evidence, *, q_value: float | None, metric: MetricSettings, policy: PolicySettings, by_effect: bool
+    evidence: Evidence,
+    *,
+    q_value: float | None,
+    level_q: float | None,
+    metric: MetricSettings,
+    policy: PolicySettings,
+    by_effect: bool,
 ) -> Decided:
-    """`by_effect`: the medians must also differ by the minimum effect, as with benchmarks."""
+    """`by_effect`: the medians must also differ by the minimum effect, as with benchmarks.
+
+    `q_value` is that of the excess over the limit, `level_q` that of the target's median among the runs' medians.
+    Either suffices, but the excess only of enough runs: two of them do not show how runs differ.
+    """
     score, limit = evidence.score, evidence.threshold
     if score is None or limit is None:
         return Decided(verdict=Verdict.INCONCLUSIVE, reason=evidence.reason or because(VerdictReason.NOTHING_TESTED))
@@ -36,15 +50,25 @@ def decide_by_limit(
     if score > limit and evidence.reason is not None:
         return Decided(verdict=Verdict.INCONCLUSIVE, reason=evidence.reason, worsening=worsening)
     verdict, effect = Verdict.NO_CHANGE, None
+    small = abs(worsening) < metric.minimum_effect
+    runs = evidence.baseline.runs if evidence.baseline is not None else 0
+    # A change point was found in the course of all stored runs.
+    enough = runs >= FEWEST_RUNS or evidence.test == CHANGE_POINT
+    by_level = level_q is not None and level_q <= policy.false_discovery_rate and not small
+    by_excess = q_value is None or q_value <= surest(evidence, policy)
     if score <= limit:
         code = VerdictReason.WITHIN_LIMIT
-    elif q_value is not None and q_value > surest(evidence, policy):
-        code = VerdictReason.OVER_LIMIT_LIKE_BASELINE
-    elif by_effect and abs(worsening) < metric.minimum_effect:
+    elif by_effect and small:
         code, effect = VerdictReason.OVER_LIMIT_SMALL_EFFECT, metric.minimum_effect
-    else:
+    elif by_level or (by_excess and enough):
         code, verdict = VerdictReason.OVER_LIMIT, _side(evidence, worsening, by_effect=by_effect)
-    reason = _scored(code, evidence.test, score=score, limit=limit, effect=effect)
+    elif not enough:
+        code = VerdictReason.OVER_LIMIT_FEW_RUNS
+        if level_q is not None and level_q <= SUSPICION and worsening >= metric.minimum_effect:
+            verdict = Verdict.INCONCLUSIVE
+    else:
+        code = VerdictReason.OVER_LIMIT_LIKE_BASELINE
+    reason = _scored(code, evidence.test, score=score, limit=limit, effect=effect, runs=runs)
     detectable = evidence.details.get(DETECTABLE) if verdict is Verdict.NO_CHANGE else None
     if detectable is not None and by_effect:
         detectable = max(detectable, metric.minimum_effect)
@@ -57,9 +81,9 @@ def surest(evidence: Evidence, policy: PolicySettings) -> float:
     return max(policy.false_discovery_rate, 1 / runs)
 
 
-def limit_q_values(evidence: Sequence[Evidence]) -> Mapping[int, float]:
-    """By index, where the detector knows how often chance gives such an excess."""
-    known = [(index, entry.details[CHANCE]) for index, entry in enumerate(evidence) if CHANCE in entry.details]
+def limit_q_values(evidence: Sequence[Evidence], name: str = CHANCE) -> Mapping[int, float]:
+    """By index, where the detector knows how often chance gives such an excess, or such a level."""
+    known = [(index, entry.details[name]) for index, entry in enumerate(evidence) if name in entry.details]
     q_values = benjamini_hochberg(np.array([chance for _, chance in known]))
     return dict(zip((index for index, _ in known), q_values.tolist(), strict=True))
 
@@ -68,12 +92,19 @@ def counter_findings(
     tables: Sequence[TablePair], evidence: Sequence[Evidence], settings: PolicySettings
 ) -> list[Finding]:
     """One finding per evidence. Only changed counters get a series: medians of long series take their time."""
-    q_values = limit_q_values(evidence)
+    q_values, level_q_values = limit_q_values(evidence), limit_q_values(evidence, LEVEL)
     places = chain.from_iterable(((pair, index) for index in range(len(pair.metrics))) for pair in tables)
     findings = []
     for number, ((pair, index), entry) in enumerate(zip(places, evidence, strict=True)):
         metric = settings.of(entry.key)
-        decided = decide_by_limit(entry, q_value=q_values.get(number), metric=metric, policy=settings, by_effect=False)
+        decided = decide_by_limit(
+            entry,
+            q_value=q_values.get(number),
+            level_q=level_q_values.get(number),
+            metric=metric,
+            policy=settings,
+            by_effect=False,
+        )
         changed = decided.verdict in {Verdict.REGRESSION, Verdict.IMPROVEMENT}
         regressed = decided.verdict is Verdict.REGRESSION
         findings.append(
@@ -113,10 +144,11 @@ def violation(evidence: Evidence) -> float:
     return evidence.score / evidence.threshold if evidence.threshold else float("inf")
 
 
-def _scored(code: VerdictReason, test: str, *, score: float, limit: float, effect: float | None) -> Reason:
+def _scored(code: VerdictReason, test: str, *, score: float, limit: float, effect: float | None, runs: int) -> Reason:
+    few = runs if code is VerdictReason.OVER_LIMIT_FEW_RUNS else None
     if test == CONTROL_CHART:
-        return because(code, outside=score, limit_outside=limit, effect=effect)
-    return because(code, test=test, score=score, limit=limit, effect=effect)
+        return because(code, outside=score, limit_outside=limit, effect=effect, runs=few)
+    return because(code, test=test, score=score, limit=limit, effect=effect, runs=few)
 
 
 def _worsening(evidence: Evidence) -> float:

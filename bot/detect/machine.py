@@ -17,9 +17,6 @@ COMMON_SHARE = 0.9
 # A faster machine speeds up all code by about the same factor: the middle half of the changes lies within this
 # fraction of their median.
 COMMON_SPREAD = 0.5
-# One stored run says nothing about how much runs differ by themselves. Hosted runners of one kind differ by about 10 %
-# (standard deviation of a run's level); then 99 of 100 pairs of runs are within e^(2.58 * sqrt(2) * 0.1) of each other.
-LONE_RUN_FACTOR = 1.44
 
 
 def common_shift(evidence: Sequence[Evidence], *, alpha: float) -> float | None:
@@ -47,17 +44,6 @@ def common_shift(evidence: Sequence[Evidence], *, alpha: float) -> float | None:
     first, _, third = quantiles(same, n=4)
     middle = median(same)
     return math.expm1(middle) if third - first <= COMMON_SPREAD * abs(middle) else None
-
-
-def may_be_the_machine(evidence: Evidence) -> bool:
-    """Whether another machine explains what a limit says as well, because the limit is that of a single stored run.
-
-    Tests between runs know that by themselves.
-    """
-    if evidence.score is None or evidence.baseline is None or evidence.baseline.runs > 1:
-        return False
-    change = evidence.relative_change
-    return change is not None and 1 / LONE_RUN_FACTOR < 1 + change < LONE_RUN_FACTOR
 
 
 def _p_of_samples(evidence: Evidence) -> float | None:

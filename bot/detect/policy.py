@@ -10,8 +10,8 @@ from bot.detect import COUNTER_DETECTORS, DETECTORS, auto, rule_ensemble
 from bot.detect.categories import CategoryChange, category_change
 from bot.detect.counters import CounterPairing, pair_counters
 from bot.detect.detector import Detector, DetectorOptions
-from bot.detect.limits import chance_notes, counter_findings, decide_by_limit, limit_q_values, violation
-from bot.detect.machine import common_shift, hardware_differences, may_be_the_machine
+from bot.detect.limits import LEVEL, chance_notes, counter_findings, decide_by_limit, limit_q_values, violation
+from bot.detect.machine import common_shift, hardware_differences
 from bot.detect.pairs import MetricPair, Pairing, pair_metrics
 from bot.detect.ruler import scale_by_ruler
 from bot.detect.settings import MetricRule, MetricSettings, PolicySettings
@@ -132,9 +132,7 @@ def _machine_considered(
         reason = because(VerdictReason.MACHINE_CHANGED, change=shift)
         kept = [_withdrawn(finding, reason) if _is_change(finding) else finding for finding in findings]
         return Conclusion.MACHINE_CHANGED, kept, (reason,)
-    lone_run = because(VerdictReason.LONE_RUN)
-    kept = [_withdrawn(f, lone_run) if may_be_the_machine(f.evidence) else f for f in findings]
-    return conclusion_of(kept), kept, ()
+    return conclusion_of(findings), findings, ()
 
 
 def _pairing(baseline: Baseline, target: Run, settings: PolicySettings) -> Pairing:
@@ -200,12 +198,20 @@ def _findings(
 ) -> list[Finding]:
     # A detector has either p-values or scores.
     q_values = {**_q_values(evidence), **limit_q_values(evidence)}
+    level_q_values = limit_q_values(evidence, LEVEL)
     findings = []
     for index, (pair, entry) in enumerate(zip(pairs, evidence, strict=True)):
         metric = settings.of(pair.key)
         q_value = q_values.get(index)
         if entry.score is not None:
-            decided = decide_by_limit(entry, q_value=q_value, metric=metric, policy=settings, by_effect=True)
+            decided = decide_by_limit(
+                entry,
+                q_value=q_value,
+                level_q=level_q_values.get(index),
+                metric=metric,
+                policy=settings,
+                by_effect=True,
+            )
         else:
             decided = decide(
                 entry, q_value=q_value, metric=metric, policy=settings, critical_p=critical_p, paired=paired

@@ -1,7 +1,7 @@
 """An ensemble of association rules between counters [F11]: docs/detectors/rule-ensemble.md has reasons and rates."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -16,6 +16,7 @@ from bot.detect.rules.series import MINIMUM_INSTANTS, Series, normalise
 from bot.detect.rules.sides import change_of_medians, finite, side
 from bot.detect.rules.training import Training, choose_training
 from bot.detect.rules.wording import broken_rule, counter_names, model_votes, training_remark, violated_rules
+from bot.detect.run_medians import RunMedians, level_p_values, median_allowance
 from bot.model.finding import Evidence, Side
 from bot.model.metric import Metric, MetricKey
 from bot.model.reason import Reason, Remark, Untested, because
@@ -32,6 +33,8 @@ UNTESTED: Final = "none"
 MOST_NOTES: Final = 3
 # From three runs on their spread is known well enough for the stated rate of false alarms.
 ENOUGH_RUNS: Final = 3
+# Of intervals, which nobody is shown.
+LEVEL: Final = 0.99
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -68,10 +71,34 @@ def assess(tables: Sequence[TablePair], options: RuleOptions) -> list[Evidence]:
     made = _ensemble(tables, options) if listed else because(Untested.BASELINE_MISSING)
     if isinstance(made, Reason):
         return [_untested(key, metric, obstacle or made) for _, key, metric, obstacle in listed]
-    return [
+    evidence = [
         _untested(key, metric, obstacle) if obstacle else _evidence(made, counter, number, key, metric)
         for counter, (number, key, metric, obstacle) in enumerate(listed)
     ]
+    return _with_levels(made, evidence)
+
+
+def _with_levels(made: _Ensemble, evidence: Sequence[Evidence]) -> list[Evidence]:
+    """With the chance of the target's median among those of the nearest runs, as `p_level`."""
+    judged = [counter for counter, entry in enumerate(evidence) if entry.score is not None]
+    medians = [_medians(made, counter) for counter in judged]
+    metrics = [evidence[counter].metric for counter in judged]
+    chances = dict(zip(judged, level_p_values(medians, metrics, paired=False, level=LEVEL).tolist(), strict=True))
+    return [
+        replace(entry, details={**entry.details, "p_level": chances[counter]}) if counter in chances else entry
+        for counter, entry in enumerate(evidence)
+    ]
+
+
+def _medians(made: _Ensemble, counter: int) -> RunMedians:
+    target = made.target.values[:, counter]
+    every = [made.series[index].values[:, counter] for index in made.training.nearest]
+    runs = [run for run in every if np.isfinite(run).any()]
+    return RunMedians(
+        target=float(np.nanmedian(target)),
+        runs=np.array([np.nanmedian(run) for run in runs]),
+        allowance=median_allowance(target, runs, longer=False),
+    )
 
 
 def _ensemble(tables: Sequence[TablePair], options: RuleOptions) -> _Ensemble | Reason:

@@ -37,7 +37,8 @@ class Distances:
         )
         count = len(self.seen)
         farther = count - np.searchsorted(self.seen, distance)
-        beyond = np.minimum(self.seen[-1] / np.maximum(distance, np.finfo(np.float64).tiny), 1.0)
+        with np.errstate(over="ignore"):
+            beyond = np.minimum(self.seen[-1] / np.maximum(distance, np.finfo(np.float64).tiny), 1.0)
         return np.asarray(np.where(farther > 0, farther + 1, beyond**TAIL_EXPONENT) / (count + 1))
 
     def half_widths(self, *, level: float) -> Floats:

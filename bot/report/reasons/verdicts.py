@@ -32,6 +32,9 @@ VERDICTS: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.WITHIN_LIMIT: _SCORES,
     VerdictReason.OVER_LIMIT: _SCORES,
     VerdictReason.OVER_LIMIT_LIKE_BASELINE: _SCORES + ": baseline runs exceed theirs as much",
+    VerdictReason.OVER_LIMIT_FEW_RUNS: (
+        _SCORES + ": {runs:# baseline run} can't show how much runs differ by themselves, 3 do"
+    ),
     VerdictReason.OVER_LIMIT_SMALL_EFFECT: _SCORES + ", but the medians differ by less than {effect:%}",
     VerdictReason.OTHER_HARDWARE: "measured on other hardware ({component:prose}: {here} instead of {there})",
     VerdictReason.MACHINE_CHANGED: (

@@ -48,9 +48,11 @@ def evidence(
 UNTOLD = because(VerdictReason.WITHIN_LIMIT)
 
 
-def decided(entry: Evidence, *, q_value: float | None = None, by_effect: bool = False) -> Decided:
+def decided(
+    entry: Evidence, *, q_value: float | None = None, level_q: float | None = None, by_effect: bool = False
+) -> Decided:
     metric = SETTINGS.of(entry.key)
-    return decide_by_limit(entry, q_value=q_value, metric=metric, policy=SETTINGS, by_effect=by_effect)
+    return decide_by_limit(entry, q_value=q_value, level_q=level_q, metric=metric, policy=SETTINGS, by_effect=by_effect)
 
 
 def test_on_the_limit_is_in_control() -> None:
