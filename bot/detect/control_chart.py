@@ -13,7 +13,7 @@ from bot.detect.counters import TablePair
 from bot.detect.detector import DetectorOptions
 from bot.detect.estimate import is_measurable
 from bot.detect.pairs import MetricPair
-from bot.detect.run_medians import RunMedians, level_p_values, median_allowance
+from bot.detect.run_medians import FEW_RUNS, RunMedians, level_p_values, median_allowance
 from bot.model.finding import Evidence, Side
 from bot.model.metric import Metric, MetricKey
 from bot.model.reason import Reason, Remark, Untested, because
@@ -224,7 +224,7 @@ def _with_chances(entries: Sequence[tuple[Evidence, Charted | None]], options: D
 
 
 def _detectable(charted: Charted, largest: float) -> float | None:
-    if charted.ratios is None:
+    if charted.ratios is None or len(charted.medians.runs) < FEW_RUNS:
         return None
     found = np.flatnonzero(charted.ratios > charted.chart.threshold + largest)
     return float(EFFECTS[found[0]]) if len(found) else None

@@ -10,6 +10,7 @@ import numpy as np
 from bot.detect.change_point import ID as CHANGE_POINT
 from bot.detect.control_chart import ID as CONTROL_CHART
 from bot.detect.counters import TablePair
+from bot.detect.run_medians import FEW_RUNS
 from bot.detect.settings import MetricSettings, PolicySettings
 from bot.detect.verdict import SUSPICION, Decided, level_of, too_few_samples
 from bot.model.finding import Evidence, Finding, Level, Verdict
@@ -21,8 +22,6 @@ from bot.stats.multiplicity import benjamini_hochberg
 WORSE_SIDES: Final = {Direction.LOWER_IS_BETTER: "above", Direction.HIGHER_IS_BETTER: "below"}
 CHANCE: Final = "p_excess"
 LEVEL: Final = "p_level"
-# Two runs are as far from each other as they are: no third one shows whether that is much.
-FEWEST_RUNS: Final = 3
 DETECTABLE: Final = "detectable_effect"
 
 
@@ -53,7 +52,7 @@ def decide_by_limit(
     small = abs(worsening) < metric.minimum_effect
     runs = evidence.baseline.runs if evidence.baseline is not None else 0
     # A change point was found in the course of all stored runs.
-    enough = runs >= FEWEST_RUNS or evidence.test == CHANGE_POINT
+    enough = runs >= FEW_RUNS or evidence.test == CHANGE_POINT
     by_level = level_q is not None and level_q <= policy.false_discovery_rate and not small
     by_excess = q_value is None or q_value <= surest(evidence, policy)
     if score <= limit:

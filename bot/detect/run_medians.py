@@ -14,7 +14,7 @@ from bot.model.metric import Metric
 from bot.stats.ragged import Floats, Ragged
 from bot.stats.unit_test import unit_test
 
-# Runs of fewer have their spread from elsewhere, without what their medians are not sure of themselves.
+# Fewer runs do not show how much runs differ; the spread that stands in is without what medians are not sure of.
 FEW_RUNS: Final = 3
 BATCHES: Final = 8
 # Batches of fewer samples have medians too rough to tell anything.
@@ -38,7 +38,7 @@ def median_allowance(target: Floats, runs: Sequence[Floats], *, longer: bool) ->
     From three runs on, as long as the target, their medians show what such medians are not sure of.
     """
     few = len(runs) < FEW_RUNS
-    if not few and not longer:
+    if not runs or not (few or longer):
         return 0.0
     own, others = median_error(target), [median_error(run) for run in runs]
     return own + sum(others) / len(runs) ** 2 if few else max(own - float(np.mean(others)), 0.0)

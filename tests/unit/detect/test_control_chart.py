@@ -12,6 +12,7 @@ from bot.errors import ConfigError, DataError
 from bot.model.finding import Evidence, Finding, Level, Verdict
 from bot.model.judgement import Judgement
 from bot.model.metric import Direction, Metric, MetricKey
+from bot.model.reason import VerdictReason
 from bot.model.report import Conclusion
 from bot.model.run import Benchmark, Run, Summary
 from bot.stats.control_chart import LIMITS
@@ -118,8 +119,19 @@ def test_methods_2_4_counters_are_ordered_by_violation_relative_to_threshold() -
     assert ratios == sorted(ratios, reverse=True)
 
 
+@pytest.mark.parametrize("runs", [1, 2])
+def test_few_runs_call_no_change_that_runs_may_show_by_themselves(runs: int) -> None:
+    """The samples are surely others; so would be those of another machine."""
+    baseline = [counter_run({"cpu": steady(seed)}) for seed in range(runs)]
+    finding = only(judged(counter_run({"cpu": steady(99, level=60.0)}), *baseline))
+    assert (finding.verdict, finding.reason.code) == (Verdict.NO_CHANGE, VerdictReason.OVER_LIMIT_FEW_RUNS)
+    assert finding.reason.arguments["runs"] == runs
+    larger = only(judged(counter_run({"cpu": steady(99, level=95.0)}), *baseline))
+    assert larger.verdict is not Verdict.NO_CHANGE
+
+
 def test_one_baseline_run_is_a_fallback_and_says_so() -> None:
-    finding = only(judged(counter_run({"cpu": steady(99, level=60.0)}), counter_run({"cpu": steady(1)})))
+    finding = only(judged(counter_run({"cpu": steady(99, level=400.0)}), counter_run({"cpu": steady(1)})))
     assert finding.verdict is Verdict.REGRESSION
     assert finding.evidence.threshold == pytest.approx(0.15)
     assert (
@@ -299,7 +311,7 @@ def test_bad_input_constant_counters() -> None:
 
     same = only(judged(run(8.0), run(8.0), run(8.0)))
     assert (same.verdict, same.evidence.score, same.evidence.threshold) == (Verdict.NO_CHANGE, 0.0, 0.0)
-    other = only(judged(run(9.0), run(8.0), run(8.0)))
+    other = only(judged(run(9.0), run(8.0), run(8.0), run(8.0)))
     assert (other.verdict, other.evidence.score) == (Verdict.REGRESSION, 1.0)
 
 
