@@ -1,0 +1,60 @@
+"""One run's word is one word, however many samples it has: medians of runs, and what they are not sure of."""
+
+import numpy as np
+import pytest
+
+from bot.detect.policy import PolicySettings, judge
+from bot.detect.run_medians import median_allowance, median_error
+from bot.model.baseline import Baseline, BaselineSource
+from bot.model.finding import Verdict
+from bot.model.run import Run
+from bot.stats.ragged import Floats
+from tests.support.noisy_counters import counter_run
+
+CHANGES = {Verdict.REGRESSION, Verdict.IMPROVEMENT}
+TRIALS = 20
+
+
+def autocorrelated(rng: np.random.Generator, count: int) -> Floats:
+    shocks = rng.normal(size=count + 60)
+    values: Floats = np.convolve(shocks, 0.9 ** np.arange(61), "valid") * np.sqrt(1 - 0.81)
+    return values
+
+
+@pytest.mark.parametrize("dependent", [False, True])
+def test_the_error_of_a_median_knows_how_samples_depend_on_each_other(dependent: bool) -> None:
+    rng = np.random.default_rng(1)
+    series = [autocorrelated(rng, 400) if dependent else rng.normal(size=400) for _ in range(400)]
+    true = np.var([np.median(values) for values in series])
+    assert np.mean([median_error(values) for values in series]) == pytest.approx(true, rel=0.25)
+
+
+def test_from_three_runs_of_the_targets_length_on_the_runs_show_it_themselves() -> None:
+    rng = np.random.default_rng(1)
+    runs = [rng.normal(size=100) for _ in range(3)]
+    assert median_allowance(runs[0], runs, longer=False) == 0
+    assert median_allowance(runs[0], runs[:2], longer=False) > median_error(runs[0])
+    assert median_allowance(runs[0], [], longer=False) == 0
+    short = runs[0][:10]
+    assert median_allowance(short, runs, longer=True) > 0
+
+
+@pytest.mark.parametrize("source", [BaselineSource.FILES, BaselineSource.HISTORY])
+@pytest.mark.parametrize("detector", ["control_chart", "rule_ensemble"])
+@pytest.mark.parametrize("runs", [1, 2])
+def test_unchanged_counters_are_quiet_against_one_or_two_runs(source: BaselineSource, detector: str, runs: int) -> None:
+    """Their levels differ by 10 % from run to run; 97 % of the targets had a false alarm by samples alone."""
+    rng = np.random.default_rng(3)
+
+    def run(**factors: float) -> Run:
+        names = [f"c{number}" for number in range(6)]
+        levels = {name: 50 * np.exp(rng.normal(0, 0.1)) * factors.get(name, 1.0) for name in names}
+        return counter_run({name: rng.normal(level, 0.1 * level, 96) for name, level in levels.items()})
+
+    def called(target: Run) -> set[str]:
+        baseline = Baseline(runs=tuple(run() for _ in range(runs)), source=source)
+        judged = judge(baseline, target, counter_detector=detector, settings=PolicySettings())
+        return {finding.evidence.key.metric for finding in judged.findings if finding.verdict in CHANGES}
+
+    assert sum(bool(called(run())) for _ in range(TRIALS)) <= 1
+    assert sum("c2" in called(run(c2=5.0)) for _ in range(TRIALS)) >= 0.8 * TRIALS
