@@ -1,5 +1,6 @@
 """A run as JSON (run v1): what `collect --json` writes, what the history stores, what an artifact carries."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Final, Literal, TypeVar
 
@@ -60,6 +61,7 @@ class RunFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     suite: str = "default"
     job: str | UnsetType | None = UNSET
     regressions: tuple[RunKeyEntry, ...] = ()
+    confirmed: tuple[RunKeyEntry, ...] | UnsetType | None = UNSET
     looks: Annotated[int, msgspec.Meta(ge=1, le=1000)] | UnsetType | None = UNSET
     notes: tuple[str, ...] = ()
 
@@ -90,7 +92,8 @@ def encode_run(run: Run) -> bytes:
         time=_or_unset(run.time),
         suite=run.suite,
         job=_or_unset(run.job),
-        regressions=tuple(RunKeyEntry(benchmark=key.benchmark, metric=key.metric) for key in run.regressions),
+        regressions=_key_entries(run.regressions),
+        confirmed=_key_entries(run.confirmed) or UNSET,
         looks=run.looks if run.looks > 1 else UNSET,
         notes=run.notes,
     )
@@ -118,10 +121,19 @@ def decode_run(data: bytes, *, place: str) -> Run:
         time=file.time or None,
         suite=file.suite,
         job=file.job or None,
-        regressions=tuple(MetricKey(entry.benchmark, entry.metric) for entry in file.regressions),
+        regressions=_keys(file.regressions),
+        confirmed=_keys(file.confirmed or ()),
         looks=file.looks or 1,
         notes=file.notes,
     )
+
+
+def _key_entries(keys: Sequence[MetricKey]) -> tuple[RunKeyEntry, ...]:
+    return tuple(RunKeyEntry(benchmark=key.benchmark, metric=key.metric) for key in keys)
+
+
+def _keys(entries: Sequence[RunKeyEntry]) -> tuple[MetricKey, ...]:
+    return tuple(MetricKey(entry.benchmark, entry.metric) for entry in entries)
 
 
 T = TypeVar("T")

@@ -64,6 +64,7 @@ def merge(
         suite=suite or _agreed(((read.place, read.parsed.suite) for read in reads), "suite") or DEFAULT_SUITE,
         job=job or _only({read.parsed.job for read in reads}),
         regressions=tuple(dict.fromkeys(key for read in reads for key in read.parsed.regressions)),
+        confirmed=tuple(dict.fromkeys(key for read in reads for key in read.parsed.confirmed)),
         looks=max((read.parsed.looks for read in reads), default=1),
         notes=tuple(dict.fromkeys(all_notes)),
     )

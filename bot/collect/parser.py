@@ -33,8 +33,8 @@ _RATE_UNIT = re.compile(
 class Parsed:
     """What one file says about one run. `commit` is a full hash, `time` aware UTC; None where the file is silent.
 
-    `suite`, `job`, `regressions` and `looks` come only from our own run files. `notes` are data-quality remarks for
-    the report.
+    `suite`, `job`, `regressions`, `confirmed` and `looks` come only from our own run files. `notes` are data-quality
+    remarks for the report.
     """
 
     benchmarks: tuple[Benchmark, ...] = ()
@@ -45,6 +45,7 @@ class Parsed:
     suite: str | None = None
     job: str | None = None
     regressions: tuple[MetricKey, ...] = ()
+    confirmed: tuple[MetricKey, ...] = ()
     looks: int = 1
     notes: tuple[str, ...] = ()
 

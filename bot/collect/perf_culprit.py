@@ -61,6 +61,7 @@ def parse(source: Source, /) -> Parsed:
         suite=run.suite,
         job=run.job,
         regressions=run.regressions,
+        confirmed=run.confirmed,
         looks=run.looks,
         notes=run.notes,
     )

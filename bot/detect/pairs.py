@@ -49,7 +49,7 @@ def pair_metrics(
 ) -> Pairing:
     """Pair the target's metrics with the baseline's.
 
-    A run that was judged a regression in a metric is no baseline for that metric. `direction` overrides a metric's.
+    A run is no baseline for its `regressions` (`new_level` decides which). `direction` overrides a metric's.
     """
     # Plain tuples as keys: a suite's history has hundreds of thousands of entries, and a dataclass hashes slowly.
     runs: dict[tuple[str, str], tuple[list[Benchmark], list[str | None]]] = {}

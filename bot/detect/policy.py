@@ -12,6 +12,7 @@ from bot.detect.counters import CounterPairing, pair_counters
 from bot.detect.detector import Detector, DetectorOptions
 from bot.detect.limits import LEVEL, chance_notes, counter_findings, decide_by_limit, limit_q_values, violation
 from bot.detect.machine import common_shift, hardware_differences
+from bot.detect.new_level import settled
 from bot.detect.pairs import MetricPair, Pairing, pair_metrics
 from bot.detect.ruler import scale_by_ruler
 from bot.detect.settings import MetricRule, MetricSettings, PolicySettings
@@ -64,8 +65,9 @@ def judge(
     _check_detector(counter_detector, COUNTER_DETECTORS, place="counter-detector")
     if not target.benchmarks and not target.counters:
         raise DataError("measured nothing", place="target", next_step="check that the benchmarks ran")
+    baseline, of_levels = settled(baseline, target)
     baseline, target = single_values(baseline, target)
-    notes: list[Reason] = []
+    notes = list(of_levels)
     if settings.ruler is not None:
         baseline, target, quality = scale_by_ruler(baseline, target, settings.ruler)
         notes.append(quality.reason)
@@ -284,7 +286,7 @@ def _is_change(finding: Finding) -> bool:
 
 
 def _baseline_notes(baseline: Baseline) -> list[Reason]:
-    if baseline.source is BaselineSource.HISTORY and len(baseline.runs) == 1:
+    if baseline.source is not BaselineSource.PAIRED and len(baseline.runs) == 1:
         return [because(Remark.LONE_BASELINE)]
     return []
 

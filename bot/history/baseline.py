@@ -1,4 +1,4 @@
-"""The choice of a baseline: by ancestry, on the same hardware, without regressions, and with a reason for every run."""
+"""The choice of a baseline: by ancestry, on the same hardware, since accepted changes, with a reason for every run."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -88,6 +88,7 @@ def choose_baseline(
         runs=tuple(reversed(selection.runs)),
         source=BaselineSource.HISTORY,
         base_commit=ancestry.base_commit,
+        is_branched=base is not None,
         choices=tuple(selection.choices[:SHOWN_CHOICES]),
         notes=(*ancestry.notes, *_notes(selection, stored=stored, candidates=candidates, anchor=ancestry.anchor)),
         left_out_for_hardware=selection.left_out_for_hardware,
@@ -148,18 +149,18 @@ def _consider(
     selection.unknown_hardware.update(
         name for name in HARDWARE_COMPONENTS if name not in theirs.components or name not in ours.components
     )
-    selection.runs.append(_without(stored.run, keys))
+    regressions = selection.restarts.unforgiven(stored.run, position)
+    selection.runs.append(_only(replace(stored.run, regressions=regressions), keys))
     chosen = replace(where, arguments={**where.arguments, "dropped": dropped}) if dropped else where
     selection.choices.append(_choice(stored, chosen, chosen=True))
 
 
-def _without(run: Run, keys: frozenset[MetricKey]) -> Run:
-    """Of the run what is baseline: the metrics of `keys`. Its other regressions stay marked, for who trains on runs."""
+def _only(run: Run, keys: frozenset[MetricKey]) -> Run:
+    """Of the run what is baseline: the metrics of `keys`."""
     return replace(
         run,
         benchmarks=tuple(benchmark for benchmark in run.benchmarks if benchmark.key in keys),
         counters=tuple(kept for table in run.counters if (kept := _columns(table, keys)) is not None),
-        regressions=tuple(key for key in run.regressions if key not in keys),
     )
 
 

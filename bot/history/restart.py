@@ -40,12 +40,11 @@ class Restarts:
 
     def kept(self, run: Run, position: int) -> tuple[MetricKey, ...]:
         """The metrics of a stored run that are baseline: benchmarks, and counters by table and name."""
-        flagged = frozenset(run.regressions)
-        return tuple(
-            key
-            for key in run.keys
-            if (key not in flagged or self._forgiven(key, run, position)) and not self._is_before(key, position)
-        )
+        return tuple(key for key in run.keys if not self._is_before(key, position))
+
+    def unforgiven(self, run: Run, position: int) -> tuple[MetricKey, ...]:
+        """The metrics that a stored run was judged a regression in, where nobody accepted that since."""
+        return tuple(key for key in run.regressions if not self._forgiven(key, run, position))
 
     def choose(self, keys: Sequence[MetricKey], position: int) -> None:
         """These metrics of the run at `position` became baseline."""

@@ -30,6 +30,7 @@ class RunChoice:
 class Baseline:
     """`runs` from oldest to newest. `base_commit` is what they stand for (the merge base).
 
+    `is_branched`: the target left the runs' branch, so that what got worse there before is not its doing.
     `left_out_for_hardware` counts runs that would have been baseline, had they been measured on the target's hardware.
     `accepted` are the changes for the worse between these runs and the target that somebody took for good.
     """
@@ -37,6 +38,7 @@ class Baseline:
     runs: tuple[Run, ...]
     source: BaselineSource
     base_commit: str | None = None
+    is_branched: bool = False
     choices: tuple[RunChoice, ...] = ()
     notes: tuple[Reason, ...] = ()
     left_out_for_hardware: int = 0

@@ -62,7 +62,8 @@ class Run:
 
     `commit` is a full hash, or None outside version control. `time` is aware (UTC) or None where unknown.
     `job` names the job that measured; runs with the same job were interleaved on one machine (paired).
-    `regressions` are the metrics for which this run was judged a regression: no baseline for these.
+    `regressions` are the metrics for which this run was judged a regression, `confirmed` those of them that a second
+    measurement saw too.
     `looks`: how often it may have been judged while it was measured, to stop when that sufficed; error rates are
     divided by it. `notes` are data-quality remarks of the readers, for the report.
     """
@@ -75,6 +76,7 @@ class Run:
     suite: str = "default"
     job: str | None = None
     regressions: tuple[MetricKey, ...] = ()
+    confirmed: tuple[MetricKey, ...] = ()
     looks: int = 1
     notes: tuple[str, ...] = ()
 

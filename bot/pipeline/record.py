@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from bot.config import Config
-from bot.model.finding import Verdict
+from bot.model.finding import Finding, Verdict
+from bot.model.reason import Remark
 from bot.model.report import Report
 from bot.model.run import Run
 from bot.pipeline.compare import compare_with_history
@@ -77,6 +78,7 @@ def record_run(
 
 def judged_run(run: Run, report: Report) -> Run:
     """The run as the history keeps it: with its assigned categories and the metrics judged regressions."""
+    regressions = [finding for finding in report.findings if finding.verdict is Verdict.REGRESSION]
     categories = {finding.evidence.key: finding.category for finding in report.findings if finding.category}
     return replace(
         run,
@@ -84,5 +86,10 @@ def judged_run(run: Run, report: Report) -> Run:
             replace(benchmark, category=categories.get(benchmark.key, benchmark.category))
             for benchmark in run.benchmarks
         ),
-        regressions=tuple(finding.evidence.key for finding in report.findings if finding.verdict is Verdict.REGRESSION),
+        regressions=tuple(finding.evidence.key for finding in regressions),
+        confirmed=tuple(finding.evidence.key for finding in regressions if _is_confirmed(finding)),
     )
+
+
+def _is_confirmed(finding: Finding) -> bool:
+    return any(note.code is Remark.CONFIRMED for note in finding.evidence.notes)

@@ -5,7 +5,7 @@ from typing import Final
 
 from bot.model.reason import BaselineReason, ReasonCode
 
-_WITHOUT: Final = "[, without {dropped:# metric} judged a regression there, or from before an accepted change]"
+_WITHOUT: Final = "[, without {dropped:# metric} from before an accepted change]"
 
 CHOICES: Final[Mapping[ReasonCode, str]] = {
     BaselineReason.AT_MERGE_BASE: "at the merge base" + _WITHOUT,
@@ -14,7 +14,7 @@ CHOICES: Final[Mapping[ReasonCode, str]] = {
     BaselineReason.ENOUGH_NEWER_RUNS: "{window:# newer run} are enough",
     BaselineReason.UNREADABLE: "its file cannot be read: {problem:prose}",
     BaselineReason.OTHER_HARDWARE: "measured on {there}, the target on {here} ({component:prose})",
-    BaselineReason.NO_METRIC_LEFT: "every metric in it was judged a regression, or is from before an accepted change",
+    BaselineReason.NO_METRIC_LEFT: "every metric in it is from before an accepted change",
     BaselineReason.NOTHING_LEFT: "nothing is left in it to compare with: compaction drops counters",
     BaselineReason.NO_COMMON_ANCESTOR: (
         "{head} and {base} have no common ancestor, so there is nothing to compare with"

@@ -46,7 +46,17 @@ REMARKS: Final[Mapping[ReasonCode, str]] = {
     Remark.CONFIRMED: "confirmed by a second measurement[: {change:+%}]",
     Remark.NOT_MEASURED_AGAIN: "not measured again, so nothing confirms it",
     Remark.MEASURED_AGAIN: "measured again: {count:# flagged benchmark}, of which {unconfirmed:,} were not confirmed",
-    Remark.LONE_BASELINE: "one stored run is the whole baseline: only changes that no machine explains count",
+    Remark.LONE_BASELINE: (
+        "a single run is the whole baseline: only changes that no machine explains count; to see smaller ones, measure "
+        "both commits in turn: perf-culprit measure --commits BASE HEAD --run COMMAND --until-decided"
+    ),
+    Remark.INHERITED_LEVEL: (
+        "{benchmark} ({metric:prose}) got worse on the base branch[ at {commit}]: compared with the runs since"
+    ),
+    Remark.LASTING_LEVEL: (
+        "{count:# metric} got worse in earlier runs and stayed so: those runs are no baseline until it is accepted"
+    ),
+    Remark.PASSED_ALARM: "{count:# metric} looked worse in an earlier run and did not stay so: it counts as noise",
     Remark.CATEGORY_ASSIGNED: "assigned to {category}, which is not the fastest category: {count:# metric}",
     Remark.OUT_OF_CONTROL: "{found:,} of {count:# metric} are out of control; up to {chance:.3g} would be by chance",
     Remark.SCALED_BY_RULER: (

@@ -114,10 +114,10 @@ def test_a_trifle_does_not_silence_the_runs_after_it() -> None:
 
 
 def test_a_regression_is_said_again_while_it_lasts() -> None:
-    """A run judged a regression is no baseline, so the next slow target meets the same series."""
-    history = runs(levels(slow=NEWEST + 4))
+    """Runs at a level that lasts are no baseline, so the next slow target meets the same series."""
+    history = runs(levels(slow=NEWEST + 6))
     verdicts: list[Verdict] = []
-    kept = history[: STORED - NEWEST - 3]
+    kept = history[: STORED - NEWEST - 5]
     for target in history[len(kept) :]:
         finding = judged([*kept, target])
         verdicts.append(finding.verdict)
@@ -125,7 +125,10 @@ def test_a_regression_is_said_again_while_it_lasts() -> None:
         kept.append(replace(target, regressions=regressions))
     first = verdicts.index(Verdict.REGRESSION)
     assert first <= NEWEST
-    assert set(verdicts[first:]) == {Verdict.REGRESSION}
+    # The run after the alarm is its first witness, the one after that the second.
+    assert verdicts[first + 1] is Verdict.INCONCLUSIVE
+    assert set(verdicts[first + 2 :]) == {Verdict.REGRESSION}
+    assert len(verdicts) > first + 3
 
 
 def test_after_an_alarm_it_waits_and_says_so() -> None:

@@ -128,13 +128,14 @@ def test_unknown_hardware_counts_as_the_same_with_a_note(ours: str | None) -> No
 
 
 @pytest.mark.usefixtures("line")
-def test_a_metric_judged_a_regression_is_no_baseline_and_the_others_are() -> None:
+def test_what_was_judged_a_regression_comes_along_with_its_mark() -> None:
     both = make_run(1000, regressions=["sort", "parse"])
     baseline = choose([entry(both), entry(make_run(999, regressions=["sort"]))])
-    assert [[benchmark.name for benchmark in run.benchmarks] for run in baseline.runs] == [["parse"]]
+    assert [[benchmark.name for benchmark in run.benchmarks] for run in baseline.runs] == [["sort", "parse"]] * 2
+    assert [[key.benchmark for key in run.regressions] for run in baseline.runs] == [["sort"], ["sort", "parse"]]
     assert [said(choice.reason) for choice in baseline.choices] == [
-        "every metric in it was judged a regression, or is from before an accepted change",
-        "1 commit before the merge base, without 1 metric judged a regression there, or from before an accepted change",
+        "at the merge base",
+        "1 commit before the merge base",
     ]
 
 

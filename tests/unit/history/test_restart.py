@@ -51,7 +51,8 @@ def restarts(*entries: Acceptance, head: str = "f" * 40) -> Restarts:
 
 def test_nothing_accepted_changes_nothing() -> None:
     walked = restarts()
-    assert walk(walked, run(5), run(4, flagged=True), run(3)) == [5, 3]
+    assert walk(walked, run(5), run(4, flagged=True), run(3)) == [5, 4, 3]
+    assert walked.unforgiven(run(4, flagged=True), 1) == (SORT,)
     assert walked.pending == ()
     assert walked.notes == ()
 
@@ -72,10 +73,9 @@ def test_while_nothing_was_measured_since_the_old_level_stays_and_the_acceptance
 
 def test_flags_from_before_the_acceptance_are_forgiven_and_later_ones_are_not() -> None:
     walked = restarts(accepted(3, minute=4))  # runs are as many minutes old as their number says
-    assert walk(walked, run(5, flagged=True), run(4, flagged=True), run(3, flagged=True), run(2, flagged=True)) == [
-        4,
-        3,
-    ]
+    flagged = [run(number, flagged=True) for number in (5, 4, 3)]
+    assert walk(walked, *flagged, run(2, flagged=True)) == [5, 4, 3]
+    assert [walked.unforgiven(entry, position) for position, entry in enumerate(flagged)] == [(SORT,), (), ()]
 
 
 def test_of_several_the_newest_commit_counts() -> None:
@@ -117,7 +117,7 @@ def of_counters(number: int, *, flagged: str | None = None) -> Run:
 def test_counters_are_kept_by_table_and_name() -> None:
     walked = restarts()
     assert walked.kept(of_counters(5), 0) == (MetricKey("server", "cpu"), MetricKey("server", "disk"))
-    assert walked.kept(of_counters(4, flagged="cpu"), 1) == (MetricKey("server", "disk"),)
+    assert walked.unforgiven(of_counters(4, flagged="cpu"), 1) == (MetricKey("server", "cpu"),)
 
 
 def test_one_accepted_counter_leaves_the_others_of_its_table_alone() -> None:

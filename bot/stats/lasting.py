@@ -1,0 +1,66 @@
+"""Which runs that were called regressions really began a new level: those at which later runs stay."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bot.stats.ragged import Floats
+
+Booleans = NDArray[np.bool_]
+
+# So many later runs tell whether a level lasts, and so many of them have to stay at it. A benchmark that is in a second
+# mode in one run of five stays there by chance in 4 % of cases with the fewest, in 1 % with all.
+FEWEST_FOLLOWERS: Final = 2
+FOLLOWERS: Final = 5
+STAYING_SHARE: Final = 0.8
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewLevels:
+    """`lasting` (n,): the runs at a level that is worse for good. `since`: where the one begins that still holds."""
+
+    lasting: Booleans
+    since: int | None = None
+
+
+def new_levels(values: Floats, *, flagged: Booleans, confirmed: Booleans) -> NewLevels:
+    """One metric's runs from oldest to newest, the newest being the target, which is not flagged itself.
+
+    `values` (n,) are NaN where a run lacks the metric. A `flagged` run counts if it was `confirmed` by a second
+    measurement or if later runs are nearer to its level than to the one before. What did not last stays among the
+    others: to leave out whatever was called would take the variance from them, and the next ordinary run would be
+    called too.
+    """
+    lasting = np.zeros(len(values), dtype=np.bool_)
+    since = None
+    for start in np.flatnonzero(flagged & np.isfinite(values)).tolist():
+        before = values[:start][~lasting[:start] & np.isfinite(values[:start])]
+        if lasting[start] or not len(before):
+            continue
+        staying = _nearer(values[start:], to=values[start], than=float(np.median(before)))
+        known = staying[1:][np.isfinite(values[start + 1 :])][:FOLLOWERS]
+        stays = len(known) >= FEWEST_FOLLOWERS and known.mean() >= STAYING_SHARE
+        if not stays and not confirmed[start]:
+            continue
+        end = _end(staying, known=np.isfinite(values[start:]))
+        lasting[start : start + end] |= staying[:end]
+        since = start if start + end == len(values) else None
+    return NewLevels(lasting=lasting, since=since)
+
+
+def _nearer(values: Floats, *, to: float, than: float) -> Booleans:
+    """By ratio where all are positive: levels differ by factors."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if to > 0 and than > 0:
+            values, to, than = np.log(values), float(np.log(to)), float(np.log(than))
+        return np.asarray(np.abs(values - to) < np.abs(values - than))
+
+
+def _end(staying: Booleans, *, known: Booleans) -> int:
+    """How many runs the level holds for: until two in a row are back."""
+    places = np.flatnonzero(known)
+    back = ~staying[places]
+    ends = np.flatnonzero(back[1:] & back[:-1])
+    return int(places[ends[0]]) if len(ends) else len(staying)

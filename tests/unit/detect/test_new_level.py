@@ -1,0 +1,101 @@
+"""What alarms of stored runs do to the baseline of a later one."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bot.detect.new_level import settled
+from bot.detect.policy import PolicySettings, judge
+from bot.model.baseline import Baseline, BaselineSource
+from bot.model.finding import Verdict
+from bot.model.metric import MetricKey
+from bot.model.reason import Remark
+from bot.model.run import Run
+from tests.support.noisy_runs import run_of
+
+KEYS = (MetricKey("bench_00000", "time"), MetricKey("bench_00001", "time"))
+CHANGES = {Verdict.REGRESSION, Verdict.IMPROVEMENT}
+
+
+def run(*levels: float, flagged: Sequence[int] = ()) -> Run:
+    marked = tuple(KEYS[index] for index in flagged)
+    return replace(run_of([[level] * 5 for level in levels]), regressions=marked, commit="c" * 40)
+
+
+def stored(*runs: Run, branched: bool = False) -> Baseline:
+    return Baseline(runs=runs, source=BaselineSource.HISTORY, is_branched=branched)
+
+
+def left_out(baseline: Baseline) -> list[tuple[MetricKey, ...]]:
+    return [entry.regressions for entry in baseline.runs]
+
+
+def test_without_alarms_nothing_happens() -> None:
+    baseline = stored(run(1, 5), run(1, 5))
+    assert settled(baseline, run(1, 5)) == (baseline, ())
+
+
+def test_an_alarm_that_did_not_last_leaves_nothing_out() -> None:
+    baseline, notes = settled(stored(run(1, 5), run(2, 5, flagged=[0]), run(1, 5)), run(1, 5))
+    assert left_out(baseline) == [(), (), ()]
+    assert [(note.code, note.arguments) for note in notes] == [(Remark.PASSED_ALARM, {"count": 1})]
+
+
+def test_a_level_that_lasts_is_no_baseline_on_the_branch_itself() -> None:
+    runs = (run(1, 5), run(2, 5, flagged=[0]), run(2, 5), run(2, 5))
+    baseline, notes = settled(stored(*runs), run(2, 5))
+    assert left_out(baseline) == [(), (KEYS[0],), (KEYS[0],), (KEYS[0],)]
+    assert [(note.code, note.arguments) for note in notes] == [(Remark.LASTING_LEVEL, {"count": 1})]
+
+
+def test_a_pull_request_inherits_the_level_of_its_base() -> None:
+    runs = (run(1, 5), run(2, 5, flagged=[0]), run(2, 5), run(2, 5))
+    baseline, notes = settled(stored(*runs, branched=True), run(2, 5))
+    assert left_out(baseline) == [(KEYS[0],), (), (), ()]
+    assert [note.code for note in notes] == [Remark.INHERITED_LEVEL]
+
+
+def test_the_pull_request_itself_is_no_witness() -> None:
+    baseline, _ = settled(stored(run(1, 5), run(2, 5, flagged=[0]), run(2, 5), branched=True), run(2, 5))
+    assert left_out(baseline) == [(), (), ()]
+
+
+@pytest.mark.parametrize("count", [1, 20])
+def test_a_repository_that_lives_with_its_own_verdicts_stays_quiet(count: int) -> None:
+    """Every benchmark is half as slow again in one run of five; 38 runs, each judged against those before it."""
+    alarms = judged = 0
+    for seed in range(8):
+        rng = np.random.default_rng([seed, count])
+        runs: list[Run] = []
+        for _ in range(38):
+            levels = 100 * np.exp(rng.normal(0, 0.02, count) + np.log(1.5) * (rng.random(count) < 0.2))
+            target = run_of(levels[:, None] * np.exp(rng.normal(0, 0.02, (count, 5))))
+            if runs:
+                findings = judge(stored(*runs[-30:]), target, settings=PolicySettings()).findings
+                alarms += any(finding.verdict in CHANGES for finding in findings)
+                judged += 1
+                worse = tuple(f.evidence.key for f in findings if f.verdict is Verdict.REGRESSION)
+                target = replace(target, regressions=worse)
+            runs.append(target)
+    # 296 judgements: at a rate of 1 %, eight or more come with a probability of 1 %.
+    assert judged == 296
+    assert alarms < 8
+
+
+def test_a_step_is_told_when_it_comes_and_once_it_lasts() -> None:
+    rng = np.random.default_rng(3)
+    runs: list[Run] = []
+    told = []
+    for number in range(20):
+        levels = np.array([200.0 if number >= 12 else 100.0, *[50.0] * 9]) * np.exp(rng.normal(0, 0.02, 10))
+        target = run_of(levels[:, None] * np.exp(rng.normal(0, 0.02, (10, 5))))
+        if len(runs) > 2:
+            findings = judge(stored(*runs), target, settings=PolicySettings()).findings
+            worse = tuple(f.evidence.key for f in findings if f.verdict is Verdict.REGRESSION)
+            assert set(worse) <= {KEYS[0]}
+            told += [number] if worse else []
+            target = replace(target, regressions=worse)
+        runs.append(target)
+    assert told == [12, *range(14, 20)]
