@@ -34,7 +34,8 @@ class UnitTest:
     """`result` with t and its p; `target_error` and `baseline_error` are squared standard errors of the two means.
 
     `sides` and the `relative_error` of their difference are on the scale that is compared, logarithms where all is
-    positive (`logarithmic`); `target_size` (m,) brings the target's errors back.
+    positive (`logarithmic`); `target_size` (m,) brings the target's errors back. `prior` is the variance that a family
+    has in common, worth `prior_freedom`; 0 where there is none.
     """
 
     result: TestResult
@@ -44,6 +45,8 @@ class UnitTest:
     relative_error: Floats
     logarithmic: NDArray[np.bool_]
     target_size: Floats
+    prior: Floats
+    prior_freedom: Floats
 
 
 def between_units(
@@ -81,11 +84,13 @@ def between_units(
         [_residual_matrix(relative_baseline, baseline_moments), _residual_matrix(relative_target, target_moments)]
     )
     moderated, total = variance.copy(), np.maximum(freedom, 1.0)
+    shared, shared_freedom = np.zeros_like(variance), np.zeros_like(variance)
     for family in np.unique(families):
         rows = np.flatnonzero((families == family) & (baseline_mean != 0))
         number = effective_number(residuals[rows], freedom[rows])
         shrunk = moderate(variance[rows], freedom[rows], effective_number=number)
         moderated[rows], total[rows] = shrunk.variance, shrunk.degrees_of_freedom
+        shared[rows], shared_freedom[rows] = shrunk.prior, shrunk.prior_freedom
         few = rows[freedom[rows] < MINIMUM_FREEDOM]
         if prior is not None and len(few):
             deviation = np.maximum(prior.deviation[few], sides.rows(few).deviation)
@@ -105,6 +110,8 @@ def between_units(
         relative_error=np.sqrt(target_error + baseline_error),
         logarithmic=positive,
         target_size=target_size,
+        prior=shared,
+        prior_freedom=shared_freedom,
     )
 
 

@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from bot.stats.moderation import steadied
 from bot.stats.ragged import Floats, Ragged
 
 # Below this, a run beside the others is no likeness of the target beside one run more.
@@ -49,17 +50,26 @@ class Distances:
         return np.asarray(self.seen[-min(int(allowed), len(self.seen))] * self.unit)
 
 
-def distances(runs: Ragged) -> Distances:
-    """`runs` holds one value per run, at least `FEWEST_RUNS` in each row; the rows are metrics of one kind."""
+def distances(runs: Ragged, *, prior: Floats | float = 0.0, prior_freedom: Floats | float = 0.0) -> Distances:
+    """`runs` holds one value per run, at least `FEWEST_RUNS` in each row; the rows are metrics of one kind.
+
+    The `prior` (m,) is the variance that these have in common: of a handful of runs the own one is sometimes tiny, and
+    the run left out then is far from the others for no reason of its own.
+    """
     moments = runs.moments()
     count = runs.spread(moments.count)
     deviations = runs.values - runs.spread(moments.mean)
     # Mean and variance of the row without the run, from those with it.
     squares = runs.spread(moments.squares) - deviations**2 * count / (count - 1)
-    error = np.sqrt(np.maximum(squares, 0.0) / (count - 2) * (count / (count - 1)))
+    shared, worth = (
+        runs.spread(np.broadcast_to(np.asarray(known, np.float64), len(runs.sizes))) for known in (prior, prior_freedom)
+    )
+    variance = steadied(np.maximum(squares, 0.0) / (count - 2), count - 2, prior=shared, prior_freedom=worth)
+    error = np.sqrt(variance * (count / (count - 1)))
+    own = steadied(moments.variance, moments.count - 1, prior=prior, prior_freedom=prior_freedom)
     apart = np.abs(deviations) * count / (count - 1)
     seen = np.divide(apart, error, out=np.where(apart > 0, FARTHEST, 0.0), where=error > 1e-12 * apart)
     return Distances(
         seen=np.sort(np.minimum(seen, FARTHEST)),
-        unit=np.sqrt(moments.variance * (1 + 1 / moments.count)),
+        unit=np.sqrt(own * (1 + 1 / moments.count)),
     )

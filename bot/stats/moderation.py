@@ -18,11 +18,15 @@ MINIMUM_FREEDOM = 2
 
 @dataclass(frozen=True, slots=True)
 class Moderated:
-    """`variance` and its `degrees_of_freedom`, shapes (m,); `prior_freedom` is infinite for equal variances."""
+    """`variance` and its `degrees_of_freedom`, shapes (m,); `prior_freedom` is infinite for equal variances.
+
+    `prior` is the suite's variance, 0 where it has none.
+    """
 
     variance: Floats
     degrees_of_freedom: Floats
     prior_freedom: float
+    prior: float = 0.0
 
 
 def moderate(variance: Floats, freedom: Floats, *, effective_number: float) -> Moderated:
@@ -43,15 +47,19 @@ def moderate(variance: Floats, freedom: Floats, *, effective_number: float) -> M
     if excess > 0:
         prior_freedom = 2 * _inverse_trigamma(excess)
         prior = float(np.exp(logs.mean() + special.digamma(prior_freedom / 2) - np.log(prior_freedom / 2)))
-        posterior = (own_freedom * own + prior_freedom * prior) / (own_freedom + prior_freedom)
     else:
-        prior_freedom = np.inf
-        posterior = np.full(count, np.average(own, weights=own_freedom))
+        prior_freedom, prior = np.inf, float(np.average(own, weights=own_freedom))
     moderated, total = variance.copy(), freedom.copy()
-    moderated[used] = np.maximum(own, posterior)
+    moderated[used] = steadied(own, own_freedom, prior=prior, prior_freedom=prior_freedom)
     pooled = effective_number * float(own_freedom.mean())
     total[used] = np.maximum(own_freedom, np.minimum(own_freedom + prior_freedom, pooled))
-    return Moderated(moderated, total, prior_freedom)
+    return Moderated(moderated, total, prior_freedom, prior)
+
+
+def steadied(variance: Floats, freedom: Floats, *, prior: Floats | float, prior_freedom: Floats | float) -> Floats:
+    """Each variance moved towards the prior by what either is worth, but never lowered."""
+    own = np.divide(freedom, freedom + prior_freedom, out=np.zeros_like(variance), where=np.isfinite(prior_freedom))
+    return np.maximum(variance, own * variance + (1 - own) * prior)
 
 
 def effective_number(residuals: Floats, freedom: Floats) -> float:

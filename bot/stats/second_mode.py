@@ -23,12 +23,13 @@ RARER_SHARE: Final = 0.2
 # Of the gap between two modes, a Rayleigh distribution: half are wider than x 1.34, one in ten wider than x 1.7, one in
 # a hundred wider than x 2.1. The two recorded series have gaps of x 1.5 and x 1.6.
 GAP_SCALE: Final = 0.35
-# Jeffreys' prior of the share of benchmarks that have two modes.
-PRIOR_COUNT: Final = 0.5
+# The neutral prior of the share of benchmarks that have two modes: it moves the median of what is learned least
+# [Kerman 2011].
+PRIOR_COUNT: Final = 1 / 3
 # Fewer benchmarks can all jump together, with their machine: they are no witnesses for each other.
 FEWEST_WITNESSES: Final = 10
-# Without witnesses: Jeffreys' prior after the two recorded series, both of which have two modes.
-PRIOR_SHARE: Final = 2.5 / 3
+# Without witnesses: the same prior after the two recorded series, both of which have two modes.
+PRIOR_SHARE: Final = (2 + PRIOR_COUNT) / (2 + 2 * PRIOR_COUNT)
 # Fewer units than this on both sides together have no spread of their own: their difference has to tell.
 FEWEST_UNITS: Final = 4
 # A jump is a distance that the other distances do not explain: in units of their robust deviation, and at least.

@@ -72,7 +72,9 @@ def unit_test(
             probability[rows] = mode_probability(test.sides.rows(rows))
         rows = np.flatnonzero(of_family & (target.sizes == 1) & (baseline.sizes >= FEWEST_RUNS))
         if len(rows):
-            stored = distances(test.sides.baseline.rows(rows))
+            stored = distances(
+                test.sides.baseline.rows(rows), prior=test.prior[rows], prior_freedom=test.prior_freedom[rows]
+            )
             p_value[rows] = stored.p_values(test.sides.difference[rows])
             half_width[rows] = stored.half_widths(level=level)
     spreads = ((error, freedom), (_stated_error(test, deviation), freedom + PRIOR_FREEDOM))

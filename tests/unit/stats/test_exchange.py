@@ -82,3 +82,18 @@ def test_one_more_run_is_called_as_often_as_the_p_value_says_whatever_the_tails(
     for alpha in (0.01, 0.1):
         low, high = stats.binom.ppf([0.001, 0.999], 400, alpha)
         assert low <= (p_values <= alpha).sum() <= high
+
+
+def test_a_prior_moves_the_runs_own_variance_but_never_lowers_it() -> None:
+    rng = np.random.default_rng(SEED)
+    rows = [0.01 * rng.normal(0, 1, 8), rng.normal(0, 1, 8)]
+    alone, shared = distances(ragged(rows)), distances(ragged(rows), prior=0.25, prior_freedom=np.inf)
+    assert shared.unit[0] == pytest.approx(0.5 * np.sqrt(1 + 1 / 8))
+    assert shared.unit[1] == max(alone.unit[1], shared.unit[0])
+    known = [
+        max(prediction_error(others), 0.5 * np.sqrt(1 + 1 / 7))
+        for row in rows
+        for others in (np.delete(row, index) for index in range(8))
+    ]
+    apart = [abs(row[index] - np.delete(row, index).mean()) for row in rows for index in range(8)]
+    assert shared.seen == pytest.approx(sorted(a / b for a, b in zip(apart, known, strict=True)))

@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from bot.stats.exchange import distances
+from bot.stats.moderation import moderate
 from bot.stats.ragged import Floats, Ragged
 from bot.stats.unit_test import COUNTED_DEVIATION, PRIOR_FREEDOM, TIMED_DEVIATION, UnitComparison, unit_test
 
@@ -77,7 +78,9 @@ def test_a_lone_target_is_no_change_while_stored_runs_are_as_far_from_each_other
     target = 100 * np.exp(0.02 * rng.standard_t(2, (50, 1)))
     found = compared(target, baseline)
     logs = np.log(baseline)
-    seen = distances(Ragged(logs.ravel(), np.full(50, 20)))
+    own = logs.var(axis=1, ddof=1)
+    shared = moderate(own, np.full(50, 19.0), effective_number=50)
+    seen = distances(Ragged(logs.ravel(), np.full(50, 20)), prior=shared.prior, prior_freedom=shared.prior_freedom)
     assert (found.p_value >= seen.p_values(np.log(target[:, 0]) - logs.mean(axis=1)) - 1e-12).all()
 
 
