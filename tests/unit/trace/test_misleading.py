@@ -7,7 +7,7 @@ import pytest
 from tests.support.interpreters import newer_interpreter
 from tests.support.traced import ROOT
 
-ATTEMPTS = 5
+ATTEMPTS = 8
 
 
 @pytest.mark.slow  # measures real time, several times over
