@@ -54,10 +54,7 @@ def collect_each(
     environment: Environment | None = None,
 ) -> tuple[Run, ...]:
     """One run per file (of a pattern too), directory or archive: for baselines, where runs are told from samples."""
-    return tuple(
-        _run((part,), tool=tool, suite=suite, commit=None, time=None, job=None, environment=environment)
-        for part in _parts(paths, stdin)
-    )
+    return tuple(run for _, run in _each(paths, tool=tool, stdin=stdin, suite=suite, environment=environment))
 
 
 def collect_executions(
@@ -71,13 +68,8 @@ def collect_executions(
     environment: Environment | None = None,
 ) -> Run:
     """One run of one side of a paired measurement: each file (directory, archive) is an execution of its own."""
-    parts = list(_parts(paths, stdin))
-    runs = [
-        _run((part,), tool=tool, suite=suite, commit=None, time=None, job=None, environment=environment)
-        for part in parts
-    ]
-    places = [part.sources[0].place for part in parts]
-    return join_executions(list(zip(places, runs, strict=True)), suite=suite, commit=commit, time=time)
+    each = _each(paths, tool=tool, stdin=stdin, suite=suite, environment=environment)
+    return join_executions(list(each), suite=suite, commit=commit, time=time)
 
 
 def collect_sources(
@@ -115,9 +107,14 @@ def collect_history(paths: Sequence[str], *, tool: str = AUTO, suite: str | None
     return tuple(runs)
 
 
-def _parts(paths: Sequence[str], stdin: BinaryIO | None) -> Iterator[Input]:
+def _each(
+    paths: Sequence[str], *, tool: str, stdin: BinaryIO | None, suite: str | None, environment: Environment | None
+) -> Iterator[tuple[str, Run]]:
+    """The place and the run of every file, directory or archive by itself."""
     for entry in read_inputs(paths, stdin=stdin):
-        yield from [entry] if entry.is_tree else [replace(entry, sources=(source,)) for source in entry.sources]
+        for part in [entry] if entry.is_tree else [replace(entry, sources=(source,)) for source in entry.sources]:
+            run = _run((part,), tool=tool, suite=suite, commit=None, time=None, job=None, environment=environment)
+            yield part.sources[0].place, run
 
 
 def _run(

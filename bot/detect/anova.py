@@ -45,7 +45,7 @@ def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[E
         return []
     measured = sample_statistics(pairs)
     timed = are_timed(pairs)
-    metrics = Metrics(families=metric_families(pairs), timed=timed, paired=options.paired, confidence=1 - options.alpha)
+    metrics = Metrics(families=metric_families(pairs), timed=timed, confidence=1 - options.alpha)
     decision = decide(measured, metrics)
     runs = measured.run_means.moments()
     target = MeanEstimate(measured.target.mean, decision.uncertain.target_error)

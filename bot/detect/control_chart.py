@@ -13,7 +13,7 @@ from bot.detect.counters import TablePair
 from bot.detect.detector import DetectorOptions
 from bot.detect.estimate import is_measurable
 from bot.detect.pairs import MetricPair
-from bot.detect.run_medians import FEW_RUNS, RunMedians, level_p_values, median_allowance
+from bot.detect.run_medians import RunMedians, level_p_values, median_allowance
 from bot.model.finding import Evidence, Side
 from bot.model.metric import Metric, MetricKey
 from bot.model.reason import Reason, Remark, Untested, because
@@ -21,6 +21,7 @@ from bot.model.run import Benchmark
 from bot.stats.control_chart import Chart, chance_of_excess, chart, excesses, shifted_ratios
 from bot.stats.power import POWER
 from bot.stats.ragged import Floats
+from bot.stats.unit_test import FEW_RUNS
 
 ID: Final = "control_chart"
 DESCRIPTION: Final = (

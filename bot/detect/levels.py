@@ -11,14 +11,12 @@ from bot.stats.ragged import Floats, Integers, Ragged
 from bot.stats.relative import welch_freedom
 from bot.stats.second_mode import Booleans
 from bot.stats.two_groups import one_way_anova
-from bot.stats.unit_test import UnitComparison, unit_test
+from bot.stats.unit_test import UnitComparison, uncertain_share, unit_test
 
 # In the order of `decide`'s levels.
 LEVELS: Final = ("anova", "anova_between_runs", "anova_between_processes")
 # Beside whole runs, fewer processes per side say little about how much processes differ.
 MINIMUM_GROUPS = 3
-# Runs of fewer are where what the runs' samples are not sure of themselves has no part in what is between runs.
-FEW_RUNS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +32,9 @@ class Level:
     target_error: Floats
     baseline_error: Floats
     degrees_of_freedom: Floats
-    target_samples_error: Floats
     half_width: Floats
     logarithmic: Floats
-
-    def columns(self) -> Floats:
-        return np.stack(
-            [
-                self.p_value,
-                self.target_error,
-                self.baseline_error,
-                self.degrees_of_freedom,
-                self.target_samples_error,
-                self.half_width,
-                self.logarithmic,
-            ]
-        )
+    target_samples_error: Floats
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,12 +42,11 @@ class Metrics:
     """What is known of the metrics beside their numbers, per metric (m,).
 
     `families`: metrics of one kind share a number. `timed`: the number depends on the machine, not on the program
-    alone. `paired`: both sides were measured in turn on one machine. `confidence` is that of the intervals.
+    alone. `confidence` is that of the intervals.
     """
 
     families: Integers
     timed: Booleans
-    paired: bool
     confidence: float
 
 
@@ -84,12 +68,12 @@ def decide(measured: SampleStatistics, metrics: Metrics) -> Decision:
     pooled = one_way_anova(measured.target, measured.baseline)
     levels = np.stack(
         [
-            _pooled_level(measured, pooled.p_value, metrics).columns(),
+            _pooled_level(measured, pooled.p_value, metrics),
             _run_level(measured, metrics),
             _process_level(measured, metrics),
         ]
     )
-    widest = np.nanargmax(levels[:, 5], axis=0)
+    widest = np.nanargmax(levels[:, 4], axis=0)
     return Decision(
         p_values=levels[:, 0],
         deciding=np.nanargmax(levels[:, 0], axis=0),
@@ -104,31 +88,25 @@ def within_variance(measured: SampleStatistics) -> Floats:
     return (measured.target.squares + measured.within_squares) / freedom
 
 
-def _pooled_level(measured: SampleStatistics, p_value: Floats, metrics: Metrics) -> Level:
+def _pooled_level(measured: SampleStatistics, p_value: Floats, metrics: Metrics) -> Floats:
     """All samples of a side as one group. Its interval is Welch's: it holds for unequal variances too."""
     target_error = measured.target.variance / measured.target.count
     baseline_error = measured.baseline.variance / measured.baseline.count
     freedom = welch_freedom(measured.target, measured.baseline)
     half_width = special.stdtrit(freedom, 0.5 + metrics.confidence / 2) * np.sqrt(target_error + baseline_error)
     size = np.where(measured.baseline.mean == 0, 1.0, np.abs(measured.baseline.mean))
-    return Level(
-        p_value, target_error, baseline_error, freedom, target_error, half_width / size, np.zeros_like(half_width)
+    return np.stack(
+        [p_value, target_error, baseline_error, freedom, half_width / size, np.zeros_like(half_width), target_error]
     )
 
 
 def _run_level(measured: SampleStatistics, metrics: Metrics) -> Floats:
-    """The target's run against the baseline's by their means; paired runs share a machine and are no units."""
+    """The target's run against the baseline's by their means."""
     rows = np.flatnonzero(metrics.timed | ~measured.constant)
-    if metrics.paired or not len(rows):
+    if not len(rows):
         return _no_level(measured)
     within = within_variance(measured)
-    runs = measured.run_means.sizes
-    # A variance between runs has in it how uncertain each run's mean is; one known beforehand does not.
-    of_means = np.where(
-        runs < FEW_RUNS,
-        1 / measured.target.count + measured.inverse_counts / runs,
-        np.maximum(1 / measured.target.count - measured.inverse_counts, 0.0),
-    )
+    of_means = uncertain_share(measured.target.count, measured.inverse_counts, measured.run_means.sizes)
     # One wild sample moves the target's mean, and shows in its variance: such a mean is worth less.
     noisier = np.maximum(measured.target.variance - within, 0.0) / measured.target.count
     test = unit_test(
@@ -144,9 +122,8 @@ def _run_level(measured: SampleStatistics, metrics: Metrics) -> Floats:
 
 
 def _process_level(measured: SampleStatistics, metrics: Metrics) -> Floats:
-    """Processes against processes by their means. Of paired sides they are the units, however few there are."""
-    fewest = 1 if metrics.paired else MINIMUM_GROUPS
-    enough = np.minimum(measured.target_groups.sizes, measured.baseline_groups.sizes) >= fewest
+    """Processes against processes by their means."""
+    enough = np.minimum(measured.target_groups.sizes, measured.baseline_groups.sizes) >= MINIMUM_GROUPS
     rows = np.flatnonzero(enough & (metrics.timed | ~measured.constant))
     if not len(rows):
         return _no_level(measured)
@@ -163,17 +140,8 @@ def _process_level(measured: SampleStatistics, metrics: Metrics) -> Floats:
 def _spread_out(
     measured: SampleStatistics, rows: Integers, test: UnitComparison, target_samples_error: Floats
 ) -> Floats:
-    level = Level(
-        test.p_value,
-        test.target_error,
-        test.baseline_error,
-        test.degrees_of_freedom,
-        target_samples_error,
-        test.half_width,
-        test.logarithmic.astype(np.float64),
-    )
     columns = _no_level(measured)
-    columns[:, rows] = level.columns()
+    columns[:, rows] = np.vstack([test.columns, target_samples_error])
     return columns
 
 

@@ -10,13 +10,13 @@ import numpy as np
 from bot.detect.change_point import ID as CHANGE_POINT
 from bot.detect.control_chart import ID as CONTROL_CHART
 from bot.detect.counters import TablePair
-from bot.detect.run_medians import FEW_RUNS
 from bot.detect.settings import MetricSettings, PolicySettings
 from bot.detect.verdict import SUSPICION, Decided, level_of, too_few_samples
 from bot.model.finding import Evidence, Finding, Level, Verdict
 from bot.model.metric import Direction
 from bot.model.reason import Reason, Remark, VerdictReason, because
 from bot.stats.multiplicity import benjamini_hochberg
+from bot.stats.unit_test import FEW_RUNS
 
 # Which side of the limits is the bad one, as the evidence's details name it.
 WORSE_SIDES: Final = {Direction.LOWER_IS_BETTER: "above", Direction.HIGHER_IS_BETTER: "below"}

@@ -72,8 +72,8 @@ def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[E
         return []
     level = 1 - options.alpha
     timed = are_timed(pairs)
-    metrics = Metrics(families=metric_families(pairs), timed=timed, paired=options.paired, confidence=level)
-    measured = median_statistics(pairs, metrics)
+    metrics = Metrics(families=metric_families(pairs), timed=timed, confidence=level)
+    measured = median_statistics(pairs, metrics, paired=options.paired)
     target = MeanEstimate(measured.target.median, measured.target_error)
     baseline = MeanEstimate(measured.baseline.median, measured.baseline_error)
     change = relative_change(target.mean, baseline.mean)

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from scipy import special
 
-from bot.detect.levels import FEW_RUNS, MINIMUM_GROUPS, Metrics
+from bot.detect.levels import MINIMUM_GROUPS, Metrics
 from bot.detect.pairs import MetricPair
 from bot.detect.samples import Samples, chunks, group_values, samples_of
 from bot.stats.median_interval import (
@@ -21,7 +21,7 @@ from bot.stats.median_interval import (
     separated,
 )
 from bot.stats.ragged import Floats, Integers, Ragged
-from bot.stats.unit_test import UnitComparison, unit_test
+from bot.stats.unit_test import uncertain_share, unit_test
 
 # In the order of `MedianStatistics.p_values`.
 LEVELS: Final = ("median_interval", "median_interval_between_runs", "median_interval_between_processes")
@@ -72,23 +72,26 @@ class _Sampled:
     baseline_groups: Ragged
 
 
-def median_statistics(pairs: Sequence[MetricPair], metrics: Metrics) -> MedianStatistics:
-    """The statistics of pairs with at least two samples on each side; `pairs` must not be empty."""
+def median_statistics(pairs: Sequence[MetricPair], metrics: Metrics, *, paired: bool) -> MedianStatistics:
+    """The statistics of pairs with at least two samples on each side; `pairs` must not be empty.
+
+    `paired`: both sides were measured in turn on one machine.
+    """
     sampled = _joined([_reduced(samples_of(chunk)) for chunk in chunks(pairs)])
     target, baseline = sampled.target, sampled.baseline
     found = deviation(target, baseline)
     size = np.where(baseline.median == 0, 1.0, np.abs(baseline.median))
     freedom = found.difference.degrees_of_freedom
     half_width = special.stdtrit(freedom, 0.5 + metrics.confidence / 2) * np.hypot(target.error, baseline.error) / size
-    of_samples = [_p_of_samples(sampled, found), target.error**2, baseline.error**2, freedom, target.error**2]
+    of_samples = [_p_of_samples(sampled, found), target.error**2, baseline.error**2, freedom]
     levels = np.stack(
         [
-            np.stack([*of_samples, half_width, np.zeros_like(half_width)]),
-            _run_level(sampled, metrics),
-            _process_level(sampled, metrics),
+            np.stack([*of_samples, half_width, np.zeros_like(half_width), target.error**2]),
+            _run_level(sampled, metrics, paired=paired),
+            _process_level(sampled, metrics, paired=paired),
         ]
     )
-    widest = levels[np.nanargmax(levels[:, 5], axis=0), :, np.arange(len(pairs))]
+    widest = levels[np.nanargmax(levels[:, 4], axis=0), :, np.arange(len(pairs))]
     return MedianStatistics(
         exponent=sampled.exponent,
         target=target,
@@ -102,9 +105,9 @@ def median_statistics(pairs: Sequence[MetricPair], metrics: Metrics) -> MedianSt
         target_error=widest[:, 1],
         baseline_error=widest[:, 2],
         degrees_of_freedom=widest[:, 3],
-        target_samples_error=widest[:, 4],
-        half_width=widest[:, 5],
-        logarithmic=widest[:, 6] == 1,
+        target_samples_error=widest[:, 6],
+        half_width=widest[:, 4],
+        logarithmic=widest[:, 5] == 1,
         constant=sampled.constant,
     )
 
@@ -149,21 +152,14 @@ def _at_least(estimate: MedianEstimate, error: Floats) -> MedianEstimate:
     return MedianEstimate(estimate.median, np.maximum(estimate.error, error), estimate.degrees_of_freedom)
 
 
-def _run_level(sampled: _Sampled, metrics: Metrics) -> Floats:
+def _run_level(sampled: _Sampled, metrics: Metrics, *, paired: bool) -> Floats:
     """The target's median as one more of the runs' medians; paired runs share a machine and are no units."""
     columns = _no_level(len(metrics.timed))
     rows = np.flatnonzero(metrics.timed | ~sampled.constant)
-    if metrics.paired or not len(rows):
+    if paired or not len(rows):
         return columns
-    # A target with fewer samples than the runs has a median that varies more than theirs. A variance between runs has
-    # in it how uncertain each median is; one known beforehand does not.
     one_sample = sampled.target.error**2 * sampled.target_count
-    runs = sampled.run_medians.sizes
-    of_medians = np.where(
-        runs < FEW_RUNS,
-        1 / sampled.target_count + sampled.inverse_counts / runs,
-        np.maximum(1 / sampled.target_count - sampled.inverse_counts, 0.0),
-    )
+    of_medians = uncertain_share(sampled.target_count, sampled.inverse_counts, sampled.run_medians.sizes)
     test = unit_test(
         Ragged(sampled.target.median[rows], np.ones(len(rows), dtype=np.intp)),
         sampled.run_medians.rows(rows),
@@ -173,13 +169,13 @@ def _run_level(sampled: _Sampled, metrics: Metrics) -> Floats:
         target_allowance=(of_medians * one_sample)[rows],
     )
     lessened = np.minimum(sampled.target.error[rows] ** 2, test.target_error)
-    columns[:, rows] = _columns(test, lessened)
+    columns[:, rows] = np.vstack([test.columns, lessened])
     return columns
 
 
-def _process_level(sampled: _Sampled, metrics: Metrics) -> Floats:
+def _process_level(sampled: _Sampled, metrics: Metrics, *, paired: bool) -> Floats:
     """Processes against processes by their medians. Of paired sides they are the units, however few there are."""
-    fewest = 1 if metrics.paired else MINIMUM_GROUPS
+    fewest = 1 if paired else MINIMUM_GROUPS
     enough = np.minimum(sampled.target_groups.sizes, sampled.baseline_groups.sizes) >= fewest
     rows = np.flatnonzero(enough & (metrics.timed | ~sampled.constant))
     columns = _no_level(len(metrics.timed))
@@ -191,22 +187,8 @@ def _process_level(sampled: _Sampled, metrics: Metrics) -> Floats:
             timed=metrics.timed[rows],
             level=metrics.confidence,
         )
-        columns[:, rows] = _columns(test, test.target_error)
+        columns[:, rows] = np.vstack([test.columns, test.target_error])
     return columns
-
-
-def _columns(test: UnitComparison, target_samples_error: Floats) -> Floats:
-    return np.stack(
-        [
-            test.p_value,
-            test.target_error,
-            test.baseline_error,
-            test.degrees_of_freedom,
-            target_samples_error,
-            test.half_width,
-            test.logarithmic.astype(np.float64),
-        ]
-    )
 
 
 def _no_level(metrics: int) -> Floats:

@@ -12,10 +12,8 @@ import numpy as np
 from bot.detect.units import depends_on_machine
 from bot.model.metric import Metric
 from bot.stats.ragged import Floats, Ragged
-from bot.stats.unit_test import unit_test
+from bot.stats.unit_test import FEW_RUNS, unit_test
 
-# Fewer runs do not show how much runs differ; the spread that stands in is without what medians are not sure of.
-FEW_RUNS: Final = 3
 BATCHES: Final = 8
 # Batches of fewer samples have medians too rough to tell anything.
 SMALLEST_BATCH: Final = 4

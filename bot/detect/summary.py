@@ -160,16 +160,7 @@ def _between_runs(rows: Sequence[Reduced], options: DetectorOptions) -> Tested:
         timed=are_timed(pairs),
         level=1 - options.alpha,
     )
-    return np.stack(
-        [
-            test.p_value,
-            test.target_error,
-            test.baseline_error,
-            test.degrees_of_freedom,
-            test.half_width,
-            test.logarithmic.astype(np.float64),
-        ]
-    )
+    return test.columns
 
 
 def _widest(first: Tested, second: Tested) -> Tested:

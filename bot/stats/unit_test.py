@@ -21,6 +21,8 @@ TIMED_DEVIATION: Final = 0.10
 COUNTED_DEVIATION: Final = 0.005
 # What the stated deviation is worth beside what one or two runs show: as much as ten runs.
 PRIOR_FREEDOM: Final = 10.0
+# Fewer runs have a spread that is known beforehand: what the runs' samples are not sure of themselves is not in it.
+FEW_RUNS: Final = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,6 +38,31 @@ class UnitComparison:
     degrees_of_freedom: Floats
     target_error: Floats
     baseline_error: Floats
+
+    @property
+    def columns(self) -> Floats:
+        """(6, m): p-value, errors of target and baseline, degrees of freedom, half-width, whether logarithmic."""
+        return np.stack(
+            [
+                self.p_value,
+                self.target_error,
+                self.baseline_error,
+                self.degrees_of_freedom,
+                self.half_width,
+                self.logarithmic.astype(np.float64),
+            ]
+        )
+
+
+def uncertain_share(count: Floats, inverse_counts: Floats, runs: Integers) -> Floats:
+    """Times a sample's variance, what the spread of runs lacks of the error of the difference, shape (m,).
+
+    `count` is the target's number of samples, `inverse_counts` the mean of 1 / n over `runs`. A spread between runs
+    has in it how uncertain each run's mean is; only of a target with fewer samples there is more.
+    """
+    return np.asarray(
+        np.where(runs < FEW_RUNS, 1 / count + inverse_counts / runs, np.maximum(1 / count - inverse_counts, 0.0))
+    )
 
 
 def unit_test(
