@@ -1,9 +1,17 @@
 """Artifacts in any known format become a run."""
 
 from bot.collect.archive import read_archive
-from bot.collect.collect import collect, collect_each, collect_executions, collect_history, collect_sources
+from bot.collect.collect import (
+    collect,
+    collect_each,
+    collect_executions,
+    collect_history,
+    collect_separate,
+    collect_sources,
+)
 from bot.collect.executions import join_executions
 from bot.collect.machine import machine_environment
+from bot.collect.plain import named_alike
 from bot.collect.registry import ALIASES, AUTO, PARSERS
 from bot.collect.source import Source, read_file
 
@@ -16,9 +24,11 @@ __all__ = [
     "collect_each",
     "collect_executions",
     "collect_history",
+    "collect_separate",
     "collect_sources",
     "join_executions",
     "machine_environment",
+    "named_alike",
     "read_archive",
     "read_file",
 ]

@@ -72,6 +72,22 @@ def collect_executions(
     return join_executions(list(each), suite=suite, commit=commit, time=time)
 
 
+def collect_separate(
+    paths: Sequence[str],
+    *,
+    tool: str = AUTO,
+    stdin: BinaryIO | None = None,
+    suite: str | None = None,
+    commit: str | None = None,
+) -> Run:
+    """The target of a comparison of files with files: each file is a run of its own, as each of the baseline's is."""
+    each = list(_each(paths, tool=tool, stdin=stdin, suite=suite, environment=None))
+    # Executions that know their rounds shared a job, whatever the number of files.
+    in_rounds = any(benchmark.rounds for _, run in each for benchmark in run.benchmarks)
+    joined = join_executions(each, suite=suite, commit=commit)
+    return replace(joined, is_separate=len(each) > 1 and not in_rounds)
+
+
 def collect_sources(
     sources: Sequence[Source],
     *,

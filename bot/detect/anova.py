@@ -10,7 +10,7 @@ import numpy as np
 
 from bot.detect import blocks, summary
 from bot.detect.detector import DetectorOptions
-from bot.detect.levels import LEVELS, Decision, Metrics, decide
+from bot.detect.levels import LEVELS, P_WITHOUT_MODES, Decision, Metrics, decide, without_modes
 from bot.detect.pairs import MetricPair, are_timed, metric_families
 from bot.detect.samples import SampleStatistics, has_samples, sample_statistics
 from bot.detect.side import describe_sides, precision_notes
@@ -72,7 +72,7 @@ def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[E
         measured.target,
         measured.target_median,
         means=measured.target.mean,
-        runs=np.ones_like(runs.count),
+        runs=measured.target_means.sizes.astype(np.float64),
         exponent=measured.exponent,
     )
     details = _details(measured, decision, target, baseline)
@@ -128,6 +128,7 @@ def _details(
     columns = {
         "f": decision.statistic,
         **dict(zip(("p_anova", "p_between_runs", "p_between_processes"), decision.p_values, strict=True)),
+        P_WITHOUT_MODES: without_modes(decision.p_values, decision.p_without_modes),
         "p_levene": measured.levene_p,
         "p_welch": np.where(measured.levene_p < LEVENE_ALPHA, p_welch, np.nan),
         "degrees_of_freedom": decision.uncertain.degrees_of_freedom,

@@ -7,14 +7,16 @@ import numpy as np
 from scipy import special
 
 from bot.detect.samples import SampleStatistics
-from bot.stats.ragged import Floats, Integers, Ragged
+from bot.stats.ragged import Floats, Integers
 from bot.stats.relative import welch_freedom
 from bot.stats.second_mode import Booleans
 from bot.stats.two_groups import one_way_anova
-from bot.stats.unit_test import UnitComparison, uncertain_share, unit_test
+from bot.stats.unit_test import RunSizes, UnitComparison, uncertain_share, unit_test
 
 # In the order of `decide`'s levels.
 LEVELS: Final = ("anova", "anova_between_runs", "anova_between_processes")
+# In the details of evidence: the p-value without the doubt of a second mode, where that doubt is what decides.
+P_WITHOUT_MODES: Final = "p_without_modes"
 # Beside whole runs, fewer processes per side say little about how much processes differ.
 MINIMUM_GROUPS = 3
 
@@ -34,6 +36,7 @@ class Level:
     degrees_of_freedom: Floats
     half_width: Floats
     logarithmic: Floats
+    p_without_modes: Floats
     target_samples_error: Floats
 
 
@@ -54,10 +57,12 @@ class Metrics:
 class Decision:
     """`p_values` (3, m) in the order of LEVELS; `deciding` (m,) indexes the largest, which is the one that counts.
 
-    `uncertain` is the level with the widest interval, of which the errors are told.
+    `p_without_modes` (m,) is the largest without the doubt of a second mode. `uncertain` is the level with the widest
+    interval, whose errors are reported.
     """
 
     p_values: Floats
+    p_without_modes: Floats
     deciding: Integers
     uncertain: Level
     statistic: Floats
@@ -76,16 +81,23 @@ def decide(measured: SampleStatistics, metrics: Metrics) -> Decision:
     widest = np.nanargmax(levels[:, 4], axis=0)
     return Decision(
         p_values=levels[:, 0],
+        p_without_modes=np.nanmax(levels[:, 6], axis=0),
         deciding=np.nanargmax(levels[:, 0], axis=0),
         uncertain=Level(*levels[widest, :, np.arange(len(widest))].T),
         statistic=pooled.statistic,
     )
 
 
+def without_modes(p_values: Floats, p_without_modes: Floats) -> Floats:
+    """For the details (m,): NaN where that doubt makes the largest of `p_values` (levels, m) no larger."""
+    return np.where(p_without_modes < np.nanmax(p_values, axis=0), p_without_modes, np.nan)
+
+
 def within_variance(measured: SampleStatistics) -> Floats:
     """Of samples about their own run's mean, pooled over both sides."""
-    freedom = measured.target.count - 1 + measured.baseline.count - measured.sampled_runs
-    return (measured.target.squares + measured.within_squares) / freedom
+    runs = measured.target_means.sizes + measured.sampled_runs
+    freedom = measured.target.count + measured.baseline.count - runs
+    return np.asarray((measured.target_within_squares + measured.within_squares) / freedom)
 
 
 def _pooled_level(measured: SampleStatistics, p_value: Floats, metrics: Metrics) -> Floats:
@@ -96,21 +108,34 @@ def _pooled_level(measured: SampleStatistics, p_value: Floats, metrics: Metrics)
     half_width = special.stdtrit(freedom, 0.5 + metrics.confidence / 2) * np.sqrt(target_error + baseline_error)
     size = np.where(measured.baseline.mean == 0, 1.0, np.abs(measured.baseline.mean))
     return np.stack(
-        [p_value, target_error, baseline_error, freedom, half_width / size, np.zeros_like(half_width), target_error]
+        [
+            p_value,
+            target_error,
+            baseline_error,
+            freedom,
+            half_width / size,
+            np.zeros_like(half_width),
+            p_value,
+            target_error,
+        ]
     )
 
 
 def _run_level(measured: SampleStatistics, metrics: Metrics) -> Floats:
-    """The target's run against the baseline's by their means."""
+    """The target's runs, mostly one, against the baseline's by their means."""
     rows = np.flatnonzero(metrics.timed | ~measured.constant)
     if not len(rows):
         return _no_level(measured)
     within = within_variance(measured)
-    of_means = uncertain_share(measured.target.count, measured.inverse_counts, measured.run_means.sizes)
+    of_means = uncertain_share(
+        RunSizes(measured.target_inverse_counts, measured.target_means.sizes),
+        RunSizes(measured.inverse_counts, measured.run_means.sizes),
+    )
     # One wild sample moves the target's mean, and shows in its variance: such a mean is worth less.
-    noisier = np.maximum(measured.target.variance - within, 0.0) / measured.target.count
+    target_freedom = np.maximum(measured.target.count - measured.target_means.sizes, 1.0)
+    noisier = np.maximum(measured.target_within_squares / target_freedom - within, 0.0) / measured.target.count
     test = unit_test(
-        Ragged(measured.target.mean[rows], np.ones(len(rows), dtype=np.intp)),
+        measured.target_means.rows(rows),
         measured.run_means.rows(rows),
         families=metrics.families[rows],
         timed=metrics.timed[rows],
@@ -146,4 +171,4 @@ def _spread_out(
 
 
 def _no_level(measured: SampleStatistics) -> Floats:
-    return np.full((7, len(measured.run_means.sizes)), np.nan)
+    return np.full((8, len(measured.run_means.sizes)), np.nan)

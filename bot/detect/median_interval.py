@@ -11,7 +11,7 @@ from scipy import special
 
 from bot.detect import summary
 from bot.detect.detector import DetectorOptions
-from bot.detect.levels import Metrics
+from bot.detect.levels import P_WITHOUT_MODES, Metrics, without_modes
 from bot.detect.medians import LEVELS, MedianStatistics, median_statistics
 from bot.detect.pairs import MetricPair, are_timed, metric_families
 from bot.detect.samples import has_samples
@@ -92,7 +92,7 @@ def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[E
     )
     sides = zip(
         _sides(measured, measured.baseline, measured.baseline_count, measured.run_counts),
-        _sides(measured, measured.target, measured.target_count, np.ones_like(measured.run_counts)),
+        _sides(measured, measured.target, measured.target_count, measured.target_run_counts),
         strict=True,
     )
     details = _details(measured, target, baseline)
@@ -170,6 +170,7 @@ def _details(measured: MedianStatistics, target: MeanEstimate, baseline: MeanEst
         "p_difference": measured.deviation.difference.p_value,
         "p_median_test": measured.p_median_test,
         **dict(zip(("p_between_runs", "p_between_processes"), measured.p_values[1:], strict=True)),
+        P_WITHOUT_MODES: without_modes(measured.p_values, measured.p_without_modes),
         **dict(zip(("target_low", "target_high", "baseline_low", "baseline_high"), bounds, strict=True)),
         "degrees_of_freedom": measured.degrees_of_freedom,
         "standard_error": relative_error(target, baseline),

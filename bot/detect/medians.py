@@ -21,7 +21,7 @@ from bot.stats.median_interval import (
     separated,
 )
 from bot.stats.ragged import Floats, Integers, Ragged
-from bot.stats.unit_test import uncertain_share, unit_test
+from bot.stats.unit_test import RunSizes, uncertain_share, unit_test
 
 # In the order of `MedianStatistics.p_values`.
 LEVELS: Final = ("median_interval", "median_interval_between_runs", "median_interval_between_processes")
@@ -31,7 +31,8 @@ LEVELS: Final = ("median_interval", "median_interval_between_runs", "median_inte
 class MedianStatistics:
     """Per metric (m,), in units of 2 ** `exponent`. `constant`: no sample differs from another of its side.
 
-    `p_values` (3, m) are those of LEVELS, NaN where a level does not exist. `target_error`, `baseline_error` (squared
+    `p_values` (3, m) are those of LEVELS, NaN where a level does not exist; `p_without_modes` is the largest without
+    the doubt of a second mode. `target_error`, `baseline_error` (squared
     standard errors), `degrees_of_freedom` and `half_width` are those of the level with the widest interval of the
     change, whose logarithm it is where `logarithmic`.
     """
@@ -42,9 +43,11 @@ class MedianStatistics:
     target_count: Floats
     baseline_count: Floats
     run_counts: Floats
+    target_run_counts: Floats
     deviation: Deviation
     p_median_test: Floats
     p_values: Floats
+    p_without_modes: Floats
     target_error: Floats
     baseline_error: Floats
     degrees_of_freedom: Floats
@@ -67,7 +70,9 @@ class _Sampled:
     separated: Booleans
     constant: Booleans
     run_medians: Ragged
+    target_medians: Ragged
     inverse_counts: Floats
+    target_inverse_counts: Floats
     target_groups: Ragged
     baseline_groups: Ragged
 
@@ -86,7 +91,7 @@ def median_statistics(pairs: Sequence[MetricPair], metrics: Metrics, *, paired: 
     of_samples = [_p_of_samples(sampled, found), target.error**2, baseline.error**2, freedom]
     levels = np.stack(
         [
-            np.stack([*of_samples, half_width, np.zeros_like(half_width), target.error**2]),
+            np.stack([*of_samples, half_width, np.zeros_like(half_width), of_samples[0], target.error**2]),
             _run_level(sampled, metrics, paired=paired),
             _process_level(sampled, metrics, paired=paired),
         ]
@@ -99,13 +104,15 @@ def median_statistics(pairs: Sequence[MetricPair], metrics: Metrics, *, paired: 
         target_count=sampled.target_count,
         baseline_count=sampled.baseline_count,
         run_counts=sampled.run_medians.sizes.astype(np.float64),
+        target_run_counts=sampled.target_medians.sizes.astype(np.float64),
         deviation=found,
         p_median_test=sampled.p_median_test,
         p_values=levels[:, 0],
+        p_without_modes=np.nanmax(levels[:, 6], axis=0),
         target_error=widest[:, 1],
         baseline_error=widest[:, 2],
         degrees_of_freedom=widest[:, 3],
-        target_samples_error=widest[:, 6],
+        target_samples_error=widest[:, 7],
         half_width=widest[:, 4],
         logarithmic=widest[:, 5] == 1,
         constant=sampled.constant,
@@ -125,7 +132,9 @@ def _reduced(samples: Samples) -> _Sampled:
         separated=separated(target, baseline),
         constant=finest == 0,
         run_medians=Ragged(samples.runs.medians(), samples.run_counts),
+        target_medians=Ragged(samples.target_runs.medians(), samples.target_run_sizes.sizes),
         inverse_counts=Ragged(1.0 / samples.run_sizes, samples.run_counts).means(),
+        target_inverse_counts=Ragged(1.0 / samples.target_run_sizes.values, samples.target_run_sizes.sizes).means(),
         target_groups=group_values(samples.target, samples.target_group_sizes, Ragged.medians),
         baseline_groups=group_values(samples.baseline, samples.baseline_group_sizes, Ragged.medians),
     )
@@ -153,15 +162,18 @@ def _at_least(estimate: MedianEstimate, error: Floats) -> MedianEstimate:
 
 
 def _run_level(sampled: _Sampled, metrics: Metrics, *, paired: bool) -> Floats:
-    """The target's median as one more of the runs' medians; paired runs share a machine and are no units."""
+    """The target's runs, mostly one, against the baseline's by their medians; paired runs share a machine: no units."""
     columns = _no_level(len(metrics.timed))
     rows = np.flatnonzero(metrics.timed | ~sampled.constant)
     if paired or not len(rows):
         return columns
     one_sample = sampled.target.error**2 * sampled.target_count
-    of_medians = uncertain_share(sampled.target_count, sampled.inverse_counts, sampled.run_medians.sizes)
+    of_medians = uncertain_share(
+        RunSizes(sampled.target_inverse_counts, sampled.target_medians.sizes),
+        RunSizes(sampled.inverse_counts, sampled.run_medians.sizes),
+    )
     test = unit_test(
-        Ragged(sampled.target.median[rows], np.ones(len(rows), dtype=np.intp)),
+        sampled.target_medians.rows(rows),
         sampled.run_medians.rows(rows),
         families=metrics.families[rows],
         timed=metrics.timed[rows],
@@ -186,13 +198,14 @@ def _process_level(sampled: _Sampled, metrics: Metrics, *, paired: bool) -> Floa
             families=metrics.families[rows],
             timed=metrics.timed[rows],
             level=metrics.confidence,
+            in_turn=paired,
         )
         columns[:, rows] = np.vstack([test.columns, test.target_error])
     return columns
 
 
 def _no_level(metrics: int) -> Floats:
-    return np.full((7, metrics), np.nan)
+    return np.full((8, metrics), np.nan)
 
 
 def _joined(parts: Sequence[_Sampled]) -> _Sampled:
@@ -216,6 +229,8 @@ def _joined(parts: Sequence[_Sampled]) -> _Sampled:
         separated=np.concatenate([part.separated for part in parts]),
         constant=np.concatenate([part.constant for part in parts]),
         run_medians=ragged([part.run_medians for part in parts]),
+        target_medians=ragged([part.target_medians for part in parts]),
+        target_inverse_counts=np.concatenate([part.target_inverse_counts for part in parts]),
         inverse_counts=np.concatenate([part.inverse_counts for part in parts]),
         target_groups=ragged([part.target_groups for part in parts]),
         baseline_groups=ragged([part.baseline_groups for part in parts]),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ class MetricPair:
 
     `metric` is the one to judge by: its direction may be the user's, not the tool's. `baseline` has one entry per run
     that measured the metric, oldest first, at least one; `commits` are those runs' where known. `obstacle` says why the
-    sides cannot be compared at all.
+    sides cannot be compared at all. `targets` are the target's runs: of several files each is one, else it is one.
     """
 
     key: MetricKey
@@ -28,6 +29,17 @@ class MetricPair:
     baseline: tuple[Benchmark, ...]
     obstacle: Reason | None = None
     commits: tuple[str | None, ...] = ()
+    is_separate: bool = False
+
+    @property
+    def targets(self) -> tuple[Benchmark, ...]:
+        if not (self.is_separate and self.target.rounds):
+            return (self.target,)
+        ends = accumulate(self.target.group_sizes, initial=0)
+        return tuple(
+            replace(self.target, samples=self.target.samples[start:end], group_sizes=(), rounds=())
+            for start, end in pairwise(ends)
+        )
 
     @property
     def series(self) -> tuple[float, ...]:
@@ -75,7 +87,8 @@ def pair_metrics(
         if overridden:
             metric = replace(metric, direction=override)
         of_metric, commits = earlier
-        pairs.append(_pair(key, metric, benchmark, of_metric, commits=tuple(commits), trusted_direction=overridden))
+        paired = _pair(key, metric, benchmark, of_metric, commits=tuple(commits), trusted_direction=overridden)
+        pairs.append(replace(paired, is_separate=True) if target.is_separate else paired)
     measured = {benchmark.key for benchmark in target.benchmarks}
     newest = baseline.runs[-1].benchmarks if baseline.runs else ()
     missing = tuple(dict.fromkeys(entry.key for entry in newest if entry.key not in measured))

@@ -8,9 +8,11 @@ import numpy as np
 
 from bot.detect import COUNTER_DETECTORS, DETECTORS, auto, rule_ensemble
 from bot.detect.categories import CategoryChange, category_change
+from bot.detect.conclusion import conclusion_of, reading_order, smallest_detectable
 from bot.detect.counters import CounterPairing, pair_counters
 from bot.detect.detector import Detector, DetectorOptions
-from bot.detect.limits import LEVEL, chance_notes, counter_findings, decide_by_limit, limit_q_values, violation
+from bot.detect.levels import P_WITHOUT_MODES
+from bot.detect.limits import LEVEL, chance_notes, counter_findings, decide_by_limit, limit_q_values
 from bot.detect.machine import common_shift, hardware_differences
 from bot.detect.new_level import settled
 from bot.detect.pairs import MetricPair, Pairing, pair_metrics
@@ -34,19 +36,6 @@ __all__ = ["MetricRule", "PolicySettings", "judge"]
 
 DEFAULT_DETECTOR: Final = "anova"
 DEFAULT_COUNTER_DETECTOR: Final = "control_chart"
-
-READING_ORDER = {
-    Verdict.REGRESSION: 0,
-    Verdict.IMPROVEMENT: 1,
-    Verdict.INCONCLUSIVE: 2,
-    Verdict.NO_CHANGE: 3,
-}
-CONCLUSIONS = {
-    Verdict.REGRESSION: Conclusion.REGRESSION,
-    Verdict.INCONCLUSIVE: Conclusion.INCONCLUSIVE,
-    Verdict.IMPROVEMENT: Conclusion.IMPROVEMENT,
-    Verdict.NO_CHANGE: Conclusion.NO_CHANGE,
-}
 
 
 def judge(
@@ -114,10 +103,10 @@ def judge(
         findings, conclusion = accepted, conclusion_of(accepted)
     return Judgement(
         conclusion=conclusion,
-        findings=tuple(sorted(findings, key=_reading_order)),
+        findings=tuple(sorted(findings, key=reading_order)),
         missing=pairing.missing + counters.missing,
         new=pairing.new + counters.new,
-        detectable_effect=_detectable_effect(findings),
+        detectable_effect=smallest_detectable(findings),
         notes=tuple(notes),
         failed=any(finding.level is Level.FAIL for finding in findings),
     )
@@ -200,6 +189,9 @@ def _findings(
 ) -> list[Finding]:
     # A detector has either p-values or scores.
     q_values = {**_q_values(evidence), **limit_q_values(evidence)}
+    suspicion = _q_values(
+        [replace(entry, p_value=entry.details.get(P_WITHOUT_MODES, entry.p_value)) for entry in evidence]
+    )
     level_q_values = limit_q_values(evidence, LEVEL)
     findings = []
     for index, (pair, entry) in enumerate(zip(pairs, evidence, strict=True)):
@@ -216,7 +208,13 @@ def _findings(
             )
         else:
             decided = decide(
-                entry, q_value=q_value, metric=metric, policy=settings, critical_p=critical_p, paired=paired
+                entry,
+                q_value=q_value,
+                suspicion_q=suspicion.get(index),
+                metric=metric,
+                policy=settings,
+                critical_p=critical_p,
+                paired=paired,
             )
         findings.append(_finding(pair, entry, decided, metric, q_value))
     return findings
@@ -300,34 +298,3 @@ def _category_notes(pairs: Sequence[MetricPair], findings: Sequence[Finding], se
         if new and finding.category not in {None, fastest}:
             slow[str(finding.category)] = slow.get(str(finding.category), 0) + 1
     return [because(Remark.CATEGORY_ASSIGNED, category=name, count=count) for name, count in slow.items()]
-
-
-def conclusion_of(findings: Sequence[Finding]) -> Conclusion:
-    """The loudest verdict, in `Conclusion`'s own order. What could not be tested is silent where anything could be."""
-    present = {CONCLUSIONS[finding.verdict] for finding in findings if not finding.is_untested}
-    return next((conclusion for conclusion in Conclusion if conclusion in present), Conclusion.INCONCLUSIVE)
-
-
-def _detectable_effect(findings: Sequence[Finding]) -> float | None:
-    """The change that would have been seen in every metric judged `no_change`: the largest of theirs.
-
-    Limits and votes exclude no effect of any size: metrics judged by them have no part in this.
-    """
-    unchanged = (entry for entry in findings if entry.verdict is Verdict.NO_CHANGE and entry.accepted is None)
-    return max((entry.detectable_effect for entry in unchanged if entry.detectable_effect is not None), default=None)
-
-
-def _reading_order(finding: Finding) -> tuple[int, int, float, float, float, MetricKey]:
-    evidence = finding.evidence
-    if evidence.score is not None:
-        longest = evidence.details.get("time_in_violation", 0.0)
-        return READING_ORDER[finding.verdict], 1, -violation(evidence), -longest, 0.0, evidence.key
-    change = evidence.relative_change
-    return (
-        READING_ORDER[finding.verdict],
-        0,
-        0 if finding.severity is Severity.MAJOR else 1,
-        -list(Level).index(finding.level),
-        -abs(float("inf") if change is None else change),
-        evidence.key,
-    )

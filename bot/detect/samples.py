@@ -25,10 +25,10 @@ MEAN_STATISTICS = frozenset({"mean", "value"})
 class SampleStatistics:
     """Per metric (m,), in units of 2 ** `exponent`, so that no square of a number overflows.
 
-    `baseline` pools the samples of all runs; `within_squares` are about each run's own mean. `run_means` has one value
-    per baseline run, also of runs that kept only a mean; `sampled_runs` counts those with samples and `inverse_counts`
-    is the mean of 1 / n over them. The groups are the means of processes or forks. `constant`: no sample differs from
-    another of its side.
+    `target` and `baseline` pool the samples of all runs; the `..._within_squares` are about each run's own mean.
+    `run_means` has one value per baseline run, also of runs that kept only a mean; `sampled_runs` counts those with
+    samples. `..._inverse_counts` are the mean of 1 / n over a side's runs. The groups are the means of processes or
+    forks. `constant`: no sample differs from another of its side.
     """
 
     exponent: Integers
@@ -38,9 +38,12 @@ class SampleStatistics:
     baseline_median: Floats
     levene_p: Floats
     within_squares: Floats
+    target_within_squares: Floats
     sampled_runs: Floats
     inverse_counts: Floats
+    target_inverse_counts: Floats
     run_means: Ragged
+    target_means: Ragged
     target_groups: Ragged
     baseline_groups: Ragged
 
@@ -53,8 +56,8 @@ class SampleStatistics:
 class Samples:
     """One row per metric, in units of 2 ** `exponent`; the baseline's runs stand one after the other.
 
-    `run_sizes` are the runs' numbers of samples, `run_counts` (m,) the numbers of runs. The group sizes are the
-    processes' numbers of samples.
+    `run_sizes` are the runs' numbers of samples, `run_counts` (m,) the numbers of runs, `target_run_sizes` those of the
+    target's. The group sizes are the processes' numbers of samples.
     """
 
     exponent: Integers
@@ -62,6 +65,7 @@ class Samples:
     baseline: Ragged
     run_sizes: Integers
     run_counts: Integers
+    target_run_sizes: Ragged
     target_group_sizes: Ragged
     baseline_group_sizes: Ragged
 
@@ -69,6 +73,11 @@ class Samples:
     def runs(self) -> Ragged:
         """One row per baseline run of each metric."""
         return Ragged(self.baseline.values, self.run_sizes)
+
+    @property
+    def target_runs(self) -> Ragged:
+        """One row per run of the target of each metric."""
+        return Ragged(self.target.values, self.target_run_sizes.values.astype(np.intp))
 
 
 def has_samples(pair: MetricPair) -> bool:
@@ -101,9 +110,12 @@ def sample_statistics(pairs: Sequence[MetricPair]) -> SampleStatistics:
         baseline_median=joined("baseline_median"),
         levene_p=joined("levene_p"),
         within_squares=joined("within_squares"),
+        target_within_squares=joined("target_within_squares"),
         sampled_runs=joined("sampled_runs"),
         inverse_counts=joined("inverse_counts"),
+        target_inverse_counts=joined("target_inverse_counts"),
         run_means=joined_ragged("run_means"),
+        target_means=joined_ragged("target_means"),
         target_groups=joined_ragged("target_groups"),
         baseline_groups=joined_ragged("baseline_groups"),
     )
@@ -122,7 +134,7 @@ def chunks(pairs: Sequence[MetricPair]) -> Iterator[Sequence[MetricPair]]:
 
 def samples_of(pairs: Sequence[MetricPair]) -> Samples:
     """The samples of pairs that have some, as arrays."""
-    targets = [[pair.target] for pair in pairs]
+    targets = [pair.targets for pair in pairs]
     runs = [[run for run in pair.baseline if run.samples] for pair in pairs]
     flat_runs = [run for of_pair in runs for run in of_pair]
     run_counts = _sizes(len(of_pair) for of_pair in runs)
@@ -139,6 +151,7 @@ def samples_of(pairs: Sequence[MetricPair]) -> Samples:
         baseline=_scaled(baseline, exponent),
         run_sizes=run_sizes,
         run_counts=run_counts,
+        target_run_sizes=_run_sizes(targets),
         target_group_sizes=_group_sizes(targets),
         baseline_group_sizes=_group_sizes(runs),
     )
@@ -147,8 +160,8 @@ def samples_of(pairs: Sequence[MetricPair]) -> Samples:
 def _chunk_statistics(pairs: Sequence[MetricPair]) -> SampleStatistics:
     samples = samples_of(pairs)
     target, baseline, run_counts = samples.target, samples.baseline, samples.run_counts
-    per_run = samples.runs.moments()
-    by_run = Ragged(per_run.squares, run_counts)
+    per_run, per_target = samples.runs.moments(), samples.target_runs.moments()
+    target_counts = samples.target_run_sizes.sizes
     return SampleStatistics(
         exponent=samples.exponent,
         target=target.moments(),
@@ -156,10 +169,13 @@ def _chunk_statistics(pairs: Sequence[MetricPair]) -> SampleStatistics:
         target_median=target.medians(),
         baseline_median=baseline.medians(),
         levene_p=levene(target, baseline).p_value,
-        within_squares=by_run.sums(),
+        within_squares=Ragged(per_run.squares, run_counts).sums(),
+        target_within_squares=Ragged(per_target.squares, target_counts).sums(),
         sampled_runs=run_counts.astype(np.float64),
-        inverse_counts=Ragged(1.0 / per_run.count, run_counts).sums() / run_counts,
+        inverse_counts=Ragged(1.0 / per_run.count, run_counts).means(),
+        target_inverse_counts=Ragged(1.0 / per_target.count, target_counts).means(),
         run_means=_run_means(pairs, per_run.mean, samples.exponent),
+        target_means=Ragged(per_target.mean, target_counts),
         target_groups=group_values(target, samples.target_group_sizes, Ragged.means),
         baseline_groups=group_values(baseline, samples.baseline_group_sizes, Ragged.means),
     )
@@ -186,6 +202,11 @@ def group_values(samples: Ragged, group_sizes: Ragged, reduced: Callable[[Ragged
     """One value per process, such as its mean; the rows are the metrics."""
     groups = Ragged(samples.values, group_sizes.values.astype(np.intp))
     return Ragged(reduced(groups), group_sizes.sizes)
+
+
+def _run_sizes(sides: Sequence[Sequence[Benchmark]]) -> Ragged:
+    sizes = [[len(run.samples) for run in side] for side in sides]
+    return Ragged(np.fromiter(chain.from_iterable(sizes), np.float64), _sizes(len(row) for row in sizes))
 
 
 def _group_sizes(sides: Sequence[Sequence[Benchmark]]) -> Ragged:

@@ -12,6 +12,7 @@ from scipy import special
 
 from bot.detect.detector import DetectorOptions
 from bot.detect.estimate import MEAN, Estimate, averaged, common_statistic, estimate, is_measurable, pooled_moments
+from bot.detect.levels import P_WITHOUT_MODES, without_modes
 from bot.detect.pairs import MetricPair, are_timed, metric_families
 from bot.detect.units import is_deterministic, milliseconds_per
 from bot.model.finding import Evidence, Interval
@@ -31,15 +32,15 @@ UNTESTED: Final = "none"
 P_NAMES: Final = {WELCH: "p_welch", INTERVAL: "p_interval"}
 # These do not rest on a number of samples per side that the policy could ask for.
 WITHOUT_SAMPLE_COUNT = frozenset({EXACT, RUN_VALUES, INTERVAL})
-# Fewer old values say little about where a new one may fall.
+# Fewer old values say little about where a new one may fall; of several new ones all but one help.
 MINIMUM_VALUES = 5
 # An interval without a count says nothing about its degrees of freedom: the normal distribution's.
 NORMAL_FREEDOM = 1e9
 
-# A pair with its two sides reduced to values, the baseline's one per run.
-Reduced = tuple[MetricPair, Estimate, list[Estimate]]
-# p-value, squared errors of target and baseline, degrees of freedom, half-width of the change's interval and whether it
-# is that of the logarithm; a row each, shape (6, m).
+# A pair with its two sides reduced to values: the target's, those of its runs, and those of the baseline's runs.
+Reduced = tuple[MetricPair, Estimate, list[Estimate], list[Estimate]]
+# p-value, squared errors of target and baseline, degrees of freedom, half-width of the change's interval, whether it is
+# that of the logarithm, and the p-value without modes; a row each, shape (7, m).
 Tested = Floats
 
 
@@ -52,10 +53,11 @@ def assess(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Eviden
         if obstacle is not None:
             evidence[index] = _untested(pair, obstacle)
             continue
-        target, runs = estimate(pair.target, statistic), [estimate(run, statistic) for run in pair.baseline]
-        test = _strongest_test(pair, target, runs)
+        targets, runs = ([estimate(run, statistic) for run in side] for side in (pair.targets, pair.baseline))
+        target = estimate(pair.target, statistic)
+        test = _strongest_test(pair, target, runs, values=len(runs) + len(targets) - 1)
         if test in waiting:
-            waiting[test][index] = (pair, target, runs)
+            waiting[test][index] = (pair, target, targets, runs)
         else:
             described = _exact if test == EXACT else _undecided
             evidence[index] = described(pair, target, averaged(runs), options)
@@ -77,10 +79,10 @@ def _statistic(pair: MetricPair) -> tuple[str, Reason | None]:
     return statistic, None
 
 
-def _strongest_test(pair: MetricPair, target: Estimate, runs: Sequence[Estimate]) -> str:
+def _strongest_test(pair: MetricPair, target: Estimate, runs: Sequence[Estimate], *, values: int) -> str:
     constant = len({run.value for run in runs}) == 1 and not any(run.standard_deviation for run in (target, *runs))
     timed = milliseconds_per(pair.metric.unit) is not None
-    enough = len(runs) >= MINIMUM_VALUES
+    enough = values >= MINIMUM_VALUES
     if constant and (is_deterministic(pair.metric.unit) or (enough and (not timed or target.value == runs[0].value))):
         return EXACT
     if enough and not constant:
@@ -96,15 +98,15 @@ def _tested(test: str, rows: Sequence[Reduced], options: DetectorOptions) -> lis
     if not rows:
         return []
     pool: Callable[[list[Estimate]], Estimate | None] = pooled_moments if test == WELCH else averaged
-    baselines = [pool(runs) or averaged(runs) for _, _, runs in rows]
-    target_mean = np.array([target.value for _, target, _ in rows], dtype=np.float64)
+    baselines = [pool(runs) or averaged(runs) for *_, runs in rows]
+    target_mean = np.array([target.value for _, target, *_ in rows], dtype=np.float64)
     baseline_mean = np.array([baseline.value for baseline in baselines], dtype=np.float64)
     tested = _between_runs(rows, options)
     own_p = np.full(len(rows), np.nan)
     if test != RUN_VALUES:
         own = _from_errors(test, rows, baselines, options)
         tested, own_p = _widest(tested, own), own[0]
-    p_value, target_error, baseline_error, freedom, half_width, logarithmic = tested
+    p_value, target_error, baseline_error, freedom, half_width, logarithmic, plain_p = tested
     target_estimate = MeanEstimate(target_mean, target_error)
     baseline_estimate = MeanEstimate(baseline_mean, baseline_error)
     change = relative_change(target_mean, baseline_mean)
@@ -118,16 +120,19 @@ def _tested(test: str, rows: Sequence[Reduced], options: DetectorOptions) -> lis
         relative_error(target_estimate, baseline_estimate),
         freedom,
         own_p,
+        without_modes(p_value[None], plain_p),
     )
     evidence = []
-    for (pair, target, _), baseline, row in zip(
+    for (pair, target, *_), baseline, row in zip(
         rows, baselines, zip(*(column.tolist() for column in columns), strict=True), strict=True
     ):
-        p, change, lower, upper, error, degrees, of_errors = row
+        p, change, lower, upper, error, degrees, of_errors, plain = row
         bounded = not np.isnan(lower)
         details = {"degrees_of_freedom": degrees, **({"standard_error": error} if bounded else {})}
         if test in P_NAMES:
             details[P_NAMES[test]] = of_errors
+        if not np.isnan(plain):
+            details[P_WITHOUT_MODES] = plain
         evidence.append(
             Evidence(
                 key=pair.key,
@@ -146,16 +151,11 @@ def _tested(test: str, rows: Sequence[Reduced], options: DetectorOptions) -> lis
 
 
 def _between_runs(rows: Sequence[Reduced], options: DetectorOptions) -> Tested:
-    """Prediction interval of one more run: t = (target - mean) / (s * sqrt(1 + 1 / runs)), s over the old values."""
-    pairs = [pair for pair, _, _ in rows]
-    target = np.array([target.value for _, target, _ in rows], dtype=np.float64)
-    baseline = Ragged(
-        np.array([run.value for _, _, runs in rows for run in runs], dtype=np.float64),
-        np.array([len(runs) for _, _, runs in rows], dtype=np.intp),
-    )
+    """Values of runs against values of runs; of one more run the prediction interval of t, s over the old values."""
+    pairs = [pair for pair, *_ in rows]
     test = unit_test(
-        Ragged(target, np.ones(len(rows), dtype=np.intp)),
-        baseline,
+        _values([targets for _, _, targets, _ in rows]),
+        _values([runs for *_, runs in rows]),
         families=metric_families(pairs),
         timed=are_timed(pairs),
         level=1 - options.alpha,
@@ -163,15 +163,22 @@ def _between_runs(rows: Sequence[Reduced], options: DetectorOptions) -> Tested:
     return test.columns
 
 
+def _values(sides: Sequence[Sequence[Estimate]]) -> Ragged:
+    return Ragged(
+        np.array([run.value for side in sides for run in side], dtype=np.float64),
+        np.array([len(side) for side in sides], dtype=np.intp),
+    )
+
+
 def _widest(first: Tested, second: Tested) -> Tested:
     """Per metric the one with the wider interval, and the larger p-value."""
     widest = np.where(first[4] >= second[4], first, second)
-    widest[0] = np.maximum(first[0], second[0])
+    widest[0], widest[6] = np.maximum(first[0], second[0]), np.maximum(first[6], second[6])
     return widest
 
 
 def _from_errors(test: str, rows: Sequence[Reduced], baselines: Sequence[Estimate], options: DetectorOptions) -> Tested:
-    targets = [target for _, target, _ in rows]
+    targets = [target for _, target, *_ in rows]
     target_error = np.array([target.error or 0.0 for target in targets]) ** 2
     baseline_error = np.array([baseline.error or 0.0 for baseline in baselines]) ** 2
     freedom = np.full(len(rows), NORMAL_FREEDOM)
@@ -181,14 +188,16 @@ def _from_errors(test: str, rows: Sequence[Reduced], baselines: Sequence[Estimat
     before = np.array([baseline.value for baseline in baselines])
     difference = np.array([target.value for target in targets]) - before
     half_width = special.stdtrit(freedom, 1 - options.alpha / 2) * np.sqrt(target_error + baseline_error)
+    p_value = student_t(difference, target_error + baseline_error, freedom).p_value
     return np.stack(
         [
-            student_t(difference, target_error + baseline_error, freedom).p_value,
+            p_value,
             target_error,
             baseline_error,
             freedom,
             half_width / np.where(before == 0, 1.0, np.abs(before)),
             np.zeros_like(freedom),
+            p_value,
         ]
     )
 

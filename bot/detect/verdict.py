@@ -37,8 +37,12 @@ def decide(
     policy: PolicySettings,
     critical_p: float,
     paired: bool,
+    suspicion_q: float | None = None,
 ) -> Decided:
-    """`critical_p` is the p-value that would be significant in this run; sample counts are planned for it."""
+    """`critical_p` is the p-value that would be significant in this run; sample counts are planned for it.
+
+    `suspicion_q` is the q-value without the doubts that only more runs can remove, where it is another.
+    """
     worsening = _worsening(evidence)
     too_few = too_few_samples(evidence, policy.minimum_samples)
     if evidence.p_value is None or q_value is None or worsening is None:
@@ -53,14 +57,15 @@ def decide(
         return _significant(evidence, worsening, effect, q_value, detectable=detectable)
     if worst is not None and worst < effect:
         return _excluded(evidence, worsening, effect, detectable=detectable)
-    return _open(evidence, worsening, effect, q_value, policy=policy, critical_p=critical_p, paired=paired)
+    suspicion_q = q_value if suspicion_q is None else suspicion_q
+    return _open(evidence, worsening, effect, suspicion_q, policy=policy, critical_p=critical_p, paired=paired)
 
 
 def _open(
     evidence: Evidence,
     worsening: float,
     effect: float,
-    q_value: float,
+    suspicion_q: float,
     *,
     policy: PolicySettings,
     critical_p: float,
@@ -77,7 +82,7 @@ def _open(
         return _inconclusive(because(VerdictReason.TOO_FEW_ROUNDS, count=count, rounds=rounds))
     detectable = detectable_effect(evidence, minimum_effect=effect, critical_p=critical_p)
     more = _more_samples(evidence, effect, critical_p, paired=paired)
-    is_suspect = worsening >= effect and q_value <= max(SUSPICION, policy.false_discovery_rate)
+    is_suspect = worsening >= effect and suspicion_q <= max(SUSPICION, policy.false_discovery_rate)
     is_blind = detectable is not None and detectable > BLIND
     if evidence.reason is None and not is_suspect and not is_blind:
         seen = because(VerdictReason.NOTHING_SEEN, effect=detectable)

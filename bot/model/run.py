@@ -65,7 +65,8 @@ class Run:
     `regressions` are the metrics for which this run was judged a regression, `confirmed` those of them that a second
     measurement saw too.
     `looks`: how often it may have been judged while it was measured, to stop when that sufficed; error rates are
-    divided by it. `notes` are data-quality remarks of the readers, for the report.
+    divided by it. `is_separate`: its executions are runs of their own, given as files one by one; never stored.
+    `notes` are data-quality remarks of the readers, for the report.
     """
 
     benchmarks: tuple[Benchmark, ...] = ()
@@ -78,6 +79,7 @@ class Run:
     regressions: tuple[MetricKey, ...] = ()
     confirmed: tuple[MetricKey, ...] = ()
     looks: int = 1
+    is_separate: bool = False
     notes: tuple[str, ...] = ()
 
     @property

@@ -92,13 +92,13 @@ def compare_files(
     confirm: Sequence[str] = (),
     confirm_baseline: Sequence[str] = (),
 ) -> Report:
-    """Results against results, without git. Each baseline file is a run of its own, or a paired execution.
+    """Results against results, without git. Each file of either side is a run of its own, or a paired execution.
 
     `confirm` are results of a second measurement of what was flagged, `confirm_baseline` those of its baseline.
     """
-    from bot.collect import collect, collect_executions
+    from bot.collect import collect_executions, collect_separate
 
-    read = collect_executions if paired else collect
+    read = collect_executions if paired else collect_separate
     run = read(target, tool=tool, stdin=stdin, suite=config.suite, commit=target_commit)
     source = BaselineSource.PAIRED if paired else BaselineSource.FILES
     return compare_run_with_files(
@@ -133,19 +133,19 @@ def compare_run_with_files(
     `confirm` is a second measurement of what this one flags; without `confirm_baseline` it is judged against the same
     baseline, which makes the two less independent.
     """
-    from bot.collect import collect_each, collect_executions
+    from bot.collect import collect_each, collect_executions, named_alike
 
     def read(files: Sequence[str], stdin: BinaryIO | None = None) -> tuple[Run, ...]:
         if source is BaselineSource.PAIRED:
             return (collect_executions(files, tool=tool, stdin=stdin, suite=config.suite),)
         return collect_each(files, tool=tool, stdin=stdin, suite=config.suite)
 
-    runs = read(baseline, stdin)
+    runs, run = named_alike(read(baseline, stdin), run)
     against = Baseline(runs=runs, source=source, base_commit=base_commit, accepted=tuple(accepted))
     report = judge_run(against, run, config=config)
     if confirm is None:
         return report
-    again = read(confirm_baseline, stdin) if confirm_baseline else runs
+    again, confirm = named_alike(read(confirm_baseline, stdin) if confirm_baseline else runs, confirm)
     return confirm_report(report, baseline=replace(against, runs=again), again=confirm, config=config)
 
 

@@ -49,8 +49,8 @@ def only(run: Run, benchmarks: Collection[str]) -> Run:
 
 def confirm_report(report: Report, *, baseline: Baseline, again: Run, config: Config) -> Report:
     """`report` after a second measurement of the target, judged against `baseline` by the same rule."""
+    from bot.detect.conclusion import conclusion_of
     from bot.detect.confirm import confirmed
-    from bot.detect.policy import conclusion_of
     from bot.pipeline.compare import judge_run
 
     names = flagged(report)

@@ -10,10 +10,18 @@ from typing import Final
 import numpy as np
 from scipy import special
 
-from bot.stats.between_units import Prior, UnitTest, between_units
+from bot.stats.between_units import Prior, between_units
 from bot.stats.exchange import FEWEST_RUNS, distances
 from bot.stats.ragged import Floats, Integers, Ragged
-from bot.stats.second_mode import Booleans, half_width_with_modes, mode_probability, tail_with_modes
+from bot.stats.second_mode import (
+    FEWEST_UNITS,
+    Booleans,
+    UnitSides,
+    half_width_with_modes,
+    mode_probability,
+    tail_with_modes,
+)
+from bot.stats.serial import serial_factor
 
 # Levels of runs on hosted machines of one kind differ by about 10 % (standard deviation); counts and sizes by what
 # addresses and hash seeds move them.
@@ -21,8 +29,9 @@ TIMED_DEVIATION: Final = 0.10
 COUNTED_DEVIATION: Final = 0.005
 # What the stated deviation is worth beside what one or two runs show: as much as ten runs.
 PRIOR_FREEDOM: Final = 10.0
-# Fewer runs have a spread that is known beforehand: what the runs' samples are not sure of themselves is not in it.
-FEW_RUNS: Final = 3
+# Fewer stored runs, of a lone target, have a spread that is known beforehand: what the runs' samples are not sure of
+# themselves is not in it.
+FEW_RUNS: Final = FEWEST_UNITS - 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,6 +39,8 @@ class UnitComparison:
     """Per metric (m,). `half_width` is that of the change's interval, of its logarithm where `logarithmic`.
 
     The errors are squared standard errors of the two means, such that Student's interval has that width.
+    `p_without_modes` leaves out the doubt that one side is in a mode that the other was never in: what looks like a
+    change has a small one.
     """
 
     p_value: Floats
@@ -38,10 +49,11 @@ class UnitComparison:
     degrees_of_freedom: Floats
     target_error: Floats
     baseline_error: Floats
+    p_without_modes: Floats
 
     @property
     def columns(self) -> Floats:
-        """(6, m): p-value, errors of target and baseline, degrees of freedom, half-width, whether logarithmic."""
+        """(7, m), in this order; `logarithmic` as a number."""
         return np.stack(
             [
                 self.p_value,
@@ -50,19 +62,28 @@ class UnitComparison:
                 self.degrees_of_freedom,
                 self.half_width,
                 self.logarithmic.astype(np.float64),
+                self.p_without_modes,
             ]
         )
 
 
-def uncertain_share(count: Floats, inverse_counts: Floats, runs: Integers) -> Floats:
+@dataclass(frozen=True, slots=True)
+class RunSizes:
+    """One side's number of `runs` (m,) and the mean (m,) of 1 / n over them, n being a run's number of samples."""
+
+    inverse_counts: Floats
+    runs: Integers
+
+
+def uncertain_share(target: RunSizes, baseline: RunSizes) -> Floats:
     """Times a sample's variance, what the spread of runs lacks of the error of the difference, shape (m,).
 
-    `count` is the target's number of samples, `inverse_counts` the mean of 1 / n over `runs`. A spread between runs
-    has in it how uncertain each run's mean is; only of a target with fewer samples there is more.
+    A spread between runs has in it how uncertain each run's mean is; only of target runs with fewer samples there is
+    more. Of fewer than four runs there is no such spread.
     """
-    return np.asarray(
-        np.where(runs < FEW_RUNS, 1 / count + inverse_counts / runs, np.maximum(1 / count - inverse_counts, 0.0))
-    )
+    own, others = target.inverse_counts / target.runs, baseline.inverse_counts / baseline.runs
+    more = np.maximum(target.inverse_counts - baseline.inverse_counts, 0.0) / target.runs
+    return np.asarray(np.where(target.runs + baseline.runs < FEWEST_UNITS, own + others, more))
 
 
 def unit_test(
@@ -73,13 +94,15 @@ def unit_test(
     timed: Booleans,
     level: float,
     target_allowance: Floats | None = None,
+    in_turn: bool = False,
 ) -> UnitComparison:
-    """Target against baseline by one value per unit, at least one on each side; `between_units` with three doubts more.
+    """Target against baseline by one value per unit, at least one on each side; `between_units` with four doubts more.
 
     Fewer than four units have no variance to speak of: that of the suite's other metrics, at least a stated one, stands
-    in. Where a metric depends on the machine (`timed`), one side may be in a mode that the other was never in. And a
-    lone target is no change unless it is farther from the stored runs than these are from each other (`exchange`).
-    `level` is that of the interval.
+    in. Where a metric depends on the machine (`timed`), one side may be in a mode that the other was never in, and
+    several units of each side, which are in the order of their time, may have drifted apart (`serial`) unless the sides
+    were measured `in_turn`. And a lone target is no change unless it is farther from the stored runs than these are
+    from each other (`exchange`). `level` is that of the interval.
     """
     deviation = np.where(timed, TIMED_DEVIATION, COUNTED_DEVIATION)
     test = between_units(
@@ -89,14 +112,17 @@ def unit_test(
         target_allowance=target_allowance,
         prior=Prior(deviation=deviation, freedom=PRIOR_FREEDOM),
     )
-    error, freedom = test.relative_error, test.result.degrees_of_freedom
+    error, freedom = test.relative_error.copy(), test.result.degrees_of_freedom
     probability, p_value = np.zeros(len(error)), np.zeros(len(error))
     half_width = np.zeros(len(error))
     for family in np.unique(families):
         of_family = families == family
         rows = np.flatnonzero(of_family & timed)
         if len(rows):
-            probability[rows] = mode_probability(test.sides.rows(rows))
+            sides = test.sides.rows(rows)
+            probability[rows] = mode_probability(sides)
+            if not in_turn:
+                error[rows] *= np.sqrt(serial_factor(sides.target, sides.baseline))
         rows = np.flatnonzero(of_family & (target.sizes == 1) & (baseline.sizes >= FEWEST_RUNS))
         if len(rows):
             stored = distances(
@@ -104,26 +130,30 @@ def unit_test(
             )
             p_value[rows] = stored.p_values(test.sides.difference[rows])
             half_width[rows] = stored.half_widths(level=level)
-    spreads = ((error, freedom), (_stated_error(test, deviation), freedom + PRIOR_FREEDOM))
-    tails = [tail_with_modes(test.sides.difference, *spread, probability) for spread in spreads]
+    spreads = ((error, freedom), (_stated_error(error, test.sides, deviation), freedom + PRIOR_FREEDOM))
+    tails, plain = (
+        np.minimum(*(tail_with_modes(test.sides.difference, *spread, of_modes) for spread in spreads))
+        for of_modes in (probability, np.zeros_like(probability))
+    )
     widths = [half_width_with_modes(*spread, probability, level=level) for spread in spreads]
     half_width = np.maximum(half_width, np.minimum(*widths))
     as_error = half_width / special.stdtrit(freedom, 0.5 + level / 2)
     return UnitComparison(
-        p_value=np.maximum(p_value, np.minimum(*tails)),
+        p_value=np.maximum(p_value, tails),
         half_width=half_width,
         logarithmic=test.logarithmic,
         degrees_of_freedom=freedom,
-        target_error=test.target_error + np.maximum(as_error**2 - error**2, 0.0) * test.target_size**2,
+        target_error=test.target_error + np.maximum(as_error**2 - test.relative_error**2, 0.0) * test.target_size**2,
         baseline_error=test.baseline_error,
+        p_without_modes=np.maximum(p_value, plain),
     )
 
 
-def _stated_error(test: UnitTest, deviation: Floats) -> Floats:
+def _stated_error(error: Floats, sides: UnitSides, deviation: Floats) -> Floats:
     """Of the difference, where units vary by the stated deviation beside what they show themselves.
 
     A handful of units knows its own spread so badly that Student's t asks for the impossible; with the stated one
     added, which is worth more units, it asks for less than of a single unit, and never for more.
     """
-    units = 1 / test.sides.target.sizes + 1 / test.sides.baseline.sizes
-    return np.sqrt(test.relative_error**2 + deviation**2 * units)
+    units = 1 / sides.target.sizes + 1 / sides.baseline.sizes
+    return np.sqrt(error**2 + deviation**2 * units)

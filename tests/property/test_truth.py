@@ -6,7 +6,16 @@ from functools import cache
 import pytest
 
 from benchmarks.truth.cells import Cell, chosen_cells, run_cells
-from benchmarks.truth.quick import KNOWN_BROKEN, QUICK, QUICK_POWER, QUICK_WAYS, is_quick
+from benchmarks.truth.quick import (
+    KNOWN_BROKEN,
+    QUICK,
+    QUICK_FIND_TRIALS,
+    QUICK_FINDS,
+    QUICK_FOUND,
+    QUICK_POWER,
+    QUICK_WAYS,
+    is_quick,
+)
 from benchmarks.truth.recorded import RECORDED, read_series
 
 pytestmark = pytest.mark.slow  # a rate needs trials
@@ -32,6 +41,14 @@ def test_a_stated_rate_is_kept(way: str, row: str, noise: str) -> None:
     assert cell.trials
     assert cell.judged, "nothing was compared, which is no proof of quiet"
     assert not cell.is_broken, f"{cell.counted}: from {cell.bounds[0]:.2%} on"
+
+
+@pytest.mark.parametrize(("way", "noise", "effect"), QUICK_FINDS)
+def test_a_change_that_the_data_holds_is_found(way: str, noise: str, effect: float) -> None:
+    (chosen,) = [entry for entry in chosen_cells([way, noise]) if next(iter(entry[0].rows)) == way]
+    cell = run_cells(*chosen, trials=QUICK_FIND_TRIALS, power_trials=QUICK_FIND_TRIALS)[way]
+    tried, found = cell.found[effect]
+    assert found >= QUICK_FOUND * tried
 
 
 def test_all_quick_ways_exist() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.collect import collect, collect_executions
+from bot.collect import collect, collect_executions, collect_separate
 from bot.collect.executions import in_order, join_executions
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Run, Summary
@@ -44,6 +44,19 @@ def test_a_file_that_knows_its_rounds_keeps_them_and_a_second_one_goes_on(tmp_pa
     assert (one.group_sizes, one.rounds) == ((2, 2), (1, 2))
     (both,) = collect_executions(files).benchmarks
     assert (both.group_sizes, both.rounds) == ((2, 2, 2, 2), (1, 2, 3, 4))
+
+
+def test_several_files_of_a_target_are_runs_of_their_own(tmp_path: Path) -> None:
+    files = [written(tmp_path, f"{name}.json", {"samples": [1.0, 2.0], "group_sizes": [1, 1]}) for name in "abc"]
+    several = collect_separate(files)
+    assert several.is_separate
+    assert several.benchmarks[0].group_sizes == (2, 2, 2)
+    assert not collect_separate(files[:1]).is_separate
+
+
+def test_executions_that_shared_a_job_are_no_runs_of_their_own(tmp_path: Path) -> None:
+    known: dict[str, object] = {"samples": [1.0, 2.0, 3.0, 4.0], "group_sizes": [2, 2], "rounds": [1, 2]}
+    assert not collect_separate([written(tmp_path, name, known) for name in ("a.json", "b.json")]).is_separate
 
 
 def test_summaries_become_executions_of_one_number() -> None:

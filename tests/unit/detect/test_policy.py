@@ -134,7 +134,16 @@ def test_what_looks_worse_and_is_not_proven_is_inconclusive() -> None:
 
 def test_a_worsening_that_chance_often_brings_does_not_look_like_one() -> None:
     """The same among 20 metrics: its q-value is 20 times larger."""
-    assert lone(1.7, benchmarks=20).conclusion is Conclusion.NO_CHANGE
+    assert lone(1.4).conclusion is Conclusion.INCONCLUSIVE
+    assert lone(1.4, benchmarks=20).conclusion is Conclusion.NO_CHANGE
+
+
+def test_what_only_a_second_mode_explains_looks_worse() -> None:
+    judgement = lone(1.7, benchmarks=20)
+    worst = judgement.findings[0]
+    assert (worst.verdict, worst.reason.code) == (Verdict.INCONCLUSIVE, VerdictReason.LONE_RUN)
+    assert worst.q_value is not None
+    assert worst.q_value > 0.10 > 20 * worst.evidence.details["p_without_modes"]
 
 
 def test_what_cannot_be_tested_is_silent_where_anything_could() -> None:
