@@ -9,12 +9,14 @@ from typing import Final, Literal
 from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
+from bot.codec.reason import ReasonEntry, no_sentence, reason_entry, reason_of
 from bot.codec.wire import WIRE_CONFIG, decode
 from bot.errors import DataError
 from bot.model.call_tree import ImpactedService
 from bot.model.finding import Interval
 from bot.model.touched import Certainty
 from bot.model.tree_comparison import (
+    Answer,
     Basis,
     ChangeCause,
     ComparedNode,
@@ -70,7 +72,11 @@ class NodeEntry:
 
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
 class ServiceEntry:
-    """`unit`: of all amounts; "share" where each is a share of the whole."""
+    """`unit`: of all amounts; "share" where each is a share of the whole.
+
+    `visible`: a single method that gained this share of the whole would have been seen. `aligned`: the share of time in
+    methods that both revisions have. `common_factor`: what all methods changed by. `doubts`: why it is undecided.
+    """
 
     service: str
     unit: str
@@ -79,15 +85,23 @@ class ServiceEntry:
     target_repetitions: int
     nodes: tuple[NodeEntry, ...]
     hidden_nodes: int = 0
+    answer: Answer = Answer.UNDECIDED
+    visible: float | None = None
+    aligned: float = 1.0
+    common_factor: float | None = None
+    baseline_total: float = 0.0
+    target_total: float = 0.0
+    doubts: tuple[ReasonEntry, ...] = ()
 
 
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
 class ScoreEntry:
-    """Each from 0 to 1; the score weighs them 0.4, 0.1, 0.2 and 0.3."""
+    """Each from 0 to 1; the score weighs them 0.2, 0.3, 0.1, 0.1 and 0.3."""
 
     own_time: float
+    origin: float
+    branch: float
     slowdown: float
-    place: float
     touched: float
 
 
@@ -185,6 +199,13 @@ def tree_comparison_entry(comparison: TreeComparison) -> TreeComparisonFile:
                 target_repetitions=one.target_repetitions,
                 nodes=tuple(map(_node_entry, one.nodes)),
                 hidden_nodes=one.hidden_nodes,
+                answer=one.answer,
+                visible=one.visible,
+                aligned=one.aligned,
+                common_factor=one.common_factor,
+                baseline_total=one.baseline_total,
+                target_total=one.target_total,
+                doubts=tuple(reason_entry(doubt, no_sentence) for doubt in one.doubts),
             )
             for one in comparison.services
         ),
@@ -260,6 +281,13 @@ def _service(entry: ServiceEntry, place: str) -> ServiceComparison:
         target_repetitions=entry.target_repetitions,
         nodes=tuple(map(_node, entry.nodes)),
         hidden_nodes=entry.hidden_nodes,
+        answer=entry.answer,
+        visible=entry.visible,
+        aligned=entry.aligned,
+        common_factor=entry.common_factor,
+        baseline_total=entry.baseline_total,
+        target_total=entry.target_total,
+        doubts=tuple(map(reason_of, entry.doubts)),
     )
 
 
@@ -289,7 +317,13 @@ def _suspect_entry(suspect: ComparedSuspect) -> SuspectEntry:
     return SuspectEntry(
         method=_writable(suspect.method),
         score=suspect.score,
-        parts=ScoreEntry(own_time=parts.own_time, slowdown=parts.slowdown, place=parts.place, touched=parts.touched),
+        parts=ScoreEntry(
+            own_time=parts.own_time,
+            origin=parts.origin,
+            branch=parts.branch,
+            slowdown=parts.slowdown,
+            touched=parts.touched,
+        ),
         reasons=suspect.reasons,
         service=_writable(suspect.service),
         unit=_writable(suspect.unit),
@@ -327,7 +361,13 @@ def _suspect(entry: SuspectEntry) -> ComparedSuspect:
     return ComparedSuspect(
         method=entry.method,
         score=entry.score,
-        parts=ScoreParts(own_time=parts.own_time, slowdown=parts.slowdown, place=parts.place, touched=parts.touched),
+        parts=ScoreParts(
+            own_time=parts.own_time,
+            origin=parts.origin,
+            branch=parts.branch,
+            slowdown=parts.slowdown,
+            touched=parts.touched,
+        ),
         reasons=entry.reasons,
         service=entry.service,
         unit=entry.unit,

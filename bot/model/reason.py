@@ -143,13 +143,26 @@ class BaselineReason(StrEnum):
     ONLY_OTHER_HARDWARE = "only_other_hardware"
 
 
-FAMILIES: tuple[type[VerdictReason | Untested | Remark | BaselineReason], ...] = (
+class Doubt(StrEnum):
+    """Why compared call trees decide nothing."""
+
+    ONE_REPETITION = "one_repetition"
+    UNKNOWN_WEIGHTS = "unknown_weights"
+    FEW_SAMPLES = "few_samples"
+    NOT_ALIGNED = "not_aligned"
+    ALL_SLOWER = "all_slower"
+    WHOLE_SLOWER = "whole_slower"
+    NOISY_METHODS = "noisy_methods"
+
+
+FAMILIES: tuple[type[VerdictReason | Untested | Remark | BaselineReason | Doubt], ...] = (
     VerdictReason,
     Untested,
     Remark,
     BaselineReason,
+    Doubt,
 )
-ReasonCode = VerdictReason | Untested | Remark | BaselineReason
+ReasonCode = VerdictReason | Untested | Remark | BaselineReason | Doubt
 # No value is in two families: a file holds the value alone.
 CODES: Mapping[str, ReasonCode] = {code.value: code for family in FAMILIES for code in family}
 

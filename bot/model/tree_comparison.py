@@ -5,7 +5,16 @@ from enum import StrEnum
 
 from bot.model.call_tree import ImpactedService
 from bot.model.finding import Interval
+from bot.model.reason import Reason
 from bot.model.touched import Certainty
+
+
+class Answer(StrEnum):
+    """`not_slower` says how large a change would have been seen; where that cannot be said it is `undecided`."""
+
+    SLOWER = "slower"
+    NOT_SLOWER = "not_slower"
+    UNDECIDED = "undecided"
 
 
 class Basis(StrEnum):
@@ -17,7 +26,7 @@ class Basis(StrEnum):
 
 
 class NodeState(StrEnum):
-    """What the search says of one path. `not_tested`: the search did not come here."""
+    """What the search says of one path. `not_tested`: too small a part of the whole to be tested."""
 
     SLOWER = "slower"
     FASTER = "faster"
@@ -40,6 +49,7 @@ class SuspectReason(StrEnum):
 
     PATH_END = "the path of slower methods ends here"
     OWN_TIME = "its own code takes longer"
+    ORIGIN = "the slowdown begins here"
     CHANGED_CALLS = "calls other methods than before"
     CALLS_MORE_OFTEN = "calls a method more often"
     ADDED = "new, called by a slower method"
@@ -83,6 +93,10 @@ class ServiceComparison:
     """`unit`: of all amounts; "share" where each is a share of the whole. Repetitions: what the tests rest on.
 
     `nodes` has the target's paths and the baseline's; `hidden_nodes` counts those that were left out for their number.
+    `visible`: a single method that gained this share of the whole would have been seen, None where nothing was tested.
+    `aligned`: the share of time in methods that both revisions have. `common_factor`: what all methods changed by, such
+    as another machine state, None where it is not known. Totals are means per repetition in the unit, of shares all
+    samples. `doubts`: why it is undecided, the most important first.
     """
 
     service: str
@@ -92,6 +106,13 @@ class ServiceComparison:
     target_repetitions: int
     nodes: tuple[ComparedNode, ...]
     hidden_nodes: int = 0
+    answer: Answer = Answer.UNDECIDED
+    visible: float | None = None
+    aligned: float = 1.0
+    common_factor: float | None = None
+    baseline_total: float = 0.0
+    target_total: float = 0.0
+    doubts: tuple[Reason, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,13 +134,15 @@ class TouchedCode:
 class ScoreParts:
     """What the score is made of, each from 0 to 1 (docs/diagnosis.md).
 
-    `own_time` and `slowdown` are shares of the services' slowdown, without and with callees; `place` is 1 where the
-    search found a reason; `touched` is 1 where the commit surely changed the method, less where only names agree.
+    All but `touched` are shares of the services' slowdown: `own_time` without and `slowdown` with callees; `origin` is
+    what begins here and not above, `branch` what no single callee explains. `touched` is 1 where the commit surely
+    changed the method, less where only names agree.
     """
 
     own_time: float
+    origin: float
+    branch: float
     slowdown: float
-    place: float
     touched: float
 
 
@@ -179,3 +202,11 @@ class TreeComparison:
     alpha: float = 0.01
     minimum_effect: float = 0.01
     notes: tuple[str, ...] = ()
+
+    @property
+    def answer(self) -> Answer:
+        """Of all services: slower where one is, else undecided where one is."""
+        answers = {one.answer for one in self.services}
+        if Answer.SLOWER in answers:
+            return Answer.SLOWER
+        return Answer.UNDECIDED if Answer.UNDECIDED in answers or not answers else Answer.NOT_SLOWER

@@ -1,15 +1,22 @@
 """What the comment says of compared call trees: the likely place first, the picture and the tables folded."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from bot.model.report import Conclusion, Report
-from bot.model.tree_comparison import ComparedSuspect, NodeState, ServiceComparison, SuspectShare, TreeComparison
+from bot.model.tree_comparison import (
+    Answer,
+    ComparedSuspect,
+    NodeState,
+    ServiceComparison,
+    SuspectShare,
+    TreeComparison,
+)
 from bot.report.charts import bar
 from bot.report.inert import Safe, code, commit, ours, own, prose, row
 from bot.report.mermaid import call_tree_picture
 from bot.report.numbers import percent, significant
-from bot.report.tree_comparison import amounts, calls, certainty, change, shown_suspects, why
+from bot.report.tree_comparison import amounts, answer_markdown, calls, certainty, change, shown_suspects, why
 from bot.report.view import Fold, Part
 from bot.report.words import counted
 
@@ -26,12 +33,10 @@ _NO_BREAK: Final = "\N{NO-BREAK SPACE}"
 
 
 def first_suspect(report: Report) -> ComparedSuspect | None:
-    """Where to look: at what the commit changed, if that is a suspect. Only of a regression: elsewhere no news."""
+    """Where to look. Only of a regression: elsewhere no news."""
     if report.diagnosis is None or report.conclusion is not Conclusion.REGRESSION:
         return None
-    suspects = shown_suspects(report.diagnosis)
-    touched = (one for one in suspects if one.touched is not None and one.parts.place)
-    return next(touched, next(iter(suspects), None))
+    return next(iter(shown_suspects(report.diagnosis)), None)
 
 
 def through(report: Report, *, faster: bool, repository_url: str | None) -> Safe | None:
@@ -91,11 +96,21 @@ def _tree_fold(diagnosis: TreeComparison, *, repository_url: str | None) -> Fold
         if names:
             listed = tuple(own("- {}", code(name)) for name in names[:NAMES])
             parts.append(Part(title=Safe(heading), rows=listed, total=len(names)))
+    services = tuple(own("- {}: {}", code(one.service, limit=60), answer_markdown(one)) for one in diagnosis.services)
+    parts.append(Part(title=Safe("What was compared"), rows=services[:NAMES], total=len(services)))
     if diagnosis.notes:
         noted = tuple(own("- {}", prose(note)) for note in diagnosis.notes[:NOTES])
         parts.append(Part(title=Safe("Notes on the call trees"), rows=noted, total=len(diagnosis.notes)))
-    found = counted(len(suspects), "suspect") if suspects else "no method is slower"
-    return Fold(summary=Safe(f"Why: the call tree, {found}"), parts=tuple(parts))
+    return Fold(summary=Safe(f"Why: the call tree, {_FOUND[diagnosis.answer](suspects)}"), parts=tuple(parts))
+
+
+_FOUND: Final[Mapping[Answer, Callable[[Sequence[ComparedSuspect]], str]]] = {
+    Answer.SLOWER: lambda suspects: counted(len(suspects), "suspect"),
+    Answer.NOT_SLOWER: lambda _: "no method got slower",
+    Answer.UNDECIDED: lambda suspects: (
+        f"undecided, {counted(len(suspects), 'method')} may be slower" if suspects else "undecided"
+    ),
+}
 
 
 def _suspect_row(suspect: ComparedSuspect, diagnosis: TreeComparison, *, repository_url: str | None) -> Safe:

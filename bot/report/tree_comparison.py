@@ -4,15 +4,18 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from bot.model.tree_comparison import (
+    Answer,
     Basis,
     ChangeCause,
     ComparedSuspect,
     NodeAmount,
+    ServiceComparison,
     SuspectReason,
     TreeComparison,
 )
-from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, clean
+from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, Safe, clean, join, ours
 from bot.report.numbers import percent, probability, quantities, significant
+from bot.report.reasons.sentence import sentence, sentence_markdown
 from bot.report.words import counted
 
 BAR_WIDTH: Final = 30
@@ -24,6 +27,13 @@ BASES: Final = {
     Basis.COUNTS: "counted samples were tested",
     Basis.TOTALS: "totals only: no certainty",
 }
+ANSWERS: Final = {
+    Answer.SLOWER: "slower",
+    Answer.NOT_SLOWER: "nothing got slower",
+    Answer.UNDECIDED: "undecided",
+}
+# Less is worth a word.
+FULLY_ALIGNED: Final = 0.99
 CAUSES: Final = {
     ChangeCause.MORE_CALLS: "called more often",
     ChangeCause.TIME_PER_CALL: "longer per call",
@@ -34,9 +44,10 @@ CAUSES: Final = {
 def tree_comparison_text(comparison: TreeComparison, *, top: int = 20) -> str:
     """For a terminal; foreign control characters never reach it, and no line starts with foreign text."""
     suspects = shown_suspects(comparison)
-    blocks = [headline(comparison)]
+    blocks = [headline(comparison), "Services\n" + "\n".join(answers(comparison))]
     if suspects:
-        blocks.append("Suspects\n" + "\n".join(_suspect(rank, one) for rank, one in enumerate(suspects[:top], 1)))
+        title = "Suspects" if comparison.answer is Answer.SLOWER else "What gained most, without certainty"
+        blocks.append(f"{title}\n" + "\n".join(_suspect(rank, one) for rank, one in enumerate(suspects[:top], 1)))
         if len(suspects) > top:
             blocks.append(f"and {counted(len(suspects) - top, 'more suspect')}: see the JSON")
         blocks.append("Path to the first\n   " + " → ".join(_plain(name, limit=60) for name in suspects[0].path))
@@ -63,16 +74,51 @@ def shown_suspects(comparison: TreeComparison) -> tuple[ComparedSuspect, ...]:
 
 
 def headline(comparison: TreeComparison) -> str:
-    """In our own words and a hash."""
+    """In our own words, numbers and a hash."""
     suspects = shown_suspects(comparison)
-    found = counted(len(suspects), "suspect") if suspects else "Nothing got slower"
     basis = "; ".join(BASES[basis] for basis in Basis if basis in {one.basis for one in comparison.services})
-    touched = f", {sum(one.touched is not None for one in suspects)} of them changed by the commit" if suspects else ""
-    commit = f" ({_plain(comparison.commit)[:SHORT_HASH]})" if comparison.commit and suspects else ""
-    return (
-        f"{found}{touched if comparison.touched is not None else ''}{commit}, "
-        f"{counted(len(comparison.services), 'service')} compared: {basis}"
-    )
+    compared = f"{counted(len(comparison.services), 'service')} compared: {basis}"
+    if comparison.answer is Answer.NOT_SLOWER:
+        visible = percent(max(one.visible or 0.0 for one in comparison.services))
+        return f"Nothing got slower; a method that takes {visible} of the whole more would have been seen, {compared}"
+    if comparison.answer is Answer.UNDECIDED:
+        found = f"; {counted(len(suspects), 'method')} may be slower" if suspects else ""
+        return f"Undecided{found}, {compared}"
+    touched = f", {sum(one.touched is not None for one in suspects)} of them changed by the commit"
+    commit = f" ({_plain(comparison.commit)[:SHORT_HASH]})" if comparison.commit else ""
+    found = counted(len(suspects), "suspect")
+    return f"{found}{touched if comparison.touched is not None else ''}{commit}, {compared}"
+
+
+def answers(comparison: TreeComparison) -> Iterator[str]:
+    """A line per service: both totals, the answer, and why it is undecided."""
+    for one in comparison.services[:SHOWN_SERVICES]:
+        yield f" - {_plain(one.service, limit=60)}: {_answer(one)}"
+        for doubt in one.doubts:
+            yield f"      {_plain(sentence(doubt), limit=SENTENCE_LIMIT)}"
+    if len(comparison.services) > SHOWN_SERVICES:
+        yield f"   and {len(comparison.services) - SHOWN_SERVICES:,} more: see the JSON"
+
+
+def answer_markdown(one: ServiceComparison) -> Safe:
+    return join("; ", [ours(_answer(one)), *map(sentence_markdown, one.doubts)])
+
+
+def _answer(one: ServiceComparison) -> str:
+    sides = (NodeAmount(elapsed=total, self_time=0.0) for total in (one.baseline_total, one.target_total))
+    unit = "samples" if one.unit == "share" else one.unit
+    totals = ""
+    # Shares without a count of samples add up to 1 on both sides.
+    if unit == one.unit or max(one.baseline_total, one.target_total) > 1.5:
+        before, after = amounts(next(sides), next(sides), unit, own=False)
+        grown = one.target_total / one.baseline_total - 1 if one.baseline_total > 0 else None
+        totals = f"{before} → {after}{f' ({percent(grown, signed=True)})' if grown is not None else ''}, "
+    said = ANSWERS[one.answer]
+    if one.answer is Answer.NOT_SLOWER and one.visible is not None:
+        said += f"; {percent(one.visible)} of the whole would have been seen"
+    if one.aligned < FULLY_ALIGNED:
+        said += f"; {percent(one.aligned)} of the time is in methods of both revisions"
+    return totals + said
 
 
 def amounts(before: NodeAmount | None, after: NodeAmount | None, unit: str, *, own: bool) -> tuple[str, str]:
@@ -125,8 +171,9 @@ def _suspect(rank: int, suspect: ComparedSuspect) -> str:
     whole = " → ".join(amounts(suspect.baseline, suspect.target, suspect.unit, own=False))
     parts = suspect.parts
     score = (
-        f"score {suspect.score:.2f}: own time {percent(parts.own_time)} of the slowdown, with callees "
-        f"{percent(parts.slowdown)}, place {parts.place:g}, touched {parts.touched:g}"
+        f"score {suspect.score:.2f}: of the slowdown, own time {percent(parts.own_time)}, begins here "
+        f"{percent(parts.origin)}, branches here {percent(parts.branch)}, with callees {percent(parts.slowdown)}; "
+        f"touched {parts.touched:g}"
     )
     lines = [
         f"{rank}. {_plain(suspect.method)}  {change(suspect)}, {certainty(suspect)}",

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, field
 
+from bot.diagnose.comparison.counterparts import counterparts
 from bot.diagnose.comparison.observed import Observed, ObservedNode
 
 _TOP = -1
@@ -53,16 +54,24 @@ class AlignedTree:
 
 
 def aligned(baseline: Observed, target: Observed) -> AlignedTree:
+    """A method has the target's name. Lonely roots are one, whatever their names: a script, a process, a wrapper."""
+    known = counterparts(baseline, target)
+    names = {before: after for after, before in known.items()}
+    tops = [[node.method for node in side.nodes if node.parent is None] for side in (baseline, target)]
+    lonely = len(tops[0]) == len(tops[1]) == 1
     nodes: list[AlignedNode] = []
     index: dict[tuple[int, str], int] = {}
     for is_target, side in ((True, target), (False, baseline)):
         places: list[int] = []
         for node in side.nodes:
             parent = _TOP if node.parent is None else places[node.parent]
-            place = index.get((parent, node.method))
+            method = node.method if is_target else names.get(node.method, node.method)
+            if lonely and parent == _TOP:
+                method = tops[1][0]
+            place = index.get((parent, method))
             if place is None:
-                place = index[parent, node.method] = len(nodes)
-                nodes.append(AlignedNode(method=node.method, parent=parent))
+                place = index[parent, method] = len(nodes)
+                nodes.append(AlignedNode(method=method, parent=parent))
                 if parent != _TOP:
                     nodes[parent].children.append(place)
             places.append(place)

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from bot.diagnose.comparison.align import AlignedNode, AlignedTree, aligned, relative
+from bot.diagnose.comparison.answer import Judgement, judge
 from bot.diagnose.comparison.impact import inverted_index, shares_in
 from bot.diagnose.comparison.observed import Observed, ObservedNode, observed_log, observed_profile
-from bot.diagnose.comparison.rank import Searched, rank
-from bot.diagnose.comparison.search import Judged, search
+from bot.diagnose.comparison.rank import rank
+from bot.diagnose.comparison.search import Judged, Searched, search
 from bot.diagnose.comparison.settings import ComparisonSettings
 from bot.diagnose.comparison.significance import basis_of
 from bot.diagnose.log import ReadLog
@@ -64,13 +65,17 @@ def compare_observed(
 ) -> TreeComparison:
     pairs = _pairs(baseline, target)
     trees = [aligned(*pair) for pair in pairs]
-    searched = [Searched(tree=tree, judged=judged) for tree, judged in zip(trees, search(trees, settings), strict=True)]
+    searched = search(trees, settings)
     observed = [after for _, after in pairs]
-    suspects = rank(searched, touched=touched, impact=inverted_index(observed))
-    before, after = ({node.method for one in side for node in one.nodes} for side in zip(*pairs, strict=True))
+    judgements = [judge(one, settings) for one in searched]
+    uncertain = {number for number, one in enumerate(judgements) if one.is_slower_whole}
+    suspects = rank(searched, touched=touched, impact=inverted_index(observed), uncertain=uncertain)
+    methods = [method.method for one in searched for method in one.methods]
+    before = {one.name for one in methods if one.is_in_baseline}
+    after = {one.name for one in methods if one.is_in_target}
     named = {one.service for one in observed} | {one.service for one, _ in pairs}
     return TreeComparison(
-        services=tuple(_service(one) for one in searched),
+        services=tuple(map(_service, searched, judgements)),
         suspects=suspects[:MAX_SUSPECTS],
         impacted=shares_in({one.method for one in suspects if one.reasons}, observed),
         added_methods=tuple(sorted(after - before)[:MAX_NAMES]),
@@ -125,7 +130,7 @@ def _notes(trees: Sequence[AlignedTree]) -> list[str]:
     return said
 
 
-def _service(searched: Searched) -> ServiceComparison:
+def _service(searched: Searched, judgement: Judgement) -> ServiceComparison:
     tree = searched.tree
     kept = _kept(searched)
     places = {i: place for place, i in enumerate(kept)}
@@ -137,6 +142,13 @@ def _service(searched: Searched) -> ServiceComparison:
         target_repetitions=tree.target.repetitions,
         nodes=tuple(_node(tree.nodes[i], searched.judged[i], places.get(tree.nodes[i].parent)) for i in kept),
         hidden_nodes=len(tree.nodes) - len(kept),
+        answer=judgement.answer,
+        visible=judgement.visible,
+        aligned=judgement.aligned,
+        common_factor=searched.common.factor if searched.common.methods else None,
+        baseline_total=tree.baseline.whole or tree.baseline.total,
+        target_total=tree.target.whole or tree.target.total,
+        doubts=judgement.doubts,
     )
 
 
@@ -148,7 +160,7 @@ def _kept(searched: Searched) -> list[int]:
 
     def size(i: int) -> tuple[bool, float]:
         sides = (nodes[i].baseline, nodes[i].target)
-        untested = judged[i].test is None
+        untested = judged[i].state is NodeState.NOT_TESTED
         return untested, -max(side.elapsed.mean for side in sides if side is not None)
 
     kept: set[int] = set()
@@ -165,16 +177,15 @@ def _kept(searched: Searched) -> list[int]:
 
 
 def _node(node: AlignedNode, judged: Judged, parent: int | None) -> ComparedNode:
-    test = judged.test
     return ComparedNode(
         method=node.method,
         parent=parent,
         baseline=_amount(node.baseline),
         target=_amount(node.target),
         state=judged.state,
-        relative_change=_change(node) if test is None else test.relative_change,
-        confidence_interval=None if test is None or judged.state in _ONE_SIDED else test.interval,
-        p_value=None if test is None else test.p_value,
+        relative_change=_change(node),
+        confidence_interval=None if judged.state in _ONE_SIDED else judged.interval,
+        p_value=judged.p_value,
         q_value=judged.q_value,
         self_q_value=judged.self_q_value,
         cause=judged.cause,

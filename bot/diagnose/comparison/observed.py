@@ -1,5 +1,6 @@
 """One service of one revision in the numbers that the tests need: per path means and sums of squares."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -10,15 +11,18 @@ from bot.diagnose.squares import NodeSquares
 from bot.model.profile import Profile, ProfileNode
 
 SAMPLES: Final = "samples"
+# Sampled, but each with a weight of its own: a share of the whole, and no count.
+WEIGHT: Final = "weight"
 SHARE: Final = "share"
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """`mean` per repetition and `squares`, the sum of squared deviations from it."""
+    """`mean` per repetition and `squares`, the sum of squared deviations from it; `values` where each is known."""
 
     mean: float
     squares: float
+    values: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,14 +53,14 @@ class Observed:
 
 def observed_profile(profile: Profile, *, same_work: bool = False) -> Observed:
     """Sampled stacks become shares of all samples, unless both revisions did the same work."""
-    wholes = _wholes(profile) if profile.unit == SAMPLES else None
+    wholes = _wholes(profile) if profile.unit in (SAMPLES, WEIGHT) else None
     scale = None if wholes is None or same_work else [1 / whole if whole else 0.0 for whole in wholes]
     return Observed(
         service=profile.service,
         unit=profile.unit if scale is None else SHARE,
         repetitions=profile.repetitions,
         nodes=tuple(_node(node, scale) for node in profile.nodes),
-        whole=None if wholes is None else sum(wholes),
+        whole=sum(wholes) if wholes is not None and profile.unit == SAMPLES else None,
     )
 
 
@@ -92,7 +96,16 @@ def spread(values: Sequence[float]) -> Spread:
     """Two passes, so that a small spread on a large mean survives; equal values have exactly no spread."""
     first = values[0]
     mean = first + sum(value - first for value in values) / len(values)
-    return Spread(mean, sum((value - mean) ** 2 for value in values) if any(v != first for v in values) else 0.0)
+    squares = sum((value - mean) ** 2 for value in values) if any(v != first for v in values) else 0.0
+    return Spread(mean, squares, tuple(values))
+
+
+def added_up(spreads: Sequence[Spread]) -> Spread:
+    """Of several paths together; without the single values as if all moved together, the most that they can vary."""
+    columns = [one.values for one in spreads if one.values is not None]
+    if len(columns) == len(spreads):
+        return spread([sum(values) for values in zip(*columns, strict=True)])
+    return Spread(sum(one.mean for one in spreads), sum(math.sqrt(one.squares) for one in spreads) ** 2)
 
 
 def _node(node: ProfileNode, scale: Sequence[float] | None) -> ObservedNode:

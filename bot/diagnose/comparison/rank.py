@@ -3,33 +3,39 @@
 docs/diagnosis.md explains the score in words.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from bot.diagnose.changed import match_method
 from bot.diagnose.comparison.align import AlignedNode, AlignedTree, relative
-from bot.diagnose.comparison.observed import SHARE, ObservedNode
-from bot.diagnose.comparison.search import Judged
+from bot.diagnose.comparison.evidence import Evidence, evidence
+from bot.diagnose.comparison.observed import ObservedNode
+from bot.diagnose.comparison.search import NOTABLE, JudgedMethod, Searched
 from bot.model.call_tree import ImpactedService
 from bot.model.touched import Certainty, ChangeKind, MethodMatch, Touched, TouchedFunction
 from bot.model.tree_comparison import (
     ChangeCause,
     ComparedSuspect,
     NodeAmount,
-    NodeState,
     ScoreParts,
     SuspectReason,
     TouchedCode,
 )
 
-# Weights of the score's parts; they add up to 1. What a method itself costs more is the best evidence there is, that
-# the commit changed it the second best *(choice)*.
-OWN_TIME_WEIGHT: Final = 0.4
+# Weights of the score's parts; they add up to 1 *(choice)*.
+ORIGIN_WEIGHT: Final = 0.3
 TOUCHED_WEIGHT: Final = 0.3
-PLACE_WEIGHT: Final = 0.2
+OWN_TIME_WEIGHT: Final = 0.2
+BRANCH_WEIGHT: Final = 0.1
 SLOWDOWN_WEIGHT: Final = 0.1
 
+# Of the slowdown: with less behind it, that the commit touched a method is no evidence.
+EVIDENT: Final = 0.1
+# Of a method's gain with callees: what no single method below it explains.
+EXPLAINED: Final = 0.5
+# Of the slowdown: what begins in a method.
+ORIGIN: Final = 0.25
 # How much a match of names counts as "the commit changed it".
 _TOUCHED: Final = {
     Certainty.FILE_AND_LINE: 1.0,
@@ -37,48 +43,56 @@ _TOUCHED: Final = {
     Certainty.BARE_NAME: 0.5,
     Certainty.FILE: 0.25,
 }
-_STATES: Final = (NodeState.SLOWER, NodeState.ADDED)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Searched:
-    tree: AlignedTree
-    judged: Sequence[Judged]
-
-    @property
-    def slowdown(self) -> float:
-        """What the service gained. Of shares, which cannot gain as a whole, what its paths from the root gained."""
-        tree = self.tree
-        if tree.target.unit != SHARE:
-            return max(0.0, tree.target.total - tree.baseline.total)
-        below = {child for root in tree.roots for child in tree.nodes[root].children}
-        return sum(max(0.0, tree.nodes[i].gain) for i in below) + sum(
-            max(0.0, tree.nodes[root].own_gain) for root in tree.roots
-        )
 
 
 @dataclass(kw_only=True, slots=True)
 class _Method:
-    """One method's slower paths, per searched service."""
+    """One method's evidence per searched service, and its paths there."""
 
-    places: dict[int, list[int]] = field(default_factory=dict)
+    places: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    evidence: dict[int, Evidence] = field(default_factory=dict)
+    judged: dict[int, JudgedMethod] = field(default_factory=dict)
 
 
 def rank(
-    searched: Sequence[Searched], *, touched: Touched | None, impact: dict[str, tuple[ImpactedService, ...]]
+    searched: Sequence[Searched],
+    *,
+    touched: Touched | None,
+    impact: dict[str, tuple[ImpactedService, ...]],
+    uncertain: Collection[int] = (),
 ) -> tuple[ComparedSuspect, ...]:
-    """Every method with a slower or an added path, the highest score first; ties by what it gained, then by name."""
+    """Every method that is slower, the highest score first; ties by what it gained, then by name.
+
+    What the commit touched comes before everything else, unless hardly any of the slowdown is below it. `uncertain`:
+    numbers of services whose whole got slower though no method did for sure; there what gained most is listed.
+    """
     methods: dict[str, _Method] = {}
     for number, one in enumerate(searched):
-        for i, (node, judged) in enumerate(zip(one.tree.nodes, one.judged, strict=True)):
-            if judged.state is NodeState.SLOWER or (judged.state is NodeState.ADDED and judged.is_real):
-                methods.setdefault(node.method, _Method()).places.setdefault(number, []).append(i)
-    slowed = [one for one in searched if one.slowdown > 0 and any(judged.state in _STATES for judged in one.judged)]
+        found = evidence(one)
+        for judged in one.methods:
+            method, places = judged.method, judged.method.places
+            added = any(SuspectReason.ADDED in one.judged[i].reasons for i in places)
+            if (
+                judged.own_is_slower
+                or judged.is_slower
+                or added
+                or (number in uncertain and found[method.name].total >= EVIDENT * one.slowdown > 0)
+            ):
+                known = methods.setdefault(method.name, _Method())
+                known.places[number], known.judged[number] = places, judged
+                known.evidence[number] = found[method.name]
+    slowed = {number for method in methods.values() for number in method.places if searched[number].slowdown > 0}
     suspects = [
         _suspect(name, method, searched, services=len(slowed), touched=touched, impact=impact.get(name, ()))
         for name, method in methods.items()
     ]
-    return tuple(sorted(suspects, key=lambda one: (-one.score, -one.parts.own_time, -one.parts.slowdown, one.method)))
+    return tuple(sorted(suspects, key=_order))
+
+
+def _order(suspect: ComparedSuspect) -> tuple[bool, float, float, float, str]:
+    parts = suspect.parts
+    first = parts.touched >= _TOUCHED[Certainty.BARE_NAME] and parts.slowdown >= EVIDENT
+    return not first, -suspect.score, -parts.own_time, -parts.slowdown, suspect.method
 
 
 def _suspect(
@@ -90,38 +104,51 @@ def _suspect(
     touched: Touched | None,
     impact: tuple[ImpactedService, ...],
 ) -> ComparedSuspect:
+    shares = {name: _mean_share(method, searched, services, of=name) for name in ("own", "origin", "branch", "total")}
     judged = [searched[number].judged[i] for number, places in method.places.items() for i in places]
     found = {reason for one in judged for reason in one.reasons}
+    uncertain = not any(one.own_is_slower or one.is_slower for one in method.judged.values())
+    if (uncertain or any(one.own_is_slower for one in method.judged.values())) and shares["own"] >= NOTABLE * shares[
+        "total"
+    ]:
+        found.add(SuspectReason.OWN_TIME)
+    if (uncertain or any(one.is_slower for one in method.judged.values())) and shares["branch"] >= EXPLAINED * shares[
+        "total"
+    ] > 0:
+        found.add(SuspectReason.PATH_END)
+    if shares["origin"] >= ORIGIN:
+        found.add(SuspectReason.ORIGIN)
     match = _match(name, method, searched, touched)
     if match is not None:
         found.add(SuspectReason.TOUCHED)
-    reasons = tuple(reason for reason in SuspectReason if reason in found)
     parts = ScoreParts(
-        own_time=_mean_share(method, searched, services, own=True),
-        slowdown=_mean_share(method, searched, services, own=False),
-        place=float(any(reason is not SuspectReason.TOUCHED for reason in reasons)),
+        own_time=shares["own"],
+        origin=shares["origin"],
+        branch=shares["branch"],
+        slowdown=shares["total"],
         touched=_TOUCHED[match.certainty] if match is not None else 0.0,
     )
-    number = max(method.places, key=lambda number: (_gain(searched[number].tree, method.places[number]), -number))
+    number = max(method.places, key=lambda number: (method.evidence[number].total, -number))
     one, places = searched[number], method.places[number]
-    worst = max(places, key=lambda i: (one.tree.nodes[i].gain, -i))
+    worst = max(places, key=lambda i: (float(one.gains[i]), -i))
     sides = [_summed(one.tree, places, target=target) for target in (False, True)]
     described = _described(one.tree.nodes[worst])
     return ComparedSuspect(
         method=name,
-        score=OWN_TIME_WEIGHT * parts.own_time
+        score=ORIGIN_WEIGHT * parts.origin
         + TOUCHED_WEIGHT * parts.touched
-        + PLACE_WEIGHT * parts.place
+        + OWN_TIME_WEIGHT * parts.own_time
+        + BRANCH_WEIGHT * parts.branch
         + SLOWDOWN_WEIGHT * parts.slowdown,
         parts=parts,
-        reasons=reasons,
+        reasons=tuple(reason for reason in SuspectReason if reason in found),
         service=one.tree.target.service,
         unit=one.tree.target.unit,
         path=one.tree.path(worst),
         baseline=sides[0],
         target=sides[1],
         relative_change=_change(*sides),
-        q_value=one.judged[worst].q_value,
+        q_value=_q_value(method.judged[number]),
         cause=_common_cause([one.judged[i].cause for i in places]),
         services=impact,
         touched=_code(match, described),
@@ -160,18 +187,24 @@ def _distance(function: TouchedFunction, line: int | None) -> tuple[int, int]:
     return (abs(function.first_line - line) if line is not None else 0, function.first_line)
 
 
-def _mean_share(method: _Method, searched: Sequence[Searched], services: int, *, own: bool) -> float:
+def _mean_share(method: _Method, searched: Sequence[Searched], services: int, *, of: str) -> float:
     """Of the slowdown, the mean over the services that got slower, where a service without the method counts 0."""
-    shares = []
-    for number, places in method.places.items():
-        one = searched[number]
-        if one.slowdown <= 0:
-            continue
-        tree = one.tree
-        chosen = places if own else _tops(tree, places)
-        gain = sum(tree.nodes[i].own_gain if own else tree.nodes[i].gain for i in chosen)
-        shares.append(min(1.0, max(0.0, gain / one.slowdown)))
+    shares = [
+        min(1.0, max(0.0, getattr(found, of) / searched[number].slowdown))
+        for number, found in method.evidence.items()
+        if searched[number].slowdown > 0
+    ]
     return sum(shares) / services if services else 0.0
+
+
+def _q_value(judged: JudgedMethod) -> float | None:
+    """Of what made it a suspect: the smaller one of those that did."""
+    sure = [
+        value
+        for value, is_slower in ((judged.self_q_value, judged.own_is_slower), (judged.q_value, judged.is_slower))
+        if is_slower and value is not None
+    ]
+    return min(sure, default=None)
 
 
 def _tops(tree: AlignedTree, places: Sequence[int]) -> list[int]:
@@ -183,10 +216,6 @@ def _tops(tree: AlignedTree, places: Sequence[int]) -> list[int]:
 def _above(tree: AlignedTree, i: int) -> Iterator[int]:
     while (i := tree.nodes[i].parent) >= 0:
         yield i
-
-
-def _gain(tree: AlignedTree, places: Sequence[int]) -> float:
-    return sum(tree.nodes[i].gain for i in places)
 
 
 def _summed(tree: AlignedTree, places: Sequence[int], *, target: bool) -> NodeAmount | None:

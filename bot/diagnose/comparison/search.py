@@ -1,34 +1,37 @@
-"""Down from the roots through slower methods, level by level [H13, section 4.2]."""
+"""Every method of two trees is tested, by path and over all its paths: no level above hides what is below it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 
 from bot.diagnose.comparison.align import AlignedNode, AlignedTree
 from bot.diagnose.comparison.cause import called_more_often, cause_of
-from bot.diagnose.comparison.observed import SHARE, ObservedNode, Spread
+from bot.diagnose.comparison.common import Common, common, is_relative
+from bot.diagnose.comparison.methods import Method, Row, methods_of, row
+from bot.diagnose.comparison.observed import ObservedNode, Spread
 from bot.diagnose.comparison.settings import ComparisonSettings
-from bot.diagnose.comparison.significance import Test, elapsed, own, test_paths
+from bot.diagnose.comparison.significance import Mask, Tests, scales, test_rows
+from bot.model.finding import Interval
 from bot.model.tree_comparison import ChangeCause, NodeState, SuspectReason
 from bot.stats.multiplicity import benjamini_hochberg
+from bot.stats.ragged import Floats
 
-# Of a node's slowdown. Where what it newly calls explains less, the methods that it still calls are looked at too.
-EXPLAINED: Final = 0.5
 # Of a node's slowdown: what brings less is not what made it slower.
 NOTABLE: Final = 0.1
-# Of what the caller gained: below this a microsecond more, which caches or a clock may cost, would be a suspect.
-TRIFLE: Final = 0.001
-_Level: TypeAlias = list[list[int]]
+# Of the whole: a microsecond more, which caches or a clock may cost, is no reason for a slower program *(choice)*.
+TRIFLE: Final = 0.005
 
 
 @dataclass(kw_only=True, slots=True)
 class Judged:
-    """What the search found out about one path. `is_real`: one side alone has the path, and not by chance."""
+    """What was found out about one path. `is_real`: one side alone has the path, and not by chance."""
 
     state: NodeState = NodeState.NOT_TESTED
-    test: Test | None = None
+    relative_change: float | None = None
+    interval: Interval | None = None
+    p_value: float | None = None
     q_value: float | None = None
     self_q_value: float | None = None
     cause: ChangeCause | None = None
@@ -37,143 +40,218 @@ class Judged:
     reasons: list[SuspectReason] = field(default_factory=list)
 
 
-def search(trees: Sequence[AlignedTree], settings: ComparisonSettings) -> list[list[Judged]]:
-    """Per tree and node. The false discovery rate is held inside a level, over all trees together.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgedMethod:
+    """A method over all its paths: its q-values without and with callees, and whether that is slower."""
 
-    A slower node whose own calls changed (a method called there in one revision only) is a suspect. It is not descended
-    where the added and removed methods explain half of its slowdown or more *(choice; the source never descends)*:
-    a trifle that is newly called must not hide a slower method beside it.
-    """
-    running = _Search(trees=trees, settings=settings, judged=[[Judged() for _ in tree.nodes] for tree in trees])
-    running.run()
-    return running.judged
+    method: Method
+    self_q_value: float | None
+    q_value: float | None
+    own_is_slower: bool
+    is_slower: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Search:
-    trees: Sequence[AlignedTree]
-    settings: ComparisonSettings
-    judged: list[list[Judged]]
+class Searched:
+    """`gains` and `own_gains`: per node what it takes more, beyond what all methods have in common."""
 
-    def run(self) -> None:
-        for tree, judged in zip(self.trees, self.judged, strict=True):
-            for node, one in zip(tree.nodes, judged, strict=True):
-                if not node.is_in_both:
-                    one.state = NodeState.REMOVED if node.target is None else NodeState.ADDED
-        level = [[i for i in tree.roots if tree.nodes[i].is_in_both] for tree in self.trees]
-        while any(level):
-            self._judge(level)
-            opened = [
-                [i for i in places if self._is_opened(tree, judged, i)]
-                for tree, judged, places in zip(self.trees, self.judged, level, strict=True)
-            ]
-            self._judge_one_sided(opened)
-            level = [
-                [child for i in places for child in _descended(tree, judged, i)]
-                for tree, judged, places in zip(self.trees, self.judged, opened, strict=True)
-            ]
-        for tree, judged in zip(self.trees, self.judged, strict=True):
-            for node, one in zip(tree.nodes, judged, strict=True):
-                one.reasons += self._reasons(tree, judged, node, one)
+    tree: AlignedTree
+    common: Common
+    judged: tuple[Judged, ...]
+    methods: tuple[JudgedMethod, ...]
+    gains: Floats
+    own_gains: Floats
+    own_tests: Tests
 
-    def _judge(self, level: _Level) -> None:
-        tested = self._tested(level, elapsed)
-        for ((number, i), test, q_value), (*_, self_q_value) in zip(tested, self._tested(level, own), strict=True):
-            one = self.judged[number][i]
-            one.test, one.q_value, one.self_q_value = test, q_value, self_q_value
-            one.state = self._state(test, q_value)
-            if one.state is NodeState.SLOWER and _is_trifle(self.trees[number], i):
-                one.state = NodeState.UNDECIDED
-            if one.state is NodeState.SLOWER:
-                one.cause = cause_of(self.trees[number].nodes[i])
-
-    def _judge_one_sided(self, opened: _Level) -> None:
-        """Paths below `opened` that one revision took: chance in a sampled profile or a rare branch of a log."""
-        level = [
-            [child for i in places for child in tree.nodes[i].children if not tree.nodes[child].is_in_both]
-            for tree, places in zip(self.trees, opened, strict=True)
-        ]
-        for (number, i), test, q_value in self._tested(level, elapsed):
-            tree, one = self.trees[number], self.judged[number][i]
-            node = tree.nodes[i]
-            side = node.target or node.baseline
-            always = side is not None and side.calls is not None and side.calls >= 1
-            above = tree.nodes[node.parent]
-            notable = _is_whole(tree, above) or abs(node.gain) >= NOTABLE * above.gain
-            one.test, one.q_value = test, q_value
-            one.is_real = always or (notable if q_value is None else q_value < self.settings.alpha)
-            if one.is_real and not _is_whole(tree, above):
-                self.judged[number][node.parent].changed_calls = True
-
-    def _tested(
-        self, level: _Level, of: Callable[[ObservedNode], Spread]
-    ) -> list[tuple[tuple[int, int], Test, float | None]]:
-        """Per path its tree's number and its own, the test, and the q-value over all of them."""
-        found = [
-            ((number, i), test)
-            for number, (tree, places) in enumerate(zip(self.trees, level, strict=True))
-            for i, test in zip(places, test_paths(tree, places, of=of, level=1 - self.settings.alpha), strict=True)
-        ]
-        q_values = _q_values([test for _, test in found])
-        return [(place, test, q_value) for (place, test), q_value in zip(found, q_values, strict=True)]
-
-    def _state(self, test: Test, q_value: float | None) -> NodeState:
-        change = test.relative_change
-        if q_value is not None and q_value >= self.settings.alpha:
-            return NodeState.UNDECIDED
-        if change is None:
-            # From nothing to something is as large as a change can be; from nothing to nothing is none.
-            return NodeState.SLOWER if q_value is not None else NodeState.UNDECIDED
-        if change >= self.settings.minimum_effect:
-            return NodeState.SLOWER
-        return NodeState.FASTER if change <= -self.settings.minimum_effect else NodeState.UNDECIDED
-
-    def _is_opened(self, tree: AlignedTree, judged: Sequence[Judged], i: int) -> bool:
-        return judged[i].state is NodeState.SLOWER or _is_whole(tree, tree.nodes[i])
-
-    def _reasons(
-        self, tree: AlignedTree, judged: Sequence[Judged], node: AlignedNode, one: Judged
-    ) -> Iterator[SuspectReason]:
-        if one.state is NodeState.ADDED and one.is_real:
-            above = tree.nodes[node.parent]
-            if node.gain >= (self.settings.minimum_effect if _is_whole(tree, above) else NOTABLE * above.gain):
-                yield SuspectReason.ADDED
-        if one.state is not NodeState.SLOWER:
-            return
-        slower = [child for child in node.children if judged[child].state is NodeState.SLOWER]
-        if not slower:
-            yield SuspectReason.PATH_END
-        is_sure = one.self_q_value is None or one.self_q_value < self.settings.alpha
-        if node.own_gain >= NOTABLE * node.gain and is_sure:
-            yield SuspectReason.OWN_TIME
-        if one.changed_calls:
-            yield SuspectReason.CHANGED_CALLS
-        if any(called_more_often(node, tree.nodes[child]) for child in slower):
-            yield SuspectReason.CALLS_MORE_OFTEN
+    @property
+    def slowdown(self) -> float:
+        """What the service gained; what its slower methods did where others gained the time back."""
+        found = [float(self.own_gains[list(one.method.places)].sum()) for one in self.methods if one.own_is_slower]
+        return max(float(self.gains[self.tree.roots].sum()), *found, 0.0)
 
 
-def _is_whole(tree: AlignedTree, node: AlignedNode) -> bool:
-    """A root of shares: all samples are below it, so its share cannot change and nothing can be said of it."""
-    return node.parent < 0 and tree.target.unit == SHARE
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Family:
+    """Tests of one kind of amount, and their q-values, NaN where nothing was tested."""
+
+    tests: Tests
+    q_values: Floats
 
 
-def _is_trifle(tree: AlignedTree, i: int) -> bool:
-    node = tree.nodes[i]
-    if node.parent < 0 or _is_whole(tree, tree.nodes[node.parent]):
-        return False
-    return node.gain < TRIFLE * tree.nodes[node.parent].gain
+@dataclass(frozen=True, slots=True)
+class _Families:
+    """`own` and `total` of the methods over all their paths, and of the single paths."""
+
+    own: _Family
+    total: _Family
+    path_own: _Family
+    path_total: _Family
 
 
-def _descended(tree: AlignedTree, judged: Sequence[Judged], i: int) -> list[int]:
-    """The methods to look at below a node: none where what it newly calls, or no longer, explains its slowdown."""
-    node = tree.nodes[i]
-    gained = sum(tree.nodes[child].gain for child in node.children if judged[child].is_real)
-    if judged[i].changed_calls and abs(gained) >= EXPLAINED * node.gain:
-        return []
-    return [child for child in node.children if tree.nodes[child].is_in_both]
+def search(trees: Sequence[AlignedTree], settings: ComparisonSettings) -> list[Searched]:
+    """Own time and time with callees, of methods and of their single paths: four families of tests.
+
+    The false discovery rate is held inside a family, over all trees together [Benjamini & Hochberg 1995; tests of
+    callers and callees depend positively]. Nothing is kept from being tested because of what was found above it.
+    """
+    methods = [methods_of(tree) for tree in trees]
+    shared = [common(tree, found) for tree, found in zip(trees, methods, strict=True)]
+    kinds = [
+        [[one.own for one in found] for found in methods],
+        [[one.total for one in found] for found in methods],
+        [[row(node, _own, tree) for node in tree.nodes] for tree in trees],
+        [[row(node, _elapsed, tree) for node in tree.nodes] for tree in trees],
+    ]
+    families = zip(*(_family(trees, shared, rows, settings) for rows in kinds), strict=True)
+    return [
+        _searched(
+            tree, some, found, _Families(own=own, total=total, path_own=path_own, path_total=path_total), settings
+        )
+        for tree, some, found, (own, total, path_own, path_total) in zip(trees, shared, methods, families, strict=True)
+    ]
 
 
-def _q_values(tests: Sequence[Test]) -> list[float | None]:
-    tested = [test.p_value for test in tests if test.p_value is not None]
-    values = iter(benjamini_hochberg(np.array(tested)).tolist() if tested else ())
-    return [None if test.p_value is None else next(values) for test in tests]
+def _own(node: ObservedNode) -> Spread:
+    return node.own
+
+
+def _elapsed(node: ObservedNode) -> Spread:
+    return node.elapsed
+
+
+def _family(
+    trees: Sequence[AlignedTree],
+    shared: Sequence[Common],
+    rows: Sequence[Sequence[Row]],
+    settings: ComparisonSettings,
+) -> list[_Family]:
+    tests = [
+        test_rows(tree, some, one, level=1 - settings.alpha)
+        for tree, some, one in zip(trees, rows, shared, strict=True)
+    ]
+    p_values = np.concatenate([one.p_value for one in tests])
+    q_values = np.full(len(p_values), np.nan)
+    known = ~np.isnan(p_values)
+    if known.any():
+        q_values[known] = benjamini_hochberg(p_values[known])
+    ends = np.cumsum([len(one.p_value) for one in tests])
+    parts = np.split(q_values, ends[:-1])
+    return [_Family(tests=one, q_values=part) for one, part in zip(tests, parts, strict=True)]
+
+
+def _searched(
+    tree: AlignedTree, shared: Common, methods: Sequence[Method], families: _Families, settings: ComparisonSettings
+) -> Searched:
+    whole = max(tree.target.total * scales(tree, shared)[0], tree.baseline.total)
+    own_slower, slower, path_own_slower, path_slower = (
+        _is_slower(one, whole, settings)
+        for one in (families.own, families.total, families.path_own, families.path_total)
+    )
+    judged = tuple(
+        _judged(node, i, families, is_slower=bool(path_slower[i]), whole=whole, settings=settings)
+        for i, node in enumerate(tree.nodes)
+    )
+    for method in methods:
+        for i in method.places if method.is_loading else ():
+            judged[i].is_real = False
+    gains, own_gains = families.path_total.tests.gain, families.path_own.tests.gain
+    for i, one in enumerate(judged):
+        parent = tree.nodes[i].parent
+        if one.is_real and parent >= 0 and abs(gains[i]) >= max(NOTABLE * abs(gains[parent]), TRIFLE * whole):
+            judged[parent].changed_calls = judged[parent].changed_calls or tree.nodes[parent].is_in_both
+    result = Searched(
+        tree=tree,
+        common=shared,
+        judged=judged,
+        methods=tuple(
+            JudgedMethod(
+                method=one,
+                self_q_value=_known(families.own.q_values[i]),
+                q_value=_known(families.total.q_values[i]),
+                own_is_slower=bool(own_slower[i] and not one.is_loading),
+                is_slower=bool(slower[i] and not one.is_loading),
+            )
+            for i, one in enumerate(methods)
+        ),
+        gains=gains,
+        own_gains=own_gains,
+        own_tests=families.own.tests,
+    )
+    for i, one in enumerate(judged):
+        one.reasons += _reasons(result, i, own_is_slower=bool(path_own_slower[i]))
+    return result
+
+
+def _is_slower(family: _Family, whole: float, settings: ComparisonSettings) -> Mask:
+    """With a q-value where there is one; by totals alone what gained enough."""
+    tests = family.tests
+    certain = np.isnan(family.q_values) & np.isnan(tests.p_value) & np.isnan(tests.error)
+    sure = np.where(certain, True, family.q_values < settings.alpha)
+    # From nothing to something is as large as a change can be.
+    change = np.where(np.isnan(tests.change), np.inf, tests.change)
+    return np.asarray(sure & (change >= settings.minimum_effect) & (tests.gain >= TRIFLE * whole))
+
+
+def _judged(
+    node: AlignedNode, i: int, families: _Families, *, is_slower: bool, whole: float, settings: ComparisonSettings
+) -> Judged:
+    tests, q_value = families.path_total.tests, _known(families.path_total.q_values[i])
+    one = Judged(
+        relative_change=_known(tests.change[i]),
+        interval=_interval(tests, i, 1 - settings.alpha),
+        p_value=_known(tests.p_value[i]),
+        q_value=q_value,
+        self_q_value=_known(families.path_own.q_values[i]),
+    )
+    is_sure = is_slower if q_value is None else q_value < settings.alpha
+    if not node.is_in_both:
+        one.state = NodeState.REMOVED if node.target is None else NodeState.ADDED
+        side = node.target or node.baseline
+        always = side is not None and side.calls is not None and side.calls >= 1
+        large = abs(tests.gain[i]) >= TRIFLE * whole
+        one.is_real = bool(large and (always or is_sure or (q_value is None and np.isnan(tests.error[i]))))
+    elif is_slower:
+        one.state = NodeState.SLOWER
+        one.cause = cause_of(node)
+    elif q_value is None:
+        one.state = NodeState.NOT_TESTED if not np.isnan(tests.error[i]) else NodeState.UNDECIDED
+    elif is_sure and tests.change[i] <= -settings.minimum_effect and tests.gain[i] <= -TRIFLE * whole:
+        one.state = NodeState.FASTER
+    else:
+        one.state = NodeState.UNDECIDED
+    return one
+
+
+def _reasons(one: Searched, i: int, *, own_is_slower: bool) -> Iterator[SuspectReason]:
+    node, judged = one.tree.nodes[i], one.judged[i]
+    gain = float(one.gains[i])
+    if judged.state is NodeState.ADDED and judged.is_real:
+        # A caller that did not gain has what was there before in another form.
+        above = float(one.gains[node.parent]) if node.parent >= 0 else gain
+        # The root of shares has them all, whatever it gained.
+        is_whole = node.parent >= 0 and one.tree.nodes[node.parent].parent < 0 and is_relative(one.tree)
+        if gain >= NOTABLE * above and (is_whole or above >= NOTABLE * gain):
+            yield SuspectReason.ADDED
+    if judged.state is not NodeState.SLOWER:
+        return
+    slow = (NodeState.SLOWER, NodeState.ADDED)
+    slower = [
+        child for child in node.children if one.judged[child].state in slow and one.gains[child] >= NOTABLE * gain
+    ]
+    if not slower:
+        yield SuspectReason.PATH_END
+    if own_is_slower and one.own_gains[i] >= NOTABLE * gain:
+        yield SuspectReason.OWN_TIME
+    if judged.changed_calls:
+        yield SuspectReason.CHANGED_CALLS
+    if any(called_more_often(node, one.tree.nodes[child]) for child in slower):
+        yield SuspectReason.CALLS_MORE_OFTEN
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _interval(tests: Tests, i: int, level: float) -> Interval | None:
+    low, high = _known(tests.low[i]), _known(tests.high[i])
+    return None if low is None or high is None else Interval(low=low, high=high, level=level)

@@ -9,7 +9,7 @@ from bot.diagnose.profiles.frame import Frame
 from bot.diagnose.profiles.tree import TOP, ProfileTree
 
 # Paths, those that cost most first; what a graph's other paths cost stays known per function.
-MAX_PATHS: Final = 20_000
+MAX_PATHS: Final = 5_000
 OTHER_PATHS: Final = Frame("(other paths)")
 NOTE: Final = (
     "the profile is a call graph, which has no paths: the cost of a function is split over its callers by their share "

@@ -1,12 +1,15 @@
 """The search through two revisions' trees: METHODS 6.5, changed shapes, calls, and how often it cries wolf."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from bot.diagnose.comparison import ComparisonSettings, compare_profiles
 from bot.model.profile import Profile
-from bot.model.tree_comparison import Basis, ChangeCause, NodeState, SuspectReason, TreeComparison
+from bot.model.reason import Doubt
+from bot.model.tree_comparison import Answer, Basis, ChangeCause, NodeState, SuspectReason, TreeComparison
 from bot.stats.multiplicity import benjamini_hochberg
 from tests.support.compared_trees import Tree, by_path, reasons, sampled, slower
 
@@ -46,18 +49,117 @@ def test_worked_example_of_methods_6_5() -> None:
     assert states["foo>bar"] == states["foo>doo>fem>qux"] == states["foo>doo>fem>wug"] == NodeState.UNDECIDED
     assert result.suspects[0].method == "fem"
     assert result.suspects[0].path == ("foo", "doo", "fem")
-    assert result.suspects[0].reasons == (SuspectReason.PATH_END, SuspectReason.OWN_TIME)
+    assert result.suspects[0].reasons == (SuspectReason.PATH_END, SuspectReason.OWN_TIME, SuspectReason.ORIGIN)
     assert reasons(result)["foo"] == reasons(result)["doo"] == ()
 
 
-def test_below_a_method_that_is_not_slower_nothing_is_tested() -> None:
+def test_a_method_is_found_below_one_that_is_not_slower() -> None:
     after = EXAMPLE | {"foo>bar": 9.0, "foo>doo>fem>qux": 4.0, "foo>doo>other": 1.0}
     result = compared(EXAMPLE, after, calls_before=CALLS, calls_after=CALLS)
-    assert slower(result) == ["foo", "foo>bar"]
-    assert by_path(result)["foo>doo>fem"].state is NodeState.NOT_TESTED
+    assert slower(result) == ["foo", "foo>bar", "foo>doo>fem", "foo>doo>fem>qux"]
+    assert by_path(result)["foo>doo"].state is NodeState.UNDECIDED
+    assert {one.method for one in result.suspects[:2]} == {"bar", "qux"}
 
 
-@pytest.mark.parametrize(("gained_ms", "state"), [(0.001, NodeState.UNDECIDED), (0.1, NodeState.SLOWER)])
+def test_a_constant_share_above_hides_nothing() -> None:
+    before = sampled({"main": 0, "main>h": 0, "main>h>a": 500, "main>h>b": 500, "main>c": 10})
+    after = sampled({"main": 0, "main>h": 0, "main>h>a": 500, "main>h>b": 1500, "main>c": 20})
+    result = compare_profiles([before], [after])
+    assert result.answer is Answer.SLOWER
+    assert result.suspects[0].method == "b"
+    assert by_path(result)["main>h"].state is not NodeState.SLOWER
+
+
+def other_names(profile: Profile, names: dict[str, str]) -> Profile:
+    nodes = tuple(replace(node, method=names.get(node.method, node.method)) for node in profile.nodes)
+    return replace(profile, nodes=nodes)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"foo": "<frozen runpy>:_run_code"},
+        {"fem": "dao.py:find_order", "qux": "Lambda$14/0x0000"},
+    ],
+    ids=["root", "moved"],
+)
+def test_other_names_of_the_same_methods_are_aligned(names: dict[str, str]) -> None:
+    rng = np.random.default_rng(1)
+    moved = {"fem": "orders.py:find_order", "qux": "Lambda$15/0x0001"} if "qux" in names else {}
+    before = other_names(Tree(own=EXAMPLE).profile(rng), names)
+    after = other_names(Tree(own=EXAMPLE | {"foo>doo>fem": 9.0}).profile(rng), moved)
+    result = compare_profiles([before], [after])
+    assert result.answer is Answer.SLOWER
+    assert result.suspects[0].method == moved.get("fem", "fem")
+    assert result.services[0].aligned == 1.0
+    assert (result.added_methods, result.removed_methods) == ((), ())
+
+
+def test_what_is_not_aligned_is_undecided() -> None:
+    before = compared(EXAMPLE, {f"x{path.replace('>', '>x')}": own for path, own in EXAMPLE.items()})
+    (service,) = before.services
+    assert service.aligned < 0.2
+    assert before.answer is not Answer.NOT_SLOWER
+
+
+def test_two_noisy_repetitions_never_say_that_nothing_got_slower() -> None:
+    result = compared(EXAMPLE, EXAMPLE | {"foo>doo>fem": 12.0}, repetitions=2, noise=0.6)
+    assert result.answer is Answer.UNDECIDED
+    assert {doubt.code for doubt in result.services[0].doubts} <= {Doubt.NOISY_METHODS, Doubt.WHOLE_SLOWER}
+    assert result.services[0].doubts
+
+
+def test_nothing_got_slower_says_what_would_have_been_seen() -> None:
+    (service,) = compared(EXAMPLE, EXAMPLE).services
+    assert (service.answer, service.doubts) == (Answer.NOT_SLOWER, ())
+    visible = service.visible
+    assert visible is not None
+    gained = visible * service.baseline_total
+    seen = sum(
+        compared(EXAMPLE, EXAMPLE | {"foo>bar": 5.0 + gained}, seed=seed).answer is Answer.SLOWER for seed in range(40)
+    )
+    # A power of 80 % at least: the largest of all methods is said.
+    assert seen >= 27
+
+
+def test_one_outlier_hides_nothing() -> None:
+    rng = np.random.default_rng(1)
+    before, after = (Tree(own=EXAMPLE | {"foo>doo>fem": own}).profile(rng, 10) for own in (1.0, 3.0))
+    nodes = list(before.nodes)
+    place: int | None = next(i for i, node in enumerate(nodes) if node.method == "fem")
+    while place is not None:
+        node = nodes[place]
+        own = node.self_ms if node.method != "fem" else (node.self_ms[0] + 400.0, *node.self_ms[1:])
+        nodes[place] = replace(node, elapsed_ms=(node.elapsed_ms[0] + 400.0, *node.elapsed_ms[1:]), self_ms=own)
+        place = node.parent
+    result = compare_profiles([replace(before, nodes=tuple(nodes))], [after])
+    assert result.answer is Answer.SLOWER
+    assert result.suspects[0].method == "fem"
+
+
+def many(*, slow: float, machine: float = 1.0) -> dict[str, float]:
+    """A program of 30 methods; `machine` slows all of them."""
+    own = {"main": 0.1} | {f"main>m{i}": 1.0 + i / 10 for i in range(30)}
+    own["main>m7"] *= slow
+    return {path: time * machine for path, time in own.items()}
+
+
+def test_a_slower_machine_is_no_slower_method() -> None:
+    result = compared(many(slow=1), many(slow=1, machine=1.3))
+    assert (result.answer, result.suspects) == (Answer.UNDECIDED, ())
+    assert [doubt.code for doubt in result.services[0].doubts] == [Doubt.ALL_SLOWER]
+    assert result.services[0].common_factor == pytest.approx(1.3, rel=0.02)
+    with_culprit = compared(many(slow=1), many(slow=2, machine=1.3))
+    assert [one.method for one in with_culprit.suspects if one.reasons] == ["m7"]
+
+
+def test_what_another_method_gained_back_makes_no_share_slower() -> None:
+    faster = {path: round(300 * own) for path, own in (many(slow=1) | {"main>m29": 0.1}).items()}
+    before = sampled({path: round(300 * own) for path, own in (many(slow=1) | {"main>m29": 60.0}).items()})
+    assert compare_profiles([before], [sampled(faster)]).suspects == ()
+
+
+@pytest.mark.parametrize(("gained_ms", "state"), [(0.001, NodeState.NOT_TESTED), (0.1, NodeState.SLOWER)])
 def test_a_microsecond_beside_milliseconds_is_no_suspect(gained_ms: float, state: NodeState) -> None:
     before = {"foo": 1.0, "foo>big": 5.0, "foo>tiny": gained_ms}
     result = compared(before, before | {"foo>big": 10.0, "foo>tiny": 2 * gained_ms})
@@ -80,31 +182,39 @@ def test_shares_are_means_over_services_with_a_slower_method() -> None:
     assert result.suspects[0].parts.own_time > 0.9
 
 
-def test_p_values_agree_with_scipy_and_q_values_hold_inside_a_level() -> None:
+def test_p_values_of_few_repetitions_agree_with_scipy_and_q_values_hold_inside_a_family() -> None:
     rng = np.random.default_rng(3)
-    before = Tree(own=EXAMPLE, noise=0.05).profile(rng, 12)
-    after = Tree(own=EXAMPLE | {"foo>doo>fem": 6.0}, noise=0.1).profile(rng, 9)
+    before = Tree(own=EXAMPLE, noise=0.05).profile(rng, 4)
+    after = Tree(own=EXAMPLE | {"foo>doo>fem": 6.0}, noise=0.05).profile(rng, 4)
     result = by_path(compare_profiles([before], [after]))
-    level = [i for i, node in enumerate(before.nodes) if node.method in ("bar", "doo")]
-    expected = [_p_value(before, after, i) for i in level]
-    assert [result["foo>bar"].p_value, result["foo>doo"].p_value] == pytest.approx(expected, rel=1e-9)
-    told = [result["foo>bar"].q_value, result["foo>doo"].q_value]
+    expected = [
+        float(stats.ttest_ind(one.elapsed_ms, other.elapsed_ms).pvalue)
+        for one, other in zip(before.nodes, after.nodes, strict=True)
+    ]
+    assert [node.p_value for node in result.values()] == pytest.approx(expected, rel=1e-9)
+    told = [node.q_value for node in result.values()]
     assert told == pytest.approx(stats.false_discovery_control(expected), rel=1e-9)
     assert told == pytest.approx(benjamini_hochberg(np.array(expected)).tolist())
 
 
-def _p_value(before: Profile, after: Profile, i: int) -> float:
-    sides = [np.array(profile.nodes[i].elapsed_ms) for profile in (before, after)]
-    return max(float(stats.f_oneway(*sides).pvalue), float(stats.ttest_ind(*sides, equal_var=False).pvalue))
+def test_trimmed_p_values_are_yuens_with_a_margin() -> None:
+    rng = np.random.default_rng(4)
+    before, after = (Tree(own={"foo": own}, noise=0.05).profile(rng, 10) for own in (1.0, 1.05))
+    p_value = compare_profiles([before], [after]).services[0].nodes[0].p_value
+    yuen = float(
+        stats.ttest_ind(before.nodes[0].elapsed_ms, after.nodes[0].elapsed_ms, trim=0.2, equal_var=True).pvalue
+    )
+    assert p_value is not None
+    assert yuen < p_value < 2 * yuen
 
 
-def test_a_method_with_changed_calls_that_got_slower_is_a_suspect_and_not_descended() -> None:
+def test_a_method_with_changed_calls_that_got_slower_is_a_suspect_and_so_is_what_is_below_it() -> None:
     after = EXAMPLE | {"foo>doo>log": 4.0, "foo>doo>fem": 4.4}
     result = compared(EXAMPLE, after, calls_before=CALLS, calls_after=CALLS)
     nodes = by_path(result)
     assert nodes["foo>doo"].changed_calls
     assert SuspectReason.CHANGED_CALLS in nodes["foo>doo"].reasons
-    assert nodes["foo>doo>fem"].state is NodeState.NOT_TESTED
+    assert nodes["foo>doo>fem"].state is NodeState.SLOWER
     assert nodes["foo>doo>log"].state is NodeState.ADDED
     assert nodes["foo>doo>log"].reasons == (SuspectReason.ADDED,)
     assert result.added_methods == ("log",)
@@ -115,7 +225,7 @@ def test_a_newly_called_trifle_hides_no_slower_method_beside_it() -> None:
     after = EXAMPLE | {"foo>log": 0.001, "foo>doo>fem": 8.0}
     result = compared(EXAMPLE, after, calls_before=CALLS, calls_after=CALLS)
     assert slower(result) == ["foo", "foo>doo", "foo>doo>fem"]
-    assert SuspectReason.CHANGED_CALLS in reasons(result)["foo"]
+    assert SuspectReason.CHANGED_CALLS not in reasons(result)["foo"]
     assert "log" not in reasons(result) or SuspectReason.ADDED not in reasons(result)["log"]
 
 
@@ -127,6 +237,7 @@ def test_a_removed_method_whose_work_moved_into_its_caller() -> None:
     assert reasons(result)["foo"] == (
         SuspectReason.PATH_END,
         SuspectReason.OWN_TIME,
+        SuspectReason.ORIGIN,
         SuspectReason.CHANGED_CALLS,
     )
 
@@ -181,13 +292,16 @@ def test_a_rare_path_of_a_sampled_profile_is_no_change_of_shape() -> None:
     after = sampled({"main": 0, "main>parse": 900, "main>parse>io": 2, "main>render": 800})
     result = compare_profiles([before], [after])
     assert not by_path(result)["main>parse"].changed_calls
-    assert reasons(result)["parse"] == (SuspectReason.PATH_END, SuspectReason.OWN_TIME)
+    assert SuspectReason.CHANGED_CALLS not in reasons(result)["parse"]
+    assert {SuspectReason.PATH_END, SuspectReason.OWN_TIME} <= set(reasons(result)["parse"])
 
 
 def test_a_new_path_right_below_the_root_of_shares_is_a_suspect() -> None:
     before = sampled({"main": 0, "main>parse": 900})
     after = sampled({"main": 0, "main>parse": 900, "main>audit": 300})
-    assert reasons(compare_profiles([before], [after])) == {"audit": (SuspectReason.ADDED,)}
+    found = reasons(compare_profiles([before], [after]))
+    assert list(found) == ["audit"]
+    assert SuspectReason.ADDED in found["audit"]
 
 
 def test_no_change_has_no_suspects() -> None:
@@ -198,7 +312,7 @@ def test_no_change_has_no_suspects() -> None:
 @pytest.mark.slow  # 600 comparisons of trees of 31 paths
 @pytest.mark.parametrize("repetitions", [(5, 5), (4, 20)])
 def test_of_equal_revisions_the_search_seldom_says_slower(repetitions: tuple[int, int]) -> None:
-    """Any false alarm needs one at the root, so at most alpha of all A/A comparisons may have one."""
+    """Own time and time with callees are two families, so at most twice the half of alpha may have an alarm."""
     rng = np.random.default_rng(11)
     paths = ["r"]
     for path in paths:
@@ -215,6 +329,6 @@ def test_of_equal_revisions_the_search_seldom_says_slower(repetitions: tuple[int
         )
         for _ in range(trials)
     )
-    # Two-sided tests: half of the false discoveries are "faster". The bound is the 99.9 % quantile of alpha / 2.
-    assert alarms <= stats.binom.ppf(0.999, trials, alpha / 2)
+    # Two-sided tests: half of the false discoveries are "faster". The bound is the 99.9 % quantile.
+    assert alarms <= stats.binom.ppf(0.999, trials, alpha)
     assert alarms > 0

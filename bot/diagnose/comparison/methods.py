@@ -1,0 +1,104 @@
+"""Methods over all their paths: what no misaligned path can hide."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from bot.diagnose.comparison.align import AlignedNode, AlignedTree
+from bot.diagnose.comparison.observed import ObservedNode, Spread, added_up
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """What is tested: one amount of the target beside that of the baseline."""
+
+    baseline: Spread
+    target: Spread
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Method:
+    """`places`: its nodes. `own`: without callees; `total`: with them, of the outermost calls (a recursion is one)."""
+
+    name: str
+    places: tuple[int, ...]
+    own: Row
+    total: Row
+    is_in_baseline: bool
+    is_in_target: bool
+    is_loading: bool
+
+    @property
+    def is_in_both(self) -> bool:
+        return self.is_in_baseline and self.is_in_target
+
+
+def methods_of(tree: AlignedTree) -> tuple[Method, ...]:
+    places: dict[str, list[int]] = {}
+    outermost: dict[str, list[int]] = {}
+    for i, (node, is_inner) in enumerate(zip(tree.nodes, _inside_itself(tree), strict=True)):
+        places.setdefault(node.method, []).append(i)
+        if not is_inner:
+            outermost.setdefault(node.method, []).append(i)
+    return tuple(
+        Method(
+            name=name,
+            places=tuple(found),
+            own=_merged([tree.nodes[i] for i in found], lambda node: node.own, tree),
+            total=_merged([tree.nodes[i] for i in outermost[name]], lambda node: node.elapsed, tree),
+            is_loading=all(_is_loading(tree, i) for i in found),
+            is_in_baseline=any(tree.nodes[i].baseline is not None for i in found),
+            is_in_target=any(tree.nodes[i].target is not None for i in found),
+        )
+        for name, found in places.items()
+    )
+
+
+def row(node: AlignedNode, of: Callable[[ObservedNode], Spread], tree: AlignedTree) -> Row:
+    return _merged([node], of, tree)
+
+
+def is_in_c(name: str) -> bool:
+    """Functions of the interpreter, as cProfile names them: no commit of the program changes them."""
+    return name.startswith(("<built-in ", "<method ", "<slot wrapper "))
+
+
+def _is_loading(tree: AlignedTree, i: int) -> bool:
+    """Python's import system: what it takes depends on caches of files. Modules' own code, below it, is not meant."""
+    while i >= 0 and is_in_c(tree.nodes[i].method):
+        i = tree.nodes[i].parent
+    return i >= 0 and tree.nodes[i].method.startswith("<frozen importlib")
+
+
+def total_row(tree: AlignedTree) -> Row:
+    return _merged([tree.nodes[i] for i in tree.roots], lambda node: node.elapsed, tree)
+
+
+def _merged(nodes: Sequence[AlignedNode], of: Callable[[ObservedNode], Spread], tree: AlignedTree) -> Row:
+    before = [of(node.baseline) for node in nodes if node.baseline is not None]
+    after = [of(node.target) for node in nodes if node.target is not None]
+    return Row(
+        baseline=added_up(before) if before else _nothing(tree.baseline.repetitions),
+        target=added_up(after) if after else _nothing(tree.target.repetitions),
+    )
+
+
+def _nothing(repetitions: int) -> Spread:
+    return Spread(0.0, 0.0, (0.0,) * repetitions)
+
+
+def _inside_itself(tree: AlignedTree) -> Iterator[bool]:
+    """Per node: whether a node above it has the same method. Depth first with a stack: no depth is too deep."""
+    inside = [False] * len(tree.nodes)
+    above: dict[str, int] = {}
+    # ~i leaves node i.
+    stack = [*reversed(tree.roots)]
+    while stack:
+        i = stack.pop()
+        if i < 0:
+            above[tree.nodes[~i].method] -= 1
+            continue
+        method = tree.nodes[i].method
+        inside[i] = above.get(method, 0) > 0
+        above[method] = above.get(method, 0) + 1
+        stack += [~i, *tree.nodes[i].children]
+    return iter(inside)
