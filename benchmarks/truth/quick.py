@@ -23,6 +23,7 @@ QUICK_WAYS: Final = (
     ("counters, control_chart, recorded", "own 3 %"),
     ("counters, control_chart, recorded, beside benchmarks, 2000 rows", "lognormal"),
     ("counters, control_chart, recorded, beside benchmarks, load +14% in another table", "lognormal"),
+    ("counters, rule_ensemble, recorded, beside benchmarks, load +14% in another table", "own 3 %"),
     ("changes --online, 120 rows", "own 5 %"),
 )
 

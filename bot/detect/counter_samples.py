@@ -101,6 +101,16 @@ def load_as_cause(change: float | None, difference: float) -> Reason | None:
     return because(Untested.UNUSUAL_LOAD, change=difference) if least <= change / difference <= most else None
 
 
+def without_load(medians: RunMedians, difference: float) -> RunMedians:
+    """What is left of the target's median where it follows a load that is so different as far as a counter may."""
+    usual = float(np.mean(medians.runs))
+    if not difference or usual == 0:
+        return medians
+    low, high = sorted((0.0, FOLLOWED_LOAD[1] * difference))
+    explained = min(max(medians.target / usual - 1, low), high)
+    return replace(medians, target=medians.target / (1 + explained))
+
+
 def prepare(pair: TablePair, *, drop_idle: bool) -> Iterator[Prepared]:
     """Each counter of the table, in order."""
     loads = table_loads(pair)

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from bot.detect.counter_samples import load_as_cause, table_loads
+from bot.detect.counter_samples import load_as_cause, table_loads, without_load
 from bot.detect.counters import TablePair
 from bot.detect.detector import DetectorOptions
 from bot.detect.rules.ensemble import Combined, combine, in_violation, spans
@@ -75,19 +75,30 @@ def assess(tables: Sequence[TablePair], options: RuleOptions) -> list[Evidence]:
         _untested(key, metric, obstacle) if obstacle else _evidence(made, counter, number, key, metric)
         for counter, (number, key, metric, obstacle) in enumerate(listed)
     ]
-    return _with_levels(made, evidence)
+    unusual = [table_loads(pair).unusual for pair in tables]
+    return _with_levels(made, evidence, loads=[unusual[number] for number, *_ in listed])
 
 
-def _with_levels(made: _Ensemble, evidence: Sequence[Evidence]) -> list[Evidence]:
-    """With the chance of the target's median among those of the nearest runs, as `p_level`."""
+def _with_levels(made: _Ensemble, evidence: Sequence[Evidence], *, loads: Sequence[float]) -> list[Evidence]:
+    """With the chance of the target's median among those of the nearest runs, as `p_level`.
+
+    A counter is inconclusive where what an unusual load leaves unexplained is no more than such runs differ by.
+    """
     judged = [counter for counter, entry in enumerate(evidence) if entry.score is not None]
     medians = [_medians(made, counter) for counter in judged]
+    rests = [without_load(entry, loads[counter]) for entry, counter in zip(medians, judged, strict=True)]
     metrics = [evidence[counter].metric for counter in judged]
-    chances = dict(zip(judged, level_p_values(medians, metrics, paired=False, level=LEVEL).tolist(), strict=True))
-    return [
-        replace(entry, details={**entry.details, "p_level": chances[counter]}) if counter in chances else entry
-        for counter, entry in enumerate(evidence)
-    ]
+    found = list(evidence)
+    chances, unexplained = (
+        level_p_values(entries, metrics, paired=False, level=LEVEL).tolist() for entries in (medians, rests)
+    )
+    for counter, chance, rest in zip(judged, chances, unexplained, strict=True):
+        entry = evidence[counter]
+        reason = entry.reason
+        if reason is None and loads[counter] and made.out_of_control(counter) and rest > 1 - LEVEL:
+            reason = because(Untested.UNUSUAL_LOAD, change=loads[counter])
+        found[counter] = replace(entry, reason=reason, details={**entry.details, "p_level": chance})
+    return found
 
 
 def _medians(made: _Ensemble, counter: int) -> RunMedians:

@@ -8,8 +8,10 @@ import pytest
 from numpy.typing import NDArray
 
 from bot.detect.counter_load import Load, load_of
+from bot.detect.counter_samples import without_load
 from bot.detect.counters import pair_counters
 from bot.detect.policy import PolicySettings, judge
+from bot.detect.run_medians import RunMedians
 from bot.history.retention import reduce_counters
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.counter import CounterTable
@@ -174,3 +176,13 @@ def test_an_unusual_load_does_not_explain_more_than_its_own_change(detector: str
 @pytest.mark.parametrize("detector", DETECTORS)
 def test_an_unusual_load_excuses_no_counter_that_stayed(detector: str) -> None:
     assert judged(independent, varied=False, detector=detector, seed=2).verdict is Verdict.NO_CHANGE
+
+
+@pytest.mark.parametrize(
+    ("target", "difference", "left"),
+    [(114.0, 0.14, 100.0), (100.0, 0.14, 100.0), (140.0, 0.14, 140 / 1.175), (90.0, 0.14, 90.0), (80.0, -0.2, 100.0)],
+)
+def test_a_load_explains_as_much_as_a_counter_may_follow_it(target: float, difference: float, left: float) -> None:
+    medians = RunMedians(target=target, runs=np.array([99.0, 101.0]))
+    assert without_load(medians, difference).target == pytest.approx(left)
+    assert without_load(medians, 0.0) == medians
