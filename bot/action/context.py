@@ -1,20 +1,18 @@
 """What the runner says about this job: event, repository, commit, addresses. All from GitHub, nothing from files."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bot.errors import InfrastructureError, UsageError
+from bot.errors import UsageError
 from bot.model.dispatch import parse_run_title
-
-MAX_EVENT_BYTES = 32 << 20
+from bot.pipeline.event import PULL_REQUEST_EVENTS, read_event, within
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Context:
-    """`head_commit` is what was measured: a pull request's head, not the merge commit that GitHub made of it."""
+    """`head_commit` is whom the verdict is about: a pull request's head, of which GitHub's merge may be measured."""
 
     event_name: str
     event: dict[str, Any]
@@ -43,7 +41,7 @@ class Context:
 
     @property
     def default_branch(self) -> str | None:
-        name = _within(self.event, "repository", "default_branch")
+        name = within(self.event, "repository", "default_branch")
         return name if isinstance(name, str) else None
 
     @property
@@ -53,22 +51,22 @@ class Context:
     @property
     def follows_default_branch_push(self) -> bool:
         """A workflow_run after a push to our own default branch: what it measured is trusted code."""
-        run = _within(self.event, "workflow_run")
+        run = within(self.event, "workflow_run")
         return (
             self.event_name == "workflow_run"
-            and _within(run, "event") == "push"
-            and _within(run, "head_branch") == self.default_branch
-            and _within(run, "head_repository", "id") == _within(self.event, "repository", "id")
+            and within(run, "event") == "push"
+            and within(run, "head_branch") == self.default_branch
+            and within(run, "head_repository", "id") == within(self.event, "repository", "id")
         )
 
     @property
     def follows_bisection(self) -> bool:
         """A workflow_run after the bisect workflow; that it really is one is asked of GitHub later."""
-        run = _within(self.event, "workflow_run")
-        title = _within(run, "display_title")
+        run = within(self.event, "workflow_run")
+        title = within(run, "display_title")
         return (
             self.event_name == "workflow_run"
-            and _within(run, "event") == "workflow_dispatch"
+            and within(run, "event") == "workflow_dispatch"
             and isinstance(title, str)
             and parse_run_title(title) is not None
         )
@@ -76,21 +74,25 @@ class Context:
     @property
     def is_fork(self) -> bool:
         """A pull request whose code comes from another repository: its token may not write."""
-        head = _within(self.event, "pull_request", "head", "repo", "id")
-        return "pull_request" in self.event and head != _within(self.event, "repository", "id")
+        head = within(self.event, "pull_request", "head", "repo", "id")
+        return "pull_request" in self.event and head != within(self.event, "repository", "id")
+
+    @property
+    def is_pull_request(self) -> bool:
+        return self.event_name in PULL_REQUEST_EVENTS
 
     @property
     def head_commit(self) -> str:
-        sha = _within(self.event, "pull_request", "head", "sha")
+        sha = within(self.event, "pull_request", "head", "sha")
         return sha if isinstance(sha, str) else self.sha
 
     @property
     def base_ref(self) -> str | None:
         """What the measured commit goes into; of a merge queue's entry the commit below it, which may wait as well."""
         if self.event_name == "merge_group":
-            name = _within(self.event, "merge_group", "base_sha")
+            name = within(self.event, "merge_group", "base_sha")
         else:
-            name = _within(self.event, "pull_request", "base", "ref")
+            name = within(self.event, "pull_request", "base", "ref")
         return name if isinstance(name, str) else None
 
 
@@ -105,7 +107,7 @@ def read_context(environ: Mapping[str, str]) -> Context:
         )
     return Context(
         event_name=environ.get("GITHUB_EVENT_NAME", ""),
-        event=_read_event(Path(path)),
+        event=read_event(Path(path)),
         repository=repository,
         workspace=Path(environ.get("GITHUB_WORKSPACE", ".")),
         sha=environ.get("GITHUB_SHA", ""),
@@ -119,24 +121,5 @@ def read_context(environ: Mapping[str, str]) -> Context:
     )
 
 
-def _read_event(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as file:
-            event = json.loads(file.read(MAX_EVENT_BYTES))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InfrastructureError(
-            f"the event cannot be read: {type(error).__name__}", place=str(path), next_step="run the job again"
-        ) from None
-    if not isinstance(event, dict):
-        raise InfrastructureError("the event is no object", place=str(path), next_step="run the job again")
-    return event
-
-
 def _path(environ: Mapping[str, str], name: str) -> Path | None:
     return Path(environ[name]) if environ.get(name) else None
-
-
-def _within(event: Any, *keys: str) -> Any:
-    for key in keys:
-        event = event.get(key) if isinstance(event, dict) else None
-    return event

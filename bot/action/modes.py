@@ -153,11 +153,12 @@ MODES: Mapping[Mode, Callable[[Job], int]] = {
 def _judge(job: Job) -> pipeline.Compared:
     """Collect and compare, paired where this job measured the base too, else with the history; write the files."""
     context, inputs = job.context, job.inputs
-    commit = git.resolve_commit(context.workspace, inputs.ref) if inputs.ref else context.head_commit
+    merge = _merge(job)
+    commit = merge.commit if merge else _named_commit(job)
     with job.log.fold("perf-culprit: collect and compare"):
         run = _collect(job, commit)
         job.log.say(f"{len(run.benchmarks)} measurements for {commit}")
-        accepted = accepted_changes(job, commit)
+        accepted = accepted_changes(job, merge.head if merge else commit)
         confirm = _second_run(job, commit)
         if inputs.baseline_files:
             report = pipeline.compare_run_with_files(
@@ -169,6 +170,7 @@ def _judge(job: Job) -> pipeline.Compared:
                 accepted=accepted,
                 confirm=confirm,
                 confirm_baseline=inputs.confirm_baseline_files,
+                merge=merge,
             )
             compared = pipeline.Compared(run=run, report=report)
         else:
@@ -181,6 +183,7 @@ def _judge(job: Job) -> pipeline.Compared:
                 token=inputs.token or None,
                 accepted=accepted,
                 confirm=confirm,
+                merge=merge,
             )
     compared = _diagnosed(job, compared)
     directory = context.workspace / inputs.report_directory
@@ -189,6 +192,35 @@ def _judge(job: Job) -> pipeline.Compared:
     replace_file(directory / "comment.md", pipeline.report_markdown(compared.report).encode())
     _say(job, compared.report)
     return compared
+
+
+def _merge(job: Job) -> pipeline.Merge | None:
+    """What actions/checkout leaves of a pull request by default: GitHub's merge of the head into the base as it is now.
+
+    Its numbers hold what happened to the base meanwhile, so they are judged against that base.
+    """
+    context = job.context
+    if not context.is_pull_request:
+        return None
+    revision = job.inputs.ref or "HEAD"
+    try:
+        merge = pipeline.merge_of(context.workspace, revision=revision, head=context.head_commit)
+        checked_out = git.find_commit(context.workspace, revision)
+    except InfrastructureError:
+        return None  # no checkout: whoever downloads results needs none
+    if merge is not None:
+        job.log.say(f"measured: {merge.commit}, GitHub's merge of {merge.head} into {merge.base}")
+    elif not job.inputs.ref and checked_out not in (None, context.head_commit):
+        job.log.tell(
+            LogLevel.WARNING,
+            f"the checkout holds {checked_out}, neither the pull request's head nor GitHub's merge of it; "
+            "the results are taken for those of the head. Name what was measured with the input ref",
+        )
+    return merge
+
+
+def _named_commit(job: Job) -> str:
+    return git.resolve_commit(job.context.workspace, job.inputs.ref) if job.inputs.ref else job.context.head_commit
 
 
 def _diagnosed(job: Job, compared: pipeline.Compared) -> pipeline.Compared:

@@ -1,6 +1,7 @@
 """The verbs that run the user's commands on commits: measure, bisect, bisect-job."""
 
 import argparse
+import os
 import sys
 from itertools import zip_longest
 from pathlib import Path
@@ -46,7 +47,12 @@ def _add_command_options(verb: argparse.ArgumentParser) -> None:
 
 def _add_measure(verbs: Verbs) -> None:
     verb = new_verb(verbs, "measure", _measure, "measure commits side by side on this machine, interleaved A B B A")
-    verb.add_argument("--commits", nargs="+", required=True, metavar="REV", help="the baseline first, then the target")
+    verb.add_argument(
+        "--commits",
+        nargs="+",
+        metavar="REV",
+        help="the baseline first, then the target (in a GitHub job by default: what its event added to, its checkout)",
+    )
     _add_command_options(verb)
     verb.add_argument(
         "--rounds", type=positive, metavar="N", help=f"of A B B A (default: {ROUNDS}; until decided, {MOST_ROUNDS})"
@@ -226,17 +232,33 @@ def _trace_plan(arguments: argparse.Namespace) -> "TracePlan | None":
     )
 
 
+def _event_revisions(repository: Path) -> tuple[str, str]:
+    from bot import pipeline
+
+    words = {
+        pipeline.BaselineOrigin.MERGED_INTO: "what GitHub merged the pull request into",
+        pipeline.BaselineOrigin.MERGE_BASE: "the merge base",
+        pipeline.BaselineOrigin.BEFORE_PUSH: "the state before the push",
+        pipeline.BaselineOrigin.QUEUED_ON: "what the merge queue put it on",
+        pipeline.BaselineOrigin.PARENT: "its parent",
+    }
+    ends = pipeline.event_ends(repository, os.environ)
+    print(f"baseline {ends.baseline[:12]}, {words[ends.origin]}; target {ends.target[:12]}")
+    return ends.baseline, ends.target
+
+
 def _measure(arguments: argparse.Namespace) -> int:
     from bot import pipeline
 
     config = chosen_config(arguments)
     commands, tool = _commands(arguments, config)
+    revisions = arguments.commits or _event_revisions(arguments.repo)
     status = Status(sys.stderr)
     rounds = arguments.rounds or (MOST_ROUNDS if arguments.until_decided else ROUNDS)
     try:
         measured = pipeline.measure_commits(
             arguments.repo,
-            arguments.commits,
+            revisions,
             plan=pipeline.MeasurePlan(
                 commands=commands,
                 rounds=rounds,

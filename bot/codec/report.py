@@ -121,6 +121,7 @@ class ReportFile:
     suite: str = "default"
     target_commit: str | None = None
     base_commit: str | None = None
+    merge_commit: str | None = None
     baseline_source: BaselineSource = BaselineSource.FILES
     baseline_runs: int = 0
     choices: tuple[ChoiceEntry, ...] = ()
@@ -158,6 +159,7 @@ def encode_report(report: Report, *, sentence: Sentence = no_sentence) -> bytes:
         suite=report.suite,
         target_commit=report.target_commit,
         base_commit=report.base_commit,
+        merge_commit=report.merge_commit,
         baseline_source=report.baseline_source,
         baseline_runs=report.baseline_runs,
         choices=tuple(
@@ -198,6 +200,7 @@ def decode_report(data: bytes, *, place: str) -> Report:
         suite=file.suite,
         target_commit=file.target_commit,
         base_commit=file.base_commit,
+        merge_commit=file.merge_commit,
         baseline_source=file.baseline_source,
         baseline_runs=file.baseline_runs,
         choices=tuple(

@@ -45,6 +45,7 @@ from bot.git.revisions import (
     is_shallow,
     merge_bases,
     parents,
+    recorded_parents,
     resolve_commit,
     shallow_commits,
 )
@@ -89,6 +90,7 @@ __all__ = [
     "prune_worktrees",
     "push",
     "read_blobs",
+    "recorded_parents",
     "remove_worktree",
     "resolve_commit",
     "run_git",

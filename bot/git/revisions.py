@@ -88,6 +88,12 @@ def parents(repository: Path, commit: str) -> tuple[str, ...]:
     return tuple(output.decode().split()[1:])
 
 
+def recorded_parents(repository: Path, commit: str) -> tuple[str, ...]:
+    """As the commit itself names them, also where a shallow checkout has cut them off."""
+    header = run_git(repository, "cat-file", "commit", commit).partition(b"\n\n")[0]
+    return tuple(line.removeprefix(b"parent ").decode() for line in header.split(b"\n") if line.startswith(b"parent "))
+
+
 def commit_time(repository: Path, commit: str) -> datetime:
     """The committer's date. It is what the committer's machine said: for display, never for decisions."""
     output = run_git(repository, "show", "--no-patch", "--format=%ct", "--end-of-options", commit)

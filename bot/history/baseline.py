@@ -30,7 +30,10 @@ SHOWN_VALUE_LENGTH = 60
 
 @dataclass(slots=True)
 class Selection:
-    """What the walk over the stored runs has found so far; `runs` are the chosen ones, newest first."""
+    """What the walk over the stored runs has found so far; `runs` are the chosen ones, newest first.
+
+    `newest` counts the commits from the first candidate to the newest chosen run.
+    """
 
     runs: list[Run] = field(default_factory=list)
     choices: list[RunChoice] = field(default_factory=list)
@@ -38,6 +41,7 @@ class Selection:
     unknown_hardware: Counter[str] = field(default_factory=Counter)
     left_out_for_hardware: int = 0
     read: int = 0
+    newest: int | None = None
     restarts: Restarts = field(default_factory=Restarts)
 
     def leave_out(self, stored: StoredRun | UnreadableRun, reason: Reason) -> None:
@@ -58,23 +62,27 @@ def choose_baseline(
     """Up to `window` stored runs that `target` may be judged against.
 
     For a pull request `base` is its base branch, and candidates are what the merge base contains. For a push `base` is
-    None, and candidates are the ancestors of the target's commit. `head` is the commit to start from where it is not
-    the target's own. `remote` serves shallow checkouts; without it they use their own remote, without a token.
-    `accepted` are the suite's accepted changes: runs from before one are no baseline for what it names.
+    None, and candidates are the ancestors of the target's commit. Where the target is GitHub's merge of a pull request
+    into the commit `base`, `head` is the pull request's own commit, and candidates are what `base` contains.
+    `remote` serves shallow checkouts; without it they use their own remote, without a token. `accepted` are the
+    suite's accepted changes: runs from before one are no baseline for what it names.
     """
-    head = head or target.commit
-    if head is None:
+    own = head or target.commit
+    if own is None:
         raise UsageError(
             "the target has no commit, so the runs before it are unknown",
             next_step="measure inside a git checkout, or give the baseline as files",
         )
-    stored = {commit: count for commit, count in history.commits(target.suite).items() if commit != target.commit}
+    stored = {
+        commit: count for commit, count in history.commits(target.suite).items() if commit not in (target.commit, own)
+    }
+    start = base if head and base else own
 
     def enough(commits: Sequence[str]) -> bool:
         found = [commit for commit in commits if commit in stored]
         return len(found) == len(stored) or sum(stored[commit] for commit in found) >= window
 
-    ancestry = find_ancestry(repository, head=head, base=base, remote=remote, enough=enough)
+    ancestry = find_ancestry(repository, head=start, base=base, remote=remote, enough=enough)
     candidates = [commit for commit in ancestry.commits if commit in stored]
     positions = {commit: position for position, commit in enumerate(ancestry.commits)}
     selection = select_runs(
@@ -82,7 +90,7 @@ def choose_baseline(
         target=target,
         ancestry=ancestry,
         window=window,
-        restarts=Restarts(accepted=accepted, positions=positions, head=head),
+        restarts=Restarts(accepted=accepted, positions=positions, head=own),
     )
     return Baseline(
         runs=tuple(reversed(selection.runs)),
@@ -145,6 +153,8 @@ def _consider(
         selection.leave_out(stored, because(BaselineReason.NO_METRIC_LEFT))
         return
     selection.restarts.choose(tuple(keys), position)
+    if selection.newest is None:
+        selection.newest = position
     dropped = len(frozenset(stored.run.keys) - keys)
     selection.unknown_hardware.update(
         name for name in HARDWARE_COMPONENTS if name not in theirs.components or name not in ours.components
@@ -195,6 +205,8 @@ def _notes(
     yield from selection.problems[:SHOWN_PROBLEMS]
     if (more := len(selection.problems) - SHOWN_PROBLEMS) > 0:
         yield because(BaselineReason.MORE_UNREADABLE, count=more)
+    if anchor == MERGE_BASE and selection.newest:
+        yield because(BaselineReason.BASE_NOT_MEASURED, commits=selection.newest)
     for name, count in sorted(selection.unknown_hardware.items()):
         yield because(BaselineReason.UNKNOWN_COMPONENT, component=name, count=count)
     if (hidden := len(selection.choices) - SHOWN_CHOICES) > 0:

@@ -141,6 +141,7 @@ class BaselineReason(StrEnum):
     OLDER_RUNS = "older_runs"
     RUNS_ELSEWHERE = "runs_elsewhere"
     ONLY_OTHER_HARDWARE = "only_other_hardware"
+    BASE_NOT_MEASURED = "base_not_measured"
 
 
 class Doubt(StrEnum):

@@ -7,7 +7,7 @@ from bot.model.baseline import BaselineSource, RunChoice
 from bot.model.environment import Environment
 from bot.model.finding import Finding
 from bot.model.metric import MetricKey
-from bot.model.reason import Reason
+from bot.model.reason import BaselineReason, Reason
 from bot.model.tree_comparison import TreeComparison
 
 
@@ -39,10 +39,11 @@ class Settings:
 class Report:
     """Versioned by its JSON form (report.json v1, docs/report-v1.schema.json).
 
-    `findings` are ordered for reading: loudest verdict first, then by size. `missing` are metrics that the baseline
-    has and the target lacks; `new` those that the target has and no baseline run. `detectable_effect`: a
-    worsening of this fraction would have been seen in every metric judged `no_change`. `diagnosis`: where the time
-    went, compared by the call trees of the two revisions.
+    `target_commit` is whom the verdict is about; `merge_commit` what was measured where that is GitHub's merge of it
+    into `base_commit`. `findings` are ordered for reading: loudest verdict first, then by size. `missing` are metrics
+    that the baseline has and the target lacks; `new` those that the target has and no baseline run.
+    `detectable_effect`: a worsening of this fraction would have been seen in every metric judged `no_change`.
+    `diagnosis`: where the time went, compared by the call trees of the two revisions.
     """
 
     conclusion: Conclusion
@@ -51,6 +52,7 @@ class Report:
     suite: str = "default"
     target_commit: str | None = None
     base_commit: str | None = None
+    merge_commit: str | None = None
     baseline_source: BaselineSource = BaselineSource.FILES
     baseline_runs: int = 0
     choices: tuple[RunChoice, ...] = ()
@@ -61,3 +63,8 @@ class Report:
     notes: tuple[Reason, ...] = ()
     failed: bool = False
     diagnosis: TreeComparison | None = None
+
+    @property
+    def blames_target(self) -> bool:
+        """False where commits of the base that nobody measured may have brought what was found."""
+        return all(note.code is not BaselineReason.BASE_NOT_MEASURED for note in self.notes)

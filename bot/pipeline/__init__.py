@@ -26,6 +26,7 @@ from bot.pipeline.compare import (
 from bot.pipeline.confirm import flagged, flagged_json
 from bot.pipeline.diagnose import DiagnosisPlan, diagnose, diagnosis_json, diagnosis_text
 from bot.pipeline.diagnose_revisions import with_diagnosis
+from bot.pipeline.event import BaselineOrigin, EventEnds, Merge, event_ends, merge_of
 from bot.pipeline.measure import Measured, MeasurePlan, commands, measure_commits
 from bot.pipeline.publish import (
     Destination,
@@ -56,6 +57,7 @@ from bot.pipeline.tracking import carried_acceptances, settle_acceptances, store
 
 __all__ = [
     "Accepted",
+    "BaselineOrigin",
     "BisectJobDone",
     "BisectJobPlan",
     "BisectPlan",
@@ -68,8 +70,10 @@ __all__ = [
     "Dispatcher",
     "Ends",
     "Engine",
+    "EventEnds",
     "MeasurePlan",
     "Measured",
+    "Merge",
     "Prior",
     "accept",
     "accept_here",
@@ -105,6 +109,7 @@ __all__ = [
     "diagnose",
     "diagnosis_json",
     "diagnosis_text",
+    "event_ends",
     "fetch_results",
     "fetch_run",
     "flagged",
@@ -112,6 +117,7 @@ __all__ = [
     "headline",
     "joint_comment",
     "measure_commits",
+    "merge_of",
     "open_check",
     "open_controller",
     "preview_html",

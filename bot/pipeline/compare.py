@@ -14,6 +14,7 @@ from bot.model.baseline import Baseline, BaselineSource
 from bot.model.report import Report
 from bot.model.run import Run
 from bot.pipeline.confirm import confirm_report
+from bot.pipeline.event import Merge
 from bot.pipeline.settings import code_remote, corrected_for_looks, history_remote, policy_settings, report_settings
 
 
@@ -126,12 +127,13 @@ def compare_run_with_files(
     accepted: Sequence[Acceptance] = (),
     confirm: Run | None = None,
     confirm_baseline: Sequence[str] = (),
+    merge: Merge | None = None,
 ) -> Report:
     """`accepted` are changes between the baseline and this run that somebody took for good.
 
     Of a paired measurement the files of one side are executions of one run; else each baseline file is a run.
     `confirm` is a second measurement of what this one flags; without `confirm_baseline` it is judged against the same
-    baseline, which makes the two less independent.
+    baseline, which makes the two less independent. `merge`: the run is of GitHub's merge of a pull request.
     """
     from bot.collect import collect_each, collect_executions, named_alike
 
@@ -141,12 +143,15 @@ def compare_run_with_files(
         return collect_each(files, tool=tool, stdin=stdin, suite=config.suite)
 
     runs, run = named_alike(read(baseline, stdin), run)
+    known = {each.commit for each in runs}
+    stated = known.pop() if len(known) == 1 else None
+    base_commit = base_commit or stated or (merge.base if merge else None)
     against = Baseline(runs=runs, source=source, base_commit=base_commit, accepted=tuple(accepted))
     report = judge_run(against, run, config=config)
-    if confirm is None:
-        return report
-    again, confirm = named_alike(read(confirm_baseline, stdin) if confirm_baseline else runs, confirm)
-    return confirm_report(report, baseline=replace(against, runs=again), again=confirm, config=config)
+    if confirm is not None:
+        again, confirm = named_alike(read(confirm_baseline, stdin) if confirm_baseline else runs, confirm)
+        report = confirm_report(report, baseline=replace(against, runs=again), again=confirm, config=config)
+    return of_head(report, merge)
 
 
 def compare_with_history(
@@ -186,10 +191,12 @@ def compare_run_with_history(
     token: str | None,
     accepted: Sequence[Acceptance] = (),
     confirm: Run | None = None,
+    merge: Merge | None = None,
 ) -> Compared:
     """`accepted` counts in addition to what the history says was accepted.
 
-    `confirm` is a second measurement of what `run` flags. It judges and is not stored.
+    `confirm` is a second measurement of what `run` flags. It judges and is not stored. `merge`: the run is of GitHub's
+    merge of a pull request, so it is judged against what it was merged into, not against where its head left that.
     """
     from bot.history import choose_baseline
     from bot.history.accepted import open_acceptances
@@ -200,7 +207,8 @@ def compare_run_with_history(
             history,
             repository,
             target=run,
-            base=base,
+            base=merge.base if merge else base,
+            head=merge.head if merge else None,
             window=config.history.window,
             remote=code_remote(repository, history=remote),
             accepted=(*history.accepted(run.suite), *accepted),
@@ -209,4 +217,13 @@ def compare_run_with_history(
     report = judge_run(baseline, run, config=config)
     if confirm is not None:
         report = confirm_report(report, baseline=baseline, again=confirm, config=config)
-    return Compared(run=run, report=report, stored_runs=stored_runs)
+    if not report.blames_target:
+        report = replace(report, failed=False)
+    return Compared(run=run, report=of_head(report, merge), stored_runs=stored_runs)
+
+
+def of_head(report: Report, merge: Merge | None) -> Report:
+    """The report about the pull request's head, which says that its merge was measured."""
+    if merge is None or report.target_commit != merge.commit:
+        return report
+    return replace(report, target_commit=merge.head, merge_commit=merge.commit)

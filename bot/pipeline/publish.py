@@ -169,8 +169,10 @@ def fetch_results(client: "Client", *, run_id: int, sha: str, artifact: str) -> 
 def _checked(report_data: bytes, run_data: bytes | None, *, place: str, sha: str) -> StoredResult:
     report = decode_report(report_data, place=place)
     run = decode_run(run_data, place=f"{place}, {RUN_NAME} beside it") if run_data is not None else None
-    for commit in (report.target_commit, run.commit if run else sha):
-        if commit != sha:
+    # Of a pull request GitHub's merge may have been measured; only the head is known to us.
+    measured = report.merge_commit or sha
+    for said, expected in ((report.target_commit, sha), (run.commit if run else measured, measured)):
+        if said != expected:
             raise DataError(
                 "speaks of another commit than the workflow run that uploaded it",
                 place=place,

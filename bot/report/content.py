@@ -174,6 +174,9 @@ def _footer(report: Report, options: MarkdownOptions) -> Safe:
         ends.append(own("base {}", commit(report.base_commit, repository_url=options.repository_url)))
     if report.target_commit:
         ends.append(own("head {}", commit(report.target_commit, repository_url=options.repository_url)))
+    if report.target_commit and report.merge_commit:
+        merged = commit(report.merge_commit, repository_url=options.repository_url)
+        ends[-1] = own("{}, measured as merged into base ({})", ends[-1], merged)
     parts = [own("{}{}", join(" and ", ends), Safe(f"{', ' if ends else ''}{_source(report)}"))]
     components = report.environment.components
     machine = [code(components[name], limit=60) for name in FOOTER_COMPONENTS if components.get(name)]

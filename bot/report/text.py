@@ -196,7 +196,11 @@ def _footer(report: Report) -> str:
     settings = report.settings
     ends = [
         f"{end} {plain(name)[:SHORT_HASH]}"
-        for end, name in (("base", report.base_commit), ("head", report.target_commit))
+        for end, name in (
+            ("base", report.base_commit),
+            ("head", report.target_commit),
+            ("measured as merge", report.merge_commit),
+        )
         if name
     ]
     return ", ".join(

@@ -69,8 +69,7 @@ def headline(report: Report, sections: Sections) -> Headline:
 
 def next_step(report: Report, sections: Sections) -> NextStep:
     if report.conclusion in (Conclusion.REGRESSION, Conclusion.IMPROVEMENT):
-        fails = "This fails the check." if report.failed else "This does not fail the check."
-        advice = f"Look there first. {fails}" if report.conclusion is Conclusion.REGRESSION else "Nothing to do."
+        advice = _regression_advice(report) if report.conclusion is Conclusion.REGRESSION else "Nothing to do."
         subject = next(iter(sections.changed), None)
         return NextStep(subject=subject, effect=effect(subject) if subject else "", advice=advice)
     if report.conclusion is Conclusion.INCONCLUSIVE and sections.undecided:
@@ -79,6 +78,15 @@ def next_step(report: Report, sections: Sections) -> NextStep:
         return NextStep(subject=subject, effect=f"{_looks(subject)}, but that isn't proven", advice=advice)
     weak = weakest(sections) if report.conclusion is Conclusion.NO_CHANGE else ()
     return NextStep(advice=_advice(report, sections), weakest=weak)
+
+
+def _regression_advice(report: Report) -> str:
+    if not report.blames_target:
+        return (
+            "That may come from commits of the base branch that were not measured, so this does not fail the check. "
+            "To know, measure base and head in one job."
+        )
+    return f"Look there first. {'This fails the check.' if report.failed else 'This does not fail the check.'}"
 
 
 def effect(finding: Finding) -> str:

@@ -238,6 +238,62 @@ def test_measured_nothing_is_no_pass(runner: Runner, commits: dict[str, str]) ->
     assert list(runner.fake.state.check_runs.values())[-1].conclusion == "failure"
 
 
+def merged_by_github(runner: Runner, commits: dict[str, str]) -> dict[str, str]:
+    """Main moves ahead by one commit; GitHub merges the branch, and checkout leaves that."""
+    work = runner.workspace
+    tree = run_git(work, "rev-parse", "main^{tree}")
+    made = dict(commits)
+    for name, parents in {"main7": ("main6",), "merge": ("main7", "branch2")}.items():
+        options = [word for parent in parents for word in ("-p", made[parent])]
+        made[name] = run_git(work, "commit-tree", tree, *options, "-m", name)
+    run_git(work, "push", "--quiet", "origin", f"{made['main7']}:refs/heads/main", f"{made['merge']}:refs/pull/7/merge")
+    return made
+
+
+def judged_merge(runner: Runner, commits: dict[str, str], levels: dict[str, float]) -> JobResult:
+    run_git(runner.workspace, "checkout", "--quiet", "--detach", commits["merge"])
+    (runner.workspace / "bench.json").write_bytes(measured_json(levels, seed=99))
+    payload = event("pull_request", number=7, head_sha=commits["branch2"], base_sha=commits["main7"])
+    return runner.run("pull_request", payload, sha=commits["merge"], output_file_path="bench.json")
+
+
+def test_a_merge_is_judged_against_what_it_was_merged_into(runner: Runner, commits: dict[str, str]) -> None:
+    """Main got slower after the branch had left it: the merge holds that, and the branch is not to blame."""
+    commits = merged_by_github(runner, commits)
+    (runner.workspace / "bench.json").write_bytes(measured_json(SLOW_LEVELS, seed=7))
+    main7 = commits["main7"]
+    run_git(runner.workspace, "checkout", "--quiet", "--detach", main7)
+    runner.run("push", push_event(main7), sha=main7, ref="refs/heads/main", output_file_path="bench.json")
+    result = judged_merge(runner, commits, SLOW_LEVELS)
+    assert result.outputs["failed"] == "false", result.log
+    assert result.outputs["regressions"] == "0"
+    report = json.loads((runner.workspace / result.outputs["report-path"]).read_text())
+    assert report["target_commit"] == commits["branch2"]
+    assert report["merge_commit"] == commits["merge"]
+    assert report["base_commit"] == main7
+    assert json.loads((runner.workspace / "perf-culprit" / "run.json").read_text())["commit"] == commits["merge"]
+    (comment,) = runner.fake.state.comments.values()
+    assert f"measured as merged into base ([`{commits['merge'][:7]}`]" in comment.body
+    assert list(runner.fake.state.check_runs.values())[-1].head_sha == commits["branch2"]
+
+
+def test_what_an_unmeasured_base_may_have_brought_fails_no_check(runner: Runner, commits: dict[str, str]) -> None:
+    commits = merged_by_github(runner, commits)
+    result = judged_merge(runner, commits, SLOW_LEVELS)
+    assert result.outputs["conclusion"] == "regression"
+    assert result.outputs["failed"] == "false"
+    (comment,) = runner.fake.state.comments.values()
+    assert "may come from commits of the base branch that were not measured" in comment.body
+    assert list(runner.fake.state.check_runs.values())[-1].conclusion == "neutral"
+
+
+def test_a_checkout_of_neither_head_nor_merge_is_remarked(runner: Runner, commits: dict[str, str]) -> None:
+    result = pull_request(runner, commits, BASE_LEVELS)
+    assert "neither the pull request's head nor GitHub's merge of it" in result.log
+    run_git(runner.workspace, "checkout", "--quiet", "--detach", commits["branch2"])
+    assert "neither" not in pull_request(runner, commits, BASE_LEVELS).log
+
+
 def add_pull(runner: Runner, head: str, *, head_owner: str) -> None:
     runner.fake.state.pulls[7] = PullRequest(
         number=7,

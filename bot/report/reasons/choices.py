@@ -37,4 +37,7 @@ CHOICES: Final[Mapping[ReasonCode, str]] = {
     BaselineReason.ONLY_OTHER_HARDWARE: (
         "{count:# stored run} left out: measured on other hardware[ ({component:prose}: {there}, this run: {here})]"
     ),
+    BaselineReason.BASE_NOT_MEASURED: (
+        "the newest baseline run is {commits:# commit} before the base: what those changed counts here as well"
+    ),
 }
