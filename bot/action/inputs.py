@@ -27,7 +27,8 @@ _MENTION = re.compile(r"@[A-Za-z0-9-]{1,39}(/[A-Za-z0-9._-]{1,100})?")
 class Inputs:
     """What the workflow asked for; `config` already holds the inputs that override the file.
 
-    `has_config`: the file is in the workspace. `configure` puts the overriding inputs into another configuration.
+    Where the default branch's configuration counts, the workspace's is not read: on a self-hosted runner it may be
+    what an earlier job left. `configure` puts the overriding inputs into another configuration.
     """
 
     mode: Mode
@@ -49,7 +50,6 @@ class Inputs:
     fail_on_alert: bool
     measure_workflow: str
     config_path: Path
-    has_config: bool
     configure: Callable[[Config], Config]
 
 
@@ -77,14 +77,13 @@ def read_inputs(environ: Mapping[str, str]) -> Inputs:
         raise UsageError(f"{mode!r} is no mode", place="input mode", next_step=f"write one of {', '.join(MODES)}")
     path = Path(text("config")) if text("config") else None
     is_remote = found in REMOTE_CONFIG_MODES or environ.get("GITHUB_EVENT_NAME") in REMOTE_CONFIG_EVENTS
-    has_config = found not in REMOTE_CONFIG_MODES and (path or DEFAULT_PATH).is_file()
 
     def configure(config: Config) -> Config:
         if text("detector"):
             config = with_detector(config, text("detector"))
         return config.model_copy(update=_overrides(text, flag, config))
 
-    config = configure(Config() if is_remote and not has_config else load_config(path))
+    config = configure(Config() if is_remote else load_config(path))
     if text("run-id") and not text("run-id").isdecimal():
         raise UsageError(
             "is no number", place="input run-id", next_step="write ${{ github.run_id }} or another run's id"
@@ -109,7 +108,6 @@ def read_inputs(environ: Mapping[str, str]) -> Inputs:
         fail_on_alert=flag("fail-on-alert", default=False),
         measure_workflow=_workflow(text("measure-workflow") or "perf.yml"),
         config_path=path or DEFAULT_PATH,
-        has_config=has_config,
         configure=configure,
     )
 

@@ -31,6 +31,11 @@ def accepted_changes(job: Job, commit: str) -> tuple[Acceptance, ...]:
     return here + (_merged(job, stored, commit) if on_default_branch else ())
 
 
+def accepted_of(job: Job, commit: str, *, suite: str) -> tuple[Acceptance, ...]:
+    """What was accepted of this very commit."""
+    return tuple(entry for entry in _stored(job, suite=suite) if entry.commit == commit)
+
+
 def _merged(job: Job, stored: Sequence[Acceptance], commit: str) -> tuple[Acceptance, ...]:
     """Paired numbers show this commit's change alone; against stored runs, all changes since them."""
     if all(entry.pull_request is None for entry in stored):

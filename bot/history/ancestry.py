@@ -39,7 +39,7 @@ class Ancestry:
 
 
 def find_ancestry(
-    repository: Path,
+    repository: Path | None,
     *,
     head: str,
     base: str | None,
@@ -48,9 +48,10 @@ def find_ancestry(
 ) -> Ancestry:
     """The candidates for `head`: what its merge base with `base` contains, or without `base` its own ancestors.
 
-    In a shallow checkout more is fetched from `remote` until `enough` says so of the candidates, or all is there.
+    In a shallow checkout, or where there is none, more is fetched from `remote` until `enough` says so of the
+    candidates, or all is there.
     """
-    if not git.is_shallow(repository):
+    if repository is not None and not git.is_shallow(repository):
         head_commit = git.resolve_commit(repository, head)
         base_commit = None if base is None else _resolve_base(repository, base)
         return _ancestry(repository, head=head_commit, base=base_commit)
@@ -77,9 +78,14 @@ def _ancestry(repository: Path, *, head: str, base: str | None) -> Ancestry:
 
 
 def _fetched_ancestry(
-    repository: Path, *, head: str, base: str | None, remote: git.Remote | None, enough: Callable[[Sequence[str]], bool]
+    repository: Path | None,
+    *,
+    head: str,
+    base: str | None,
+    remote: git.Remote | None,
+    enough: Callable[[Sequence[str]], bool],
 ) -> Ancestry:
-    url = git.default_remote_url(repository)
+    url = git.default_remote_url(repository) if repository else None
     source = remote or (git.Remote(url=url) if url else None)
     if source is None:
         raise UsageError(
@@ -87,7 +93,7 @@ def _fetched_ancestry(
             place=str(repository),
             next_step=FULL_CHECKOUT,
         )
-    head_commit = git.find_commit(repository, head) or head
+    head_commit = (git.find_commit(repository, head) if repository else None) or head
     refspecs = [f"+{head_commit}:{FETCHED_HEAD}"]
     if base is not None:
         refspecs.append(f"+{_remote_name(repository, base)}:{FETCHED_BASE}")
@@ -113,9 +119,9 @@ def _is_certain(private: Path, head: str, base: str | None) -> bool:
     return one_sided.isdisjoint(git.shallow_commits(private))
 
 
-def _remote_name(repository: Path, base: str) -> str:
+def _remote_name(repository: Path | None, base: str) -> str:
     """What to ask the remote for: the commit if it is known here, else the branch."""
-    if known := git.find_commit(repository, base):
+    if repository and (known := git.find_commit(repository, base)):
         return known
     name = base.removeprefix("refs/heads/").removeprefix("origin/")
     return name if git.FULL_HASH.fullmatch(name) else f"refs/heads/{name}"

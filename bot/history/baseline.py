@@ -50,7 +50,7 @@ class Selection:
 
 def choose_baseline(
     history: History,
-    repository: Path,
+    repository: Path | None,
     *,
     target: Run,
     base: str | None,

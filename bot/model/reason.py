@@ -97,6 +97,7 @@ class Remark(StrEnum):
     FEW_NEAR_RUNS = "few_near_runs"
     CONFIRMED = "confirmed"
     NOT_MEASURED_AGAIN = "not_measured_again"
+    PROPOSED_VERDICT = "proposed_verdict"
     MEASURED_AGAIN = "measured_again"
     LONE_BASELINE = "lone_baseline"
     CATEGORY_ASSIGNED = "category_assigned"

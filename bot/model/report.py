@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from bot.model.baseline import BaselineSource, RunChoice
 from bot.model.environment import Environment
-from bot.model.finding import Finding
+from bot.model.finding import Finding, Level, Verdict
 from bot.model.metric import MetricKey
 from bot.model.reason import BaselineReason, Reason
 from bot.model.tree_comparison import TreeComparison
@@ -68,3 +68,10 @@ class Report:
     def blames_target(self) -> bool:
         """False where commits of the base that nobody measured may have brought what was found."""
         return all(note.code is not BaselineReason.BASE_NOT_MEASURED for note in self.notes)
+
+    @property
+    def is_consistent(self) -> bool:
+        """Whether the verdict is what the findings say; of a report from elsewhere it need not be."""
+        has_regression = any(finding.verdict is Verdict.REGRESSION for finding in self.findings)
+        fails = self.blames_target and any(finding.level is Level.FAIL for finding in self.findings)
+        return has_regression == (self.conclusion is Conclusion.REGRESSION) and fails == self.failed

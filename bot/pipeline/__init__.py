@@ -19,7 +19,6 @@ from bot.pipeline.compare import (
     collect_as_json,
     collect_run,
     compare_files,
-    compare_run_with_files,
     compare_run_with_history,
     compare_with_history,
 )
@@ -27,15 +26,19 @@ from bot.pipeline.confirm import flagged, flagged_json
 from bot.pipeline.diagnose import DiagnosisPlan, diagnose, diagnosis_json, diagnosis_text
 from bot.pipeline.diagnose_revisions import with_diagnosis
 from bot.pipeline.event import BaselineOrigin, EventEnds, Merge, event_ends, merge_of
+from bot.pipeline.job_results import JobResults, collect_baseline, compare_results, judge_anew, result_files
 from bot.pipeline.measure import Measured, MeasurePlan, commands, measure_commits
 from bot.pipeline.publish import (
     Destination,
+    StoredResult,
     comment,
     complete_check,
     connect,
+    fail_check,
     fetch_results,
     fetch_run,
     joint_comment,
+    mark_unmeasured,
     open_check,
     publish_file,
 )
@@ -52,6 +55,8 @@ from bot.pipeline.render import (
     report_summary,
     report_text,
     schema,
+    unmeasured_text,
+    unpublished_text,
 )
 from bot.pipeline.tracking import carried_acceptances, settle_acceptances, stored_acceptances, track_regressions
 
@@ -71,10 +76,12 @@ __all__ = [
     "Ends",
     "Engine",
     "EventEnds",
+    "JobResults",
     "MeasurePlan",
     "Measured",
     "Merge",
     "Prior",
+    "StoredResult",
     "accept",
     "accept_here",
     "advance_bisection",
@@ -97,11 +104,12 @@ __all__ = [
     "changes_json",
     "changes_text",
     "collect_as_json",
+    "collect_baseline",
     "collect_run",
     "commands",
     "comment",
     "compare_files",
-    "compare_run_with_files",
+    "compare_results",
     "compare_run_with_history",
     "compare_with_history",
     "complete_check",
@@ -110,12 +118,15 @@ __all__ = [
     "diagnosis_json",
     "diagnosis_text",
     "event_ends",
+    "fail_check",
     "fetch_results",
     "fetch_run",
     "flagged",
     "flagged_json",
     "headline",
     "joint_comment",
+    "judge_anew",
+    "mark_unmeasured",
     "measure_commits",
     "merge_of",
     "open_check",
@@ -129,6 +140,7 @@ __all__ = [
     "report_outputs",
     "report_summary",
     "report_text",
+    "result_files",
     "run_commands",
     "schema",
     "settle_acceptances",
@@ -137,5 +149,7 @@ __all__ = [
     "stop_bisection",
     "stored_acceptances",
     "track_regressions",
+    "unmeasured_text",
+    "unpublished_text",
     "with_diagnosis",
 ]

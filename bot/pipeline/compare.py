@@ -124,32 +124,58 @@ def compare_run_with_files(
     tool: str = "auto",
     stdin: BinaryIO | None = None,
     base_commit: str | None = None,
-    accepted: Sequence[Acceptance] = (),
     confirm: Run | None = None,
     confirm_baseline: Sequence[str] = (),
-    merge: Merge | None = None,
 ) -> Report:
-    """`accepted` are changes between the baseline and this run that somebody took for good.
+    """Of a paired measurement the files of one side are executions of one run; else each baseline file is a run.
 
-    Of a paired measurement the files of one side are executions of one run; else each baseline file is a run.
     `confirm` is a second measurement of what this one flags; without `confirm_baseline` it is judged against the same
-    baseline, which makes the two less independent. `merge`: the run is of GitHub's merge of a pull request.
+    baseline, which makes the two less independent.
     """
-    from bot.collect import collect_each, collect_executions, named_alike
+    from bot.collect import collect_each, collect_executions
 
     def read(files: Sequence[str], stdin: BinaryIO | None = None) -> tuple[Run, ...]:
         if source is BaselineSource.PAIRED:
             return (collect_executions(files, tool=tool, stdin=stdin, suite=config.suite),)
         return collect_each(files, tool=tool, stdin=stdin, suite=config.suite)
 
-    runs, run = named_alike(read(baseline, stdin), run)
+    return compare_runs(
+        run,
+        baseline=read(baseline, stdin),
+        source=source,
+        config=config,
+        base_commit=base_commit,
+        confirm=confirm,
+        confirm_baseline=read(confirm_baseline) if confirm_baseline else (),
+    )
+
+
+def compare_runs(
+    run: Run,
+    *,
+    baseline: Sequence[Run],
+    source: BaselineSource,
+    config: Config,
+    base_commit: str | None = None,
+    accepted: Sequence[Acceptance] = (),
+    confirm: Run | None = None,
+    confirm_baseline: Sequence[Run] = (),
+    merge: Merge | None = None,
+) -> Report:
+    """`accepted` are changes between the baseline and this run that somebody took for good.
+
+    `merge`: the run is of GitHub's merge of a pull request.
+    """
+    from bot.collect import named_alike
+
+    runs, run = named_alike(baseline, run)
     known = {each.commit for each in runs}
     stated = known.pop() if len(known) == 1 else None
     base_commit = base_commit or stated or (merge.base if merge else None)
     against = Baseline(runs=runs, source=source, base_commit=base_commit, accepted=tuple(accepted))
     report = judge_run(against, run, config=config)
     if confirm is not None:
-        again, confirm = named_alike(read(confirm_baseline, stdin) if confirm_baseline else runs, confirm)
+        again, confirm = named_alike(confirm_baseline or baseline, confirm)
         report = confirm_report(report, baseline=replace(against, runs=again), again=confirm, config=config)
     return of_head(report, merge)
 
@@ -184,7 +210,7 @@ def compare_with_history(
 def compare_run_with_history(
     run: Run,
     *,
-    repository: Path,
+    repository: Path | None,
     config: Config,
     base: str | None,
     history_url: str | None,
@@ -193,7 +219,7 @@ def compare_run_with_history(
     confirm: Run | None = None,
     merge: Merge | None = None,
 ) -> Compared:
-    """`accepted` counts in addition to what the history says was accepted.
+    """`accepted` counts in addition to what the history says was accepted. Without `repository` commits are fetched.
 
     `confirm` is a second measurement of what `run` flags. It judges and is not stored. `merge`: the run is of GitHub's
     merge of a pull request, so it is judged against what it was merged into, not against where its head left that.
@@ -201,7 +227,7 @@ def compare_run_with_history(
     from bot.history import choose_baseline
     from bot.history.accepted import open_acceptances
 
-    remote = history_remote(repository, history_url, token)
+    remote = history_remote(repository or Path(), history_url, token)
     with open_acceptances(remote, branch=config.history.branch) as history:
         baseline = choose_baseline(
             history,

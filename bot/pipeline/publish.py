@@ -12,13 +12,12 @@ from bot.config import Config
 from bot.errors import DataError, UsageError
 from bot.model.report import Conclusion, Report
 from bot.model.run import Run
+from bot.pipeline.job_results import CONFIRM_NAME, REPORT_NAME, RUN_NAME, RUN_NAMES, JobResults, results_of
 
 if TYPE_CHECKING:
     from bot.publish.check import CheckRun
     from bot.publish.client import Client
 
-REPORT_NAME = "report.json"
-RUN_NAME = "run.json"
 MAX_REPORTS = 20
 # What a reader of "only when something changed" wants to hear of.
 CHANGED = (Conclusion.REGRESSION, Conclusion.IMPROVEMENT, Conclusion.MACHINE_CHANGED, Conclusion.OTHER_HARDWARE)
@@ -26,7 +25,10 @@ CHANGED = (Conclusion.REGRESSION, Conclusion.IMPROVEMENT, Conclusion.MACHINE_CHA
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Destination:
-    """Where to write, as whom. Never taken from an artifact. The token stays out of the representation."""
+    """Where to write, as whom. Never taken from an artifact. The token stays out of the representation.
+
+    `measured_url` is the run that measured, where that is another one. `is_advice`: a stranger's code measured itself.
+    """
 
     repository: str
     api_url: str
@@ -35,6 +37,8 @@ class Destination:
     bot_login: str
     run_url: str | None = None
     external_id: str = ""
+    measured_url: str | None = None
+    is_advice: bool = False
 
     @property
     def repository_url(self) -> str:
@@ -43,10 +47,10 @@ class Destination:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredResult:
-    """What one job left: its report, and the run behind it where it is there."""
+    """What one job left: its report, and the runs behind it where they are there."""
 
     report: Report
-    run: Run | None
+    results: JobResults | None
 
 
 def connect(destination: Destination) -> "Client":
@@ -105,7 +109,10 @@ def comment(client: "Client", destination: Destination, *, report: Report, numbe
     if config.comment.when == "never":
         return None
     options = MarkdownOptions(
-        marker=marker(report.suite), run_url=destination.run_url, repository_url=destination.repository_url
+        marker=marker(report.suite),
+        run_url=destination.measured_url or destination.run_url,
+        repository_url=destination.repository_url,
+        is_advice=destination.is_advice,
     )
     body = render_markdown(report, options=options)
     if config.bisect.run is not None:
@@ -127,12 +134,37 @@ def joint_comment(
     if config.comment.when == "never":
         return None
     mark = joint_marker()
-    options = MarkdownOptions(marker=mark, run_url=destination.run_url, repository_url=destination.repository_url)
+    options = MarkdownOptions(
+        marker=mark,
+        run_url=destination.measured_url or destination.run_url,
+        repository_url=destination.repository_url,
+        is_advice=destination.is_advice,
+    )
     body = render_joint(reports, options=options)
     if any(report.conclusion is Conclusion.REGRESSION for report in reports) and config.comment.mention:
         body = f"{body.rstrip()}\n\ncc {' '.join(config.comment.mention)}\n"
     create = any(_speaks(report, config) for report in reports)
     return upsert_marked(client, number=number, mark=mark, body=body, create=create).url
+
+
+def fail_check(check: "CheckRun", *, reason: str, run_url: str) -> None:
+    from bot.publish.check import CheckConclusion, CheckResult
+    from bot.report.unmeasured import NOT_MEASURED, unmeasured_body
+
+    check.complete(
+        CheckResult(
+            conclusion=CheckConclusion.FAILURE, title=NOT_MEASURED, summary=unmeasured_body(reason, run_url=run_url)
+        )
+    )
+
+
+def mark_unmeasured(client: "Client", destination: Destination, *, number: int, sha: str, reason: str) -> None:
+    """A line above each result that stands in the pull request: it is about an older head."""
+    from bot.publish.comment import RESULT_START, prefix_comments
+    from bot.report.unmeasured import unmeasured_line
+
+    line = unmeasured_line(reason, sha=sha, run_url=destination.measured_url or destination.run_url or "")
+    prefix_comments(client, number=number, start=RESULT_START, line=str(line))
 
 
 def _speaks(report: Report, config: Config) -> bool:
@@ -155,8 +187,8 @@ def fetch_results(client: "Client", *, run_id: int, sha: str, artifact: str) -> 
         for name, data in sorted(members.items()):
             folder, _, base = name.rpartition("/")
             if base == REPORT_NAME:
-                run = members.get(f"{folder}/{RUN_NAME}".lstrip("/"))
-                results.append(_checked(data, run, place=f"artifact {file.name!r}: {name}", sha=sha))
+                beside = {key: members.get(f"{folder}/{key}".lstrip("/")) for key in RUN_NAMES}
+                results.append(_checked(data, beside, place=f"artifact {file.name!r}: {name}", sha=sha))
     if not results or len(results) > MAX_REPORTS:
         raise DataError(
             f"holds {len(results)} files named {REPORT_NAME}, between 1 and {MAX_REPORTS} are expected",
@@ -166,21 +198,30 @@ def fetch_results(client: "Client", *, run_id: int, sha: str, artifact: str) -> 
     return tuple(results)
 
 
-def _checked(report_data: bytes, run_data: bytes | None, *, place: str, sha: str) -> StoredResult:
+def _checked(report_data: bytes, beside: Mapping[str, bytes | None], *, place: str, sha: str) -> StoredResult:
     report = decode_report(report_data, place=place)
-    run = decode_run(run_data, place=f"{place}, {RUN_NAME} beside it") if run_data is not None else None
+    runs = {
+        name: decode_run(data, place=f"{place}, {name} beside it") for name, data in beside.items() if data is not None
+    }
     # Of a pull request GitHub's merge may have been measured; only the head is known to us.
     measured = report.merge_commit or sha
-    for said, expected in ((report.target_commit, sha), (run.commit if run else measured, measured)):
-        if said != expected:
-            raise DataError(
-                "speaks of another commit than the workflow run that uploaded it",
-                place=place,
-                next_step="nothing is published; run the benchmarks again if this is not an attack",
-            )
-    if run is not None and run.suite != report.suite:
+    commits = [(report.target_commit, sha)]
+    commits += [(runs[name].commit, measured) for name in (RUN_NAME, CONFIRM_NAME) if name in runs]
+    if any(said != expected for said, expected in commits):
+        raise DataError(
+            "speaks of another commit than the workflow run that uploaded it",
+            place=place,
+            next_step="nothing is published; run the benchmarks again if this is not an attack",
+        )
+    if any(run.suite != report.suite for run in runs.values()):
         raise DataError("run and report are of different suites", place=place, next_step="upload what the action wrote")
-    return StoredResult(report=report, run=run)
+    if not report.is_consistent:
+        raise DataError(
+            "says something else in its findings than in its verdict",
+            place=place,
+            next_step="nothing is published; run the benchmarks again if this is not an attack",
+        )
+    return StoredResult(report=report, results=results_of(runs))
 
 
 def fetch_run(

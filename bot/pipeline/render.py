@@ -85,3 +85,15 @@ def bisection_json(report: BisectionReport) -> bytes:
     from bot.codec.bisection_report import encode_bisection
 
     return encode_bisection(report)
+
+
+def unmeasured_text(reason: str, *, sha: str, run_url: str) -> str:
+    from bot.report import unmeasured
+
+    return unmeasured.unmeasured_text(reason, sha=sha, run_url=run_url)
+
+
+def unpublished_text(reason: str) -> str:
+    from bot.report import unmeasured
+
+    return unmeasured.unpublished_text(reason)

@@ -121,8 +121,10 @@ def history_remote(repository: Path, url: str | None, token: str | None) -> git.
     return git.Remote(url=url, token=token)
 
 
-def code_remote(repository: Path, *, history: git.Remote) -> git.Remote | None:
+def code_remote(repository: Path | None, *, history: git.Remote) -> git.Remote | None:
     """Where a shallow checkout gets its missing commits. The token goes along only to the repository it is for."""
+    if repository is None:
+        return history
     url = git.default_remote_url(repository)
     if url is None:
         return None

@@ -25,6 +25,10 @@ DOWNLOAD_WAIT_SECONDS = 2.0
 EXPIRED_STEP = "run the benchmarks again, or keep artifacts longer (`retention-days` of actions/upload-artifact)"
 
 
+class NoArtifactError(DataError):
+    """The run has left nothing of that name."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ArtifactLimits:
     artifacts: int = 50
@@ -69,7 +73,7 @@ def fetch_artifacts(
         listed = newest_by_name(list_artifacts(client, run_id=run_id, head_sha=head_sha, name=name))
     if not listed:
         wanted = f"no artifact {name!r}" if name else "no artifacts"
-        raise DataError(
+        raise NoArtifactError(
             f"{wanted} for {head_sha[:10]}",
             place=f"workflow run {run_id}",
             next_step="upload the benchmark results with actions/upload-artifact in the workflow that measures",

@@ -16,6 +16,9 @@ from bot.publish.posting import post_once
 MAXIMUM_BODY_CHARACTERS = 65_536
 MAXIMUM_ID_CHARACTERS = 40
 ID_HASH_CHARACTERS = 8
+RESULT_START = "<!-- perf-culprit:v1:"
+# Begins the line that says that a result is of an older head; a new result replaces the whole comment.
+OUTDATED = "> ⚠️ "
 ANSWER_START = "<!-- perf-culprit:v1:answer:"
 ANSWER = re.compile(rf"{ANSWER_START}([0-9]{{1,18}}) -->")
 
@@ -104,6 +107,22 @@ def upsert_marked(client: Client, *, number: int, mark: str, body: str, create: 
             return CommentOutcome(change=CommentChange.UNCHANGED, url=kept.html_url)
         kept.edit(body)
     return CommentOutcome(change=CommentChange.UPDATED, url=kept.html_url)
+
+
+def prefix_comments(client: Client, *, number: int, start: str, line: str) -> None:
+    """`line` below the marker of each of the bot's results; it takes the place of an earlier such line."""
+    with explained(f"read the comments of #{number}"):
+        found = own_comments(client, number=number, mark=start)
+    for comment in found:
+        if comment.body.startswith(ANSWER_START):
+            continue
+        mark, _, rest = comment.body.replace("\r\n", "\n").partition("\n")
+        if rest.startswith(OUTDATED):
+            rest = rest.partition("\n")[2].lstrip("\n")
+        body = f"{mark}\n{line}\n\n{rest}"
+        if len(body) <= MAXIMUM_BODY_CHARACTERS and not same_text(comment.body, body):
+            with explained(f"edit the comment on #{number}"):
+                comment.edit(body)
 
 
 def own_comments(client: Client, *, number: int, mark: str) -> list[IssueComment]:

@@ -16,6 +16,8 @@ from bot.publish.failure import explained
 SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # GitHub ignores a `head` that it does not understand and lists every open pull request.
 MAXIMUM_LISTED = 300
+# Anybody who can read can open pull requests of one head into every branch; so many are answered.
+MAXIMUM_ANSWERED = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,9 +31,9 @@ class PullRequest:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PullRequestSearch:
-    """The pull request, or None and why there is none to comment on."""
+    """The pull requests with that head, or none and why. Two may share a head: each goes into another branch."""
 
-    pull_request: PullRequest | None = None
+    pull_requests: tuple[PullRequest, ...] = ()
     reason: str = ""
 
 
@@ -43,7 +45,7 @@ def find_pull_request(
     `workflow` is the name or file of the workflow whose runs are trusted to be the benchmarks; None accepts any.
     """
     if event_name in ("pull_request", "pull_request_target"):
-        return PullRequestSearch(pull_request=from_pull_request_event(event))
+        return PullRequestSearch(pull_requests=(from_pull_request_event(event),))
     if event_name == "workflow_run":
         return from_workflow_run_event(client, event=event, workflow=workflow)
     return PullRequestSearch(reason=f"the event {event_name!r} belongs to no pull request")
@@ -87,22 +89,23 @@ def from_workflow_run_event(client: Client, *, event: Mapping[str, Any], workflo
         # A fork may be gone: then its `repo` is null.
         and getattr(pull.head.repo, "id", None) == head_repository_id
     ]
-    return only([pull for pull in of_branch if pull.head.sha == head_sha], of_branch=of_branch, head_sha=head_sha)
+    return matching([pull for pull in of_branch if pull.head.sha == head_sha], of_branch=of_branch, head_sha=head_sha)
 
 
-def only(matching: list[RemotePullRequest], *, of_branch: list[RemotePullRequest], head_sha: str) -> PullRequestSearch:
-    if len(matching) > 1:
-        return PullRequestSearch(reason=f"{len(matching)} open pull requests have the head {head_sha[:10]}")
-    if matching:
-        (pull,) = matching
-        found = PullRequest(
-            number=pull.number,
-            head_sha=pull.head.sha,
-            base_branch=pull.base.ref,
-            base_sha=pull.base.sha,
-            from_fork=pull.head.repo.id != pull.base.repo.id,
+def matching(found: list[RemotePullRequest], *, of_branch: list[RemotePullRequest], head_sha: str) -> PullRequestSearch:
+    if found:
+        return PullRequestSearch(
+            pull_requests=tuple(
+                PullRequest(
+                    number=pull.number,
+                    head_sha=pull.head.sha,
+                    base_branch=pull.base.ref,
+                    base_sha=pull.base.sha,
+                    from_fork=pull.head.repo.id != pull.base.repo.id,
+                )
+                for pull in sorted(found, key=lambda pull: pull.number)[:MAXIMUM_ANSWERED]
+            )
         )
-        return PullRequestSearch(pull_request=found)
     if of_branch:
         return PullRequestSearch(reason=f"stale: the pull request has moved on since {head_sha[:10]}")
     return PullRequestSearch(reason=f"no open pull request has the head {head_sha[:10]}")
@@ -128,8 +131,12 @@ def merged_as(client: Client, *, number: int, head_sha: str) -> str | None:
 
 def workflow_names(event: Mapping[str, Any]) -> set[str]:
     """The workflow's name, path and file name. GitHub may write a path as `.github/workflows/x.yml@main`."""
+    return {*workflow_files(event), text_at(event, "workflow_run", "name")}
+
+
+def workflow_files(event: Mapping[str, Any]) -> set[str]:
     path = text_at(event, "workflow_run", "path").partition("@")[0]
-    return {text_at(event, "workflow_run", "name"), path, path.rsplit("/", 1)[-1]}
+    return {path, path.rsplit("/", 1)[-1]}
 
 
 def value_at(event: Mapping[str, Any], *keys: str) -> Any:

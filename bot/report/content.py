@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from bot.model.baseline import BaselineSource, RunChoice
 from bot.model.finding import Finding
+from bot.model.reason import Remark
 from bot.model.report import Report
 from bot.report import cells, out_of_control
 from bot.report.call_trees import diagnosis_folds, first_suspect, through, where_to_look
@@ -27,12 +28,16 @@ _CHOICES = ("commit", "time", "baseline", "why"), "llll"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MarkdownOptions:
-    """`marker` is printed as the first line. The addresses are the only ones that a comment links to."""
+    """`marker` is printed as the first line. The addresses are the only ones that a comment links to.
+
+    `is_advice`: code of the pull request's author measured itself, so whatever is shown is its word.
+    """
 
     marker: str = ""
     run_url: str | None = None
     report_url: str | None = None
     repository_url: str | None = None
+    is_advice: bool = False
 
 
 def build_view(report: Report, *, options: MarkdownOptions, most_rows: int) -> View:
@@ -98,6 +103,11 @@ def _remarks(report: Report, sections: Sections) -> Iterator[Safe]:
     """What must not be folded away: why there is no verdict, and benchmarks that are gone, which can hide one."""
     if report.conclusion in UNJUDGED and report.notes:
         yield own("Reason: {}", sentence_markdown(report.notes[0]))
+    yield from (
+        own("**Proposed change of rules:** {}", sentence_markdown(note))
+        for note in report.notes
+        if note.code is Remark.PROPOSED_VERDICT
+    )
     count = len(report.missing)
     if not count:
         return
@@ -186,6 +196,8 @@ def _footer(report: Report, options: MarkdownOptions) -> Safe:
     parts.append(ours(f"false discovery rate {percent(settings.false_discovery_rate)}"))
     parts.append(ours(f"minimum effect {percent(settings.minimum_effect)}"))
     addresses = (("run", options.run_url), ("report", options.report_url))
+    if options.is_advice:
+        parts.append(Safe("measured by the pull request's own code: advice, no proof"))
     parts += [link(Safe(word), address) for word, address in addresses if address]
     return join(" · ", parts)
 

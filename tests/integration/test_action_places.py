@@ -234,7 +234,9 @@ def published(runner: Runner, served: Path, files: dict[str, bytes], **inputs: s
 
 
 def test_two_suites_share_a_joint_comment(runner: Runner, served: Path) -> None:
-    (runner.workspace / "perf.yml").write_text("comment: {suites: joint}\n")
+    blob = run_git(served, "hash-object", "-w", "--stdin", stdin="comment: {suites: joint}\n")
+    tree = run_git(served, "mktree", stdin=f"100644 blob {blob}\tperf.yml\n")
+    run_git(served, "update-ref", "refs/heads/main", run_git(served, "commit-tree", "-p", "main", "-m", "x", tree))
     head = commit_of(served, "branch2")
     files = {
         f"{suite}/report.json": pipeline.report_json(report_of(suite, levels, commit=head))

@@ -21,7 +21,7 @@ def add_pull(fake: FakeGitHub, number: int = 7, **more: object) -> state.PullReq
     return fake.state.pulls[number]
 
 
-def search(fake: FakeGitHub, *, workflow: str | None = "benchmarks.yml", **facts: object) -> PullRequestSearch:
+def search(fake: FakeGitHub, *, workflow: str | None = "perf.yml", **facts: object) -> PullRequestSearch:
     client, _ = connected(fake)
     event = webhooks.event("workflow_run", head_sha=HEAD, head_branch=BRANCH, **facts)
     return find_pull_request(client, event_name="workflow_run", event=event, workflow=workflow)
@@ -30,15 +30,14 @@ def search(fake: FakeGitHub, *, workflow: str | None = "benchmarks.yml", **facts
 def test_finds_the_pull_request_of_a_fork(fake: FakeGitHub) -> None:
     add_pull(fake, head_owner="mallory", head_repository_id=FORK_ID)
     found = PullRequest(number=7, head_sha=HEAD, base_branch="main", base_sha="b" * 40, from_fork=True)
-    assert search(fake, head_owner="mallory") == PullRequestSearch(pull_request=found)
+    assert search(fake, head_owner="mallory") == PullRequestSearch(pull_requests=(found,))
     assert fake.log[0].request.query["head"] == "mallory:faster"
     assert len(fake.log) == 1
 
 
 def test_finds_the_pull_request_of_an_own_branch(fake: FakeGitHub) -> None:
     add_pull(fake)
-    found = search(fake).pull_request
-    assert found is not None
+    (found,) = search(fake).pull_requests
     assert not found.from_fork
 
 
@@ -47,13 +46,13 @@ def test_finds_branches_with_unusual_names(fake: FakeGitHub) -> None:
     branch = "feature/größer & schneller?x=1#2"
     add_pull(fake, head_branch=branch)
     event = webhooks.event("workflow_run", head_sha=HEAD, head_branch=branch)
-    assert find_pull_request(client, event_name="workflow_run", event=event).pull_request is not None
+    assert find_pull_request(client, event_name="workflow_run", event=event).pull_requests
 
 
-@pytest.mark.parametrize("workflow", ["benchmarks.yml", ".github/workflows/benchmarks.yml", "Benchmarks", None])
+@pytest.mark.parametrize("workflow", ["perf.yml", ".github/workflows/perf.yml", "Benchmarks", None])
 def test_accepts_runs_of_the_expected_workflow(fake: FakeGitHub, workflow: str | None) -> None:
     add_pull(fake)
-    assert search(fake, workflow=workflow).pull_request is not None
+    assert search(fake, workflow=workflow).pull_requests
 
 
 def test_refuses_runs_of_another_workflow(fake: FakeGitHub) -> None:
@@ -79,32 +78,34 @@ def test_finds_nothing_when_there_is_no_pull_request(fake: FakeGitHub) -> None:
 
 def test_finds_nothing_when_the_pull_request_is_closed(fake: FakeGitHub) -> None:
     add_pull(fake, state="closed")
-    assert search(fake).pull_request is None
+    assert search(fake).pull_requests == ()
 
 
-def test_chooses_none_of_several(fake: FakeGitHub) -> None:
-    add_pull(fake, 7)
-    add_pull(fake, 8, base_branch="stable")
-    assert search(fake) == PullRequestSearch(reason="2 open pull requests have the head aaaaaaaaaa")
+def test_all_with_one_head_are_found_within_bounds(fake: FakeGitHub) -> None:
+    for number, base in enumerate(("main", "stable", "next", "old"), start=7):
+        add_pull(fake, number, base_branch=base)
+    assert [(found.number, found.base_branch) for found in search(fake).pull_requests] == [
+        (7, "main"),
+        (8, "stable"),
+        (9, "next"),
+    ]
 
 
 def test_checks_the_branch_itself_where_github_lists_everything(fake: FakeGitHub) -> None:
     fake.state.ignores_head = True
     add_pull(fake, 7)
     add_pull(fake, 8, head_branch="same-commit")
-    found = search(fake).pull_request
-    assert found is not None
-    assert found.number == 7
+    assert [found.number for found in search(fake).pull_requests] == [7]
 
 
 def test_ignores_pull_requests_into_another_repository(fake: FakeGitHub) -> None:
     add_pull(fake, base_repository_id=FORK_ID)
-    assert search(fake).pull_request is None
+    assert search(fake).pull_requests == ()
 
 
 def test_ignores_the_same_branch_of_another_fork(fake: FakeGitHub) -> None:
     add_pull(fake, head_owner="mallory", head_repository_id=999)
-    assert search(fake, head_owner="mallory").pull_request is None
+    assert search(fake, head_owner="mallory").pull_requests == ()
 
 
 def test_says_that_the_fork_is_gone(fake: FakeGitHub) -> None:
@@ -125,14 +126,13 @@ def test_names_the_missing_permission(fake: FakeGitHub) -> None:
 def test_survives_server_errors(fake: FakeGitHub) -> None:
     add_pull(fake)
     fake.faults.append(Fault(request=r"GET .*/pulls", status=502, times=3))
-    assert search(fake).pull_request is not None
+    assert search(fake).pull_requests
 
 
 def test_notices_that_the_head_moved_before_posting(fake: FakeGitHub) -> None:
     pull = add_pull(fake)
     client, _ = connected(fake)
-    found = search(fake).pull_request
-    assert found is not None
+    (found,) = search(fake).pull_requests
     assert is_current(client, found)
     pull.head_sha = "d" * 40
     assert not is_current(client, found)

@@ -70,27 +70,32 @@ class Scene:
         assert self.fake.git_dir is not None
         return run_git(self.fake.git_dir, "for-each-ref")
 
-    def configure(self) -> str:
-        """Bisections become possible: main gets a configuration at its top; its path."""
+    def configure(self, text: str = "bisect: {run: 'true', benchmark: parse, metric: time}") -> str:
+        """Main gets a configuration at its top; its path. By default bisections become possible."""
         bare, path = self.fake.git_dir, "perf-culprit.yml"
         assert bare is not None
-        text = "bisect: {run: 'true', benchmark: parse, metric: time}"
         blob = run_git(bare, "hash-object", "-w", "--stdin", stdin=text)
         tree = run_git(bare, "mktree", stdin=f"100644 blob {blob}\t{path}\n")
         run_git(bare, "update-ref", "refs/heads/main", run_git(bare, "commit-tree", "-p", "main", "-m", "x", tree))
         return path
 
-    def publish(self, artifact: Mapping[str, bytes] | bytes, *, name: str = "perf-culprit-report") -> JobResult:
+    def publish(
+        self,
+        artifact: Mapping[str, bytes] | bytes,
+        *,
+        name: str = "perf-culprit-report",
+        inputs: Mapping[str, str] | None = None,
+    ) -> JobResult:
         """What the fork's run leaves, and the trusted job after it."""
         content = artifact if isinstance(artifact, bytes) else zipped(artifact)
         self.fake.state.add_artifact(name=name, run_id=55, head_sha=self.head, zip_bytes=content)
-        return self.follow()
+        return self.follow(inputs)
 
-    def follow(self, **facts: Any) -> JobResult:
-        known = {"head_sha": self.head, "head_owner": "mallory", "head_branch": BRANCH, "run_id": 55, **facts}
-        payload = event("workflow_run", workflow=WORKFLOW, **known)
+    def follow(self, inputs: Mapping[str, str] | None = None, **facts: Any) -> JobResult:
+        own = {"head_sha": self.head, "head_owner": "mallory", "head_branch": BRANCH, "run_id": 55}
+        payload = event("workflow_run", **{"workflow": WORKFLOW, **own, **facts})
         payload["repository"]["default_branch"] = "main"
-        return self.runner.run("workflow_run", payload)
+        return self.runner.run("workflow_run", payload, **(inputs or {}))
 
     def say(self, body: str, *, author: str = "octocat", number: int = MALLORY_PULL, **facts: Any) -> JobResult:
         comment = self.fake.state.add_comment(issue=number, author=author, body=body)

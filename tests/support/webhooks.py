@@ -28,7 +28,7 @@ class Facts:
     base_branch: str = "main"
     run_id: int = 55
     run_event: str = "pull_request"
-    workflow: str = ".github/workflows/benchmarks.yml"
+    workflow: str = ".github/workflows/perf.yml"
     workflow_name: str = "Benchmarks"
     conclusion: str = "success"
     comment_id: int = 900

@@ -45,6 +45,10 @@ REMARKS: Final[Mapping[ReasonCode, str]] = {
     ),
     Remark.CONFIRMED: "confirmed by a second measurement[: {change:+%}]",
     Remark.NOT_MEASURED_AGAIN: "not measured again, so nothing confirms it",
+    Remark.PROPOSED_VERDICT: (
+        "the measuring job's own settings (minimum effect {effect:%}, fail threshold {fail:%}) say: {verdict:prose}, "
+        "and the check {fails:prose}; judged here by those of the default branch"
+    ),
     Remark.MEASURED_AGAIN: "measured again: {count:# flagged benchmark}, of which {unconfirmed:,} were not confirmed",
     Remark.LONE_BASELINE: (
         "a single run is the whole baseline: only changes that no machine explains count; to see smaller ones, measure "

@@ -81,7 +81,7 @@ class WorkflowRun:
     head_branch: str = "main"
     event: str = "pull_request"
     conclusion: str | None = "success"
-    workflow: str = ".github/workflows/benchmarks.yml"
+    workflow: str = ".github/workflows/perf.yml"
     status: str = "completed"
     attempt: int = 1
     head_repository_id: int = REPOSITORY_ID

@@ -18,21 +18,20 @@ def test_a_pull_request_event_holds_everything(name: str, owner: str) -> None:
     found = PullRequest(
         number=12, head_sha="d" * 40, base_branch="stable", base_sha="b" * 40, from_fork=owner == "mallory"
     )
-    assert find_pull_request(CLIENT, event_name=name, event=event).pull_request == found
+    assert find_pull_request(CLIENT, event_name=name, event=event).pull_requests == (found,)
 
 
 def test_a_deleted_fork_is_a_fork() -> None:
     event = webhooks.event("pull_request")
     event["pull_request"]["head"]["repo"] = None
-    found = find_pull_request(CLIENT, event_name="pull_request", event=event).pull_request
-    assert found is not None
+    (found,) = find_pull_request(CLIENT, event_name="pull_request", event=event).pull_requests
     assert found.from_fork
 
 
 @pytest.mark.parametrize("name", ["push", "workflow_dispatch"])
 def test_other_events_have_no_pull_request(name: str) -> None:
     outcome = find_pull_request(CLIENT, event_name=name, event=webhooks.event(name))
-    assert outcome.pull_request is None
+    assert outcome.pull_requests == ()
     assert outcome.reason == f"the event '{name}' belongs to no pull request"
 
 
@@ -54,7 +53,7 @@ def test_a_broken_event_file_is_named(event: dict[str, Any], place: str) -> None
 
 def test_a_broken_workflow_run_event_is_named() -> None:
     with pytest.raises(UsageError, match=r"workflow_run\.path"):
-        find_pull_request(CLIENT, event_name="workflow_run", event={}, workflow="benchmarks.yml")
+        find_pull_request(CLIENT, event_name="workflow_run", event={}, workflow="perf.yml")
 
 
 def test_a_workflow_path_may_name_its_branch() -> None:

@@ -1,0 +1,123 @@
+"""What this job measured, judged: collected, compared with the right thing, and left as files."""
+
+from dataclasses import replace
+
+from bot import git, pipeline
+from bot.action.job import Job
+from bot.action.mainline import accepted_changes
+from bot.action.telling import say_report
+from bot.errors import BotError, InfrastructureError, UsageError
+from bot.files import replace_file
+from bot.model.run import Run
+from bot.publish.log import LogLevel
+
+
+def judge(job: Job) -> pipeline.Compared:
+    """Collect and compare, paired where this job measured the base too, else with the history; write the files."""
+    context, inputs = job.context, job.inputs
+    merge = _merge(job)
+    commit = merge.commit if merge else _named_commit(job)
+    with job.log.fold("perf-culprit: collect and compare"):
+        run = _collect(job, commit)
+        job.log.say(f"{len(run.benchmarks)} measurements for {commit}")
+        results = pipeline.JobResults(
+            run=run,
+            baseline=_baseline(job, inputs.baseline_files),
+            confirm=_second_run(job, commit),
+            confirm_baseline=_baseline(job, inputs.confirm_baseline_files),
+        )
+        compared = pipeline.compare_results(
+            results,
+            config=inputs.config,
+            repository=context.workspace,
+            base=context.base_ref,
+            merge=merge,
+            history_url=context.git_url,
+            token=inputs.token or None,
+            accepted=accepted_changes(job, merge.head if merge else commit),
+        )
+    compared = _diagnosed(job, compared)
+    directory = context.workspace / inputs.report_directory
+    for name, data in pipeline.result_files(compared, results).items():
+        replace_file(directory / name, data)
+    say_report(job, compared.report)
+    return compared
+
+
+def _merge(job: Job) -> pipeline.Merge | None:
+    """What actions/checkout leaves of a pull request by default: GitHub's merge of the head into the base as it is now.
+
+    Its numbers hold what happened to the base meanwhile, so they are judged against that base.
+    """
+    context = job.context
+    if not context.is_pull_request:
+        return None
+    revision = job.inputs.ref or "HEAD"
+    try:
+        merge = pipeline.merge_of(context.workspace, revision=revision, head=context.head_commit)
+        checked_out = git.find_commit(context.workspace, revision)
+    except InfrastructureError:
+        return None  # no checkout: whoever downloads results needs none
+    if merge is not None:
+        job.log.say(f"measured: {merge.commit}, GitHub's merge of {merge.head} into {merge.base}")
+    elif not job.inputs.ref and checked_out not in (None, context.head_commit):
+        job.log.tell(
+            LogLevel.WARNING,
+            f"the checkout holds {checked_out}, neither the pull request's head nor GitHub's merge of it; "
+            "the results are taken for those of the head. Name what was measured with the input ref",
+        )
+    return merge
+
+
+def _named_commit(job: Job) -> str:
+    return git.resolve_commit(job.context.workspace, job.inputs.ref) if job.inputs.ref else job.context.head_commit
+
+
+def _collect(job: Job, commit: str) -> Run:
+    inputs, context = job.inputs, job.context
+    if inputs.run_id is not None:
+        return pipeline.fetch_run(
+            pipeline.connect(job.destination),
+            run_id=inputs.run_id,
+            sha=context.head_commit,
+            artifact=inputs.artifact_name,
+            tool=inputs.tool,
+            config=inputs.config,
+            commit=commit,
+        )
+    if not inputs.output_files:
+        raise UsageError(
+            "no result files were named",
+            place="input output-file-path",
+            next_step="write the path of the file that your benchmark wrote, or run-id to read a run's artifacts",
+        )
+    paired = bool(inputs.baseline_files)
+    return pipeline.collect_run(
+        inputs.output_files, config=inputs.config, tool=inputs.tool, commit=commit, paired=paired
+    )
+
+
+def _baseline(job: Job, files: tuple[str, ...]) -> Run | None:
+    """Executions of the base, measured in this job."""
+    return pipeline.collect_baseline(files, config=job.inputs.config, tool=job.inputs.tool) if files else None
+
+
+def _second_run(job: Job, commit: str) -> Run | None:
+    """What was measured a second time of the benchmarks that an earlier step flagged; it is judged, never stored."""
+    files = job.inputs.confirm_files
+    if not files:
+        return None
+    paired = bool(job.inputs.baseline_files)
+    return pipeline.collect_run(files, config=job.inputs.config, tool=job.inputs.tool, commit=commit, paired=paired)
+
+
+def _diagnosed(job: Job, compared: pipeline.Compared) -> pipeline.Compared:
+    """With the diagnosis that was named; a verdict does not wait for one that cannot be read."""
+    if not job.inputs.diagnosis_file:
+        return compared
+    try:
+        report = pipeline.with_diagnosis(compared.report, str(job.context.workspace / job.inputs.diagnosis_file))
+    except BotError as error:
+        job.log.tell(LogLevel.WARNING, f"no diagnosis: {error}")
+        return compared
+    return replace(compared, report=report)

@@ -1,0 +1,144 @@
+"""What one job measured, as files beside its report: so that another job can judge it anew."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from bot.codec.run import encode_run
+from bot.config import Config
+from bot.model.acceptance import Acceptance
+from bot.model.baseline import BaselineSource
+from bot.model.reason import Remark, because
+from bot.model.report import Report
+from bot.model.run import Run
+from bot.pipeline.compare import Compared, compare_run_with_history, compare_runs
+from bot.pipeline.event import Merge
+from bot.pipeline.render import report_json, report_markdown
+
+REPORT_NAME: Final = "report.json"
+COMMENT_NAME: Final = "comment.md"
+RUN_NAME: Final = "run.json"
+BASELINE_NAME: Final = "baseline.json"
+CONFIRM_NAME: Final = "confirm.json"
+CONFIRM_BASELINE_NAME: Final = "confirm-baseline.json"
+RUN_NAMES: Final = (RUN_NAME, BASELINE_NAME, CONFIRM_NAME, CONFIRM_BASELINE_NAME)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JobResults:
+    """`baseline` was measured in turn with `run`; without it the stored history is the baseline.
+
+    `confirm` is a second measurement of what was flagged, `confirm_baseline` that of its baseline.
+    """
+
+    run: Run
+    baseline: Run | None = None
+    confirm: Run | None = None
+    confirm_baseline: Run | None = None
+
+
+def results_of(runs: Mapping[str, Run]) -> JobResults | None:
+    """By file name; None without the run itself."""
+    if RUN_NAME not in runs:
+        return None
+    return JobResults(
+        run=runs[RUN_NAME],
+        baseline=runs.get(BASELINE_NAME),
+        confirm=runs.get(CONFIRM_NAME),
+        confirm_baseline=runs.get(CONFIRM_BASELINE_NAME),
+    )
+
+
+def result_files(compared: Compared, results: JobResults) -> dict[str, bytes]:
+    """What a job leaves: report, comment, and all that they were judged from."""
+    runs = (results.run, results.baseline, results.confirm, results.confirm_baseline)
+    return {
+        **{name: encode_run(run) for name, run in zip(RUN_NAMES, runs, strict=True) if run is not None},
+        REPORT_NAME: report_json(compared.report),
+        COMMENT_NAME: report_markdown(compared.report).encode(),
+    }
+
+
+def collect_baseline(files: Sequence[str], *, config: Config, tool: str = "auto") -> Run:
+    """Each file is an execution, measured in turn with one of the target."""
+    from bot.collect import collect_executions
+
+    return collect_executions(files, tool=tool, suite=config.suite)
+
+
+def compare_results(
+    results: JobResults,
+    *,
+    config: Config,
+    repository: Path | None,
+    base: str | None,
+    merge: Merge | None,
+    history_url: str,
+    token: str | None,
+    accepted: Sequence[Acceptance] = (),
+) -> Compared:
+    """Judged by `config`: against the base that was measured with it, else against the stored history."""
+    if results.baseline is None:
+        return compare_run_with_history(
+            results.run,
+            repository=repository,
+            config=config,
+            base=base,
+            history_url=history_url,
+            token=token,
+            accepted=accepted,
+            confirm=results.confirm,
+            merge=merge,
+        )
+    report = compare_runs(
+        results.run,
+        baseline=(results.baseline,),
+        source=BaselineSource.PAIRED,
+        config=config,
+        accepted=accepted,
+        confirm=results.confirm,
+        confirm_baseline=(results.confirm_baseline,) if results.confirm_baseline else (),
+        merge=merge,
+    )
+    return Compared(run=results.run, report=report)
+
+
+def judge_anew(
+    said: Report,
+    results: JobResults,
+    *,
+    config: Config,
+    base: str | None,
+    history_url: str,
+    token: str | None,
+    accepted: Sequence[Acceptance] = (),
+) -> Report:
+    """Another job's results by our rules; `said` is its own report. Other rules are shown as a proposal.
+
+    The commits that it names are its word: which base it merged decides only what it is compared with.
+    """
+    merge = None
+    if said.merge_commit and said.base_commit and said.target_commit:
+        merge = Merge(commit=said.merge_commit, base=said.base_commit, head=said.target_commit)
+    report = compare_results(
+        results,
+        config=config.model_copy(update={"suite": said.suite}),
+        repository=None,
+        base=base,
+        merge=merge,
+        history_url=history_url,
+        token=token,
+        accepted=accepted,
+    ).report
+    report = replace(report, diagnosis=said.diagnosis)
+    if said.settings == report.settings and said.conclusion is report.conclusion and said.failed == report.failed:
+        return report
+    proposal = because(
+        Remark.PROPOSED_VERDICT,
+        verdict=said.conclusion.value.replace("_", " "),
+        fails="fails" if said.failed else "passes",
+        effect=said.settings.minimum_effect,
+        fail=said.settings.fail,
+    )
+    return replace(report, notes=(*report.notes, proposal))

@@ -1,0 +1,188 @@
+"""Whoever measures a pull request may wish for a verdict: each test says what was wanted, and what came of it."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot import pipeline
+from bot.codec.report import encode_report
+from bot.config import Config
+from bot.model.baseline import BaselineSource
+from bot.pipeline.compare import Compared, compare_runs
+from bot.pipeline.job_results import JobResults, result_files
+from bot.publish.comment import marker
+from tests.support.adversary import INNOCENT_PULL, MALLORY_PULL, Scene, open_scene
+from tests.support.fake_github.state import BOT
+from tests.support.measurements import measured
+from tests.support.rounds import in_rounds
+
+FAST = {"parse": 0.004, "render": 0.02}
+SLOW = {**FAST, "parse": 0.0096}
+
+
+@pytest.fixture
+def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Scene]:
+    with open_scene(tmp_path, monkeypatch, capsys) as opened:
+        yield opened
+
+
+def left(scene: Scene, *, config: Config | None = None, suite: str = "default") -> dict[str, bytes]:
+    """What a measuring job leaves that found `parse` slower in turn with its base, and judged by `config`."""
+    results = JobResults(
+        run=replace(in_rounds(measured(SLOW, seed=5, commit=scene.head)), suite=suite),
+        baseline=replace(in_rounds(measured(FAST, seed=6, commit=scene.commits["main2"])), suite=suite),
+    )
+    assert results.baseline is not None
+    report = compare_runs(
+        results.run, baseline=(results.baseline,), source=BaselineSource.PAIRED, config=config or Config(suite=suite)
+    )
+    return result_files(Compared(run=results.run, report=report), results)
+
+
+def comment_bodies(scene: Scene) -> dict[int, str]:
+    return {comment.issue: comment.body for comment in scene.fake.state.comments.values() if comment.author == BOT}
+
+
+def check_conclusions(scene: Scene) -> list[str | None]:
+    return [check.conclusion for check in scene.fake.state.check_runs.values()]
+
+
+def test_wanted_a_pass_by_own_settings_got_the_default_branchs_verdict(scene: Scene) -> None:
+    files = left(scene, config=Config().model_copy(update={"minimum_effect": 5.0}))
+    assert json.loads(files["report.json"])["conclusion"] != "regression"
+    result = scene.publish(files)
+    assert result.exit_code == 0, result.log
+    assert result.outputs["conclusion"] == "regression"
+    assert check_conclusions(scene) == ["failure"]
+    body = comment_bodies(scene)[MALLORY_PULL]
+    assert "1 of 2 benchmarks got slower" in body
+    assert "**Proposed change of rules:** the measuring job's own settings (minimum effect 500" in body
+    assert "say: no change, and the check passes" in body
+
+
+def test_wanted_a_pass_by_an_edited_verdict_got_the_runs_own(scene: Scene) -> None:
+    files = left(scene)
+    said = json.loads(files["report.json"]) | {"conclusion": "no_change", "failed": False, "findings": []}
+    result = scene.publish({**files, "report.json": json.dumps(said).encode()})
+    assert result.outputs["conclusion"] == "regression", result.log
+
+
+@pytest.mark.parametrize("said", [{"conclusion": "no_change"}, {"failed": False}, {"conclusion": "machine_changed"}])
+def test_wanted_a_verdict_against_its_own_findings_got_refused(scene: Scene, said: dict[str, object]) -> None:
+    report = json.loads(left(scene)["report.json"]) | said
+    result = scene.publish({"report.json": json.dumps(report).encode()})
+    assert result.exit_code == 3
+    assert "something else in its findings than in its verdict" in result.summary
+    assert scene.writes == []
+
+
+def test_wanted_a_mention_by_a_leftover_on_the_runner_got_none(scene: Scene) -> None:
+    """On a self-hosted runner the workspace holds what an earlier job left."""
+    leftover = scene.runner.workspace / ".github" / "perf-culprit.yml"
+    leftover.parent.mkdir()
+    leftover.write_text("comment: {mention: ['@octo-org/everyone']}\nhistory: {branch: stolen}\nminimum-effect: 900%\n")
+    result = scene.publish(left(scene))
+    assert result.outputs["conclusion"] == "regression"
+    assert "@octo-org" not in comment_bodies(scene)[MALLORY_PULL]
+    path = scene.configure("comment: {mention: ['@octo-org/perf']}")
+    scene.publish(left(scene), inputs={"config": path})
+    assert "cc @octo-org/perf" in comment_bodies(scene)[MALLORY_PULL]
+
+
+def test_wanted_belief_by_a_workflow_of_the_same_name_got_refused(scene: Scene) -> None:
+    scene.publish(left(scene))
+    before = scene.writes
+    result = scene.follow(workflow=".github/workflows/mine.yml", workflow_name="perf")
+    assert result.exit_code == 2
+    assert "the run is of '.github/workflows/mine.yml', expected is 'perf.yml'" in result.summary
+    assert scene.writes == before
+
+
+def test_a_strangers_measurement_is_called_advice(scene: Scene) -> None:
+    scene.publish(left(scene))
+    assert "measured by the pull request's own code: advice, no proof" in comment_bodies(scene)[MALLORY_PULL]
+
+
+def test_wanted_silence_by_a_second_pull_request_of_one_head_both_are_answered(scene: Scene) -> None:
+    scene.fake.state.pulls[9] = replace(scene.fake.state.pulls[MALLORY_PULL], number=9, base_branch="stable")
+    result = scene.publish(left(scene))
+    assert result.exit_code == 0, result.log
+    assert set(comment_bodies(scene)) == {MALLORY_PULL, 9}
+
+
+def test_wanted_a_flood_by_many_suites_got_one_comment(scene: Scene) -> None:
+    files = {f"{name}/{file}": data for name in "abcd" for file, data in left(scene, suite=name).items()}
+    result = scene.publish(files)
+    assert result.exit_code == 0, result.log
+    assert len(scene.fake.state.comments) == 1
+    three = {f"{name}/{file}": data for name in "efg" for file, data in left(scene, suite=name).items()}
+    scene.publish(three)
+    assert len(scene.fake.state.comments) == 4
+
+
+def failed(scene: Scene, conclusion: str = "failure") -> str:
+    result = scene.follow(conclusion=conclusion)
+    assert result.exit_code == 0, result.log
+    return result.summary
+
+
+def test_a_failed_measurement_fails_the_check_and_marks_the_comment(scene: Scene) -> None:
+    earlier = scene.fake.state.add_comment(
+        issue=MALLORY_PULL, author=BOT, body=f"{marker('default')}\n### 🟢 Nothing found\n"
+    )
+    answer = scene.fake.state.add_comment(
+        issue=MALLORY_PULL, author=BOT, body="<!-- perf-culprit:v1:answer:3 -->\nBisected."
+    )
+    for _ in range(2):
+        assert "Not measured" in failed(scene)
+    assert check_conclusions(scene) == ["failure", "failure"]
+    mark, line, *rest = [line for line in earlier.body.splitlines() if line]
+    assert mark == marker("default")
+    assert line.startswith(f"> ⚠️ **Not measured:** `{scene.head[:7]}` (`the measuring run has ended as failure`")
+    assert rest == ["### 🟢 Nothing found"]
+    assert answer.writes == 1
+    scene.publish(left(scene))
+    assert "Not measured" not in earlier.body
+
+
+@pytest.mark.parametrize("conclusion", ["cancelled", "skipped", "action_required"])
+def test_what_was_not_run_to_its_end_writes_nothing_and_says_why(scene: Scene, conclusion: str) -> None:
+    assert f"the measuring run has ended as {conclusion}" in failed(scene, conclusion)
+    assert scene.writes == []
+
+
+def test_the_reason_for_a_missing_comment_is_in_the_summary(scene: Scene) -> None:
+    scene.fake.state.pulls[MALLORY_PULL].state = "closed"
+    result = scene.publish(left(scene))
+    assert result.exit_code == 0, result.log
+    assert f"Reason: `no open pull request has the head {scene.head[:10]}`" in result.summary
+
+
+def test_history_judges_without_a_checkout(scene: Scene) -> None:
+    """The trusted job has none: it asks the repository for the commits before the head."""
+    config = Config()
+    bare = scene.fake.git_dir
+    assert bare is not None
+    for seed, name in enumerate(("main1", "main2"), start=1):
+        run = measured(FAST, seed=seed, commit=scene.commits[name])
+        report = pipeline.compare_results(
+            JobResults(run=run),
+            config=config,
+            repository=bare,
+            base=None,
+            merge=None,
+            history_url=str(bare),
+            token=None,
+        ).report
+        pipeline.record_run(run, report=report, config=config, history_url=str(bare))
+    run = measured(SLOW, seed=9, commit=scene.head)
+    report = replace(report, target_commit=scene.head, baseline_source=BaselineSource.HISTORY)
+    result = scene.publish(
+        {"report.json": encode_report(report), **result_files(Compared(run=run, report=report), JobResults(run=run))}
+    )
+    assert result.exit_code == 0, result.log
+    assert "against 2 stored runs" in comment_bodies(scene)[MALLORY_PULL]
+    assert INNOCENT_PULL not in comment_bodies(scene)
