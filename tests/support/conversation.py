@@ -1,6 +1,5 @@
 """A pull request in a repository that uses our four workflows, on a fake GitHub and on this machine."""
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,10 +12,10 @@ from tests.support.fake_github.server import FakeGitHub
 from tests.support.fake_github.state import BOT, FORK_ID, Comment, PullRequest, WorkflowRun
 from tests.support.git_repository import init_repository, run_git
 from tests.support.measured_repository import COUNTER, RUN, Commit, line, measured_repository
+from tests.support.recipes import SPLIT, workflows
 from tests.support.webhooks import event
-from tests.support.workflows.runner import PROJECT, Event, JobRun, OwnAction, WorkflowRunner
+from tests.support.workflows.runner import Event, JobRun, OwnAction, WorkflowRunner
 
-BLOCK = re.compile(r"^`\.github/workflows/([\w-]+)\.yml`\n\n```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CONFIGURATION = {
     "bisect": {
         "run": RUN,
@@ -32,12 +31,6 @@ STEP = 4
 MOST_DISPATCHES = 30
 
 
-def callers() -> dict[str, Any]:
-    """The workflow files of the documentation's short form."""
-    short = (PROJECT / "docs" / "workflows.md").read_text(encoding="utf-8").partition("## Long form")[0]
-    return {name: yaml.safe_load(text) for name, text in BLOCK.findall(short)}
-
-
 @dataclass(kw_only=True, slots=True)
 class Conversation:
     """Pull request #7 in a repository that uses our four workflows."""
@@ -45,7 +38,7 @@ class Conversation:
     fake: FakeGitHub
     workflows: WorkflowRunner
     commits: dict[str, str]
-    files: dict[str, Any] = field(default_factory=callers)
+    files: dict[str, Any] = field(default_factory=lambda: workflows(SPLIT))
     dispatched: int = 0
 
     @property
@@ -160,13 +153,13 @@ def open_conversation(folder: Path, own_action: Callable[[FakeGitHub], OwnAction
         fake.state.pulls[7] = PullRequest(
             number=7, head_sha=head, head_branch="faster", head_owner="mallory", head_repository_id=FORK_ID
         )
-        workflows = WorkflowRunner(
+        runner = WorkflowRunner(
             fake=fake,
             own_action=own_action(fake),
             temp=folder / "jobs",
             variables={COUNTER: str(folder / "counter")},
         )
-        talk = Conversation(fake=fake, workflows=workflows, commits=commits)
+        talk = Conversation(fake=fake, workflows=runner, commits=commits)
         for name, job in (("perf-command", "command"), ("perf-report", "report"), ("perf-bisect", "report")):
             talk.files[name]["jobs"][job]["with"] = {"config": ".perf-culprit.yml"}
         # Nothing is installed for the tests, and the benchmark is ours.

@@ -1,0 +1,55 @@
+"""The YAML blocks of the documentation: what people paste is what the tests run."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+PROJECT: Final = Path(__file__).parents[2]
+DOCUMENTS: Final = (PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md")))
+BLOCK: Final = re.compile(r"(?:^`\.github/workflows/([\w-]+\.yml)`\n\n)?^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ONE_FILE: Final = "README.md"
+SPLIT: Final = "docs/workflows.md"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Block:
+    """`file` is the workflow file that the text above the block says to write it to."""
+
+    document: str
+    file: str | None
+    text: str
+
+    @property
+    def id(self) -> str:
+        return f"{self.document}:{self.file or self.text.splitlines()[0][:30]}"
+
+    @property
+    def value(self) -> Any:
+        return yaml.safe_load(self.text)
+
+    @property
+    def is_steps(self) -> bool:
+        return isinstance(self.value, list)
+
+    @property
+    def is_environment(self) -> bool:
+        return isinstance(self.value, Mapping) and set(self.value) == {"env"}
+
+
+BLOCKS: Final = tuple(
+    Block(document=str(document.relative_to(PROJECT)), file=file or None, text=text)
+    for document in DOCUMENTS
+    for file, text in BLOCK.findall(document.read_text(encoding="utf-8"))
+)
+WORKFLOWS: Final = tuple(block for block in BLOCKS if block.file)
+
+
+def workflows(document: str) -> dict[str, Any]:
+    """The parsed workflow files of a document, by name without ending; fresh ones at each call."""
+    return {
+        block.file.removesuffix(".yml"): block.value for block in WORKFLOWS if block.document == document and block.file
+    }

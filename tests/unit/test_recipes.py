@@ -1,0 +1,107 @@
+"""Every YAML block of the documentation is valid, least in rights, and uses inputs that exist."""
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bot import __version__
+from bot.config.reader import parse_config
+from tests.support.recipes import BLOCKS, ONE_FILE, PROJECT, SPLIT, WORKFLOWS, Block, workflows
+from tests.support.tools import tool
+
+ACTION = yaml.safe_load((PROJECT / "action.yml").read_text(encoding="utf-8"))
+OURS = "perf-culprit/perf-culprit@"
+REUSABLE = PROJECT / ".github" / "workflows"
+ids = {"ids": lambda block: block.id}
+
+
+def steps(node: Any) -> Iterator[dict[str, Any]]:
+    """All steps that use our action."""
+    if isinstance(node, dict):
+        if str(node.get("uses", "")).startswith(OURS):
+            yield node
+        node = list(node.values())
+    for value in node if isinstance(node, list) else ():
+        yield from steps(value)
+
+
+def test_there_are_two_forms_and_no_third() -> None:
+    assert [(block.document, block.file) for block in WORKFLOWS] == [
+        (ONE_FILE, "perf.yml"),
+        *((SPLIT, f"{name}.yml") for name in ("perf", "perf-report", "perf-command", "perf-bisect")),
+    ]
+    for block in BLOCKS:
+        assert ("jobs" in block.value) == bool(block.file), f"a workflow without a file name: {block.id}"
+
+
+@pytest.mark.parametrize("block", WORKFLOWS, **ids)
+def test_linters_find_nothing(block: Block, tmp_path: Path) -> None:
+    folder = tmp_path / ".github" / "workflows"
+    folder.mkdir(parents=True)
+    path = folder / (block.file or "")
+    path.write_text(block.text, encoding="utf-8")
+    schema = [tool("check-jsonschema"), "--builtin-schema", "vendor.github-workflows", str(path)]
+    zizmor = [tool("zizmor"), "--offline", "--no-progress", "--color", "never", "--persona", "auditor", str(tmp_path)]
+    for command in (schema, zizmor):
+        checked = subprocess.run(
+            command, capture_output=True, text=True, check=False, env=os.environ | {"NO_COLOR": "1"}
+        )
+        assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+@pytest.mark.parametrize("block", [block for block in BLOCKS if block.is_steps], **ids)
+def test_steps_fit_into_the_one_file(block: Block, tmp_path: Path) -> None:
+    whole = workflows(ONE_FILE)["perf"]
+    whole["jobs"]["perf"]["steps"][-1:] = block.value
+    path = tmp_path / "perf.yml"
+    # YAML 1.1 reads the key `on` as true.
+    path.write_text(yaml.safe_dump({"on": whole.pop(True), **whole}, sort_keys=False))
+    command = [tool("check-jsonschema"), "--builtin-schema", "vendor.github-workflows", str(path)]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+@pytest.mark.parametrize("block", BLOCKS, **ids)
+def test_every_input_exists_and_every_action_is_pinned(block: Block) -> None:
+    for step in steps(block.value):
+        assert set(step.get("with", {})) <= set(ACTION["inputs"])
+    for uses in re.findall(r"uses: (\S+)", block.text):
+        assert re.fullmatch(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}", uses), uses
+    for called, inputs in re.findall(
+        r"uses: perf-culprit/perf-culprit/\.github/workflows/([\w-]+\.yml)@.*\n(?: +with:\n((?: {6}.*\n)*))?",
+        block.text,
+    ):
+        known = yaml.safe_load((REUSABLE / called).read_text(encoding="utf-8"))[True]["workflow_call"]["inputs"]
+        assert set(yaml.safe_load(inputs) or {}) <= set(known)
+
+
+@pytest.mark.parametrize(
+    "block", [block for block in BLOCKS if not (block.file or block.is_steps or block.is_environment)], **ids
+)
+def test_what_is_no_workflow_is_a_configuration(block: Block) -> None:
+    parse_config(block.text.encode(), place=block.id)
+
+
+@pytest.mark.parametrize("block", [block for block in BLOCKS if block.is_environment], **ids)
+def test_an_environment_is_of_texts(block: Block) -> None:
+    assert all(isinstance(value, str) for value in block.value["env"].values())
+
+
+def test_the_named_version_is_this_one() -> None:
+    named = re.findall(r"perf-culprit==(\S+)", "".join(block.text for block in BLOCKS))
+    assert named
+    assert set(named) == {__version__}
+
+
+def test_every_output_of_the_action_is_written() -> None:
+    from bot.pipeline import report_outputs
+    from tests.support.reports import every_conclusion
+
+    written = set(report_outputs(next(iter(every_conclusion().values()))))
+    assert set(ACTION["outputs"]) == written | {"report-path", "comment-url", "flagged"}
