@@ -17,8 +17,13 @@ from tests.support.tools import tool
 
 ACTION = yaml.safe_load((PROJECT / "action.yml").read_text(encoding="utf-8"))
 OURS = "perf-culprit/perf-culprit@"
+
+
+def block_id(block: Block) -> str:
+    return block.id
+
+
 REUSABLE = PROJECT / ".github" / "workflows"
-ids = {"ids": lambda block: block.id}
 
 
 def steps(node: Any) -> Iterator[dict[str, Any]]:
@@ -40,7 +45,7 @@ def test_there_are_two_forms_and_no_third() -> None:
         assert ("jobs" in block.value) == bool(block.file), f"a workflow without a file name: {block.id}"
 
 
-@pytest.mark.parametrize("block", WORKFLOWS, **ids)
+@pytest.mark.parametrize("block", WORKFLOWS, ids=block_id)
 def test_linters_find_nothing(block: Block, tmp_path: Path) -> None:
     folder = tmp_path / ".github" / "workflows"
     folder.mkdir(parents=True)
@@ -55,7 +60,7 @@ def test_linters_find_nothing(block: Block, tmp_path: Path) -> None:
         assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-@pytest.mark.parametrize("block", [block for block in BLOCKS if block.is_steps], **ids)
+@pytest.mark.parametrize("block", [block for block in BLOCKS if block.is_steps], ids=block_id)
 def test_steps_fit_into_the_one_file(block: Block, tmp_path: Path) -> None:
     whole = workflows(ONE_FILE)["perf"]
     whole["jobs"]["perf"]["steps"][-1:] = block.value
@@ -67,7 +72,7 @@ def test_steps_fit_into_the_one_file(block: Block, tmp_path: Path) -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-@pytest.mark.parametrize("block", BLOCKS, **ids)
+@pytest.mark.parametrize("block", BLOCKS, ids=block_id)
 def test_every_input_exists_and_every_action_is_pinned(block: Block) -> None:
     for step in steps(block.value):
         assert set(step.get("with", {})) <= set(ACTION["inputs"])
@@ -82,13 +87,13 @@ def test_every_input_exists_and_every_action_is_pinned(block: Block) -> None:
 
 
 @pytest.mark.parametrize(
-    "block", [block for block in BLOCKS if not (block.file or block.is_steps or block.is_environment)], **ids
+    "block", [block for block in BLOCKS if not (block.file or block.is_steps or block.is_environment)], ids=block_id
 )
 def test_what_is_no_workflow_is_a_configuration(block: Block) -> None:
     parse_config(block.text.encode(), place=block.id)
 
 
-@pytest.mark.parametrize("block", [block for block in BLOCKS if block.is_environment], **ids)
+@pytest.mark.parametrize("block", [block for block in BLOCKS if block.is_environment], ids=block_id)
 def test_an_environment_is_of_texts(block: Block) -> None:
     assert all(isinstance(value, str) for value in block.value["env"].values())
 

@@ -23,6 +23,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "startsWith": starts_with,
     "fromJSON": json.loads,
     "always": lambda: True,
+    "cancelled": lambda: False,
 }
 
 

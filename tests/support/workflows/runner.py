@@ -2,9 +2,10 @@
 
 `run:` steps are run by bash with the variables that the runner gives. `uses:` steps are the few that we know: checkout
 (a clone from the fake), upload-artifact (into the fake), and our own action, here or in its container. Installing is
-replaced by this environment; everything else in a step is the file's.
+replaced by this environment (`pip` on the PATH is a stand-in); everything else in a step is the file's.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import Any, Final, Protocol
 
 import yaml
 
+from bot import __version__
 from tests.support.fake_github.server import BOT_TOKEN, FakeGitHub
 from tests.support.fake_github.state import REPOSITORY_ID
 from tests.support.git_repository import ENVIRONMENT, run_git
@@ -25,11 +27,26 @@ PROJECT: Final = Path(__file__).parents[3]
 OWN_REPOSITORY: Final = "perf-culprit/perf-culprit"
 CALLED: Final = f"{OWN_REPOSITORY}/.github/workflows/"
 OWN_CHECKOUT: Final = ".perf-culprit"
+PROGRAM: Final = Path(sys.executable).parent / "perf-culprit"
 INSTALL: Final = f"""
 mkdir "$RUNNER_TEMP/path"
-ln -s "{Path(sys.executable).parent / "perf-culprit"}" "$RUNNER_TEMP/path/perf-culprit"
+ln -s "{PROGRAM}" "$RUNNER_TEMP/path/perf-culprit"
 echo "$RUNNER_TEMP/path" >> "$GITHUB_PATH"
 """
+# Installs nothing but perf-culprit of the version that this is.
+PIP: Final = f"""#!/bin/sh
+[ "$1" = install ] || exit 1
+for argument; do
+  case $argument in
+    perf-culprit=={__version__}) ln -sf "{PROGRAM}" "$(dirname "$0")/perf-culprit" ;;
+    perf-culprit*) echo "no such version: $argument" >&2; exit 1 ;;
+  esac
+done
+"""
+# What GitHub leaves of a token's rights where the pull request comes from a fork.
+READ_ONLY: Final = {"write": "read", "read": "read", "none": "none"}
+# A step runs after a failed one only if its condition asks for that.
+STATUS_FUNCTIONS: Final = ("always()", "cancelled()")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,6 +59,7 @@ class Event:
     ref: str = "refs/heads/main"
     base_ref: str = ""
     run_id: int = 55
+    from_fork: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,17 +85,21 @@ class InThisProcess:
         runner.token, runner.workspace, runner.run_id = place.token, place.workspace, str(event.run_id)
         given = {name.replace("-", "_"): value for name, value in inputs.items()}
         result = runner.run(event.name, event.payload, sha=event.sha, ref=event.ref, **given)
-        return result.exit_code == 0, result.log
+        return result.exit_code == 0, f"{result.log}\n{result.summary}"
 
 
 @dataclass(kw_only=True, slots=True)
 class WorkflowRunner:
-    """`variables` are given to `run:` steps beside the runner's own, for benchmarks that keep a counter."""
+    """`variables` are given to `run:` steps beside the runner's own, for benchmarks that keep a counter.
+
+    `programs` are shell scripts that a machine has by name, beside those of this one.
+    """
 
     fake: FakeGitHub
     own_action: OwnAction
     temp: Path
     variables: Mapping[str, str] = field(default_factory=dict)
+    programs: Mapping[str, str] = field(default_factory=dict)
     count: int = 0
 
     def run(self, workflow: Mapping[str, Any], event: Event) -> list[JobRun]:
@@ -129,7 +151,8 @@ class WorkflowRunner:
         ((axis, values),) = matrix.items() if matrix else (("", [None]),)
         for value in values:
             self.count += 1
-            token = self.fake.add_token(f"token-of-job-{self.count}", dict(permissions))
+            granted = {scope: READ_ONLY[level] if event.from_fork else level for scope, level in permissions.items()}
+            token = self.fake.add_token(f"token-of-job-{self.count}", granted)
             place = Place(folder=self.temp / f"job-{self.count}", token=token, event=event)
             log, failed = self.job(job, {**contexts, "matrix": {axis: value}}, place)
             yield JobRun(name=name, permissions=permissions, log=log, failed=failed)
@@ -137,13 +160,16 @@ class WorkflowRunner:
     def job(self, job: Mapping[str, Any], contexts: Mapping[str, Any], place: "Place") -> tuple[str, bool]:
         place.workspace.mkdir(parents=True)
         place.runner_temp.mkdir()
+        place.install({"pip": PIP, **self.programs})
         github = {**contexts["github"], "token": place.token}
         own = {"workflow_repository": OWN_REPOSITORY, "workflow_sha": "0" * 40}
         known = {**contexts, "github": github, "job": own, "runner": {"temp": str(place.runner_temp)}, "steps": {}}
         logs: list[str] = []
         failed = False
         for step in job["steps"]:
-            if not condition(step.get("if", not failed), known) or (failed and "always()" not in str(step.get("if"))):
+            wanted = step.get("if", True)
+            runs_after_failure = any(name in str(wanted) for name in STATUS_FUNCTIONS)
+            if not condition(wanted, known) or (failed and not runs_after_failure):
                 continue
             ok, log = self.step(step, known, place)
             logs.append(log)
@@ -159,6 +185,8 @@ class WorkflowRunner:
             return True, self.checkout(given, place)
         if action == "actions/upload-artifact":
             return self.upload(given, place)
+        if action == OWN_REPOSITORY:
+            return self.own_action(place, {name: str(value) for name, value in given.items()})
         assert action == f"./{OWN_CHECKOUT}", action
         assert (place.workspace / OWN_CHECKOUT / "action.yml").is_file()
         return self.own_action(place, {name: str(value) for name, value in given.items()})
@@ -168,7 +196,7 @@ class WorkflowRunner:
         assert "${{" not in step["run"], "nothing is inserted into a script"
         script.write_text(INSTALL if step.get("id") == "install" else step["run"])
         environment = {
-            "PATH": os.pathsep.join([*place.added_paths(), ENVIRONMENT["PATH"]]),
+            "PATH": os.pathsep.join([*place.added_paths(), str(place.programs), ENVIRONMENT["PATH"]]),
             "HOME": str(place.folder),
             "CI": "true",
             "RUNNER_TEMP": str(place.runner_temp),
@@ -199,10 +227,11 @@ class WorkflowRunner:
         url = f"http://x-access-token:{place.token}@{address}/{self.fake.repository}.git"
         workspace = place.workspace
         run_git(workspace, "clone", "--quiet", "--no-checkout", url, ".")
-        run_git(workspace, "fetch", "--quiet", "origin", given["ref"])
-        run_git(workspace, "checkout", "--quiet", "--detach", given["ref"])
+        commit = given.get("ref") or place.event.sha
+        run_git(workspace, "fetch", "--quiet", "origin", commit)
+        run_git(workspace, "checkout", "--quiet", "--detach", commit)
         run_git(workspace, "remote", "set-url", "origin", f"{self.fake.url}/{self.fake.repository}.git")
-        return f"checked out {given['ref']}"
+        return f"checked out {commit}"
 
     def upload(self, given: Mapping[str, Any], place: "Place") -> tuple[bool, str]:
         path = Path(given["path"])
@@ -239,6 +268,7 @@ class WorkflowRunner:
             "GITHUB_REPOSITORY_ID": str(REPOSITORY_ID),
             "GITHUB_WORKSPACE": str(place.workspace),
             "GITHUB_EVENT_NAME": event.name,
+            "GITHUB_EVENT_PATH": str(place.event_file()),
             "GITHUB_SHA": event.sha,
             "GITHUB_REF": event.ref,
             "GITHUB_BASE_REF": event.base_ref,
@@ -261,6 +291,21 @@ class Place:
     @property
     def runner_temp(self) -> Path:
         return self.folder / "temp"
+
+    @property
+    def programs(self) -> Path:
+        return self.folder / "programs"
+
+    def install(self, programs: Mapping[str, str]) -> None:
+        self.programs.mkdir()
+        for name, script in programs.items():
+            (self.programs / name).write_text(script)
+            (self.programs / name).chmod(0o755)
+
+    def event_file(self) -> Path:
+        file = self.folder / "event.json"
+        file.write_text(json.dumps(self.event.payload))
+        return file
 
     def added_paths(self) -> list[str]:
         file = self.folder / "path"

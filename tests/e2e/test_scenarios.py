@@ -1,0 +1,162 @@
+"""The documented workflows as pasted, on what happens to a repository: nobody innocent is blamed, +50 % is named.
+
+Each scenario runs once without a change and once with a planted +50 %, in both forms, our action in its container.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.container.own_action import InContainer
+from tests.support.scenarios import CRASH, LEVEL, SLOWER, Outcome, Project, open_project
+from tests.support.workflows.expressions import fill
+
+pytestmark = [pytest.mark.container, pytest.mark.slow]  # each runs benchmarks in rounds, and containers
+
+planted = pytest.mark.parametrize("level", [LEVEL, SLOWER], ids=["0 %", "+50 %"])
+
+
+@pytest.fixture(params=["one file", "split"])
+def project(request: pytest.FixtureRequest, tmp_path: Path, action_image: str) -> Iterator[Project]:
+    def in_container(fake: Any) -> InContainer:
+        return InContainer(image=action_image, fake=fake)
+
+    with open_project(tmp_path, in_container, split=request.param == "split") as opened:
+        yield opened
+
+
+def assert_told(project: Project, text: str, sha: str, *, level: int, base: int = LEVEL) -> None:
+    """The benchmark is named where it got slower, and else nobody is blamed."""
+    if level > base:
+        assert "🔴 1 of 2 benchmarks got slower" in text, text
+        assert "`parse`** takes" in text or "`parse` takes" in text, text
+        assert project.conclusion(sha) == "failure"
+    else:
+        assert "slower" not in text.partition("<details>")[0], text
+        assert "🟢" in text
+        assert project.conclusion(sha) == "success"
+
+
+def told(outcome: Outcome) -> str:
+    """The job summary, which stands behind the log."""
+    return outcome.log[outcome.log.rindex("\n### ") :]
+
+
+@planted
+def test_a_push_of_several_commits(project: Project, level: int) -> None:
+    """The change came with the first of them: the state before the push tells, the last commit's parent does not."""
+    outcome = project.report(project.push(level, level, level))
+    assert not outcome.failed, outcome.log
+    sha = project.main
+    if level == LEVEL:
+        assert project.conclusion(sha) == "success"
+    else:
+        assert project.conclusion(sha) == "failure"
+        assert "parse takes" in outcome.log
+    assert project.recorded() == {sha}
+
+
+def test_pushes_while_a_report_is_pending(project: Project) -> None:
+    outcomes = []
+    commits = []
+    for _ in range(3):
+        outcomes.append(project.push(LEVEL))
+        commits.append(project.main)
+    groups = [concurrency(project, outcome, "perf") for outcome in outcomes]
+    assert len({group["group"] for group in groups}) == 3, "a run of main would wait, and be dropped for the next one"
+    for outcome in outcomes:
+        assert not project.report(outcome).failed
+    assert project.recorded() == set(commits)
+
+
+def concurrency(project: Project, outcome: Outcome, workflow: str) -> Any:
+    github = {"event": outcome.payload, "run_id": outcome.run.id, "event_name": outcome.run.event}
+    return fill(project.files[workflow]["concurrency"], {"github": github})
+
+
+@planted
+def test_a_pull_request_of_the_repository(project: Project, level: int) -> None:
+    pull = project.open_pull(7, base=project.main, level=level, merged_level=level)
+    outcome = project.report(project.run_pull(pull))
+    assert not outcome.failed, outcome.log
+    (comment,) = project.comments(7)
+    assert_told(project, comment, pull.head_sha, level=level)
+    groups = {concurrency(project, outcome, "perf")["group"] for outcome in (project.run_pull(pull), outcome)}
+    assert len(groups) == 1 or project.split
+
+
+@planted
+def test_a_pull_request_of_a_fork(project: Project, level: int) -> None:
+    pull = project.open_pull(7, base=project.main, level=level, merged_level=level, fork=True)
+    outcome = project.report(project.run_pull(pull))
+    assert not outcome.failed, outcome.log
+    if project.split:
+        (comment,) = project.comments(7)
+        assert_told(project, comment, pull.head_sha, level=level)
+        assert "advice, no proof" in comment
+    else:
+        assert not project.comments(7)
+        assert ("🔴" if level == SLOWER else "🟢") in told(outcome)
+        assert "its token may not write" in outcome.log
+
+
+@planted
+def test_main_got_slower_meanwhile(project: Project, level: int) -> None:
+    """GitHub's merge holds main's +50 % too; only what the pull request adds is its own."""
+    before = project.main
+    project.main = project.commit(project.main, level=SLOWER)
+    merged = SLOWER * level // LEVEL
+    pull = project.open_pull(7, base=before, level=level, merged_level=merged)
+    outcome = project.report(project.run_pull(pull))
+    assert not outcome.failed, outcome.log
+    (comment,) = project.comments(7)
+    assert_told(project, comment, pull.head_sha, level=level)
+    if not project.split:
+        assert "measured as merged into base" in comment
+
+
+@planted
+def test_an_entry_of_a_merge_queue(project: Project, level: int) -> None:
+    outcome = project.report(project.queue(level))
+    assert not outcome.failed, outcome.log
+    assert_told(project, told(outcome), outcome.run.head_sha, level=level)
+
+
+def test_a_benchmark_that_crashes(project: Project) -> None:
+    pull = project.open_pull(7, base=project.main, level=LEVEL, merged_level=LEVEL)
+    project.report(project.run_pull(pull))
+    head = project.commit(pull.head_sha, level=CRASH)
+    again = project.add_pull(7, head, merged_level=CRASH)
+    outcome = project.report(project.run_pull(again))
+    assert outcome.run.conclusion == "failure"
+    assert project.conclusion(head) == "failure"
+    (comment,) = project.comments(7)
+    assert f"**Not measured:** `{head[:7]}`" in comment
+    assert "🟢" in comment
+
+
+@planted
+def test_fail_on_alert(project: Project, level: int) -> None:
+    """In the split form the check run fails in any case, and the job that uploads the results never does."""
+    steps = project.files["perf"]["jobs"].get("perf", {}).get("steps")
+    if steps:
+        steps[-1]["with"]["fail-on-alert"] = "true"
+    pull = project.open_pull(7, base=project.main, level=level, merged_level=level)
+    outcome = project.report(project.run_pull(pull))
+    assert outcome.failed == (level == SLOWER and not project.split)
+    (comment,) = project.comments(7)
+    assert_told(project, comment, pull.head_sha, level=level)
+
+
+@planted
+def test_two_pull_requests_of_one_head(project: Project, level: int) -> None:
+    first = project.open_pull(7, base=project.main, level=level, merged_level=level)
+    second = project.add_pull(8, first.head_sha, merged_level=level, base_branch="stable")
+    for pull in (first, second):
+        outcome = project.report(project.run_pull(pull))
+        assert not outcome.failed, outcome.log
+    for number in (7, 8):
+        (comment,) = project.comments(number)
+        assert_told(project, comment, first.head_sha, level=level)

@@ -1,0 +1,207 @@
+"""A repository that uses one of the documented forms as pasted, on a fake GitHub: pushes, pull requests, queues.
+
+The benchmark command of the documentation (`pytest bench --benchmark-json=…`) is a script of ours that writes
+pytest-benchmark's format: `parse` takes what the commit's file `value` says, `render` always the same, both with noise.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from tests.support.fake_github.server import FakeGitHub
+from tests.support.fake_github.state import BOT, FORK_ID, REPOSITORY_ID, PullRequest, WorkflowRun
+from tests.support.git_repository import init_repository, run_git
+from tests.support.recipes import ONE_FILE, SPLIT, workflows
+from tests.support.webhooks import event
+from tests.support.workflows.runner import Event, JobRun, OwnAction, WorkflowRunner
+
+LEVEL: Final = 1000
+SLOWER: Final = 1500  # the planted +50 %
+CRASH: Final = 0
+# 2 % between executions and 1 % between samples, from a counter: no clock, and no two executions alike.
+PYTEST: Final = r"""#!/bin/sh
+for argument; do case $argument in --benchmark-json=*) out=${argument#*=} ;; esac; done
+level=$(cat value)
+[ "$level" != 0 ] || { echo "the benchmark crashed" >&2; exit 1; }
+n=$(cat COUNTER 2>/dev/null || echo 0); echo $((n + 1)) > COUNTER
+awk -v level="$level" -v seed="$n" 'BEGIN {
+  srand(seed * 7919 + 17)
+  printf "{\"machine_info\": {}, \"benchmarks\": ["
+  split("parse render", names, " ")
+  for (i = 1; i <= 2; i++) {
+    base = (i == 1 ? level : 3000) * 1e-6 * (1 + 0.04 * (rand() - 0.5))
+    printf "%s{\"name\": \"%s\", \"fullname\": \"%s\", \"stats\": {\"data\": [", (i > 1 ? "," : ""), names[i], names[i]
+    for (j = 1; j <= 5; j++) printf "%s%.9f", (j > 1 ? "," : ""), base * (1 + 0.02 * (rand() - 0.5))
+    printf "]}}"
+  }
+  print "]}"
+}' > "$out"
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """What one event came to: the jobs that ran, and what they said (logs and job summaries)."""
+
+    run: WorkflowRun
+    payload: Mapping[str, Any]
+    jobs: list[JobRun]
+
+    @property
+    def log(self) -> str:
+        return "\n".join(job.log for job in self.jobs)
+
+    @property
+    def failed(self) -> bool:
+        return any(job.failed for job in self.jobs)
+
+
+@dataclass(kw_only=True, slots=True)
+class Project:
+    """`main` is the branch's commit. `split`: perf-report runs after perf, at once or when `report` is called."""
+
+    fake: FakeGitHub
+    runner: WorkflowRunner
+    folder: Path
+    split: bool
+    main: str = ""
+    files: dict[str, Any] = field(default_factory=dict)
+    count: int = 0
+
+    def commit(self, *parents: str, level: int = LEVEL) -> str:
+        self.count += 1
+        bare = self.folder
+        entries = {"value": f"{level}\n", "number": f"{self.count}\n"}
+        blobs = {name: run_git(bare, "hash-object", "-w", "--stdin", stdin=text) for name, text in entries.items()}
+        tree = run_git(bare, "mktree", stdin="".join(f"100644 blob {blob}\t{name}\n" for name, blob in blobs.items()))
+        options = [word for parent in parents for word in ("-p", parent)]
+        return run_git(bare, "commit-tree", tree, *options, "-m", f"commit {self.count}")
+
+    def push(self, *levels: int) -> Outcome:
+        """All these commits at once onto main."""
+        before = self.main or "0" * 40
+        for level in levels:
+            self.main = self.commit(*([self.main] if self.main else []), level=level)
+        run_git(self.folder, "update-ref", "refs/heads/main", self.main)
+        payload = event("push", head_sha=self.main, base_sha=before, base_branch="main")
+        return self.start("push", payload, sha=self.main, ref="refs/heads/main", branch="main")
+
+    def open_pull(
+        self, number: int, *, base: str, level: int, merged_level: int, fork: bool = False, base_branch: str = "main"
+    ) -> PullRequest:
+        """A branch of one commit from `base`; GitHub's merge of it into main has `merged_level`."""
+        head = self.commit(base, level=level)
+        return self.add_pull(number, head, merged_level=merged_level, fork=fork, base_branch=base_branch)
+
+    def add_pull(
+        self, number: int, head: str, *, merged_level: int, fork: bool = False, base_branch: str = "main"
+    ) -> PullRequest:
+        merge = self.commit(self.main, head, level=merged_level)
+        run_git(self.folder, "update-ref", f"refs/pull/{number}/head", head)
+        run_git(self.folder, "update-ref", f"refs/pull/{number}/merge", merge)
+        pull = PullRequest(
+            number=number,
+            head_sha=head,
+            head_branch="change",
+            head_owner="mallory" if fork else "octocat",
+            head_repository_id=FORK_ID if fork else REPOSITORY_ID,
+            base_sha=self.main,
+            base_branch=base_branch,
+        )
+        self.fake.state.pulls[number] = pull
+        return pull
+
+    def run_pull(self, pull: PullRequest) -> Outcome:
+        ref = f"refs/pull/{pull.number}/merge"
+        facts = {"head_sha": pull.head_sha, "head_branch": pull.head_branch, "head_owner": pull.head_owner}
+        payload = event("pull_request", number=pull.number, base_sha=pull.base_sha, **facts)
+        sha = run_git(self.folder, "rev-parse", ref)
+        return self.start("pull_request", payload, sha=sha, ref=ref, branch=pull.head_branch, pull=pull)
+
+    def queue(self, level: int) -> Outcome:
+        """An entry of a merge queue, on top of main."""
+        entry = self.commit(self.main, level=level)
+        ref = f"refs/heads/gh-readonly-queue/main/pr-7-{self.main}"
+        run_git(self.folder, "update-ref", ref, entry)
+        payload = event("push", head_sha=entry, base_branch="main")
+        group = {"base_sha": self.main, "head_sha": entry, "head_ref": ref, "base_ref": "refs/heads/main"}
+        payload = {"action": "checks_requested", "merge_group": group, "repository": payload["repository"]}
+        return self.start("merge_group", payload, sha=entry, ref=ref, branch=ref.removeprefix("refs/heads/"))
+
+    def start(
+        self,
+        name: str,
+        payload: dict[str, Any],
+        *,
+        sha: str,
+        ref: str,
+        branch: str,
+        pull: PullRequest | None = None,
+    ) -> Outcome:
+        payload["repository"]["default_branch"] = "main"
+        run_id = next(self.fake.state.ids)
+        is_fork = pull is not None and pull.head_repository_id == FORK_ID
+        run = WorkflowRun(
+            id=run_id,
+            # As GitHub does: of a pull request the head, though its merge is what `sha` names.
+            head_sha=pull.head_sha if pull else sha,
+            head_branch=branch,
+            event=name,
+            head_repository_id=FORK_ID if is_fork else REPOSITORY_ID,
+        )
+        self.fake.state.runs[run_id] = run
+        started = Event(name=name, payload=payload, sha=sha, ref=ref, run_id=run_id, from_fork=is_fork)
+        jobs = self.runner.run(self.files["perf"], started)
+        run.conclusion = "failure" if any(job.failed for job in jobs) else "success"
+        return Outcome(run=run, payload=payload, jobs=jobs)
+
+    def report(self, outcome: Outcome) -> Outcome:
+        """The workflow_run that follows; nothing where one file does it all."""
+        if not self.split:
+            return outcome
+        run = outcome.run
+        payload = event(
+            "workflow_run",
+            run_id=run.id,
+            run_event=run.event,
+            workflow=run.workflow,
+            workflow_name="perf",
+            head_sha=run.head_sha,
+            head_branch=run.head_branch,
+            head_owner="mallory" if run.head_repository_id == FORK_ID else "octocat",
+            conclusion=run.conclusion,
+        )
+        payload["repository"]["default_branch"] = "main"
+        jobs = self.runner.run(self.files["perf-report"], Event(name="workflow_run", payload=payload, sha=self.main))
+        return Outcome(run=run, payload=payload, jobs=[*outcome.jobs, *jobs])
+
+    def comments(self, number: int) -> list[str]:
+        return [item.body for item in self.fake.state.comments.values() if (item.issue, item.author) == (number, BOT)]
+
+    def conclusion(self, sha: str) -> str | None:
+        """Of the newest check run of ours on a commit."""
+        checks = [check for check in self.fake.state.check_runs.values() if check.head_sha == sha]
+        return checks[-1].conclusion if checks else None
+
+    def recorded(self) -> set[str]:
+        """The commits that have a run in the history."""
+        names = run_git(self.folder, "ls-tree", "-r", "--name-only", "perf-history")
+        return {name.split("/")[2] for name in names.splitlines() if name.startswith("runs/")}
+
+
+@contextmanager
+def open_project(folder: Path, own_action: "Any", *, split: bool) -> Iterator[Project]:
+    """`own_action` makes the runner of our action for a fake GitHub. Main has two commits."""
+    bare = init_repository(folder / "served.git", bare=True)
+    script = PYTEST.replace("COUNTER", str(folder / "counter"))
+    with FakeGitHub(git_dir=bare) as fake:
+        made: OwnAction = own_action(fake)
+        runner = WorkflowRunner(fake=fake, own_action=made, temp=folder / "jobs", programs={"pytest": script})
+        files = workflows(SPLIT if split else ONE_FILE)
+        project = Project(fake=fake, runner=runner, folder=bare, split=split, files=files)
+        project.main = project.commit(project.commit())
+        run_git(bare, "update-ref", "refs/heads/main", project.main)
+        yield project
+    assert not fake.bad
