@@ -8,7 +8,8 @@ import numpy as np
 from scipy.special import stdtrit
 
 from bot.bisect import evidence, residual
-from bot.bisect.evidence import Fit, G
+from bot.bisect.evidence import Design, G
+from bot.bisect.pairs import LEVEL, Size, step_size
 from bot.bisect.samples import autocorrelation
 from bot.bisect.standing import Standing
 from bot.model.bisection import (
@@ -19,11 +20,12 @@ from bot.model.bisection import (
     OutcomeKind,
     Phase,
     SearchState,
+    Sought,
     Suspect,
 )
 from bot.model.finding import Interval
 
-LEVEL: Final = 0.95  # of intervals, and the mass that a suspect set holds
+SET_MASS: Final = 0.95  # of the probability, that a suspect set holds
 LARGEST_SET: Final = 200  # suspects listed in an outcome
 
 
@@ -49,7 +51,7 @@ def outcome_of(standing: Standing, kind: OutcomeKind, *, needed: int | None = No
         return replace(base, reason=f"The merge base {base_names} is as slow as the bad end: fixed on the good side.")
     base = _with_change(standing, base)
     if kind is OutcomeKind.NOT_REPRODUCED:
-        return replace(base, visible_effect=visible_effect(standing), reason="The ends of the range do not differ.")
+        return replace(base, visible_effect=visible_effect(standing), reason=_not_reproduced(standing))
     if kind is OutcomeKind.INCONCLUSIVE:
         return _inconclusive(standing, base, needed)
     if kind is OutcomeKind.DECAY:
@@ -63,44 +65,63 @@ def outcome_of(standing: Standing, kind: OutcomeKind, *, needed: int | None = No
     if kind is OutcomeKind.SUSPECT_SET:
         reason = f"No measurable commit tells {len(suspects)} candidates apart."
     else:
-        reason = f"The budget was spent; {len(suspects)} candidates hold {LEVEL:.0%} of the probability."
+        reason = f"The budget was spent; {len(suspects)} candidates hold {SET_MASS:.0%} of the probability."
     return replace(base, suspects=suspects, reason=reason)
+
+
+def _not_reproduced(standing: Standing) -> str:
+    center, half = end_to_end(standing)
+    sought = standing.state.settings.sought
+    if sought is Sought.ANY or center + half >= 0:
+        return "The ends of the range do not differ."
+    is_better = sought is Sought.WORSE
+    found, other = ("better", "--direction better") if is_better else ("worse", "--direction worse")
+    return f"The bad end is {found} than the good one: search with {other}."
 
 
 def _inconclusive(standing: Standing, base: Outcome, needed: int | None) -> Outcome:
     visible = visible_effect(standing)
     if needed is not None:
-        reason = f"The change is real but small against the noise: about {needed} further executions, over the budget."
+        reason = f"The change is real; to find its commit takes about {needed} more executions, over the budget."
     else:
         reason = f"A change below {visible:.1%} cannot be seen at this noise with this many executions."
     return replace(base, visible_effect=visible, reason=reason)
 
 
 def visible_effect(standing: Standing) -> float | None:
-    """The relative change whose log BF would have reached 3 with the executions of the ends that there are."""
+    """The relative change whose log BF would have reached 3 with the executions of the ends that there are.
+
+    By the plain form: a learned shape may see less than it seems to.
+    """
     counts = standing.samples.counts(standing.reach.size + 1)
     good, bad = int(counts[0]), int(counts[-1])
     if not good or not bad:
         return None
     pairs = good * bad / (good + bad)
-    model = standing.model
-    sd = float(model.modes.information) ** -0.5 if model.modes is not None else model.step.sigma
-    return float(np.expm1(sd * np.sqrt((2 * 3.0 + np.log1p(G * pairs)) / pairs)))
+    samples = standing.samples.select(standing.model.ends)
+    plain = evidence.fit(Design(samples), (samples.commit == standing.reach.size).astype(np.float64)[None])
+    seen = float(np.expm1(plain.sigma * np.sqrt((2 * 3.0 + np.log1p(G * pairs)) / pairs)))
+    return max(seen, standing.state.settings.minimum_effect)
+
+
+def end_to_end(standing: Standing) -> tuple[float, float]:
+    """The change from good to bad in the direction looked for, in logarithms, and the half width of its interval."""
+    fit = standing.model.step
+    half = float(stdtrit(fit.dof, (1 + LEVEL) / 2) * np.sqrt(max(fit.covariance[0, 0], 0.0)))
+    return float(fit.delta[0]), half
 
 
 def _with_change(standing: Standing, base: Outcome) -> Outcome:
     counts = standing.samples.counts(standing.reach.size + 1)
     if not counts[0] or not counts[-1]:
         return base
-    change, interval = _change(standing, standing.model.step, 0)
+    change, interval = _change(standing, *end_to_end(standing))
     return replace(base, relative_change=change, confidence_interval=interval)
 
 
-def _change(standing: Standing, fit: Fit, place: int) -> tuple[float, Interval]:
+def _change(standing: Standing, center: float, half: float) -> tuple[float, Interval]:
     """A step in logarithms as a relative change of the metric, with its interval."""
-    sign = standing.state.settings.direction.worse_sign
-    half = float(stdtrit(fit.dof, (1 + LEVEL) / 2) * np.sqrt(max(fit.covariance[place, place], 0.0)))
-    center = float(fit.delta[place])
+    sign = standing.sign
     low, high = sorted(float(np.expm1(np.clip(sign * (center + side), -50, 50))) for side in (-half, half))
     return float(np.expm1(sign * center)), Interval(low=low, high=high, level=LEVEL)
 
@@ -108,12 +129,15 @@ def _change(standing: Standing, fit: Fit, place: int) -> tuple[float, Interval]:
 def _culprits(standing: Standing, base: Outcome) -> Outcome:
     state, model = standing.state, standing.model
     fit = evidence.fit(model.design, model.named_columns)
+    halves = stdtrit(fit.dof, (1 + LEVEL) / 2) * np.sqrt(np.maximum(np.diag(fit.covariance), 0.0))
     steps = {step.commit: step for step in state.named}
     culprits = []
     suspects: list[Suspect] = []
     for place, candidate in enumerate(standing.named):
         commit = standing.name(candidate + 1)
-        change, interval = _change(standing, fit, place)
+        # Without a pair (an edge that cannot be measured any more) the fit over all samples is all there is.
+        size = step_size(standing, candidate) or Size(center=float(fit.delta[place]), half=float(halves[place]))
+        change, interval = _change(standing, size.center, size.half)
         step = steps[commit]
         culprits.append(
             Culprit(
@@ -122,7 +146,7 @@ def _culprits(standing: Standing, base: Outcome) -> Outcome:
                 relative_change=change,
                 confidence_interval=interval,
                 log_bayes_factor=step.log_bayes_factor,
-                improvement=bool(fit.delta[place] < 0),
+                improvement=bool(size.center < 0) != standing.seeks_improvement,
             )
         )
         group = standing.group_of(candidate)
@@ -141,8 +165,9 @@ def _culprits(standing: Standing, base: Outcome) -> Outcome:
         reason = (
             "One commit explains the change." if len(culprits) == 1 else f"{len(culprits)} commits share the change."
         )
-    if unresolved > 0:
-        reason += f" Up to {min(unresolved, 1.0):.0%} of it is unresolved."
+    if unresolved > residual.NEGLIGIBLE and kind is not OutcomeKind.SUSPECT_SET:
+        found = "One commit was found" if len(culprits) == 1 else f"{len(culprits)} commits were found"
+        reason = f"{found}; up to {min(unresolved, 1.0):.0%} of the change may come from others."
     return replace(
         base,
         kind=kind,
@@ -159,10 +184,10 @@ def _suspect(standing: Standing, candidate: int, posterior: float) -> Suspect:
 
 
 def _suspects(standing: Standing) -> tuple[Suspect, ...]:
-    """The smallest set with `LEVEL` of the mass, most probable first; commits that nothing separates stay together."""
+    """The smallest set with `SET_MASS` of the mass, most probable first; inseparable commits stay together."""
     mass = standing.model.mass
     order = np.argsort(-mass, kind="stable")
-    count = int(np.searchsorted(np.cumsum(mass[order]), LEVEL)) + 1
+    count = int(np.searchsorted(np.cumsum(mass[order]), SET_MASS)) + 1
     return tuple(_suspect(standing, int(c), float(mass[c])) for c in order[: min(count, LARGEST_SET)])
 
 
@@ -176,7 +201,7 @@ def _decay(standing: Standing, base: Outcome) -> Outcome:
     )
     level = isotonic(mean, total)
     whole = max(float(level[-1] - level[0]), 1e-12)
-    sign = standing.state.settings.direction.worse_sign
+    sign = standing.sign
     corners = [0, *(np.flatnonzero(np.diff(level) > 1e-12) + 1).tolist()]
     parts = []
     for low, high in pairwise(corners):

@@ -7,8 +7,9 @@ import numpy as np
 
 from bot.bisect import residual
 from bot.bisect.answer import outcome_of
-from bot.bisect.cost import entropy_bits, expected_executions
-from bot.bisect.phases import CONFIRM_ROUNDS, FIRST_LOOK, advance, leading, residual_budget
+from bot.bisect.confirm import confirming_rounds, log_pair
+from bot.bisect.cost import entropy_bits, expected_confirmation, expected_executions
+from bot.bisect.phases import FIRST_LOOK, advance, convincing, leading, residual_budget
 from bot.bisect.rounds import choose_suspects
 from bot.bisect.standing import Standing
 from bot.model.bisection import Outcome, OutcomeKind, Phase, Progress, Purpose, Suspect
@@ -40,13 +41,13 @@ def next_rounds(standing: Standing, k: int) -> Sequence[Round]:  # noqa: PLR0911
             return _search_rounds(standing, k)
         case Phase.CONFIRM:
             before, after = standing.edges(standing.positions[state.suspect or ""] - 1)
-            wanted = max(CONFIRM_ROUNDS - standing.fresh_rounds, MORE_AT_ONCE) - pending
+            wanted = max(confirming_rounds(standing) - standing.fresh_rounds, MORE_AT_ONCE) - pending
             return [(Purpose.CONFIRM, _distinct(*before, after))] * min(k, max(wanted, 0))
         case Phase.RESIDUAL:
             if standing.unseen:
-                return [(Purpose.RESIDUAL, (0, last, *standing.unseen))] * min(k, max(1 - pending, 0))
+                return [(Purpose.RESIDUAL, (*_references(standing), *standing.unseen))] * min(k, max(1 - pending, 0))
             corners = [corner for stretch in residual.stretches(standing) if stretch.open for corner in _ends(stretch)]
-            one = _distinct(0, last, *corners)
+            one = _distinct(*_references(standing), *corners)
             room = residual_budget(standing) - standing.fresh_executions
             return [(Purpose.RESIDUAL, one)] * min(k, max(-(-room // len(one)) - pending, 0), MORE_AT_ONCE)
         case Phase.DONE:
@@ -68,7 +69,12 @@ def _search_rounds(standing: Standing, k: int) -> Sequence[Round]:
     if not chosen and not standing.pending:
         # Nothing tells the rest apart, or only the ends are left: sharpen the ends.
         return [(Purpose.SEARCH, (0, last))]
-    return [(Purpose.SEARCH, (0, last, *suspects)) for suspects in chosen]
+    return [(Purpose.SEARCH, (*_references(standing), *suspects)) for suspects in chosen]
+
+
+def _references(standing: Standing) -> tuple[int, ...]:
+    """Both ends, so that the level of the round cancels; a quiet machine has shown that there is nothing to cancel."""
+    return () if standing.model.is_quiet else (0, standing.reach.size)
 
 
 def _spread(standing: Standing, k: int) -> Sequence[tuple[int, ...]]:
@@ -105,6 +111,20 @@ def progress(standing: Standing) -> Progress:
         pending=len(standing.pending),
         candidates=standing.reach.size,
         entropy_bits=entropy_bits(standing) if known else float(np.log2(standing.reach.size)),
-        expected_executions=expected_executions(standing) if known else None,
+        expected_executions=_still_to_come(standing) if known else None,
         leader=leader,
     )
+
+
+def _still_to_come(standing: Standing) -> int:
+    """Executions until the next decision that can end the search, as far as what was measured tells."""
+    state = standing.state
+    if state.phase is Phase.CONFIRM:
+        candidate = standing.positions[state.suspect or ""] - 1
+        before, _ = standing.edges(candidate)
+        log_e = log_pair(standing, candidate) if standing.fresh_rounds else 0.0
+        return expected_confirmation(standing, log_e=log_e, convincing=convincing(state), per_round=len(before) + 1)
+    if state.phase is Phase.RESIDUAL:
+        commits = next((commits for _, commits in next_rounds(standing, 1)), ())
+        return min(len(commits), max(residual_budget(standing) - standing.fresh_executions, 0))
+    return expected_executions(standing)

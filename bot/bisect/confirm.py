@@ -7,34 +7,41 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from bot.bisect import evidence, shape
-from bot.bisect.evidence import Design
-from bot.bisect.exchange import DifferenceShape, log_exchange
+from bot.bisect.evidence import Design, G
+from bot.bisect.exchange import DifferenceShape, log_exchange, log_quotient
+from bot.bisect.hypotheses import UNNAMED, Model
+from bot.bisect.pairs import differences
 from bot.bisect.samples import Samples
 from bot.bisect.standing import Standing
 
 Floats = npt.NDArray[np.float64]
 
 CONVINCING: Final = 3.0  # log BF that counts as settled
+CONFIRM_ROUNDS: Final = 3
+QUIET_CONFIRM_ROUNDS: Final = 2  # one alone could be a change of the machine
+EXACT: Final = 60.0  # a change of this many bounds of the noise is one of a count: a single round confirms it
 SMALLEST_STEP: Final = 0.2  # of the whole change: smaller ones are not looked for
 ROOT_TWO: Final = float(np.sqrt(2))
 NORMAL_QUARTILE: Final = 0.6745
 
 
 def log_reproduced(standing: Standing) -> float:
-    """Log BF10 of "the bad end is slower" against "no change", on the ends alone.
+    """Log BF10 of "the ends differ in the way that is looked for" against "no change", on the ends alone.
 
-    Where a shape was learned: under that shape. Else the mean of the BF on logarithms (an e-value under normal noise)
-    and the one on normal scores of the pooled ranks, which keeps its power under heavy tails.
+    The geometric mean of the BF on logarithms (an e-value under normal noise) and the one on normal scores of the
+    pooled ranks, which keeps its power under heavy tails. Where a shape was learned: the mean of that and the BF
+    under the shape (the mean of e-values is one), so that no choice of shape can deny what the plain forms see.
     """
     samples = standing.samples.select(standing.model.ends)
     bad = (samples.commit == standing.reach.size).astype(np.float64)
     if not 0 < bad.sum() < samples.count:
         return 0.0
-    if standing.model.modes is not None:
-        return shape.log_bayes_factor(samples.y, bad, samples.block)
     scores = ndtri((_ranks(samples.y) - 0.5) / samples.count)
-    raw, ranked = (_log_step(samples.with_values(y), bad) for y in (samples.y, scores))
-    return 0.5 * (raw + ranked)
+    plain = 0.5 * (_log_step(samples, bad) + _log_step(samples.with_values(scores), bad, g=G))
+    if standing.model.learned_modes is not None:
+        shaped = shape.log_bayes_factor(samples.y, bad, samples.block)
+        plain = float(np.logaddexp(plain, shaped) - np.log(2))
+    return plain
 
 
 def _ranks(y: Floats) -> Floats:
@@ -43,9 +50,18 @@ def _ranks(y: Floats) -> Floats:
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[place])
 
 
-def _log_step(samples: Samples, x: Floats) -> float:
-    design = Design(samples)
-    return float(evidence.log_one_step(design, x[None])[0]) - evidence.log_no_step(design)
+def _log_step(samples: Samples, x: Floats, *, g: float | None = None) -> float:
+    """Log BF of a step `x` on a scale of `g`; where none is given, on the usual scale or the one that it shows."""
+    scales = [evidence.wide_g(0.0), evidence.wide_g(_size(samples, x))] if g is None else [(g, 0.0)]
+    designs = [(Design(samples, g=scale), log_share) for scale, log_share in dict(scales).items()]
+    steps = [float(evidence.log_one_step(design, x[None])[0]) + log_share for design, log_share in designs]
+    return float(np.logaddexp.reduce(steps)) - evidence.log_no_step(designs[0][0])
+
+
+def _size(samples: Samples, x: Floats) -> float:
+    """The step in standard deviations of one execution."""
+    fit = evidence.fit(Design(samples), x[None])
+    return abs(float(fit.delta[0])) / max(fit.sigma, 1e-9)
 
 
 def log_pair(standing: Standing, candidate: int) -> float:
@@ -54,19 +70,28 @@ def log_pair(standing: Standing, candidate: int) -> float:
     A merge must differ from each of its parents: the weakest pair counts.
     """
     before, after = standing.edges(candidate)
-    shape_of_pairs = _difference_shape(standing.before_phase, candidate)
-    return min(log_exchange(_differences(standing.fresh, commit, after), shape_of_pairs) for commit in before)
+    known = standing.before_phase
+    shape_of_pairs = _difference_shape(known, candidate)
+    return min(
+        _log_evidence(differences(standing.fresh, commit, after), shape_of_pairs, known.model) for commit in before
+    )
 
 
-def _differences(samples: Samples, before: int, after: int) -> Floats:
-    """After less before in each round that has both [rounds]."""
-    pairs = []
-    for block in range(samples.blocks):
-        inside = samples.block == block
-        first, second = (samples.y[inside & (samples.commit == commit)] for commit in (before, after))
-        if first.size and second.size:
-            pairs.append(float(second.mean() - first.mean()))
-    return np.array(pairs)
+def _log_evidence(pairs: Floats, shape_of_pairs: DifferenceShape, model: Model) -> float:
+    """The exchange of a round's values; of a quiet machine the mean of that and of what the size of its noise says."""
+    exchanged = log_exchange(pairs, shape_of_pairs)
+    if not model.is_quiet:
+        return exchanged
+    width = max(ROOT_TWO * model.spread_bound, UNNAMED * abs(shape_of_pairs.step))
+    return float(np.logaddexp(exchanged, log_quotient(pairs, shape_of_pairs.step, width)) - np.log(2))
+
+
+def confirming_rounds(standing: Standing) -> int:
+    """Rounds before which a suspect is never named: of a quiet machine fewer say as much."""
+    model = standing.before_phase.model
+    if not model.is_quiet:
+        return CONFIRM_ROUNDS
+    return 1 if model.change > EXACT * model.spread_bound else QUIET_CONFIRM_ROUNDS
 
 
 def _difference_shape(standing: Standing, candidate: int) -> DifferenceShape:
@@ -88,7 +113,7 @@ def _round_noise(standing: Standing) -> tuple[float, float, float]:
         inside = share * modes.slow_sd + (1 - share) * modes.fast_sd
         return ROOT_TWO * inside, modes.gap, 2 * share * (1 - share) * (1 - modes.stickiness)
     ends = standing.samples.select(standing.model.ends)
-    differences = _differences(ends, 0, standing.reach.size)
-    center = float(np.median(differences)) if differences.size else 0.0
-    robust = float(np.median(np.abs(differences - center))) / NORMAL_QUARTILE if differences.size else 0.0
+    pairs = differences(ends, 0, standing.reach.size)
+    center = float(np.median(pairs)) if pairs.size else 0.0
+    robust = float(np.median(np.abs(pairs - center))) / NORMAL_QUARTILE if pairs.size else 0.0
     return max(robust, 1e-9), 0.0, 0.0

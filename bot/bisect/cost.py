@@ -1,4 +1,4 @@
-"""What the rest of a search will cost, from the size of the step against the noise."""
+"""What the rest of a search will cost, from its own posterior and the size of the step against the noise."""
 
 from typing import Final
 
@@ -6,11 +6,11 @@ import numpy as np
 
 from bot.bisect.rounds import information_bits
 from bot.bisect.standing import Standing
-from bot.model.bisection import Phase
 
 # Executions of the suspects themselves over the bound H / C, as simulated (benchmarks/bisect).
 OVER_THE_BOUND: Final = 1.5
 CONFIRMATION: Final = 12
+QUIET_CONFIRMATION: Final = 4
 STOP_BITS: Final = 3.0  # certainty above one half until the posterior stops the search
 
 
@@ -20,16 +20,36 @@ def entropy_bits(standing: Standing) -> float:
 
 
 def expected_executions(standing: Standing, *, optimistic: bool = False) -> int:
-    """Executions still to come: (H + stop) / C suspects, each with its part of the ends, and the confirmation.
+    """Executions still to come: (H + certainty) / C suspects, each with its part of the ends, and the confirmation.
 
     `optimistic` takes the step one standard error larger: only a search that is hopeless even so is not begun.
     """
     model = standing.model
-    if standing.state.phase in (Phase.CONFIRM, Phase.RESIDUAL):
-        return max(CONFIRMATION - standing.fresh_executions, 4)
     d_prime = model.d_prime
     if optimistic:
         d_prime += float(2 / np.sqrt(max(int(model.ends.sum()), 1)))
-    suspects = OVER_THE_BOUND * (entropy_bits(standing) + STOP_BITS) / information_bits(d_prime)
+    suspects = OVER_THE_BOUND * (entropy_bits(standing) + _missing_bits(standing)) / information_bits(d_prime)
+    if model.is_quiet:
+        return int(np.ceil(suspects / OVER_THE_BOUND)) + QUIET_CONFIRMATION
     per_round = standing.state.settings.suspects_per_round
     return int(min(np.ceil(suspects * (2 + per_round) / per_round) + CONFIRMATION, 10**6))
+
+
+def _missing_bits(standing: Standing) -> float:
+    """From the odds of the leading commit to those that stop the search; at most `STOP_BITS`."""
+    best = float(np.clip(standing.model.posterior.max(), 1e-9, 1 - 1e-9))
+    stop = standing.state.settings.stop
+    missing = np.log2(stop / (1 - stop)) - np.log2(best / (1 - best))
+    return float(np.clip(missing / 2, 0.0, STOP_BITS))
+
+
+def expected_confirmation(standing: Standing, *, log_e: float, convincing: float, per_round: int) -> int:
+    """Executions until the rounds' evidence reaches `convincing`, at the pace that they kept so far.
+
+    Before there are any a pair of executions gives ln 2 times the capacity of one at a distance of sqrt(2) d'
+    (exchange.py); that counts as three rounds' worth of pace.
+    """
+    known, rounds = 3, standing.fresh_rounds
+    pace = float(np.log(2)) * information_bits(float(np.sqrt(2)) * standing.model.d_prime)
+    pace = max((known * pace + log_e) / (known + rounds), 0.05)
+    return per_round * max(int(np.ceil((convincing - log_e) / pace)), 1)

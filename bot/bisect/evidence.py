@@ -17,7 +17,8 @@ from bot.bisect.samples import Samples
 
 Floats = npt.NDArray[np.float64]
 
-G: Final = 16.0  # prior variance of a step, in units of sigma^2
+G: Final = 16.0  # prior variance of a step, in units of sigma^2, where the ends do not show a larger one
+USUAL_SCALE: Final = 0.8  # probability that a step is of the usual scale; the rest is shared by all larger ones
 # Spread of the rounds' offsets, in units of sigma: from none to far above it, as between hosted runners.
 LAMBDAS: Final = np.array([0.0, 0.35, 0.7, 1.4, 2.8, 6.0, 12.0])
 SMALLEST_SSE: Final = 1e-12  # equal constant values have no spread; a relative sd of 1e-6 is none either
@@ -35,10 +36,16 @@ class Fit:
 
 @dataclass(frozen=True)
 class Design:
-    """Samples with the cross products that every pattern needs; axis 0 of the results is lambda."""
+    """Samples with the cross products that every pattern needs; axis 0 of the results is lambda.
+
+    `g`: prior variance of a step in units of sigma^2. `unnamed`: standard deviation of what commits change beside the
+    steps that are looked for, in logarithms; it keeps exact numbers from making every small change a step.
+    """
 
     samples: Samples
     lambdas: tuple[float, ...] = tuple(LAMBDAS)
+    g: float = G
+    unnamed: float = 0.0
 
     @cached_property
     def _indicator(self) -> Floats:
@@ -75,7 +82,7 @@ class Design:
     @cached_property
     def syy(self) -> Floats:
         y = self.samples.y[None]
-        return np.maximum(self.products(y, y)[:, 0, 0], SMALLEST_SSE)
+        return np.maximum(self.products(y, y)[:, 0, 0], SMALLEST_SSE) + self.dof * self.unnamed**2
 
     @cached_property
     def log_volume(self) -> Floats:
@@ -95,6 +102,19 @@ def log_no_step(design: Design) -> float:
     return float(logsumexp(design.log_volume - 0.5 * design.dof * np.log(design.syy)))
 
 
+def wide_g(size: float) -> tuple[float, float]:
+    """A prior variance that holds a step of `size` standard deviations, and the log probability of that scale.
+
+    With one fixed scale a step of many standard deviations would be as good as impossible, and strong evidence would
+    count for little ("information paradox": Liang et al. 2008, Mixtures of g priors, section 2). Scales are powers
+    of 4; the j-th beyond the usual one has probability (1 - `USUAL_SCALE`) / (j (j + 1)).
+    """
+    scale = int(np.ceil(max(2 * np.log2(max(size, 1e-300)) - np.log2(G), 0.0) / 2))
+    if scale == 0:
+        return G, float(np.log(USUAL_SCALE))
+    return G * 4.0**scale, float(np.log((1 - USUAL_SCALE) / (scale * (scale + 1))))
+
+
 def log_one_step(design: Design, x: Floats) -> Floats:
     """Log m_c for patterns `x` [k, n] in [0, 1] with a positive step: [k].
 
@@ -103,11 +123,11 @@ def log_one_step(design: Design, x: Floats) -> Floats:
     """
     sxx = np.maximum(design.paired_products(x), 0.0)
     sxy = design.products(x, design.samples.y[None])[:, :, 0]
-    d = sxx + 1 / G
+    d = sxx + 1 / design.g
     sse = np.maximum(design.syy[:, None] - sxy**2 / d, SMALLEST_SSE)
     t = sxy / np.sqrt(d * sse / design.dof)
     tail = np.log(np.maximum(2 * stdtr(design.dof, t), 1e-300))
-    log_m = -0.5 * np.log1p(G * sxx) - 0.5 * design.dof * np.log(sse) + tail
+    log_m = -0.5 * np.log1p(design.g * sxx) - 0.5 * design.dof * np.log(sse) + tail
     return np.asarray(logsumexp(log_m + design.log_volume[:, None], axis=0))
 
 
@@ -160,9 +180,9 @@ def log_pairs(design: Design, x: Floats) -> Floats:
 def _log_normal(design: Design, gram: Floats, xty: Floats) -> Floats:
     """`gram` [lambdas, s, k, k], `xty` [lambdas, s, k] -> [s]."""
     identity = np.eye(gram.shape[-1])
-    solved = np.linalg.solve(gram + identity / G, xty[..., None])[..., 0]
+    solved = np.linalg.solve(gram + identity / design.g, xty[..., None])[..., 0]
     sse = np.maximum(design.syy[:, None] - (xty * solved).sum(axis=-1), SMALLEST_SSE)
-    log_det = np.linalg.slogdet(identity + G * gram)[1]
+    log_det = np.linalg.slogdet(identity + design.g * gram)[1]
     log_m = -0.5 * log_det - 0.5 * design.dof * np.log(sse) + design.log_volume[:, None]
     return np.asarray(logsumexp(log_m, axis=0))
 

@@ -45,6 +45,14 @@ def log_exchange(differences: Floats, shape: DifferenceShape) -> float:
     return float(logsumexp(factors.sum(axis=0) + np.log(STEP_WEIGHTS)))
 
 
+def log_quotient(differences: Floats, step: float, width: float) -> float:
+    """Log likelihood ratio of `differences` [n] under a step against none, for noise of a known `width`.
+
+    Student's t with `TAILS` degrees of freedom. Unlike `log_exchange` it believes in that noise: for quiet machines.
+    """
+    return float((_log_t((differences - step) / width) - _log_t(differences / width)).sum())
+
+
 def _log_density(rest: Floats, shape: DifferenceShape) -> Floats:
     """Up to a constant, which the quotient does not see."""
     together = np.log1p(-shape.apart) + _log_t(rest / shape.width)

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
+from scipy.special import chdtri, logsumexp
 
 from bot.bisect import evidence, shape
 from bot.bisect.evidence import Design
@@ -23,6 +23,13 @@ RAMP_PRIOR: Final = 0.05
 THREE_STEPS_PRIOR: Final = 0.05  # asked for only where a decay would be the answer
 LARGEST_TRIPLE: Final = 12  # patterns of which three are taken
 LARGEST_PAIRED: Final = 10  # patterns of which two further ones are taken
+PLAIN: Final = 8.0  # a step of this many spreads of both modes together is plain in a normal form as well
+# What commits may change beside the named steps, as a part of the whole change: real ones change a little everywhere.
+UNNAMED: Final = 0.05
+QUIET: Final = (
+    6.0  # a value half way between fast and slow is then 3 standard deviations from either, in the worst case
+)
+SMALLEST_SPREAD: Final = 1e-9
 REFIT_GROWTH: Final = 1.2  # the shape is learned again when the rounds grew by this factor
 
 
@@ -34,6 +41,7 @@ class Model:
     samples: Samples
     prior: Floats
     named: tuple[int, ...] = ()
+    one_machine: bool = True
 
     @cached_property
     def _patterns(self) -> tuple[Floats, Integers]:
@@ -61,8 +69,14 @@ class Model:
         """Samples whose side is known beforehand [n]: the good end and the bad end."""
         return np.isin(self.samples.commit, (0, self.reach.size))
 
-    @cached_property
+    @property
     def modes(self) -> shape.Modes | None:
+        """The learned shape where it helps: modes that lie close together against the step are mere noise."""
+        modes = self.learned_modes
+        return None if modes is None or modes.step > PLAIN * modes.spread else modes
+
+    @cached_property
+    def learned_modes(self) -> shape.Modes | None:
         """The learned shape, or None while a normal does as well."""
         rounds, sure = 5, 5
         while rounds <= self.samples.blocks:
@@ -74,9 +88,38 @@ class Model:
     @cached_property
     def design(self) -> Design:
         """The samples for the closed forms, cleaned of the machine's modes where those were learned."""
-        if self.modes is None:
-            return Design(self.samples)
-        return Design(cleaned(self.samples, self.modes))
+        g, _ = evidence.wide_g(min(self.d_prime, 1 / UNNAMED))
+        return Design(self._cleaned, lambdas=self.lambdas, g=g, unnamed=UNNAMED * self.change)
+
+    @cached_property
+    def _cleaned(self) -> Samples:
+        return self.samples if self.modes is None else cleaned(self.samples, self.modes)
+
+    @property
+    def change(self) -> float:
+        """The size of the step from end to end, in logarithms; 0 where the ends do not differ in the way looked for."""
+        return max(float(self.step.delta[0]), 0.0)
+
+    @property
+    def lambdas(self) -> tuple[float, ...]:
+        """Spreads of the rounds' offsets to average over; a quiet machine has shown that it has none to speak of."""
+        return (0.0,) if self.is_quiet else tuple(evidence.LAMBDAS)
+
+    @cached_property
+    def spread_bound(self) -> float:
+        """Upper 95 % bound of the standard deviation of one execution of the ends, offsets of rounds included."""
+        samples = self.samples
+        ends = [samples.y[samples.commit == end] for end in (0, self.reach.size)]
+        dof = sum(len(end) - 1 for end in ends if len(end))
+        if dof < 1:
+            return np.inf
+        squares = sum(float(((end - end.mean()) ** 2).sum()) for end in ends if len(end))
+        return float(np.sqrt(squares / chdtri(dof, 0.95)))
+
+    @cached_property
+    def is_quiet(self) -> bool:
+        """The noise is so small against the change that an execution by itself tells fast from slow."""
+        return self.one_machine and self.change > QUIET * max(self.spread_bound, SMALLEST_SPREAD)
 
     def column_of(self, candidate: int) -> Floats:
         """x_c over the samples [n]."""
@@ -265,7 +308,7 @@ class Model:
     @cached_property
     def step(self) -> evidence.Fit:
         """The whole change from end to end, ends only."""
-        samples = self.samples.select(self.ends) if self.modes is None else self.design.samples.select(self.ends)
+        samples = self._cleaned.select(self.ends)
         return evidence.fit(Design(samples), (samples.commit == self.reach.size).astype(np.float64)[None])
 
     @cached_property
@@ -273,7 +316,7 @@ class Model:
         """The step in units of one execution's noise: delta * sqrt(information)."""
         if self.modes is not None:
             return max(self.modes.step, 0.0) * float(np.sqrt(self.modes.information))
-        return max(float(self.step.delta[0]), 0.0) / max(self.step.sigma, 1e-9)
+        return self.change / max(self.step.sigma, 1e-9)
 
 
 @lru_cache(maxsize=64)

@@ -18,15 +18,17 @@ def measured_commits(state: SearchState) -> tuple[MeasuredCommit, ...]:
     """Every commit that was executed, in the order of the history, the good end first.
 
     The relative change is the geometric mean over rounds of (commit / good end of the same round) - 1: what slows a
-    whole round down cancels. The interval is Student's t over rounds, of logarithms, at 95 %; it assumes that rounds
+    whole round down cancels. Rounds without the good end (a quiet machine needs none) are compared with all of its
+    executions. The interval is Student's t over rounds, of logarithms, at 95 %; it assumes that rounds
     are independent and shows noise, not the model: the posterior is the search's own.
     """
     ratios: dict[str, list[float]] = defaultdict(list)
     executions: dict[str, int] = defaultdict(int)
     failures: dict[str, dict[str, None]] = defaultdict(dict)
     good = state.commit_range.good
+    anywhere = tuple(value for result in state.results for value in result.values.get(good, ()))
     for result in state.results:
-        reference = result.values.get(good)
+        reference = result.values.get(good, anywhere)
         for commit, values in result.values.items():
             executions[commit] += len(values)
             if reference:

@@ -7,18 +7,22 @@ from typing import Final
 import numpy as np
 
 from bot.bisect import evidence, residual
-from bot.bisect.answer import conclude, visible_effect
-from bot.bisect.confirm import CONVINCING, log_pair, log_reproduced
+from bot.bisect.answer import conclude, end_to_end, visible_effect
+from bot.bisect.confirm import CONVINCING, confirming_rounds, log_pair, log_reproduced
 from bot.bisect.cost import expected_executions
 from bot.bisect.evidence import Design
+from bot.bisect.pairs import step_size
 from bot.bisect.samples import samples_of
 from bot.bisect.standing import Standing, executions
-from bot.model.bisection import NamedStep, OutcomeKind, Phase, SearchState
+from bot.model.bisection import SMALLEST_EFFECT, NamedStep, OutcomeKind, Phase, SearchState, Sought
 
-FIRST_LOOK: Final = 10  # executions per end before the first decision
+QUIET_LOOK: Final = 2  # executions per end after which a quiet machine is believed
+EARLY_LOOK: Final = 4  # executions per end after which overwhelming evidence begins the search
+EARLY_CONVINCING: Final = 6.0
+FIRST_LOOK: Final = 10  # executions per end before any other decision
 LOOK_FOR_NULL: Final = 30  # executions per end before "not reproduced"
+DENIED: Final = -2.3  # log BF of "not reproduced": odds of 10 ("strong": Jeffreys 1961, appendix B)
 LAST_LOOK: Final = 100  # executions per end after which reproduction is given up
-CONFIRM_ROUNDS: Final = 3
 LAST_CONFIRM_ROUND: Final = 60
 REFUTED: Final = -2.0
 RAMP_CONVINCING: Final = 5.0
@@ -27,7 +31,9 @@ NAMED_POSTERIOR: Final = 0.9  # a confirmed suspect below this goes back to the 
 FURTHER_STEP: Final = 3.0  # log BF, prices paid, at which a further step is searched; below 0 the search for it ends
 FURTHER_CONVINCING: Final = 4.6  # several may be tried: 1 % each
 FURTHER_ATTEMPTS: Final = 2  # failed confirmations after which no further step is looked for
-FURTHER_LEAST: Final = 200  # executions that the search for further steps may cost, if the first cost less
+# Part of the budget that the search for a further step may cost. A confirmed culprit is an answer; that another one
+# exists is a guess.
+FURTHER_SHARE: Final = 0.25
 
 
 def advance(standing: Standing) -> SearchState:
@@ -89,27 +95,82 @@ def _reproduce(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of 
         return conclude(standing, OutcomeKind.UNMEASURABLE)
     counts = standing.samples.counts(standing.reach.size + 1)
     per_end = int(min(counts[0], counts[-1]))
-    if per_end < FIRST_LOOK:
+    if per_end < QUIET_LOOK:
         return state
-    log_bf = log_reproduced(standing)
-    if log_bf > CONVINCING:
+    is_first_look = per_end >= FIRST_LOOK
+    # Equal numbers may be rounded ones: of a time a few say nothing.
+    if (is_first_look or state.settings.minimum_effect > SMALLEST_EFFECT) and _is_negligible(standing):
+        return conclude(standing, OutcomeKind.NOT_REPRODUCED)
+    is_early = not is_first_look and not standing.model.is_quiet
+    if is_early and per_end < EARLY_LOOK:
+        return state
+    found, log_bf = _weighed(standing)
+    if log_bf > (EARLY_CONVINCING if is_early else CONVINCING):
+        state = found.state
+        standing = found
         needed = expected_executions(standing, optimistic=True)
         if needed > standing.left:
             return conclude(standing, OutcomeKind.INCONCLUSIVE, needed=needed)
         return _enter(standing, Phase.SEARCH)
-    if log_bf < -CONVINCING and per_end >= LOOK_FOR_NULL:
+    if is_early:
+        return state
+    if (log_bf < DENIED and _may_deny(standing)) or _is_opposite(standing):
         return conclude(standing, OutcomeKind.NOT_REPRODUCED)
     if per_end >= LAST_LOOK:
         return conclude(standing, OutcomeKind.INCONCLUSIVE)
     return state
 
 
+def _weighed(standing: Standing) -> tuple[Standing, float]:
+    """The ends read for the likelier of the directions that are looked for, and the log BF of a change in any of them.
+
+    From here on the search knows its direction.
+    """
+    settings = standing.state.settings
+    if settings.sought is not Sought.ANY:
+        return standing, log_reproduced(standing)
+    both = [
+        Standing(replace(standing.state, settings=replace(settings, sought=sought)), standing.reach)
+        for sought in (Sought.WORSE, Sought.BETTER)
+    ]
+    factors = [log_reproduced(one) for one in both]
+    return both[int(np.argmax(factors))], float(np.logaddexp(factors[0], factors[1]) - np.log(2))
+
+
+def _is_opposite(standing: Standing) -> bool:
+    """The ends differ, and not in the direction that is looked for."""
+    settings = standing.state.settings
+    if settings.sought is Sought.ANY:
+        return False
+    other = Sought.BETTER if settings.sought is Sought.WORSE else Sought.WORSE
+    return (
+        log_reproduced(Standing(replace(standing.state, settings=replace(settings, sought=other)), standing.reach))
+        > CONVINCING
+    )
+
+
+def _is_negligible(standing: Standing) -> bool:
+    """The ends surely differ by less than what counts as a change at all."""
+    smallest = float(np.log1p(standing.state.settings.minimum_effect))
+    center, half = end_to_end(standing)
+    return abs(center) + half < smallest
+
+
+def _may_deny(standing: Standing) -> bool:
+    """Nothing is denied that the interval of the ends asserts, and nothing by a few executions."""
+    counts = standing.samples.counts(standing.reach.size + 1)
+    center, half = end_to_end(standing)
+    # In the other direction than the one looked for there may be a change.
+    rise = abs(center) if standing.state.settings.sought is Sought.ANY else center
+    return min(counts[0], counts[-1]) >= LOOK_FOR_NULL and rise - half <= 0
+
+
 def _search(standing: Standing) -> SearchState:
     state, model = standing.state, standing.model
-    if state.named and ((model.log_further < 0 and standing.fresh_rounds) or _gives_up_further(standing)):
+    if state.named and (_is_explained(standing) or _gives_up_further(standing)):
         return replace(state, phase=Phase.RESIDUAL)
     if not state.named:
-        if standing.fresh_rounds % 5 == 4 and log_reproduced(standing) < -CONVINCING:
+        if standing.fresh_rounds % 5 == 4 and log_reproduced(standing) < DENIED and _may_deny(standing):
             return conclude(standing, OutcomeKind.NOT_REPRODUCED)
         interior = len(model.samples.measured()) - 2
         if interior >= LEAST_FOR_DECAY and model.log_ramp > RAMP_CONVINCING:
@@ -129,14 +190,16 @@ def leading(standing: Standing) -> tuple[int, float]:
 
 def _confirm(standing: Standing) -> SearchState:
     state = standing.state
-    if state.suspect is None or standing.fresh_rounds < CONFIRM_ROUNDS:
+    if state.suspect is None or standing.fresh_rounds < confirming_rounds(standing):
         return state
     candidate = standing.positions[state.suspect] - 1
     log_e = log_pair(standing, candidate)
-    if log_e > (FURTHER_CONVINCING if state.named else CONVINCING):
+    if log_e > convincing(state):
         posterior = float(standing.model.posterior[standing.group_of(candidate)].sum())
         if posterior < NAMED_POSTERIOR:
             return _enter(standing, Phase.SEARCH, suspect=None)
+        if state.named and _is_small(standing, candidate):
+            return _enter(standing, Phase.SEARCH, suspect=None, withdrawn=(*state.withdrawn, state.suspect))
         step = NamedStep(
             commit=state.suspect,
             posterior=posterior,
@@ -150,9 +213,22 @@ def _confirm(standing: Standing) -> SearchState:
     return state
 
 
+def convincing(state: SearchState) -> float:
+    """The log e-value at which a suspect is named."""
+    return FURTHER_CONVINCING if state.named else CONVINCING
+
+
+def _is_small(standing: Standing, candidate: int) -> bool:
+    """A further step that its own rounds show to be smaller than what is looked for."""
+    sizes = [step_size(standing, other) for other in (candidate, *standing.named)]
+    own, *named = (size for size in sizes if size is not None)
+    largest = max((abs(size.center) for size in named), default=0.0)
+    return abs(own.center) + own.half < residual.NEGLIGIBLE * largest
+
+
 def residual_budget(standing: Standing) -> int:
-    """Executions that the residual check may spend: what the search cost, at most `residual.LARGEST_BUDGET`."""
-    return min(standing.executions - standing.fresh_executions, residual.LARGEST_BUDGET)
+    """Executions that the residual check may spend: as many as the search, or those that a cheap search saved."""
+    return max(min(standing.executions - standing.fresh_executions, residual.LARGEST_BUDGET), residual.LEAST_BUDGET)
 
 
 def _residual(standing: Standing) -> SearchState:
@@ -172,7 +248,9 @@ def _residual(standing: Standing) -> SearchState:
 def _seeks_further(standing: Standing) -> bool:
     """Whether one more step is likely, large enough to matter, and still affordable."""
     model = standing.model
-    if standing.exhausted or _gives_up_further(standing) or model.log_further <= FURTHER_STEP:
+    if standing.exhausted or _gives_up_further(standing):
+        return False
+    if model.log_further <= FURTHER_STEP and not residual.is_left_over(standing):
         return False
     further = [model.column_of(int(np.argmax(mass))) for mass in model.step_masses]
     steps = np.abs(evidence.fit(model.design, np.vstack([model.named_columns, *further])).delta)
@@ -180,12 +258,17 @@ def _seeks_further(standing: Standing) -> bool:
     return bool(steps[named:].max() >= residual.NEGLIGIBLE * steps[:named].max())
 
 
+def _is_explained(standing: Standing) -> bool:
+    """The search for a further step has measured, and what it measured speaks against one."""
+    return bool(standing.fresh_rounds) and standing.model.log_further < 0 and not residual.is_left_over(standing)
+
+
 def _gives_up_further(standing: Standing) -> bool:
     state = standing.state
     last = state.named[-1]
     spent = executions(state.results[last.rounds :])
-    allowed = max(FURTHER_LEAST, executions(state.results[: last.rounds]))
-    return spent > allowed or len(state.withdrawn) - last.withdrawn >= FURTHER_ATTEMPTS
+    failed = len(state.withdrawn) - last.withdrawn
+    return spent > FURTHER_SHARE * state.settings.budget_executions or failed >= FURTHER_ATTEMPTS
 
 
 _RULES: Final[Mapping[Phase, Callable[[Standing], SearchState]]] = {
@@ -196,4 +279,4 @@ _RULES: Final[Mapping[Phase, Callable[[Standing], SearchState]]] = {
     Phase.RESIDUAL: _residual,
 }
 
-__all__ = ["advance", "leading", "residual_budget", "visible_effect"]
+__all__ = ["advance", "convincing", "leading", "residual_budget", "visible_effect"]

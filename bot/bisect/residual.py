@@ -13,7 +13,9 @@ from bot.bisect.standing import Standing
 NEGLIGIBLE: Final = 0.2  # rho: the part of the whole change that a stretch may keep without being followed
 SURE: Final = 0.95
 Z_SURE: Final = 1.645
+LEFT_OVER: Final = 0.99
 Z_CHANGE: Final = 3.0  # a change that would stand out this much is worth its executions
+LEAST_BUDGET: Final = 30
 LARGEST_BUDGET: Final = 40  # executions of a residual check, where the search cost more than that
 
 
@@ -56,6 +58,11 @@ def stretches(standing: Standing) -> tuple[Stretch, ...]:
     return tuple(_stretch(standing, low, high) for low, high in pairs)
 
 
+def is_left_over(standing: Standing) -> bool:
+    """The named steps surely leave a change over that matters, wherever it may be."""
+    return any(stretch.probability > LEFT_OVER for stretch in stretches(standing))
+
+
 def _stretch(standing: Standing, low: int, high: int) -> Stretch:
     samples = standing.model.design.samples
     counts = samples.counts(standing.reach.size + 1)
@@ -64,7 +71,7 @@ def _stretch(standing: Standing, low: int, high: int) -> Stretch:
     levels = [int(commit) for commit in samples.measured() if commit != low]
     columns = np.stack([(samples.commit == commit).astype(np.float64) for commit in levels])
     # A level per commit: nothing is assumed about the rest of the range.
-    fit = evidence.fit(Design(samples), columns)
+    fit = evidence.fit(Design(samples, lambdas=standing.model.lambdas), columns)
     place, bad = levels.index(high), standing.reach.size
     whole = _whole(standing)
     spread = float(np.sqrt(max(fit.covariance[place, place], 0.0)))

@@ -130,10 +130,12 @@ def choose_suspects(standing: Standing, jobs: int) -> list[tuple[int, ...]]:
             if standing.positions[name] not in ends:
                 picker.choose(standing.positions[name])
     chosen: list[tuple[int, ...]] = []
+    # A second suspect of a round saves ends; where a round has none, what the first one gives is worth waiting for.
+    per_round = 1 if standing.model.is_quiet else standing.state.settings.suspects_per_round
     for _ in range(jobs):
         suspects: list[int] = []
         total = 0.0
-        while len(suspects) < standing.state.settings.suspects_per_round:
+        while len(suspects) < per_round:
             found = picker.best(suspects)
             if found is None or (suspects and found[1] < 0.7 * total / (2 + len(suspects))):
                 break

@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import log
+from statistics import fmean
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
-from bot.model.bisection import Job, Result, SearchState
+from bot.model.bisection import Job, Result, SearchState, Sought
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.intp]
@@ -16,9 +18,10 @@ Integers = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Samples:
-    """`y` [n]: natural logarithm of the value, larger is worse. `commit` [n]: 0 good end, 1..N candidates.
+    """`y` [n]: natural logarithm of the value, larger is more of the change that is looked for.
 
-    `block` [n]: 0..B-1, the round; `weight` [n]: precision relative to an ordinary sample.
+    `commit` [n]: 0 good end, 1..N candidates. `block` [n]: 0..B-1, the round; `weight` [n]: precision relative to an
+    ordinary sample.
     """
 
     y: Floats
@@ -56,7 +59,7 @@ class Samples:
 def samples_of(state: SearchState, positions: Mapping[str, int], results: Sequence[Result] | None = None) -> Samples:
     """All usable values of `results` (default: stored and recorded ones), commits numbered by `positions`."""
     jobs = {job.id: job for job in state.jobs}
-    sign = state.settings.direction.worse_sign
+    sign = orientation(state)
     y: list[float] = []
     commit: list[int] = []
     block: list[int] = []
@@ -73,6 +76,22 @@ def samples_of(state: SearchState, positions: Mapping[str, int], results: Sequen
         block=numbered.astype(np.intp),
         weight=np.ones(len(y)),
     )
+
+
+def orientation(state: SearchState) -> int:
+    """The sign of a change of the metric that is looked for: of worse, of better, or the one that the ends' means show.
+
+    Means of two modes may mislead: where either is looked for, both are weighed before the search (`phases`).
+    """
+    worse = state.settings.direction.worse_sign
+    if state.settings.sought is not Sought.ANY:
+        return worse if state.settings.sought is Sought.WORSE else -worse
+    good, bad = (
+        [log(value) for result in (*state.stored, *state.results) for value in result.values.get(end, ())]
+        for end in (state.commit_range.good, state.commit_range.bad)
+    )
+    rises = not good or not bad or worse * (fmean(bad) - fmean(good)) >= 0
+    return worse if rises else -worse
 
 
 def _execution_order(result: Result, job: Job | None) -> Iterable[str]:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from bot.bisect.evidence import G
+from bot.bisect.evidence import wide_g
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.intp]
@@ -24,6 +24,7 @@ PRIOR_WIDTH: Final = 0.35  # of the whole noise's standard deviation
 STICKINESSES: Final = (0.0, 0.2, 0.4, 0.6, 0.8, 0.95)
 SMALLEST_FIT: Final = 12  # executions below which no shape is learned
 SMALLEST_SPREAD: Final = 1e-6  # ends that never differ more are counts, not times: no noise to learn
+STARTS_KEPT: Final = 6  # best solutions of the expectation maximisation that get a chain
 LEVEL_NODES: Final = 9
 STEP_NODES: Final = 11
 ROOT_TWO_PI: Final = float(np.sqrt(2 * np.pi))
@@ -141,7 +142,10 @@ def log_null(y: Floats, block: Integers, modes: Modes) -> float:
 
 
 def _grid(modes: Modes, references: int, rounds: int) -> tuple[Floats, Floats, Floats]:
-    """Nodes of mu and delta, and their log weights: node spacing and the prior delta ~ N+(0, g / information)."""
+    """Nodes of mu and delta, and their log weights: node spacing and the prior delta ~ N+(0, g / information).
+
+    g is at least `G` and holds the fitted step (`wide_g`).
+    """
     information = modes.information
     per_end = max(references / 2, 2.0)
     level_se = float(np.sqrt(1 / (information * per_end) + modes.offset_sd**2 / rounds))
@@ -149,7 +153,9 @@ def _grid(modes: Modes, references: int, rounds: int) -> tuple[Floats, Floats, F
     level = modes.level + np.linspace(-3, 3, LEVEL_NODES) * level_se
     low = max(modes.step - 3.2 * step_se, 0.02 / np.sqrt(information))
     step = np.linspace(low, max(modes.step + 3.2 * step_se, low + step_se), STEP_NODES)
-    log_prior = np.log(2 / ROOT_TWO_PI * np.sqrt(information / G)) - step**2 * information / (2 * G)
+    # The width of one mode says nothing about the size of a step: a prior of that scale would deny a strong one.
+    g, log_share = wide_g(modes.step * np.sqrt(information))
+    log_prior = log_share + np.log(2 / ROOT_TWO_PI * np.sqrt(information / g)) - step**2 * information / (2 * g)
     return level, step, log_prior + np.log(step[1] - step[0]) + np.log(level[1] - level[0])
 
 
@@ -241,21 +247,19 @@ def _em(y: Floats, x: Floats, block: Integers, *, iterations: int = 40) -> list[
     _, row = np.unique(block, return_inverse=True)
     indicator = (row[:, None] == np.arange(row.max() + 1)).astype(np.float64)
     has_step = np.ptp(x) > 0
-    shift = float(np.median(y[x == 1][:, None] - y[x == 0][None])) if has_step else 0.0
-    residual = y - shift * x
-    spread = float(np.std(residual))
+    shifts = _shifts(y, x) if has_step else (0.0,)
+    residuals = [y - shift * x for shift in shifts]
+    spread = min(float(np.std(residual)) for residual in residuals)
     smallest = max(0.02 * spread, 1e-7)
     # A mode seen a few times looks narrower than it is: three more executions' worth of an ordinary width.
     usual = PRIOR_EXECUTIONS * (PRIOR_WIDTH * spread) ** 2
-    cuts = np.quantile(residual, [0.1, 0.25, 0.5, 0.75, 0.9])
-    far = np.abs(residual - np.median(residual))
-    slow = np.vstack([*(residual > cut for cut in cuts), far < np.quantile(far, 0.85)]).astype(np.float64)
-    slow = 0.05 + 0.9 * slow
-    step = np.full((len(slow), 1), shift)
+    slow = np.vstack([_memberships(residual) for residual in residuals])
+    step = np.repeat(np.array(shifts), len(slow) // len(shifts))[:, None]
     offset = np.zeros((len(slow), indicator.shape[1]))
     slow_sd = fast_sd = np.full((len(slow), 1), spread / 2)
     offset_sd = np.full((len(slow), 1), spread / 4)
     level = low = share = np.zeros((len(slow), 1))
+    in_slow = in_fast = slow
     for _ in range(iterations):
         fast = 1 - slow
         rest = y - step * x - offset @ indicator.T
@@ -276,6 +280,8 @@ def _em(y: Floats, x: Floats, block: Integers, *, iterations: int = 40) -> list[
         in_slow = share * _normal(rest - level, slow_sd) + 1e-12
         in_fast = (1 - share) * _normal(rest - low, fast_sd) + 1e-12
         slow = in_slow / (in_slow + in_fast)
+    log_p = np.log(in_slow + in_fast).sum(axis=1) - 0.5 * (offset**2 / offset_sd**2).sum(axis=1)
+    best = np.argsort(-log_p, kind="stable")[:STARTS_KEPT]
     return [
         Modes(
             gap=float(level[s, 0] - low[s, 0]),
@@ -286,5 +292,19 @@ def _em(y: Floats, x: Floats, block: Integers, *, iterations: int = 40) -> list[
             level=float(level[s, 0]),
             step=float(step[s, 0]),
         )
-        for s in range(len(slow))
+        for s in best
     ]
+
+
+def _shifts(y: Floats, x: Floats) -> tuple[float, ...]:
+    """Steps to start from: the median of the differences, and those of either mode where both ends have two."""
+    low, high = (np.quantile(y[x == 1], share) - np.quantile(y[x == 0], share) for share in (0.15, 0.85))
+    return float(np.median(y[x == 1][:, None] - y[x == 0][None])), float(low), float(high)
+
+
+def _memberships(residual: Floats) -> Floats:
+    """Guesses of who is in the slow mode [starts, n]: everything above a quantile, or everything but the outermost."""
+    cuts = np.quantile(residual, [0.1, 0.25, 0.5, 0.75, 0.9])
+    far = np.abs(residual - np.median(residual))
+    guesses = np.vstack([*(residual > cut for cut in cuts), far < np.quantile(far, 0.85)])
+    return np.asarray(0.05 + 0.9 * guesses)

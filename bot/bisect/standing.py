@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from bot.bisect.hypotheses import Model
 from bot.bisect.reach import Reach
-from bot.bisect.samples import Samples, samples_of
+from bot.bisect.samples import Samples, orientation, samples_of
 from bot.model.bisection import FailureKind, Job, Phase, Result, SearchState
 
 Floats = npt.NDArray[np.float64]
@@ -61,6 +61,15 @@ class Standing:
         usable = np.ones(self.reach.size + 1, dtype=np.bool_)
         usable[[self.positions[commit] for commit in self.skipped]] = False
         return usable
+
+    @cached_property
+    def sign(self) -> int:
+        """From the model's step to a change of the metric: what is looked for is a rise in the model."""
+        return orientation(self.state)
+
+    @cached_property
+    def seeks_improvement(self) -> bool:
+        return self.sign != self.state.settings.direction.worse_sign
 
     @cached_property
     def samples(self) -> Samples:
@@ -116,7 +125,7 @@ class Standing:
     @cached_property
     def model(self) -> Model:
         prior = self.prior if self.exhausted else self._further_prior / self._further_prior.sum()
-        return Model(self.reach, self.samples, prior, self.named)
+        return Model(self.reach, self.samples, prior, self.named, self.state.settings.one_machine)
 
     @cached_property
     def pending(self) -> tuple[Job, ...]:

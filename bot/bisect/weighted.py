@@ -135,7 +135,7 @@ def advance(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of the
 
 def _merge_base_differences(standing: Standing) -> npt.NDArray[np.float64]:
     bases, good = set(standing.state.commit_range.merge_bases), standing.state.commit_range.good
-    sign = standing.state.settings.direction.worse_sign
+    sign = standing.sign
     rounds = []
     for result in standing.state.results:
         logs = [float(np.log(value)) for name in sorted(bases & set(result.values)) for value in result.values[name]]
@@ -169,7 +169,7 @@ def _answer(standing: Standing) -> Outcome:
 
 def _culprit(standing: Standing, candidate: int) -> Culprit:
     """Its change against the good end: this engine knows nothing of steps before it."""
-    samples, sign = standing.samples, standing.state.settings.direction.worse_sign
+    samples, sign = standing.samples, standing.sign
     differences = _differences(samples, candidate + 1)
     if len(differences) < 2:  # never measured itself: the nearest bad commit stands for it
         differences = _differences(samples, _read(standing).bad)
@@ -182,6 +182,7 @@ def _culprit(standing: Standing, candidate: int) -> Culprit:
         posterior=None,
         relative_change=float(np.expm1(sign * center)),
         confidence_interval=Interval(low=low, high=high, level=INTERVAL_LEVEL),
+        improvement=standing.seeks_improvement,
     )
 
 

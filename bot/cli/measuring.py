@@ -85,6 +85,9 @@ def _add_bisect(verbs: Verbs) -> None:
     _add_command_options(verb)
     verb.add_argument("--benchmark", metavar="NAME", help="needed where the command measures several")
     verb.add_argument("--metric", metavar="NAME", help="needed where the benchmark has several")
+    verb.add_argument(
+        "--direction", choices=("any", "worse", "better"), default="any", help="change to look for (default: any)"
+    )
     verb.add_argument("--tool", default="auto", metavar="NAME", help="format of the results (default: by content)")
     verb.add_argument("--engine", choices=("bayes", "weighted"), default="bayes", help="default: bayes")
     verb.add_argument(
@@ -157,6 +160,7 @@ def _bisect(arguments: argparse.Namespace) -> int:
         commands=commands,
         benchmark=arguments.benchmark,
         metric=arguments.metric,
+        sought=pipeline.Sought(arguments.direction),
         engine=pipeline.Engine(arguments.engine),
         prior=pipeline.Prior(arguments.prior),
         seed=arguments.seed,

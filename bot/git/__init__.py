@@ -32,7 +32,7 @@ from bot.git.objects import (
     write_blob,
     write_tree,
 )
-from bot.git.ranges import messages, parents_text
+from bot.git.ranges import authorship, messages, parents_text
 from bot.git.revisions import (
     FULL_HASH,
     ancestors,
@@ -65,6 +65,7 @@ __all__ = [
     "TreeEntry",
     "add_worktree",
     "ancestors",
+    "authorship",
     "blob_sizes",
     "changed_files",
     "changed_lines",

@@ -1,9 +1,11 @@
-"""The commits between two others: their graph as text, and their messages."""
+"""The commits between two others: their graph as text, their messages, and who wrote them."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from bot.git.command import run_git
+from bot.git.diffs import NO_PROGRAMS
 
 
 def parents_text(repository: Path, commits: Sequence[str]) -> str:
@@ -19,3 +21,13 @@ def messages(repository: Path, *, good: str, bad: str) -> dict[str, str]:
     output = run_git(repository, "log", *options, "--end-of-options", f"^{good}", bad, "--")
     entries = (entry.partition("\n") for entry in output.decode(errors="replace").split("\0") if entry)
     return {commit.strip(): message for commit, _, message in entries}
+
+
+def authorship(repository: Path, commit: str) -> tuple[str, str, tuple[int, int, int]]:
+    """Author, the author's date (ISO 8601), and files, insertions and deletions against the first parent."""
+    options = ("--no-show-signature", "--encoding=UTF-8", "--format=%an%n%aI", "--shortstat", "--first-parent", "-m")
+    output = run_git(repository, "show", *options, *NO_PROGRAMS, "--end-of-options", commit).decode(errors="replace")
+    author, date, *rest = output.split("\n")
+    counts = (re.search(rf"(\d+) {what}", rest[-2] if len(rest) > 1 else "") for what in ("file", "insert", "delet"))
+    files, insertions, deletions = (int(found[1]) if found else 0 for found in counts)
+    return author, date, (files, insertions, deletions)

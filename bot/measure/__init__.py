@@ -1,6 +1,6 @@
 """The user's build and benchmark commands, run on commits of a repository on this machine (docs/measure.md)."""
 
-from bot.measure.choice import choose_metric
+from bot.measure.choice import choose_metric, require_benchmark
 from bot.measure.commands import Commands
 from bot.measure.failure import ExecutionError
 from bot.measure.interrupt import interruptible
@@ -21,4 +21,5 @@ __all__ = [
     "interruptible",
     "look_rounds",
     "open_workplace",
+    "require_benchmark",
 ]

@@ -1,6 +1,7 @@
 """Which metric of which benchmark is followed through the commits."""
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Final
 
 from bot.errors import DataError, UsageError
@@ -9,6 +10,12 @@ from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.run import Run
 
 LISTED: Final = 20
+
+
+def require_benchmark(run: Run, *, benchmark: str | None, metric: str | None, end: str) -> None:
+    """Refuse names that the run of one end does not have, before the other end is built and measured."""
+    if not _matching(run, benchmark, metric):
+        raise _unknown(run, benchmark, metric, where=f" at the {end} commit")
 
 
 def choose_metric(good: Run, bad: Run, *, benchmark: str | None, metric: str | None) -> tuple[MetricKey, Metric]:
@@ -28,13 +35,7 @@ def choose_metric(good: Run, bad: Run, *, benchmark: str | None, metric: str | N
             next_step="choose ends that both have the benchmark, or another benchmark",
         )
     if not both:
-        wanted = f"benchmark {benchmark!r}" if benchmark else "benchmark"
-        wanted += f" with a metric {metric!r}" if metric else ""
-        raise UsageError(
-            f"there is no {wanted}",
-            place="--benchmark" if benchmark else "--metric",
-            next_step=f"use one of: {_named(list(_matching(good, None, None)))}",
-        )
+        raise _unknown(good, benchmark, metric)
     if len(both) > 1:
         raise UsageError(
             f"{len(both)} metrics are measured, and a search follows one",
@@ -49,6 +50,19 @@ def choose_metric(good: Run, bad: Run, *, benchmark: str | None, metric: str | N
             next_step="choose another metric, or name the format with --tool",
         )
     return key, found
+
+
+def _unknown(run: Run, benchmark: str | None, metric: str | None, *, where: str = "") -> UsageError:
+    wanted = f"benchmark {benchmark!r}" if benchmark else "benchmark"
+    wanted += f" with a metric {metric!r}" if metric else ""
+    keys = list(_matching(run, None, None))
+    close = get_close_matches(benchmark or "", [key.benchmark for key in keys], n=3)
+    keys.sort(key=lambda key: close.index(key.benchmark) if key.benchmark in close else len(close))
+    return UsageError(
+        f"there is no {wanted}{where}",
+        place="--benchmark" if benchmark else "--metric",
+        next_step=f"use one of: {_named(keys)}",
+    )
 
 
 def _matching(run: Run, benchmark: str | None, metric: str | None) -> dict[MetricKey, Metric]:

@@ -1,5 +1,6 @@
 """What the commands wrote, in one file that can be watched while they run."""
 
+import re
 import time
 from pathlib import Path
 from types import TracebackType
@@ -11,6 +12,8 @@ MAXIMUM_SECTION_BYTES: Final = 4 << 20  # a benchmark that prints for ever must 
 TAIL_BYTES: Final = 4096
 SHOWN_LINES: Final = 4
 SHOWN_CHARACTERS: Final = 400
+# Python's last line of a traceback, as it is and as pytest shows it: "E   ModuleNotFoundError: No module named 'x'".
+_ERROR: Final = re.compile(r"(?:E\s+)?[\w.]*(?:Error|Exception)\b.*")
 
 
 class Log:
@@ -59,8 +62,17 @@ class Log:
 
 
 def shown_output(data: bytes) -> str:
-    """The last lines of foreign output as one line: nothing in it can move a terminal's cursor or command a runner."""
-    lines = [line.strip() for line in data.decode(errors="replace").splitlines()]
-    joined = " | ".join([line for line in lines if line][-SHOWN_LINES:])
+    """Foreign output as one line, its last lines and before them the error that they may not repeat.
+
+    Nothing in it can move a terminal's cursor or command a runner, which reads `::command::` where a line begins and
+    `##[command]` anywhere. Names such as `test_a.py::test_b` stay as they are.
+    """
+    lines = [line for line in map(str.strip, data.decode(errors="replace").splitlines()) if line]
+    shown = lines[-SHOWN_LINES:]
+    errors = [line for line in lines[:-SHOWN_LINES] if _ERROR.match(line)]
+    joined = " | ".join([*(error[: SHOWN_CHARACTERS // 2] for error in errors[-1:]), *shown])
     printable = "".join(character if character.isprintable() else " " for character in joined)
-    return printable.replace("##[", "## [").replace("::", ": :")[-SHOWN_CHARACTERS:]
+    inert = printable.replace("##[", "## [")
+    start = inert[: SHOWN_CHARACTERS // 2] if len(inert) > SHOWN_CHARACTERS else ""
+    rest = inert[-(SHOWN_CHARACTERS - len(start)) :]
+    return (f"{start} … {rest}" if start and errors else rest).lstrip(": ")

@@ -7,6 +7,7 @@ a search knows is its `SearchState`: ranges, settings, jobs and results, so that
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from bot.model.finding import Interval
 from bot.model.metric import Direction
@@ -51,18 +52,36 @@ class Engine(StrEnum):
     WEIGHTED = "weighted"
 
 
+SMALLEST_EFFECT: Final = 0.0005  # of times: nobody measures less
+
+
+class Sought(StrEnum):
+    """Which change from good to bad is looked for."""
+
+    ANY = "any"
+    WORSE = "worse"
+    BETTER = "better"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SearchSettings:
     """`stop`: posterior at which a commit is named. `budget_executions` counts runs of the benchmark, ends included.
 
-    `suspects_per_round` is 1 to 3. `repetitions` and `alpha` belong to the weighted engine.
+    Ends that differ by less than `minimum_effect` (a relative change) count as equal: counts are so exact that
+    every change of the code would show.
+
+    `suspects_per_round` is 1 to 3. Only rounds of `one_machine` can be compared without ends of their
+    own. `repetitions` and `alpha` belong to the weighted engine.
     """
 
     engine: Engine = Engine.BAYES
     direction: Direction = Direction.LOWER_IS_BETTER
+    sought: Sought = Sought.ANY
+    minimum_effect: float = SMALLEST_EFFECT
     budget_executions: int = 400
     stop: float = 0.99
     suspects_per_round: int = 2
+    one_machine: bool = True
     seed: int = 0
     repetitions: int = 10
     alpha: float = 0.01

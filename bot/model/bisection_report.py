@@ -34,8 +34,21 @@ class MeasuredCommit:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class CommitFacts:
+    """What git says about a named commit: who wrote it, when (ISO 8601), and how much it changes."""
+
+    author: str
+    date: str
+    files: int = 0
+    insertions: int = 0
+    deletions: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class BisectionReport:
     """`measured` in the order of the history, the good end first. `subjects`: first lines of commit messages.
+
+    `facts` are of the named commits. `repository_url` is the one of a web page that has `/commit/HASH` beneath it.
 
     `command` is the command line that searches the same again.
     """
@@ -47,6 +60,8 @@ class BisectionReport:
     metric: Metric
     measured: tuple[MeasuredCommit, ...] = ()
     subjects: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, CommitFacts] = field(default_factory=dict)
+    repository_url: str | None = None
     command: str = ""
 
     @property

@@ -1,6 +1,6 @@
 """The stages in order, nothing else: the only importer of all of them. One module per part of the way."""
 
-from bot.model.bisection import Engine
+from bot.model.bisection import Engine, Sought
 from bot.pipeline.accept import Accepted, accept, accept_here
 from bot.pipeline.audit import audit_as_json, audit_files, audit_history, audit_runs, audit_svg, audit_text
 from bot.pipeline.bisect import BisectPlan, bisect, state_file
@@ -82,6 +82,7 @@ __all__ = [
     "Merge",
     "Prior",
     "StoredResult",
+    "Sought",
     "accept",
     "accept_here",
     "advance_bisection",

@@ -14,12 +14,12 @@ from bot import git
 from bot.config import Config
 from bot.errors import UsageError
 from bot.files import replace_file
-from bot.model.bisection import Engine, FailureKind, Job, Progress, SearchSettings
+from bot.model.bisection import Engine, FailureKind, Job, Progress, SearchSettings, Sought
 from bot.model.bisection_report import BisectionReport
 from bot.model.dispatch import BisectCommands
 from bot.model.metric import MetricKey
 from bot.model.run import Run
-from bot.pipeline.bisect_facts import Prior, prior_of
+from bot.pipeline.bisect_facts import Prior, commit_facts, prior_of, web_address
 from bot.pipeline.bisect_history import record_search, stored_runs, usable_blocks
 from bot.pipeline.bisect_range import Candidates, find_candidates
 from bot.pipeline.measure import Say, read_result
@@ -47,6 +47,7 @@ class BisectPlan:
     commands: "Commands"
     benchmark: str | None = None
     metric: str | None = None
+    sought: Sought = Sought.ANY
     engine: Engine = Engine.BAYES
     prior: Prior = Prior.CHANGES
     seed: int = 0
@@ -103,7 +104,7 @@ def bisect(repository: Path, plan: BisectPlan, *, config: Config, say: Say) -> B
         session = _search(begun, workplace, file=file, deadline=deadline, say=say)
     if plan.record:
         say(f"recorded {_record(repository, session, plan, config, started)} commits")
-    return _report(session, candidates, plan)
+    return _report(repository, session, candidates, plan)
 
 
 def candidates_of(repository: Path, plan: BisectPlan) -> Candidates:
@@ -111,7 +112,12 @@ def candidates_of(repository: Path, plan: BisectPlan) -> Candidates:
 
 
 def settings_of(plan: BisectPlan) -> SearchSettings:
-    return SearchSettings(engine=plan.engine, seed=plan.seed, budget_executions=plan.executions or DEFAULT_EXECUTIONS)
+    return SearchSettings(
+        engine=plan.engine,
+        sought=plan.sought,
+        seed=plan.seed,
+        budget_executions=plan.executions or DEFAULT_EXECUTIONS,
+    )
 
 
 def _begun(
@@ -126,13 +132,14 @@ def _begun(
     """Both ends once: that they work at all, what they measure, and warm caches. These numbers do not count."""
     from bot.bisect import Search
     from bot.codec.bisect_session import BisectSession
-    from bot.measure import choose_metric
+    from bot.measure import choose_metric, require_benchmark
 
     runs = []
     for name, commit in (("good", candidates.commit_range.good), ("bad", candidates.commit_range.bad)):
         say(f"try the {name} commit {commit[:12]}")
         workplace.prepare(commit)
         runs.append(_first_run(workplace, commit))
+        require_benchmark(runs[-1], benchmark=plan.benchmark, metric=plan.metric, end=name)
     key, metric = choose_metric(*runs, benchmark=plan.benchmark, metric=plan.metric)
     search = Search.start(
         candidates.commit_range,
@@ -234,6 +241,7 @@ def _continued(session: "BisectSession", candidates: Candidates, plan: BisectPla
         "--build": session.build == plan.commands.build,
         "--benchmark": plan.benchmark in (None, session.key.benchmark),
         "--metric": plan.metric in (None, session.key.metric),
+        "--direction": plan.sought in (Sought.ANY, state.settings.sought),
         "--engine": plan.engine is state.settings.engine,
     }
     different = [name for name, is_same in same.items() if not is_same]
@@ -290,7 +298,7 @@ def progress_line(progress: Progress, job: Job) -> str:
     return "; ".join(parts)
 
 
-def _report(session: "BisectSession", candidates: Candidates, plan: BisectPlan) -> BisectionReport:
+def _report(repository: Path, session: "BisectSession", candidates: Candidates, plan: BisectPlan) -> BisectionReport:
     from bot.bisect.measured import measured_commits
 
     state = session.search
@@ -304,6 +312,8 @@ def _report(session: "BisectSession", candidates: Candidates, plan: BisectPlan) 
         metric=session.metric,
         measured=measured_commits(state),
         subjects=candidates.subjects,
+        facts={culprit.commit: commit_facts(repository, culprit.commit) for culprit in state.outcome.culprits},
+        repository_url=web_address(git.default_remote_url(repository)),
         command=_command(session, plan),
     )
 
@@ -317,6 +327,7 @@ def _command(session: "BisectSession", plan: BisectPlan) -> str:
         "--build": plan.commands.build,
         "--benchmark": session.key.benchmark,
         "--metric": session.key.metric,
+        "--direction": None if plan.sought is Sought.ANY else plan.sought.value,
         "--engine": state.settings.engine.value,
         "--prior": None if plan.prior is Prior.CHANGES else plan.prior.value,
         "--seed": str(state.settings.seed),

@@ -1,11 +1,19 @@
 """What git knows of the candidates of a bisection before anything is measured."""
 
+import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
+from typing import Final
 
 from bot import git
 from bot.model.bisection import ChangeFacts, CommitRange
+from bot.model.bisection_report import CommitFacts
+
+# Hosts whose pages of a commit are REPOSITORY/commit/HASH.
+_HOSTED: Final = re.compile(
+    r"(?:https://(?:[^@/]*@)?|ssh://git@|git@)((?:github|gitlab|codeberg)\.[a-z]+)[:/]([\w.-]+/[\w.-]+?)(?:\.git)?/?"
+)
 
 
 class Prior(StrEnum):
@@ -48,3 +56,15 @@ def _facts(changes: Sequence[git.CountedChange], resolution: int | None) -> Chan
         changes_dependency=any(map(changes_build, paths)),
         only_documents=bool(paths) and all(map(is_document_or_test, paths)),
     )
+
+
+def commit_facts(repository: Path, commit: str) -> CommitFacts:
+    """Who wrote a named commit, and how much it changes."""
+    author, date, (files, insertions, deletions) = git.authorship(repository, commit)
+    return CommitFacts(author=author, date=date, files=files, insertions=insertions, deletions=deletions)
+
+
+def web_address(remote_url: str | None) -> str | None:
+    """The web page of a repository that a known host serves; no address may hold a password."""
+    found = _HOSTED.fullmatch(remote_url or "")
+    return f"https://{found[1]}/{found[2]}" if found else None

@@ -79,6 +79,7 @@ def _begun(
         engine=plan.engine,
         direction=Direction.LOWER_IS_BETTER if metric is None else metric.direction,
         budget_executions=config.bisect.budget_executions,
+        one_machine=False,
         seed=int(hashlib.sha256(plan.id.encode()).hexdigest()[:8], 16),
     )
     stored = usable_blocks(runs, commit_range, key=key, commands=commands).blocks

@@ -7,25 +7,38 @@ from typing import Final, TypeVar
 
 from bot.model.bisection import Culprit, Noise, OutcomeKind, Suspect
 from bot.model.bisection_report import BisectionReport, MeasuredCommit
-from bot.report.inert import NAME_LIMIT, SENTENCE_LIMIT, SHORT_HASH, Safe, clean, code, join, ours, own, prose, row
-from bot.report.numbers import percent, percent_interval, significant
+from bot.report.inert import (
+    NAME_LIMIT,
+    SENTENCE_LIMIT,
+    SHORT_HASH,
+    Safe,
+    clean,
+    code,
+    commit,
+    join,
+    ours,
+    own,
+    prose,
+    row,
+)
+from bot.report.numbers import MINUS, percent, percent_interval, significant
 from bot.report.words import counted
 
 T = TypeVar("T")
 PLOT_WIDTH: Final = 31
 MOST_ROWS: Final = 60
-SUBJECT_LIMIT: Final = 72
+SUBJECT_LIMIT: Final = 120
 COMMAND_LIMIT: Final = 2000
 
 HEADLINES: Final = {
-    OutcomeKind.CULPRIT: "One commit brought the change",
-    OutcomeKind.SEVERAL_CULPRITS: "Several commits brought the change",
-    OutcomeKind.SUSPECT_SET: "One of several commits brought the change",
+    OutcomeKind.CULPRIT: "Found the commit",
+    OutcomeKind.SEVERAL_CULPRITS: "Several commits introduced the change",
+    OutcomeKind.SUSPECT_SET: "One of several commits introduced the change",
     OutcomeKind.DECAY: "A slow decay: many commits, none of them alone",
     OutcomeKind.NOT_REPRODUCED: "The change was not reproduced",
-    OutcomeKind.INCONCLUSIVE: "The noise hides the change",
+    OutcomeKind.INCONCLUSIVE: "Inconclusive: more executions are needed",
     OutcomeKind.FIXED_ON_GOOD_SIDE: "Nothing got worse: the good side got better",
-    OutcomeKind.BUDGET_SPENT: "The budget was spent before the answer was sure",
+    OutcomeKind.BUDGET_SPENT: "Stopped before the answer was sure: the budget is spent",
     OutcomeKind.UNMEASURABLE: "An end of the range cannot be measured",
 }
 
@@ -35,10 +48,12 @@ def bisection_text(report: BisectionReport) -> str:
     outcome = report.outcome
     benchmark = f"Benchmark: {_plain(report.key.benchmark)}, {_plain(report.key.metric)}."
     said = [_plain(outcome.reason, limit=SENTENCE_LIMIT), benchmark, *_facts(report)]
-    named = _one_culprit(report)
-    headline = HEADLINES[outcome.kind] if named is None else f"{named} brought the change"
-    blocks = [headline, "\n".join(said)]
-    if outcome.culprits:
+    culprit = _one_culprit(report)
+    blocks = [headline(report), "\n".join(said)]
+    if culprit is not None:
+        about = (_plain(line, limit=SENTENCE_LIMIT) for line in _about(report, culprit))
+        blocks[0] = "\n".join([blocks[0], *(f"  {line}" for line in about)])
+    elif outcome.culprits:
         blocks.append("\n".join(_culprit_line(report, culprit) for culprit in outcome.culprits))
     if outcome.suspects:
         blocks.append("Suspects:\n" + "\n".join(_suspect_line(report, entry) for entry in _cut(outcome.suspects)))
@@ -52,7 +67,7 @@ def bisection_text(report: BisectionReport) -> str:
             )
         )
     if report.measured:
-        blocks.append("Measured, against the good commit of the same rounds:\n" + plot(report.measured))
+        blocks.append("Measured, against the good commit:\n" + plot(report.measured))
     if outcome.skipped:
         blocks.append(
             "Skipped:\n"
@@ -68,10 +83,43 @@ def bisection_text(report: BisectionReport) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def _one_culprit(report: BisectionReport) -> str | None:
+def headline(report: BisectionReport) -> str:
+    """One line without Markdown: the commit where there is one, else what became of the search."""
+    culprit = _one_culprit(report)
+    return HEADLINES[report.outcome.kind] if culprit is None else f"{_short(culprit.commit)} {_introduced(culprit)}"
+
+
+def _one_culprit(report: BisectionReport) -> Culprit | None:
     """The commit that the first line names."""
     outcome = report.outcome
-    return _short(outcome.culprits[0].commit) if outcome.kind is OutcomeKind.CULPRIT and outcome.culprits else None
+    return outcome.culprits[0] if outcome.kind is OutcomeKind.CULPRIT and outcome.culprits else None
+
+
+def _introduced(culprit: Culprit) -> str:
+    what = "improvement" if culprit.improvement else "regression"
+    interval = culprit.confidence_interval
+    change = percent(culprit.relative_change, signed=True)
+    return f"introduced the {what}: {change} {percent_interval(interval.low, interval.high)}"
+
+
+def _about(report: BisectionReport, culprit: Culprit) -> Iterable[str]:
+    """A named commit as its reader knows it: subject, author, date, size, web page, and how sure the name is."""
+    subject = report.subjects.get(culprit.commit)
+    if subject:
+        yield f'"{subject}"'  # never a line of its own: it may look like a command of GitHub's runner
+    facts = report.facts.get(culprit.commit)
+    if facts is not None:
+        lines = f"+{facts.insertions:,} {MINUS}{facts.deletions:,} lines in {counted(facts.files, 'file')}"
+        yield f"{facts.author}, {facts.date[:10]}; {lines}"
+    if report.repository_url is not None:
+        yield f"{report.repository_url}/commit/{culprit.commit}"
+    if culprit.posterior is not None:
+        yield f"posterior {_sure(culprit.posterior)}, confirmed against its parent"
+
+
+def _sure(posterior: float) -> str:
+    """Never certain: the model itself may be wrong."""
+    return "over 99.9 %" if posterior > 0.999 else percent(posterior)
 
 
 def bisection_markdown(report: BisectionReport) -> str:
@@ -79,11 +127,17 @@ def bisection_markdown(report: BisectionReport) -> str:
     outcome = report.outcome
     benchmark = own("Benchmark: {}, {}.", code(report.key.benchmark), code(report.key.metric))
     said = [prose(outcome.reason), benchmark, *(ours(fact) for fact in _facts(report))]
-    named = _one_culprit(report)
-    headline = Safe(HEADLINES[outcome.kind]) if named is None else own("{} brought the change", code(named))
-    blocks = [own("### {}", headline), join("\n", said)]
+    culprit = _one_culprit(report)
+    first = Safe(HEADLINES[outcome.kind])
+    if culprit is not None:
+        name = commit(culprit.commit, repository_url=report.repository_url)
+        first = own("{} {}", name, ours(_introduced(culprit)))
+    blocks = [own("### {}", first), join("\n", said)]
     if outcome.culprits:
-        head = [Safe("| commit | change | interval | posterior | subject |"), Safe("|---|---:|---|---:|---|")]
+        head = [
+            Safe("| commit | change | interval | posterior | subject | author | date |"),
+            Safe("|---|---:|---|---:|---|---|---|"),
+        ]
         blocks.append(join("\n", [*head, *(_culprit_row(report, culprit) for culprit in outcome.culprits)]))
     if outcome.suspects:
         head = [Safe("| suspect | posterior | subject |"), Safe("|---|---:|---|")]
@@ -107,11 +161,7 @@ def bisection_markdown(report: BisectionReport) -> str:
         )
         blocks.append(join("\n", [*head, *rows]))
     if report.measured:
-        blocks.append(
-            own(
-                "Measured, against the good commit of the same rounds:\n\n```text\n{}\n```", Safe(plot(report.measured))
-            )
-        )
+        blocks.append(own("Measured, against the good commit:\n\n```text\n{}\n```", Safe(plot(report.measured))))
     if outcome.skipped:
         skipped = (own("- {} {}", code(_short(name)), prose(why)) for name, why in _cut(outcome.skipped.items()))
         blocks.append(own("Skipped:\n\n{}", join("\n", skipped)))
@@ -190,20 +240,23 @@ def _cost(report: BisectionReport) -> str:
 def _culprit_line(report: BisectionReport, culprit: Culprit) -> str:
     change = percent(culprit.relative_change, signed=True)
     bounds = percent_interval(culprit.confidence_interval.low, culprit.confidence_interval.high)
-    sure = "" if culprit.posterior is None else f"  posterior {percent(culprit.posterior)}"
+    sure = "" if culprit.posterior is None else f"  posterior {_sure(culprit.posterior)}"
     better = "  (an improvement)" if culprit.improvement else ""
     return f"  {_short(culprit.commit)}  {change} {bounds}{sure}{better}  {_plain_subject(report, culprit.commit)}"
 
 
 def _culprit_row(report: BisectionReport, culprit: Culprit) -> Safe:
     bounds = percent_interval(culprit.confidence_interval.low, culprit.confidence_interval.high)
+    facts = report.facts.get(culprit.commit)
     return row(
         [
-            code(_short(culprit.commit)),
+            commit(culprit.commit, repository_url=report.repository_url),
             Safe(percent(culprit.relative_change, signed=True) + (" (improvement)" if culprit.improvement else "")),
             Safe(bounds),
-            Safe("" if culprit.posterior is None else percent(culprit.posterior)),
+            Safe("" if culprit.posterior is None else _sure(culprit.posterior)),
             _subject(report, culprit.commit),
+            Safe("") if facts is None else code(facts.author),
+            Safe("") if facts is None else code(facts.date[:10]),
         ]
     )
 

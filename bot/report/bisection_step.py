@@ -6,7 +6,7 @@ from typing import Final
 
 from bot.model.bisection import Phase, Progress
 from bot.model.dispatch import Bisection, BisectionStep, Objection
-from bot.report.bisection import HEADLINES, bisection_markdown
+from bot.report.bisection import bisection_markdown, headline
 from bot.report.inert import Safe, code, commit, join, link, ours, own, prose
 from bot.report.numbers import percent
 from bot.report.words import counted
@@ -45,7 +45,7 @@ def objection_text(objection: Objection, head: str | None) -> str:
 def step_texts(step: BisectionStep, *, repository_url: str, meanwhile: Objection | None = None) -> StepTexts:
     """`meanwhile`: what happened after the bisection's end."""
     if step.report is not None:
-        title = HEADLINES[step.report.outcome.kind]
+        title = headline(step.report)
         blocks = [Safe(bisection_markdown(step.report).rstrip())]
         objection, head = step.bisection.stopped, step.bisection.head
         if objection is not None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -66,12 +67,12 @@ def test_the_culprit_is_named_with_its_evidence(
     assert (culprit["commit"], culprit["subject"]) == (hashes["c5"], "commit c5")
     assert culprit["posterior"] > 0.98
     assert culprit["confidence_interval"]["low"] < 0.6 < culprit["confidence_interval"]["high"]
-    assert answer["executions"] < 120
+    assert answer["executions"] < 20  # log2 of 11 candidates, both ends, and the confirmation
     measured = {entry["commit"]: entry for entry in answer["measured"]}
     assert abs(measured[hashes["c4"]]["relative_change"]) < 0.02
     assert abs(measured[hashes["c5"]]["relative_change"] - 0.6) < 0.02
     said = capsys.readouterr().out
-    assert " brought the change" in said
+    assert " introduced the regression" in said
     assert hashes["c5"][:7] in said
     assert "●" in said
     assert "perf-culprit bisect --good" in said
@@ -229,11 +230,11 @@ def test_a_spent_budget_is_a_partial_answer_that_goes_on(repository: Path, tmp_p
     hashes = measured_repository(repository, line(12, step_at=CULPRIT))
     state = tmp_path / "state.json"
     ends = {"good": hashes["c0"], "bad": hashes["c11"]}
-    code, answer = bisect(repository, "--executions", "30", "--state", str(state), **ends)
+    code, answer = bisect(repository, "--executions", "8", "--state", str(state), **ends)
     assert code == 3
     assert answer["outcome"] in {"budget_spent", "inconclusive"}
     assert answer["definite"] is False
-    assert answer["executions"] <= 30
+    assert answer["executions"] <= 8
     before = state.with_suffix(".log").read_text()
     code, answer = bisect(repository, "--executions", "200", "--resume", str(state), **ends)
     assert state.with_suffix(".log").read_text().startswith(before)
@@ -436,6 +437,7 @@ def test_what_was_recorded_is_not_measured_again(
     code, again = bisect(repository, "--history", str(place), **ends)
     assert (code, [entry["commit"] for entry in again["culprits"]]) == (0, [hashes["c5"]])
     assert again["executions"] < first["executions"] / 2
-    assert f"{first['executions']} stored executions count" in capsys.readouterr().err
+    # Not all of them: a round of one commit says nothing on another day.
+    assert re.search(r"[1-9]\d* stored executions count", capsys.readouterr().err)
     assert bisect(repository, "--history", str(place), **ends, run=f"true; {RUN}")[0] == 0
     assert f"0 stored executions count; {len(first['measured'])} runs by other" in capsys.readouterr().err

@@ -1,7 +1,7 @@
 """A bisection's answer with something in every field."""
 
 from bot.model.bisection import CommitRange, Culprit, Noise, Outcome, OutcomeKind, SearchSettings
-from bot.model.bisection_report import BisectionReport, MeasuredCommit
+from bot.model.bisection_report import BisectionReport, CommitFacts, MeasuredCommit
 from bot.model.finding import Interval
 from bot.model.metric import Direction, Metric, MetricKey
 
@@ -49,5 +49,7 @@ REPORT = BisectionReport(
         ),
     ),
     subjects={SECOND: "Fold accents, so that café finds cafe", BAD: "Mention accents"},
+    facts={SECOND: CommitFacts(author="Zoë Q", date="2026-03-02T10:00:00+01:00", files=2, insertions=41, deletions=3)},
+    repository_url="https://github.com/acme/words",
     command="perf-culprit bisect --good aaa --bad ddd --run 'python bench.py'",
 )

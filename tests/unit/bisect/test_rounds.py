@@ -22,12 +22,20 @@ def clear(size: int) -> Virtual:
 
 def test_a_round_holds_both_ends_once_and_at_most_three_suspects() -> None:
     for suspects in (1, 2, 3):
-        search = reproduced(clear(64), 0, suspects_per_round=suspects)
+        search = reproduced(steps(chain(64), {21: 0.10}, noise="3 %"), 0, suspects_per_round=suspects)
         for job in search.propose(4):
             assert job.purpose is Purpose.SEARCH
             assert len(set(job.commits)) == len(job.commits)
             assert {"c0", "c64"} <= set(job.commits)
             assert 1 <= len(suspects_of(search, job.commits)) <= suspects
+
+
+def test_a_quiet_machine_measures_suspects_alone() -> None:
+    """Ends whose noise is a fiftieth of the step need no second look; of several machines they do."""
+    (job,) = reproduced(clear(64), 0).propose()
+    assert job.commits == ("c32",)
+    (job,) = reproduced(clear(64), 0, one_machine=False).propose()
+    assert {"c0", "c64"} < set(job.commits)
 
 
 def test_the_first_suspect_splits_the_range_in_half() -> None:

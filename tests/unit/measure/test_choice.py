@@ -3,7 +3,7 @@
 import pytest
 
 from bot.errors import DataError, UsageError
-from bot.measure.choice import choose_metric
+from bot.measure.choice import choose_metric, require_benchmark
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.run import Benchmark, Run
 
@@ -66,7 +66,15 @@ def test_names_in_messages_are_one_harmless_line() -> None:
     with pytest.raises(UsageError) as caught:
         choose_metric(odd, odd, benchmark=None, metric=None)
     assert "\x1b" not in str(caught.value)
-    assert "::" not in str(caught.value)
+    assert not any(line.lstrip().startswith("::") for line in str(caught.value).splitlines())
+
+
+def test_an_unknown_name_is_refused_at_the_first_end_with_the_nearest_first() -> None:
+    one = run_of(("b.py::test_read", TIME), ("b.py::test_write[1]", TIME))
+    require_benchmark(one, benchmark="b.py::test_read", metric=None, end="good")
+    with pytest.raises(UsageError, match="at the good commit") as caught:
+        require_benchmark(one, benchmark="b.py::test_write[2]", metric=None, end="good")
+    assert (caught.value.next_step or "").startswith("use one of: b.py::test_write[1]")
 
 
 def test_a_metric_without_a_good_direction() -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from bot.errors import UsageError
-from bot.measure.log import Log
+from bot.measure.log import SHOWN_CHARACTERS, Log, shown_output
 
 
 def test_a_log_starts_anew_or_goes_on(tmp_path: Path) -> None:
@@ -17,3 +17,24 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="cannot be written"):
         Log(tmp_path / "file" / "log.txt")
+
+
+def test_shown_output_keeps_names_and_commands_nobody() -> None:
+    assert shown_output(b"FAILED b.py::test_write[a-1]\n") == "FAILED b.py::test_write[a-1]"
+    assert not shown_output(b"::add-mask::x\n").startswith("::")
+    assert "##[" not in shown_output(b"so ##[error]x")
+
+
+def test_the_error_of_a_failed_collection_is_shown_beside_the_summary() -> None:
+    lines = [
+        "E   ModuleNotFoundError: No module named 'words'",
+        *(f"line {n}" for n in range(8)),
+        "ERROR b.py",
+        "1 error",
+    ]
+    shown = shown_output("\n".join(lines).encode())
+    assert "No module named 'words'" in shown
+    assert shown.endswith("ERROR b.py | 1 error")
+    long = shown_output("\n".join([lines[0], *(f"{n}" * 300 for n in range(6))]).encode())
+    assert "No module named 'words'" in long
+    assert len(long) <= SHOWN_CHARACTERS + len(" … ")

@@ -1,0 +1,59 @@
+"""A commit beside its parent in the rounds that confirm it: the only ones that its own search did not choose."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtrit
+
+from bot.bisect.samples import Samples, samples_of
+from bot.bisect.standing import Standing
+from bot.model.bisection import Purpose
+
+Floats = npt.NDArray[np.float64]
+
+LEVEL: Final = 0.95
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Size:
+    """A step in logarithms, with the half width of its interval at `LEVEL`."""
+
+    center: float
+    half: float
+
+
+def differences(samples: Samples, before: int, after: int) -> Floats:
+    """After less before in each round that has both [rounds]."""
+    pairs = []
+    for block in range(samples.blocks):
+        inside = samples.block == block
+        first, second = (samples.y[inside & (samples.commit == commit)] for commit in (before, after))
+        if first.size and second.size:
+            pairs.append(float(second.mean() - first.mean()))
+    return np.array(pairs)
+
+
+def step_size(standing: Standing, candidate: int) -> Size | None:
+    """What the commit changes against its parent, from its confirming rounds alone; None where there are none.
+
+    A fit over all samples would mix in the steps that nobody named. The width is Student's t of the differences,
+    their variance pooled with that of the ends' differences within rounds: three rounds alone know little of it.
+    Assumes that both kinds of difference vary alike. Of a merge the parent that is nearest counts.
+    """
+    before, after = standing.edges(candidate)
+    confirming = {job.id for job in standing.state.jobs if job.purpose is Purpose.CONFIRM}
+    results = [result for result in standing.state.results if result.job_id in confirming]
+    samples = samples_of(standing.state, standing.positions, results)
+    found = [own for own in (differences(samples, commit, after) for commit in before) if own.size]
+    if not found:
+        return None
+    own = min(found, key=lambda differences: abs(differences.mean()))
+    ends = differences(standing.samples.select(standing.model.ends), 0, standing.reach.size)
+    groups = [group for group in (own, ends) if group.size > 1]
+    dof = sum(group.size - 1 for group in groups)
+    if not dof:
+        return Size(center=float(own.mean()), half=float(abs(own.mean())))
+    variance = sum(float(((group - group.mean()) ** 2).sum()) for group in groups) / dof
+    return Size(center=float(own.mean()), half=float(stdtrit(dof, (1 + LEVEL) / 2) * np.sqrt(variance / own.size)))
