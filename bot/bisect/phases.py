@@ -208,7 +208,8 @@ def _confirm(standing: Standing) -> SearchState:
             withdrawn=len(state.withdrawn),
         )
         return _enter(standing, Phase.RESIDUAL, suspect=None, named=(*state.named, step))
-    if log_e < REFUTED or standing.fresh_rounds >= LAST_CONFIRM_ROUND:
+    is_spent = standing.fresh_rounds >= LAST_CONFIRM_ROUND or (state.named and _gives_up_further(standing))
+    if log_e < REFUTED or is_spent:
         return _enter(standing, Phase.SEARCH, suspect=None, withdrawn=(*state.withdrawn, state.suspect))
     return state
 

@@ -13,7 +13,7 @@ from bot.bisect.standing import Standing
 NEGLIGIBLE: Final = 0.2  # rho: the part of the whole change that a stretch may keep without being followed
 SURE: Final = 0.95
 Z_SURE: Final = 1.645
-LEFT_OVER: Final = 0.99
+LEFT_OVER: Final = 0.99  # probability at which a further step is looked for without knowing where
 Z_CHANGE: Final = 3.0  # a change that would stand out this much is worth its executions
 LEAST_BUDGET: Final = 30
 LARGEST_BUDGET: Final = 40  # executions of a residual check, where the search cost more than that
@@ -59,8 +59,11 @@ def stretches(standing: Standing) -> tuple[Stretch, ...]:
 
 
 def is_left_over(standing: Standing) -> bool:
-    """The named steps surely leave a change over that matters, wherever it may be."""
-    return any(stretch.probability > LEFT_OVER for stretch in stretches(standing))
+    """The named steps surely leave a change over that matters, wherever it may be.
+
+    Only where the noise is plain: samples cleaned of modes look surer than they are.
+    """
+    return standing.model.modes is None and any(stretch.probability > LEFT_OVER for stretch in stretches(standing))
 
 
 def _stretch(standing: Standing, low: int, high: int) -> Stretch:

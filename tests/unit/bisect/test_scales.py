@@ -31,7 +31,7 @@ def test_quiet_machines_name_every_step_in_few_executions(noise: str, effect: fl
 def test_a_strong_step_is_named_whatever_the_noise(noise: str, effect: float) -> None:
     found = trial(noise, effect, 3, size=SIZE)
     assert found.verdict == "right"
-    assert found.executions <= 160
+    assert found.executions <= 180  # the name, and a quarter of the budget for further ones
 
 
 @pytest.mark.parametrize("effect", [4.0, 8.0, 999.0])
