@@ -8,7 +8,6 @@ from pydantic import AwareDatetime, TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from bot.codec.reason import ReasonEntry, Sentence, no_sentence, reason_entry, reason_of
-from bot.codec.rules import RulesEntry, rule_evidence, rules_entry
 from bot.codec.tree_comparison import TreeComparisonFile, tree_comparison, tree_comparison_entry
 from bot.codec.wire import WIRE_CONFIG, decode
 from bot.model.acceptance import Acceptance
@@ -17,32 +16,10 @@ from bot.model.environment import Environment
 from bot.model.finding import Evidence, Finding, Interval, Level, Severity, Side, Verdict
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.report import Conclusion, Report, Settings
+from bot.model.rules import RuleEvidence
 
 REPORT_FORMAT: Final = "perf-culprit-report"
 SCHEMA_NAME = "report-v1"
-
-
-@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
-class KeyEntry:
-    benchmark: str
-    metric: str
-
-
-@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
-class IntervalEntry:
-    low: float
-    high: float
-    level: float
-
-
-@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
-class SideEntry:
-    mean: float
-    median: float
-    count: int
-    runs: int = 1
-    standard_deviation: float | None = None
-    relative_half_width: float | None = None
 
 
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
@@ -68,10 +45,10 @@ class FindingEntry:
     level: Level
     test: str
     severity: Severity | None = None
-    baseline: SideEntry | None = None
-    target: SideEntry | None = None
+    baseline: Side | None = None
+    target: Side | None = None
     relative_change: float | None = None
-    confidence_interval: IntervalEntry | None = None
+    confidence_interval: Interval | None = None
     p_value: float | None = None
     q_value: float | None = None
     score: float | None = None
@@ -85,7 +62,7 @@ class FindingEntry:
     details: dict[str, float] = field(default_factory=dict)
     evidence_reason: ReasonEntry | str | None = None
     notes: tuple[ReasonEntry | str, ...] = ()
-    rules: RulesEntry | None = None
+    rules: RuleEvidence | None = None
     series: tuple[float, ...] = ()
     accepted: AcceptedEntry | None = None
 
@@ -99,16 +76,6 @@ class ChoiceEntry:
 
 
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
-class SettingsEntry:
-    detector: str
-    alpha: float
-    false_discovery_rate: float
-    minimum_effect: float
-    minimum_samples: int
-    fail: float
-
-
-@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
 class ReportFile:
     """The whole file. `format` and `version` make it known by content."""
 
@@ -117,7 +84,7 @@ class ReportFile:
     conclusion: Conclusion
     failed: bool
     findings: tuple[FindingEntry, ...]
-    settings: SettingsEntry
+    settings: Settings
     suite: str = "default"
     target_commit: str | None = None
     base_commit: str | None = None
@@ -126,8 +93,8 @@ class ReportFile:
     baseline_runs: int = 0
     choices: tuple[ChoiceEntry, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
-    missing: tuple[KeyEntry, ...] = ()
-    new: tuple[KeyEntry, ...] = ()
+    missing: tuple[MetricKey, ...] = ()
+    new: tuple[MetricKey, ...] = ()
     detectable_effect: float | None = None
     notes: tuple[ReasonEntry | str, ...] = ()
     diagnosis: TreeComparisonFile | None = None
@@ -141,21 +108,13 @@ def report_adapter() -> TypeAdapter[ReportFile]:
 
 def encode_report(report: Report, *, sentence: Sentence = no_sentence) -> bytes:
     """The report as JSON, indented: people open it, so that reasons have their `sentence` beside them."""
-    settings = report.settings
     file = ReportFile(
         format=REPORT_FORMAT,
         version=1,
         conclusion=report.conclusion,
         failed=report.failed,
         findings=tuple(_finding_entry(finding, sentence) for finding in report.findings),
-        settings=SettingsEntry(
-            detector=settings.detector,
-            alpha=settings.alpha,
-            false_discovery_rate=settings.false_discovery_rate,
-            minimum_effect=settings.minimum_effect,
-            minimum_samples=settings.minimum_samples,
-            fail=settings.fail,
-        ),
+        settings=report.settings,
         suite=report.suite,
         target_commit=report.target_commit,
         base_commit=report.base_commit,
@@ -172,8 +131,8 @@ def encode_report(report: Report, *, sentence: Sentence = no_sentence) -> bytes:
             for choice in report.choices
         ),
         environment=dict(report.environment.components),
-        missing=tuple(KeyEntry(benchmark=key.benchmark, metric=key.metric) for key in report.missing),
-        new=tuple(KeyEntry(benchmark=key.benchmark, metric=key.metric) for key in report.new),
+        missing=report.missing,
+        new=report.new,
         detectable_effect=report.detectable_effect,
         notes=tuple(reason_entry(note, sentence) for note in report.notes),
         diagnosis=None if report.diagnosis is None else tree_comparison_entry(report.diagnosis),
@@ -184,19 +143,11 @@ def encode_report(report: Report, *, sentence: Sentence = no_sentence) -> bytes:
 def decode_report(data: bytes, *, place: str) -> Report:
     """The report in `data`; a DataError with file and place where it is none."""
     file = decode(report_adapter(), data, place=place, what=SCHEMA_NAME)
-    settings = file.settings
     return Report(
         conclusion=file.conclusion,
         failed=file.failed,
         findings=tuple(_finding(entry, suite=file.suite) for entry in file.findings),
-        settings=Settings(
-            detector=settings.detector,
-            alpha=settings.alpha,
-            false_discovery_rate=settings.false_discovery_rate,
-            minimum_effect=settings.minimum_effect,
-            minimum_samples=settings.minimum_samples,
-            fail=settings.fail,
-        ),
+        settings=file.settings,
         suite=file.suite,
         target_commit=file.target_commit,
         base_commit=file.base_commit,
@@ -208,43 +159,16 @@ def decode_report(data: bytes, *, place: str) -> Report:
             for entry in file.choices
         ),
         environment=Environment(components=file.environment),
-        missing=tuple(MetricKey(entry.benchmark, entry.metric) for entry in file.missing),
-        new=tuple(MetricKey(entry.benchmark, entry.metric) for entry in file.new),
+        missing=file.missing,
+        new=file.new,
         detectable_effect=file.detectable_effect,
         notes=tuple(map(reason_of, file.notes)),
         diagnosis=None if file.diagnosis is None else tree_comparison(file.diagnosis, place=place),
     )
 
 
-def _side_entry(side: Side | None) -> SideEntry | None:
-    if side is None:
-        return None
-    return SideEntry(
-        mean=side.mean,
-        median=side.median,
-        count=side.count,
-        runs=side.runs,
-        standard_deviation=side.standard_deviation,
-        relative_half_width=side.relative_half_width,
-    )
-
-
-def _side(entry: SideEntry | None) -> Side | None:
-    if entry is None:
-        return None
-    return Side(
-        mean=entry.mean,
-        median=entry.median,
-        count=entry.count,
-        runs=entry.runs,
-        standard_deviation=entry.standard_deviation,
-        relative_half_width=entry.relative_half_width,
-    )
-
-
 def _finding_entry(finding: Finding, sentence: Sentence) -> FindingEntry:
     evidence = finding.evidence
-    interval = evidence.confidence_interval
     return FindingEntry(
         benchmark=evidence.key.benchmark,
         metric=evidence.metric.name,
@@ -255,12 +179,10 @@ def _finding_entry(finding: Finding, sentence: Sentence) -> FindingEntry:
         level=finding.level,
         test=evidence.test,
         severity=finding.severity,
-        baseline=_side_entry(evidence.baseline),
-        target=_side_entry(evidence.target),
+        baseline=evidence.baseline,
+        target=evidence.target,
         relative_change=evidence.relative_change,
-        confidence_interval=None
-        if interval is None
-        else IntervalEntry(low=interval.low, high=interval.high, level=interval.level),
+        confidence_interval=evidence.confidence_interval,
         p_value=evidence.p_value,
         score=evidence.score,
         threshold=evidence.threshold,
@@ -274,7 +196,7 @@ def _finding_entry(finding: Finding, sentence: Sentence) -> FindingEntry:
         details=dict(evidence.details),
         evidence_reason=None if evidence.reason is None else reason_entry(evidence.reason, sentence),
         notes=tuple(reason_entry(note, sentence) for note in evidence.notes),
-        rules=rules_entry(evidence.rules),
+        rules=evidence.rules,
         series=finding.series,
         accepted=_accepted_entry(finding.accepted),
     )
@@ -287,18 +209,15 @@ def _accepted_entry(accepted: Acceptance | None) -> AcceptedEntry | None:
 
 
 def _finding(entry: FindingEntry, *, suite: str) -> Finding:
-    interval = entry.confidence_interval
     return Finding(
         evidence=Evidence(
             key=MetricKey(entry.benchmark, entry.metric),
             metric=Metric(name=entry.metric, unit=entry.unit, direction=entry.direction),
             test=entry.test,
-            baseline=_side(entry.baseline),
-            target=_side(entry.target),
+            baseline=entry.baseline,
+            target=entry.target,
             relative_change=entry.relative_change,
-            confidence_interval=None
-            if interval is None
-            else Interval(low=interval.low, high=interval.high, level=interval.level),
+            confidence_interval=entry.confidence_interval,
             p_value=entry.p_value,
             score=entry.score,
             threshold=entry.threshold,
@@ -306,7 +225,7 @@ def _finding(entry: FindingEntry, *, suite: str) -> Finding:
             reason=None if entry.evidence_reason is None else reason_of(entry.evidence_reason),
             details=entry.details,
             notes=tuple(map(reason_of, entry.notes)),
-            rules=rule_evidence(entry.rules),
+            rules=entry.rules,
         ),
         verdict=entry.verdict,
         reason=reason_of(entry.reason),

@@ -64,9 +64,9 @@ class Side:
 
     mean: float
     median: float
-    standard_deviation: float | None
     count: int
     runs: int = 1
+    standard_deviation: float | None = None
     relative_half_width: float | None = None
 
 

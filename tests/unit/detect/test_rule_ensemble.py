@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bot.codec.rules import rule_evidence, rules_entry
 from bot.detect import COUNTER_DETECTORS, rule_ensemble
 from bot.detect.counters import pair_counters
 from bot.detect.detector import DetectorOptions
@@ -81,7 +80,6 @@ def test_rule_ensemble_fires() -> None:
     assert [vote.flagged for vote in entry.rules.votes] == [True] * 5
     assert [vote.run for vote in entry.rules.votes] == [f"{index:012x}" for index in [0] * 5]
     assert entry.rules.lower_boundary < 102 < entry.rules.upper_boundary
-    assert rule_evidence(rules_entry(entry.rules)) == entry.rules
 
 
 def test_it_is_registered_and_takes_its_options_from_the_detectors() -> None:
