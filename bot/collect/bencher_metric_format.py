@@ -6,7 +6,7 @@ from typing import Any
 
 from bot.collect.json_value import JsonValue
 from bot.collect.parser import TIME, Parsed, from_summary, unique
-from bot.collect.source import Source, unique_members
+from bot.collect.source import DuplicateMemberError, Source, unique_members
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Summary
 
@@ -38,6 +38,8 @@ def parse(source: Source, /) -> Parsed:
     if not reports:
         source.json()  # its error says where JSON ends
         raise source.root().error("holds no Bencher Metric Format: {benchmark: {measure: {value}}}")
+    if source.json_or_none() is None:
+        _check_members(source)
     values = [
         (name, measure, value)
         for report in reports
@@ -70,18 +72,30 @@ def _reports(source: Source) -> list[JsonValue]:
     whole = source.json_or_none()
     if whole is not None:
         return [JsonValue(whole, source.place)] if _is_report(whole) else []
-    return [JsonValue(found, source.place) for found in _embedded(source.text_or_empty()) if _is_report(found)]
+    return [JsonValue(found, source.place) for _, found in _embedded(source.text_or_empty()) if _is_report(found)]
 
 
-def _embedded(text: str) -> Iterator[Any]:
-    """JSON objects that start a line of some other output."""
-    decoder = json.JSONDecoder(object_pairs_hook=unique_members)
+def _check_members(source: Source) -> None:
+    """A DataError where a report between lines holds a name twice: `_embedded` keeps the last one only."""
+    text = source.text()
+    strict = json.JSONDecoder(object_pairs_hook=unique_members)
+    for start, found in _embedded(text):
+        if _is_report(found):
+            try:
+                strict.raw_decode(text, start)
+            except DuplicateMemberError as error:
+                raise error.at(f"{source.place}:{text.count(chr(10), 0, start) + 1}") from None
+
+
+def _embedded(text: str) -> Iterator[tuple[int, Any]]:
+    """JSON objects that start a line of some other output, each with where it starts."""
+    decoder = json.JSONDecoder()
     start, attempts = 0 if text.startswith("{") else text.find("\n{") + 1, 0
     while (start or text.startswith("{")) and attempts < MAX_ATTEMPTS:
         attempts += 1
         try:
             found, end = decoder.raw_decode(text, start)
-            yield found
+            yield start, found
         except (ValueError, RecursionError):
             end = start + 1
         start = text.find("\n{", end) + 1

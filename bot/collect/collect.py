@@ -11,10 +11,12 @@ from bot.collect.merge import Read, merge
 from bot.collect.parser import Parser
 from bot.collect.registry import (
     AUTO,
+    CONSOLE_PARSERS,
     HISTORY_PARSERS,
     TREE_PARSERS,
     find_parser,
     parsers_for,
+    text_parsers,
     unknown_format,
 )
 from bot.collect.source import LargeFile, Source
@@ -180,12 +182,19 @@ def _read(entry: Input, parsers: tuple[Parser, ...], *, is_named: bool) -> tuple
             # The user knows better than the content; the parser says what it misses.
             parser = parsers[-1]
         if parser is not None:
-            reads.append(Read(place=source.place, parsed=parser.parse(source)))
+            reads.extend(_read_all(source, parser, parsers))
         elif entry.is_search and not isinstance(source, LargeFile):
             skipped.append(unknown_format(source))
         else:
             raise unknown_format(source)
     return reads, skipped
+
+
+def _read_all(source: Source, first: Parser, parsers: tuple[Parser, ...]) -> Iterator[Read]:
+    """What the first parser that knows the content makes of it, and the others where a log holds several tools'."""
+    several = text_parsers(source, parsers) if first.ID in CONSOLE_PARSERS else (first,)
+    for parser in several if len(several) > 1 else (first,):
+        yield Read(place=source.place, parsed=parser.parse(source))
 
 
 def _skipped_notes(skipped: Sequence[DataError]) -> list[str]:

@@ -66,7 +66,9 @@ def _aggregate(entry: JsonValue, names: frozenset[str]) -> str | None:
     if named is not None:
         return named.text()
     stem, _, suffix = entry.at("name").text().rpartition("_")
-    return suffix if suffix in AGGREGATES and (run_type is not None or stem in names) else None
+    if run_type is not None:
+        return suffix  # of any name: `ComputeStatistics` adds aggregates of the user's own
+    return suffix if suffix in AGGREGATES and stem in names else None
 
 
 def _run_name(entry: JsonValue, names: frozenset[str]) -> str:

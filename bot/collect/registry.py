@@ -36,6 +36,8 @@ from bot.collect.source import Source, shown
 from bot.errors import DataError, UsageError
 
 AUTO: Final = "auto"
+# The members that hold the results, in the formats that are JSON objects.
+RESULT_LISTS: Final = ("results", "benchmarks", "benches", "Benchmarks", "suites", "files")
 
 # Where two match, the earlier one reads the file.
 PARSERS: Final[dict[str, Parser]] = {
@@ -80,6 +82,11 @@ HISTORY_PARSERS: Final[dict[str, HistoryParser]] = {
 }
 TREE_PARSERS: Final[dict[str, TreeParser]] = {"criterion": criterion}
 
+# Tools that print their results: one log may hold those of several.
+CONSOLE_PARSERS: Final = frozenset(
+    {"bencher_metric_format", "go_text", "bencher_text", "criterion_text", "catch2_text", "benchmarkjs_text"}
+)
+
 # Their content is the same as that of custom_benchmark and otava_csv: only a name tells which way is good.
 NAMED_ONLY: Final = frozenset(
     {"custom_smaller_is_better", "custom_bigger_is_better", "otava_csv_smaller", "otava_csv_bigger"}
@@ -115,9 +122,22 @@ def parsers_for(tool: str) -> tuple[Parser, ...]:
     return tuple(PARSERS[name] for name in names)
 
 
+def text_parsers(source: Source, parsers: tuple[Parser, ...]) -> tuple[Parser, ...]:
+    """All parsers of console output that know the content: a log may hold the output of several tools."""
+    return tuple(parser for parser in parsers if parser.ID in CONSOLE_PARSERS and parser.matches(source))
+
+
 def find_parser(source: Source, parsers: tuple[Parser, ...]) -> Parser | None:
     """The first parser that knows the content."""
     return next((parser for parser in parsers if parser.matches(source)), None)
+
+
+def _empty(root: object) -> str:
+    """What shows that a tool wrote its results and had none; "" where nothing does."""
+    if root in ([], {}):
+        return f"holds only `{root}`"
+    lists = [name for name in RESULT_LISTS if isinstance(root, dict) and root.get(name) == []]
+    return f"its list `{lists[0]}` is empty" if lists else ""
 
 
 def unknown_format(source: Source) -> DataError:
@@ -125,10 +145,16 @@ def unknown_format(source: Source) -> DataError:
     text = source.text_or_empty().lstrip()
     try:
         source.text()
-        if text.startswith(("{", "[")):
-            source.json()
+        root = source.json() if text.startswith(("{", "[")) else None
     except DataError as error:
         return error
+    empty = _empty(root)
+    if empty:
+        return DataError(
+            f"{empty}: no benchmark was measured",
+            place=source.place,
+            next_step="check the output of the benchmark step: a filter may match nothing, or every benchmark failed",
+        )
     return DataError(
         "holds results of no known format",
         place=source.place,

@@ -269,21 +269,24 @@ def _load_json(text: str, place: str) -> Any:
         return DataError(f"is not valid JSON: {error.msg}", place=located, next_step=next_step)
     except RecursionError:
         return DataError("is nested too deeply", place=place, next_step=next_step)
-    except _DuplicateMemberError as error:
-        return DataError(
-            f"holds the name `{shown(error.name)}` twice in one JSON object",
-            place=place,
-            next_step="give each benchmark a name of its own",
-        )
+    except DuplicateMemberError as error:
+        return error.at(place)
     except ValueError:
         # The only other one: Python refuses to convert integers of thousands of digits.
         return DataError("holds an integer with thousands of digits", place=place, next_step=next_step)
 
 
-class _DuplicateMemberError(Exception):
+class DuplicateMemberError(Exception):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.name = name
+
+    def at(self, place: str) -> DataError:
+        return DataError(
+            f"holds the name `{shown(self.name)}` twice in one JSON object",
+            place=place,
+            next_step="give each benchmark a name of its own",
+        )
 
 
 def unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -292,6 +295,6 @@ def unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for name, _ in pairs:
             if name in seen:
-                raise _DuplicateMemberError(name)
+                raise DuplicateMemberError(name)
             seen.add(name)
     return members

@@ -15,7 +15,8 @@ DOCS = "perf_stat_csv"
 SEPARATORS = (",", ";", "\t", "|")
 # Nanoseconds are what tells -I's time from a count.
 INTERVAL = re.compile(r"\s{0,20}\d{1,12}\.\d{9}")
-VALUE = re.compile(r"-?\d{1,30}(\.\d{0,20})?|<not (counted|supported)>")
+NUMBER = re.compile(r"-?\d{1,30}(\.\d{0,20})?")
+VALUE = re.compile(rf"{NUMBER.pattern}|<not (counted|supported)>")
 UNIT = re.compile(r"[A-Za-z%][A-Za-z%/ ]{0,19}|")
 EVENT = re.compile(r"[A-Za-z][^\x00-\x1f]{0,500}")
 WHOLE = re.compile(r"\d{1,20}")
@@ -64,7 +65,7 @@ def _reading(fields: list[str], place: str) -> Reading | None:
     else:
         return None
     spread = rest.pop(0) if SPREAD.fullmatch(rest[0]) else None
-    if len(rest) < 2 or not WHOLE.fullmatch(rest[0]) or not VALUE.fullmatch(rest[1]):
+    if len(rest) < 2 or not WHOLE.fullmatch(rest[0]) or not NUMBER.fullmatch(rest[1]):
         return None
     return Reading(
         event=event,

@@ -2,7 +2,6 @@
 
 import re
 
-from bot.collect.counters.clock import epoch_divisor
 from bot.collect.counters.reader import counter
 from bot.collect.counters.table import Readings
 from bot.collect.parser import Parsed
@@ -23,6 +22,9 @@ LABEL = re.compile(r'[ \t]{0,20}(?P<name>[A-Za-z_][A-Za-z0-9_]{0,500})[ \t]{0,20
 UNITS = {"seconds": "s", "milliseconds": "ms", "bytes": "B", "ratio": "", "percent": "%", "celsius": "C", "joules": "J"}
 PARTS = ("_total", "_sum", "_count", "_created")
 BUCKET = "_bucket"
+MILLISECONDS = 1e3
+# OpenMetrics ends with this line and writes seconds; the text format of Prometheus itself writes milliseconds.
+OPEN_METRICS_END = "# EOF"
 
 
 def matches(source: Source, /) -> bool:
@@ -33,6 +35,8 @@ def parse(source: Source, /) -> Parsed:
     readings = Readings(source.place)
     types: dict[str, str] = {}
     buckets = 0
+    is_open_metrics = any(line.strip() == OPEN_METRICS_END for line in source.lines())
+    divisor = 1.0 if is_open_metrics else MILLISECONDS
     for number, line in enumerate(source.lines(), start=1):
         text = line.strip()
         if not text or text.startswith("#"):
@@ -41,7 +45,7 @@ def parse(source: Source, /) -> Parsed:
                 types[declared["name"]] = declared["type"]
             continue
         try:
-            name, labels, time_s, value = _sample(text)
+            name, labels, time, value = _sample(text)
         except (ValueError, IndexError, OverflowError):
             raise DataError(
                 "is no sample of Prometheus", place=f"{source.place}:{number}", next_step="check this line"
@@ -49,7 +53,7 @@ def parse(source: Source, /) -> Parsed:
         if name.endswith(BUCKET) and types.get(name.removesuffix(BUCKET)) in {"histogram", "gaugehistogram"}:
             buckets += 1
             continue
-        readings.add(time_s, _metric(name, labels, types), value)
+        readings.add(time / divisor, _metric(name, labels, types), value)
     if not readings:
         raise DataError("holds no sample", place=source.place, next_step="check that the target was up")
     table, notes = readings.build("prometheus")
@@ -58,7 +62,7 @@ def parse(source: Source, /) -> Parsed:
 
 
 def _sample(text: str) -> tuple[str, str, float, float]:
-    """`name{label="value",} value [milliseconds]`; without a time the instant is 0. ValueError for anything else."""
+    """`name{label="value",} value [time]`; without a time the instant is 0. ValueError for anything else."""
     match = NAME.match(text)
     if match is None:
         raise ValueError(text[:20])
@@ -72,7 +76,7 @@ def _sample(text: str) -> tuple[str, str, float, float]:
         raise ValueError(text[:20])
     time = float(words[1]) if len(words) == 2 else 0.0
     shown_labels = "{" + ",".join(sorted(labels)) + "}" if labels else ""
-    return match[0], shown_labels, time / epoch_divisor(time), float(words[0])
+    return match[0], shown_labels, time, float(words[0])
 
 
 def _labels(text: str, position: int) -> tuple[int, list[str]]:

@@ -29,6 +29,30 @@ def test_github_action_benchmarks_names_work_and_give_the_direction() -> None:
         collect([points])
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"[]", "holds only `[]`: no benchmark was measured"),
+        (b"{}", "holds only `{}`: no benchmark was measured"),
+        (b'{"results": []}', "its list `results` is empty: no benchmark was measured"),
+    ],
+)
+def test_a_tool_that_measured_nothing_is_no_unknown_format(content: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    path.write_bytes(content)
+    with pytest.raises(DataError) as refusal:
+        collect([str(path)])
+    assert refusal.value.message == message
+
+
+def test_a_log_of_two_tools_is_read_as_both() -> None:
+    go, cargo = golden("go/single.txt"), golden("criterion/bencher_0.5.txt")
+    names = [{b.name for b in collect_sources([Source("log.txt", text)]).benchmarks} for text in (go, cargo)]
+    both = collect_sources([Source("log.txt", go + cargo)])
+    assert {b.name for b in both.benchmarks} == set.union(*names)
+    assert not set.intersection(*names)
+
+
 def test_an_unknown_tool_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="`fortran` is no known tool"):
         collect(["-"], tool="fortran", stdin=io.BytesIO(b"1"))

@@ -93,6 +93,23 @@ def test_google_benchmark_before_run_type_tells_aggregates_by_name() -> None:
     }
 
 
+def test_google_benchmark_aggregates_of_any_name_are_no_samples() -> None:
+    """`ComputeStatistics` adds aggregates of the user's own; older files name them nowhere but at the name's end."""
+    content = from_golden("google_benchmark/repetitions.json")
+    known = keyed(parse("google_benchmark", content))
+    first = next(entry for entry in content["benchmarks"] if entry["run_type"] == "aggregate")
+    more = {**first, "name": f"{first['run_name']}_maximum"}
+    del more["aggregate_name"]
+    content["benchmarks"].append(more)
+    assert keyed(parse("google_benchmark", content)) == known
+
+
+def test_bencher_metric_format_between_lines_refuses_a_name_that_stands_twice() -> None:
+    text = b'built\n{"a": {"latency": {"value": 1}}, "a": {"latency": {"value": 2}}}\ndone\n'
+    with pytest.raises(DataError, match=r"f\.txt:2: holds the name `a` twice"):
+        collect_sources([Source("f.txt", text)])
+
+
 def test_google_benchmark_leaves_out_failures_fits_and_counters() -> None:
     parsed = google(
         entry("ok", 1.0, run_type="iteration", cache_misses=7.0, bytes_per_second=5e6),

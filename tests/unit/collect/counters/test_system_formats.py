@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from bot.collect.counters import perf_stat, sadf_csv, table
+from bot.collect.counters import perf_stat, perf_stat_csv, sadf_csv, table
+from bot.collect.source import Source
 from bot.errors import DataError
 from bot.model.metric import Direction
 from tests.support.counter_tables import columns, only_table, read
@@ -201,6 +202,12 @@ def test_prometheus_samples_with_times_become_rows() -> None:
     assert columns(only_table(run)) == {'up{a="1"}': [1, 0]}
 
 
+def test_prometheus_times_are_milliseconds_however_small_and_openmetrics_writes_seconds() -> None:
+    samples = "# TYPE up gauge\nup 1 1000\nup 0 2500\n"
+    assert only_table(read(samples)).times_s.tolist() == [1.0, 2.5]
+    assert only_table(read(f"{samples}# EOF\n")).times_s.tolist() == [1000, 2500]
+
+
 @pytest.mark.parametrize("line", ["up", "up{a=", 'up{a="1}', "up{} x", "1up 1", "up 1 2 3", 'up{a="1" 5', "up{a} 1"])
 def test_prometheus_lines_that_are_no_sample_have_their_number(line: str) -> None:
     with pytest.raises(DataError, match=r"counters\.csv:2: is no sample"):
@@ -210,6 +217,13 @@ def test_prometheus_lines_that_are_no_sample_have_their_number(line: str) -> Non
 def test_prometheus_exemplars_and_eof_are_passed_over() -> None:
     text = '# TYPE a counter\na_total 5 # {trace="x"} 0.1 1795227572.1\n# EOF\n'
     assert columns(only_table(read(text))) == {"a_total": [5]}
+
+
+@pytest.mark.parametrize("running", ["<not supported>", "<not counted>", ""])
+def test_a_line_of_perf_whose_share_of_time_is_no_number_is_refused_with_its_number(running: str) -> None:
+    good = "1,,cycles,100,100.00,,\n"
+    with pytest.raises(DataError, match=r":2: is no line of perf stat"):
+        perf_stat_csv.parse(Source("stat.csv", f"{good}1,,cycles,100,{running},,\n".encode()))
 
 
 def query(kind: str, result: object) -> str:
