@@ -8,6 +8,7 @@ comments are what the bot wrote to the fake; GitHub's own Markdown parser render
 
 import html
 import os
+import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -103,4 +104,6 @@ def test_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 if __name__ == "__main__":
     os.environ["THREAD_PICTURE"] = str(Path(sys.argv[1]).resolve())
     with tempfile.TemporaryDirectory() as folder:
-        sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "--basetemp", f"{folder}/test", __file__]))
+        # A process of its own: in this one the project is imported already, and pytest warns of that.
+        options = ["-q", "-p", "no:cacheprovider", "--basetemp", f"{folder}/test"]
+        sys.exit(subprocess.run([sys.executable, "-m", "pytest", *options, __file__], check=False).returncode)
