@@ -45,8 +45,9 @@ def rank_suspects(trees: Sequence[CallTree], settings: RankingSettings) -> tuple
     limit_ms = minimum_self_ms(trees, settings)
     methods: dict[str, _Method] = {}
     for tree in trees:
+        total_ms = tree.total_ms
         for name, use in _uses(tree).items():
-            methods.setdefault(name, _Method()).add(tree, use)
+            methods.setdefault(name, _Method()).add(tree, use, total_ms=total_ms)
     suspects = [method.suspect(name, limit_ms=limit_ms, settings=settings) for name, method in methods.items()]
     return tuple(sorted(suspects, key=lambda suspect: (suspect.tiny, -suspect.score, -suspect.self_ms, suspect.method)))
 
@@ -68,8 +69,7 @@ class _Method:
     longest_ms: float = 0.0
     services: list[ImpactedService] = field(default_factory=list)
 
-    def add(self, tree: CallTree, use: _Use) -> None:
-        total_ms = tree.total_ms
+    def add(self, tree: CallTree, use: _Use, *, total_ms: float) -> None:
         self.calls += use.calls
         self.self_ms += use.self_ms
         self.longest_ms = max(self.longest_ms, use.longest_ms)

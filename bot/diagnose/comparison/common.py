@@ -37,14 +37,15 @@ class Common:
 def common(tree: AlignedTree, methods: Sequence[Method]) -> Common:
     sides = (tree.baseline, tree.target)
     none = Common(baseline=np.ones(tree.baseline.repetitions), target=np.ones(tree.target.repetitions), factor=1.0)
-    if any(side.total <= 0 for side in sides):
+    totals = [side.total for side in sides]
+    if min(totals) <= 0:
         return none
     rows = [
         method.own
         for method in methods
         if all(
-            spread.mean >= SMALLEST_SHARE * side.total and spread.mean * (side.whole or np.inf) >= SMALLEST_COUNT / 2
-            for spread, side in zip((method.own.baseline, method.own.target), sides, strict=True)
+            spread.mean >= SMALLEST_SHARE * total and spread.mean * (side.whole or np.inf) >= SMALLEST_COUNT / 2
+            for spread, side, total in zip((method.own.baseline, method.own.target), sides, totals, strict=True)
         )
     ]
     if len(rows) < FEWEST_METHODS:

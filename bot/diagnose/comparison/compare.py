@@ -200,7 +200,7 @@ _ONE_SIDED: Final = (NodeState.ADDED, NodeState.REMOVED)
 def _amount(node: ObservedNode | None) -> NodeAmount | None:
     if node is None:
         return None
-    return NodeAmount(elapsed=node.elapsed.mean, self_time=node.own.mean, calls=node.calls)
+    return NodeAmount(elapsed=node.elapsed.mean, self_time=max(0.0, node.own.mean), calls=node.calls)
 
 
 def _change(node: AlignedNode) -> float | None:

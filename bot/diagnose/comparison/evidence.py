@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bot.diagnose.comparison.align import AlignedNode, AlignedTree
+from bot.diagnose.comparison.align import AlignedNode
 from bot.diagnose.comparison.methods import is_in_c
 from bot.diagnose.comparison.observed import ObservedNode
 from bot.diagnose.comparison.search import Searched
@@ -30,7 +30,7 @@ def evidence(one: Searched) -> Mapping[str, Evidence]:
     found = {}
     for judged in one.methods:
         name, places = judged.method.name, judged.method.places
-        total = sum(float(one.gains[i]) for i in places if not _is_inner(one.tree, i))
+        total = sum(float(one.gains[i]) for i in judged.method.outermost)
         found[name] = Evidence(
             own=sum(float(one.own_gains[i]) for i in places),
             total=total,
@@ -104,26 +104,22 @@ def _inverse_growth(node: AlignedNode) -> float:
 
 
 def _gains_below(one: Searched) -> dict[str, dict[str, float]]:
-    """Method -> each method below it -> what that gained there, a recursion once."""
+    """Slower method -> each method below it -> what that gained there, a recursion once."""
     nodes = one.tree.nodes
     wanted = {judged.method.name for judged in one.methods if judged.is_slower}
+    # The nearest node above whose method is wanted, so that deep trees are not walked step by step.
+    above: list[int] = []
+    for node in nodes:
+        parent = node.parent
+        above.append(parent if parent < 0 or nodes[parent].method in wanted else above[parent])
     below: dict[str, dict[str, float]] = {}
     for i, node in enumerate(nodes):
         passed = {node.method}
-        place = node.parent
+        place = above[i]
         while place >= 0 and (name := nodes[place].method) != node.method:
-            if name not in passed and name in wanted:
+            if name not in passed:
                 gains = below.setdefault(name, {})
                 gains[node.method] = gains.get(node.method, 0.0) + float(one.gains[i])
             passed.add(name)
-            place = nodes[place].parent
+            place = above[place]
     return below
-
-
-def _is_inner(tree: AlignedTree, i: int) -> bool:
-    name, place = tree.nodes[i].method, tree.nodes[i].parent
-    while place >= 0:
-        if tree.nodes[place].method == name:
-            return True
-        place = tree.nodes[place].parent
-    return False

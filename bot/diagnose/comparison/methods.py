@@ -17,10 +17,14 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Method:
-    """`places`: its nodes. `own`: without callees; `total`: with them, of the outermost calls (a recursion is one)."""
+    """`places`: its nodes; `outermost`: those that do not run inside another call of it.
+
+    `own`: without callees; `total`: with them, of the outermost calls (a recursion is one).
+    """
 
     name: str
     places: tuple[int, ...]
+    outermost: tuple[int, ...]
     own: Row
     total: Row
     is_in_baseline: bool
@@ -43,6 +47,7 @@ def methods_of(tree: AlignedTree) -> tuple[Method, ...]:
         Method(
             name=name,
             places=tuple(found),
+            outermost=tuple(outermost[name]),
             own=_merged([tree.nodes[i] for i in found], lambda node: node.own, tree),
             total=_merged([tree.nodes[i] for i in outermost[name]], lambda node: node.elapsed, tree),
             is_loading=all(_is_loading(tree, i) for i in found),

@@ -7,12 +7,10 @@ from typing import Final
 
 from bot.diagnose.log import ReadLog
 from bot.diagnose.merged_tree import MergedTree
+from bot.diagnose.profiles.weights import SAMPLES, WEIGHT
 from bot.diagnose.squares import NodeSquares
 from bot.model.profile import Profile, ProfileNode
 
-SAMPLES: Final = "samples"
-# Sampled, but each with a weight of its own: a share of the whole, and no count.
-WEIGHT: Final = "weight"
 SHARE: Final = "share"
 
 

@@ -3,13 +3,14 @@
 docs/diagnosis.md explains the score in words.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from bot.diagnose.changed import match_method
 from bot.diagnose.comparison.align import AlignedNode, AlignedTree, relative
 from bot.diagnose.comparison.evidence import Evidence, evidence
+from bot.diagnose.comparison.methods import Method
 from bot.diagnose.comparison.observed import ObservedNode
 from bot.diagnose.comparison.search import NOTABLE, JudgedMethod, Searched
 from bot.model.call_tree import ImpactedService
@@ -131,7 +132,7 @@ def _suspect(
     number = max(method.places, key=lambda number: (method.evidence[number].total, -number))
     one, places = searched[number], method.places[number]
     worst = max(places, key=lambda i: (float(one.gains[i]), -i))
-    sides = [_summed(one.tree, places, target=target) for target in (False, True)]
+    sides = [_summed(one.tree, method.judged[number].method, target=target) for target in (False, True)]
     described = _described(one.tree.nodes[worst])
     return ComparedSuspect(
         method=name,
@@ -207,19 +208,8 @@ def _q_value(judged: JudgedMethod) -> float | None:
     return min(sure, default=None)
 
 
-def _tops(tree: AlignedTree, places: Sequence[int]) -> list[int]:
-    """Without paths that run through another one of these: a recursion counts once."""
-    inner = set(places)
-    return [i for i in places if not any(above in inner for above in _above(tree, i))]
-
-
-def _above(tree: AlignedTree, i: int) -> Iterator[int]:
-    while (i := tree.nodes[i].parent) >= 0:
-        yield i
-
-
-def _summed(tree: AlignedTree, places: Sequence[int], *, target: bool) -> NodeAmount | None:
-    top = set(_tops(tree, places))
+def _summed(tree: AlignedTree, method: Method, *, target: bool) -> NodeAmount | None:
+    places, top = method.places, set(method.outermost)
     sides = [(i, tree.nodes[i].target if target else tree.nodes[i].baseline) for i in places]
     known = [(i, side) for i, side in sides if side is not None]
     if not known:
@@ -227,7 +217,7 @@ def _summed(tree: AlignedTree, places: Sequence[int], *, target: bool) -> NodeAm
     calls = [side.calls for _, side in known]
     return NodeAmount(
         elapsed=sum(side.elapsed.mean for i, side in known if i in top),
-        self_time=sum(side.own.mean for _, side in known),
+        self_time=max(0.0, sum(side.own.mean for _, side in known)),
         calls=None if None in calls else sum(number for number in calls if number is not None),
     )
 

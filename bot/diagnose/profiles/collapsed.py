@@ -2,12 +2,14 @@
 
 import math
 import re
+from functools import lru_cache
 from typing import Final
 
 from bot.diagnose.profiles.file import HEAD_BYTES, ProfileFile
-from bot.diagnose.profiles.frame import frame_of
+from bot.diagnose.profiles.frame import Frame, frame, frame_of
 from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.tree import ProfileTree
+from bot.diagnose.profiles.weights import SAMPLES, WEIGHT, Weights
 from bot.model.profile import Profile, RecordFault
 
 ID: Final = "collapsed"
@@ -16,6 +18,14 @@ DOCS: Final = "collapsed"
 # The lines do not say whose they are.
 SERVICE: Final = "profile"
 MAX_COUNT: Final = 1e18
+NO_COUNTS: Final = (
+    "the stacks' weights are no counts of samples and have no common period (times?): shares of them are compared, and "
+    "one file alone shows no noise"
+)
+# Austin's frames: `P4711;T0:1;path/file.py:function:12`, perf's and inferno's `name;…` have none of these.
+_PROCESS: Final = re.compile(r"P[0-9]++")
+_THREAD: Final = re.compile(r"T[0-9a-fx]++(?::[0-9a-f]++)?+")
+_AUSTIN: Final = re.compile(r"(?P<file>[^:]++):(?P<name>[^:]++):(?P<line>[0-9]{1,9})")
 _LINE: Final = re.compile(r"\S.*[ \t][0-9]++(?:\.[0-9]++)?+(?:[eE][+-]?+[0-9]++)?+\s*+")
 _DETECTED_LINES: Final = 20
 _LINE_END: Final = 200
@@ -32,6 +42,7 @@ def matches(file: ProfileFile, /) -> bool:
 
 def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
     tree = ProfileTree()
+    weights = Weights()
     for number, line in file.lines():
         if not line.strip() or line.startswith("#"):
             continue
@@ -44,9 +55,30 @@ def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
             fault = RecordFault.NUMBER if stack.strip() and _is_number(count_text) else RecordFault.MALFORMED
             intake.reject(fault, place=f"{file.place}:{number}", text=line)
             continue
-        if not tree.add_stack([frame_of(name) for name in stack.split(";")], count):
+        weights.add(count)
+        if not tree.add_stack(_frames(stack), count):
             intake.reject(RecordFault.TOO_DEEP, place=f"{file.place}:{number}", text=line)
-    return (tree.profile(SERVICE, unit="samples", counted=False),)
+    period = weights.period
+    if period is None:
+        intake.note(NO_COUNTS)
+    elif period > 1:
+        intake.note(f"every weight is a multiple of {period:,.0f}: taken for the sampling period and divided")
+    unit = WEIGHT if period is None else SAMPLES
+    return (tree.profile(SERVICE, unit=unit, counted=False, scale=1 / (period or 1.0)),)
+
+
+def _frames(stack: str) -> list[Frame]:
+    """Without the process and thread that Austin puts in front: their ids differ from run to run."""
+    names = stack.split(";")
+    if _PROCESS.fullmatch(names[0]):
+        names = names[2 if len(names) > 2 and _THREAD.fullmatch(names[1]) else 1 :]
+    return [_frame(name) for name in names]
+
+
+@lru_cache(maxsize=1 << 15)
+def _frame(name: str) -> Frame:
+    austin = _AUSTIN.fullmatch(name)
+    return frame(austin["name"], austin["file"], int(austin["line"])) if austin else frame_of(name)
 
 
 def _is_number(text: str) -> bool:

@@ -103,14 +103,18 @@ class JsonElements(Generic[T]):
             try:
                 batch = self._many.decode(piece)
             except msgspec.ValidationError:
-                batch = None
+                # An element of another type; one behind it may be no JSON at all.
+                try:
+                    values = [bytes(raw) for raw in self._raw.decode(piece)]
+                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                    continue
+                self._at = end + 1
+                return self._checked(values)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 continue
             self._at = end + 1
-            if batch is not None:
-                self.number += len(batch)
-                return batch
-            return self._checked([bytes(raw) for raw in self._raw.decode(piece)])
+            self.number += len(batch)
+            return batch
         return self._counted()
 
     def _counted(self) -> list[T] | None:

@@ -113,3 +113,13 @@ def test_only_our_errors_escape_from_truncated_files(reader: str, name: str, tmp
         except BotError as error:
             outcomes += error.next_step is not None
     assert outcomes >= 12
+
+
+def test_an_element_that_is_no_json_behind_one_of_another_type(tmp_path: Path) -> None:
+    event = '{"ph":"X","name":"%s","ts":%s,"dur":5,"pid":1,"tid":1}'
+    path = tmp_path / "trace.json"
+    path.write_text(f"[{event % ('a', 1)},{event % ('b', '1e999')},{event % (chr(1), 3)},{event % ('c', 7)}]")
+    read = read_profiles([str(path)])
+    assert [node.method for node in read.profiles[0].nodes] == ["a", "c"]
+    assert dict(read.unused) == {RecordFault.MALFORMED: 2}
+    assert [example.place.rpartition(" ")[2] for example in read.examples] == ["2", "3"]
