@@ -113,11 +113,10 @@ def _second_run(job: Job, commit: str) -> Run | None:
 
 def _diagnosed(job: Job, compared: pipeline.Compared) -> pipeline.Compared:
     """With the diagnosis that was named; a verdict does not wait for one that cannot be read."""
-    if not job.inputs.diagnosis_file:
-        return compared
-    try:
-        report = pipeline.with_diagnosis(compared.report, str(job.context.workspace / job.inputs.diagnosis_file))
-    except BotError as error:
-        job.log.tell(LogLevel.WARNING, f"no diagnosis: {error}")
-        return compared
+    report = compared.report
+    for name in filter(None, map(str.strip, job.inputs.diagnosis_file.splitlines())):
+        try:
+            report = pipeline.with_diagnosis(report, str(job.context.workspace / name))
+        except BotError as error:
+            job.log.tell(LogLevel.WARNING, f"no diagnosis: {error}")
     return replace(compared, report=report)

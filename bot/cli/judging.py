@@ -43,7 +43,13 @@ def _add_compare(verbs: Verbs) -> None:
     verb.add_argument(
         "--ignore-environment", action="store_true", help="compare runs of different hardware all the same"
     )
-    verb.add_argument("--diagnosis", metavar="FILE", help="what diagnose --baseline --json wrote: shown in the comment")
+    verb.add_argument(
+        "--diagnosis",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="what diagnose --json wrote, of two revisions or of one: shown in the comment; both may be given",
+    )
     verb.add_argument("--json", type=Path, metavar="OUT", help="write report.json here (- for standard output)")
     verb.add_argument("--markdown", type=Path, metavar="OUT", help="write the comment's Markdown here")
     verb.add_argument("--html", type=Path, metavar="OUT", help="write a preview page of the comment here")
@@ -111,8 +117,8 @@ def _compare(arguments: argparse.Namespace) -> int:
             config=config,
             stdin=sys.stdin.buffer,
         ).report
-    if arguments.diagnosis:
-        report = pipeline.with_diagnosis(report, arguments.diagnosis)
+    for name in arguments.diagnosis:
+        report = pipeline.with_diagnosis(report, name)
     json_to_stdout = arguments.json == Path("-")
     if arguments.json:
         write(arguments.json, pipeline.report_json(report))

@@ -6,11 +6,21 @@ from typing import Final, Literal
 from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from bot.codec.wire import WIRE_CONFIG
-from bot.model.call_tree import CallTree, Diagnosis, LogReading, MethodSuspect, ServiceStatistics
+from bot.codec.wire import WIRE_CONFIG, decode
+from bot.model.call_tree import (
+    CallTree,
+    Diagnosis,
+    ImpactedService,
+    LogReading,
+    MethodCosts,
+    MethodSuspect,
+    ServiceStatistics,
+)
 
 DIAGNOSIS_FORMAT: Final = "perf-culprit-diagnosis"
 SCHEMA_NAME: Final = "diagnosis-v1"
+# A report shows the first ones; the whole list stays in its own file.
+MAX_COSTS: Final = 100
 
 
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
@@ -105,6 +115,15 @@ class DiagnosisFile:
     log: LogEntry
 
 
+@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
+class CostsEntry:
+    """What stands in a report: the first suspects, of how many methods and services."""
+
+    suspects: tuple[SuspectEntry, ...]
+    methods: int
+    services: int
+
+
 @cache
 def diagnosis_adapter() -> TypeAdapter[DiagnosisFile]:
     return TypeAdapter(DiagnosisFile)
@@ -125,12 +144,52 @@ def encode_diagnosis(diagnosis: Diagnosis) -> bytes:
     return diagnosis_adapter().dump_json(file, indent=1) + b"\n"
 
 
+def decode_costs(data: bytes, *, place: str) -> MethodCosts:
+    """Of what `diagnose --log … --json` or `diagnose --profile … --json` wrote; a DataError where it is none."""
+    file = decode(diagnosis_adapter(), data, place=place, what=SCHEMA_NAME)
+    return MethodCosts(
+        suspects=tuple(map(_suspect, file.suspects[:MAX_COSTS])),
+        methods=len(file.suspects),
+        services=len(file.services),
+    )
+
+
+def costs_entry(costs: MethodCosts) -> CostsEntry:
+    return CostsEntry(
+        suspects=tuple(map(_suspect_entry, costs.suspects)), methods=costs.methods, services=costs.services
+    )
+
+
+def costs(entry: CostsEntry) -> MethodCosts:
+    return MethodCosts(suspects=tuple(map(_suspect, entry.suspects)), methods=entry.methods, services=entry.services)
+
+
+def _suspect(entry: SuspectEntry) -> MethodSuspect:
+    return MethodSuspect(
+        method=entry.method,
+        score=entry.score,
+        self_ms=entry.self_ms,
+        calls=entry.calls,
+        longest_ms=entry.longest_ms,
+        tiny=entry.tiny,
+        services=tuple(
+            ImpactedService(
+                service=one.service,
+                self_share=one.self_share,
+                children_share=one.children_share,
+                self_ms_per_call=one.self_ms_per_call,
+            )
+            for one in entry.services[:MAX_COSTS]
+        ),
+    )
+
+
 def _suspect_entry(suspect: MethodSuspect) -> SuspectEntry:
     return SuspectEntry(
         method=_writable(suspect.method),
         score=suspect.score,
         self_ms=suspect.self_ms,
-        self_ms_per_execution=suspect.self_ms / suspect.calls,
+        self_ms_per_execution=suspect.self_ms / max(1, suspect.calls),
         calls=suspect.calls,
         longest_ms=suspect.longest_ms,
         tiny=suspect.tiny,

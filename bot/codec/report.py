@@ -7,6 +7,7 @@ from typing import Final, Literal
 from pydantic import AwareDatetime, TypeAdapter
 from pydantic.dataclasses import dataclass
 
+from bot.codec.diagnosis import CostsEntry, costs, costs_entry
 from bot.codec.reason import ReasonEntry, Sentence, no_sentence, reason_entry, reason_of
 from bot.codec.tree_comparison import TreeComparisonFile, tree_comparison, tree_comparison_entry
 from bot.codec.wire import WIRE_CONFIG, decode
@@ -98,6 +99,7 @@ class ReportFile:
     detectable_effect: float | None = None
     notes: tuple[ReasonEntry | str, ...] = ()
     diagnosis: TreeComparisonFile | None = None
+    costs: CostsEntry | None = None
 
 
 @cache
@@ -136,6 +138,7 @@ def encode_report(report: Report, *, sentence: Sentence = no_sentence) -> bytes:
         detectable_effect=report.detectable_effect,
         notes=tuple(reason_entry(note, sentence) for note in report.notes),
         diagnosis=None if report.diagnosis is None else tree_comparison_entry(report.diagnosis),
+        costs=None if report.costs is None else costs_entry(report.costs),
     )
     return report_adapter().dump_json(file, indent=1) + b"\n"
 
@@ -164,6 +167,7 @@ def decode_report(data: bytes, *, place: str) -> Report:
         detectable_effect=file.detectable_effect,
         notes=tuple(map(reason_of, file.notes)),
         diagnosis=None if file.diagnosis is None else tree_comparison(file.diagnosis, place=place),
+        costs=None if file.costs is None else costs(file.costs),
     )
 
 

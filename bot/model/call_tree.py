@@ -145,3 +145,15 @@ class Diagnosis:
     reading: LogReading
     fluctuation_weight: float
     minimum_self_ms: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MethodCosts:
+    """What a diagnosis of one revision brings into a report: what costs most there, not what got slower.
+
+    `suspects`: the first of `methods`; `services`: how many were observed.
+    """
+
+    suspects: tuple[MethodSuspect, ...]
+    methods: int
+    services: int

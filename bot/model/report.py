@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from bot.model.baseline import BaselineSource, RunChoice
+from bot.model.call_tree import MethodCosts
 from bot.model.environment import Environment
 from bot.model.finding import Finding, Level, Verdict
 from bot.model.metric import MetricKey
@@ -44,6 +45,7 @@ class Report:
     that the baseline has and the target lacks; `new` those that the target has and no baseline run.
     `detectable_effect`: a worsening of this fraction would have been seen in every metric judged `no_change`.
     `diagnosis`: where the time went, compared by the call trees of the two revisions.
+    `costs`: which methods of the target cost most.
     """
 
     conclusion: Conclusion
@@ -63,6 +65,7 @@ class Report:
     notes: tuple[Reason, ...] = ()
     failed: bool = False
     diagnosis: TreeComparison | None = None
+    costs: MethodCosts | None = None
 
     @property
     def blames_target(self) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from bot import git
 from bot.codec.tree_comparison import decode_tree_comparison, encode_tree_comparison
@@ -65,10 +65,18 @@ def flame_data(comparison: TreeComparison, *, collapsed: bool) -> bytes:
 
 
 def with_diagnosis(report: Report, name: str) -> Report:
-    """The report with what `diagnose --baseline … --json` wrote into the file."""
+    """The report with what `diagnose … --json` wrote into the file, of two revisions or of one."""
+    from bot.codec.diagnosis import DIAGNOSIS_FORMAT, decode_costs
     from bot.collect import read_file
 
-    return replace(report, diagnosis=decode_tree_comparison(read_file(Path(name)).data, place=name))
+    data = read_file(Path(name)).data
+    if DIAGNOSIS_FORMAT.encode() in data[:_FORMAT_BYTES]:
+        return replace(report, costs=decode_costs(data, place=name))
+    return replace(report, diagnosis=decode_tree_comparison(data, place=name))
+
+
+# `format` is the first member of what we write.
+_FORMAT_BYTES: Final = 200
 
 
 def _of_logs(plan: RevisionsPlan, settings: "ComparisonSettings", touched: Touched | None) -> TreeComparison:

@@ -9,6 +9,7 @@ from bot.model.reason import Remark
 from bot.model.report import Report
 from bot.report import cells, out_of_control
 from bot.report.call_trees import diagnosis_folds, first_suspect, through, where_to_look
+from bot.report.costs import costs_folds
 from bot.report.inert import Safe, code, commit, join, link, marker, ours, own, prose
 from bot.report.numbers import percent, percent_at_least
 from bot.report.parts import bullets, key, table, titled
@@ -46,6 +47,7 @@ def build_view(report: Report, *, options: MarkdownOptions, most_rows: int) -> V
     changed = _changed_part(sections, most_rows=most_rows) if sections.changed else None
     folds = [
         *diagnosis_folds(report, repository_url=options.repository_url),
+        *costs_folds(report),
         results_fold(report, sections, most_rows=most_rows),
         out_of_control.fold(sections, most_rows=most_rows),
         _judgement_fold(report, sections, options, most_rows=most_rows),

@@ -9,6 +9,7 @@ import pytest
 
 from bot.cli import main
 from bot.codec.profile import encode_profiles
+from bot.codec.report import decode_report
 from tests.support.compared_trees import Tree
 from tests.support.execution_logs import call, log
 
@@ -121,3 +122,21 @@ def test_compare_takes_the_diagnosis_into_report_and_comment(folder: Path) -> No
     comment = (folder / "comment.md").read_text(encoding="utf-8")
     assert "**`tokenize` takes" in comment.split("\n")[2]
     assert "```mermaid" in comment
+
+
+def test_compare_takes_a_diagnosis_of_one_revision_beside_that_of_two(folder: Path) -> None:
+    assert main(["diagnose", "--baseline", "before.json", "--target", "after.json", "--json", "trees.json"]) == 0
+    assert main(["diagnose", "--profile", "after.json", "--json", "costs.json"]) == 0
+    for name in ("base.txt", "head.txt"):
+        (folder / name).write_text("".join(f"BenchmarkParse-8 1000 {10 + i % 3 / 10} ns/op\n" for i in range(12)))
+    arguments = ["--baseline", "base.txt", "--target", "head.txt", "--diagnosis", "costs.json"]
+    assert (
+        main(["compare", *arguments, "--diagnosis", "trees.json", "--json", "report.json", "--markdown", "c.md"]) == 0
+    )
+    document = json.loads((folder / "report.json").read_bytes())
+    assert document["costs"]["suspects"][0]["method"] == "tokenize"
+    comment = (folder / "c.md").read_text(encoding="utf-8")
+    assert "Where the time goes: 3 methods in 1 service" in comment
+    assert "not what got slower" in comment
+    assert "Why: the call tree" in comment
+    assert decode_report((folder / "report.json").read_bytes(), place="r").costs is not None

@@ -8,6 +8,7 @@ import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options
 
+from bot.model.call_tree import ImpactedService, MethodCosts, MethodSuspect
 from bot.model.report import Conclusion
 from bot.report.annotations import remarks
 from bot.report.content import MarkdownOptions
@@ -55,6 +56,23 @@ def test_foreign_names_bring_no_structure(name: str) -> None:
     plain = tree_comparison_text(report.diagnosis or named)
     assert all(character.isprintable() or character == "\n" for character in plain)
     assert not [line for line in plain.split("\n") if line.lstrip().startswith("::") or "##[" in line]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_foreign_names_bring_no_structure_into_what_costs_most(name: str) -> None:
+    def html(method: str) -> str:
+        impact = ImpactedService(service=f"{method}y", self_share=0.5, children_share=0.1, self_ms_per_call=1.0)
+        suspect = MethodSuspect(
+            method=f"{method}x", score=0.5, self_ms=5.0, calls=3, longest_ms=2.0, tiny=False, services=(impact,)
+        )
+        costs = MethodCosts(suspects=(suspect,), methods=1, services=1)
+        text = render_markdown(replace(every_conclusion()["no-change"], costs=costs), options=OPTIONS)
+        return cmarkgfm.github_flavored_markdown_to_html(text, Options.CMARK_OPT_UNSAFE)
+
+    shown, reference = html(name), html("n")
+    assert "<img" not in shown
+    for tag in ("<details>", "</details>", "<tr>", "<td", "<pre", "<h3>", "<a "):
+        assert shown.count(tag) == reference.count(tag)
 
 
 def test_without_a_regression_the_first_lines_are_silent() -> None:

@@ -1,0 +1,52 @@
+"""What the comment says of a diagnosis of one revision: what costs most, and who runs it."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from bot.model.call_tree import ImpactedService, MethodCosts, MethodSuspect
+from bot.model.report import Report
+from bot.report.inert import Safe, code, join, own, row
+from bot.report.numbers import percent, quantities
+from bot.report.view import Fold, Part
+from bot.report.words import counted
+
+ROWS: Final = 20
+SERVICES: Final = 3
+_HEADER: Final = ("method", "own time", "executions", "score", "test again when it changes (own time there)")
+_RULE: Final = "|:--|--:|--:|--:|:--|"
+_NO_BREAK: Final = "\N{NO-BREAK SPACE}"
+
+
+def costs_folds(report: Report) -> Iterator[Fold]:
+    if report.costs is None:
+        return
+    costs = report.costs
+    title = Safe("Of this revision alone: what costs most, not what got slower.")
+    part = Part(
+        title=title,
+        header=(row([Safe(name) for name in _HEADER]), Safe(_RULE)),
+        rows=tuple(map(_row, _shown(costs)[:ROWS])),
+        total=costs.methods,
+    )
+    where = f"{counted(costs.methods, 'method')} in {counted(costs.services, 'service')}"
+    yield Fold(summary=Safe(f"Where the time goes: {where}"), parts=(part,))
+
+
+def _shown(costs: MethodCosts) -> list[MethodSuspect]:
+    large = [suspect for suspect in costs.suspects if not suspect.tiny]
+    return large or list(costs.suspects)
+
+
+def _row(suspect: MethodSuspect) -> Safe:
+    (time,) = quantities((suspect.self_ms,), "ms")
+    cells = [f"{time.number} {time.unit}", f"{suspect.calls:,}", f"{suspect.score:.2f}"]
+    services = [_service(one) for one in suspect.services[:SERVICES]]
+    more = len(suspect.services) - len(services)
+    if more > 0:
+        services.append(Safe(f"{more:,} more"))
+    numbers = [Safe(cell.replace(" ", _NO_BREAK)) for cell in cells]
+    return row([code(suspect.method), *numbers, join(", ", services)])
+
+
+def _service(one: ImpactedService) -> Safe:
+    return own("{} {}", code(one.service, limit=40), Safe(percent(one.self_share).replace(" ", _NO_BREAK)))
