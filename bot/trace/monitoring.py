@@ -35,6 +35,8 @@ def _tool(callbacks: dict[str, Callable[..., Any]]) -> Iterator[int]:
     if number is None:
         raise TraceError("no number is left for another tool of sys.monitoring", next_step="trace without other tools")
     monitoring.use_tool_id(number, NAME)
+    # From 3.13 on a number's next tool inherits which code its former one had disabled.
+    monitoring.restart_events()
     try:
         for event, callback in callbacks.items():
             monitoring.register_callback(number, getattr(monitoring.events, event), callback)
@@ -129,7 +131,6 @@ class Timing:
         }
         events = monitoring.events
         with _tool(callbacks) as self._number:
-            monitoring.restart_events()
             # Errors that leave a frame or enter a generator are events of all code or none.
             monitoring.set_events(self._number, events.PY_START | events.PY_THROW | events.PY_UNWIND)
             try:

@@ -54,8 +54,13 @@ class TracePlugin:
         if inspect.iscoroutinefunction(function):
             return (yield)
         if FIXTURE in arguments:
+            given_before = arguments[FIXTURE]
             arguments[FIXTURE] = TracedBenchmark(lambda workload: self.trace(pyfuncitem.nodeid, workload))
-            return (yield)
+            try:
+                return (yield)
+            finally:
+                # pytest-benchmark reports on its own fixture, and on nothing else.
+                arguments[FIXTURE] = given_before
         names = inspect.signature(function).parameters
         given = {name: value for name, value in arguments.items() if name in names}
         self.trace(pyfuncitem.nodeid, lambda: function(**given))

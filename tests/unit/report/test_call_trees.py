@@ -67,7 +67,7 @@ def test_foreign_names_bring_no_structure_into_what_costs_most(name: str) -> Non
         )
         costs = MethodCosts(suspects=(suspect,), methods=1, services=1)
         text = render_markdown(replace(every_conclusion()["no-change"], costs=costs), options=OPTIONS)
-        return cmarkgfm.github_flavored_markdown_to_html(text, Options.CMARK_OPT_UNSAFE)
+        return str(cmarkgfm.github_flavored_markdown_to_html(text, Options.CMARK_OPT_UNSAFE))
 
     shown, reference = html(name), html("n")
     assert "<img" not in shown

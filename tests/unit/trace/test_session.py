@@ -10,6 +10,7 @@ from bot.trace.method import Scope
 from bot.trace.profile import as_profile, descended_paths, encode_trace
 from bot.trace.session import run_trace
 from tests.support import traced_programs
+from tests.support.interpreters import newer_interpreters
 from tests.support.traced import ROOT, traced
 
 BOTH = pytest.mark.parametrize("newer", [pytest.param(False, id="this Python"), pytest.param(True, id="3.12 or newer")])
@@ -158,6 +159,20 @@ def test_paths_with_callees_are_descended_in_the_other_revision_too() -> None:
     name = "traced_programs"
     assert {path for path in descended_paths([profile]) if len(path) == 1} == {(f"{name}.shared",)}
     assert (f"{name}.shared", f"{name}.parse") in descended_paths([profile])
+
+
+def test_a_second_trace_sees_code_that_the_first_one_did_not_time() -> None:
+    """The first trace's last pass looks away from all code but one method; some Pythons remember that."""
+    program = (
+        f"import sys; sys.path[:0] = [{str(ROOT)!r}, {str(SUPPORT)!r}]; import traced_programs\n"
+        "from bot.trace import trace\n"
+        f"sizes = [len(trace(traced_programs.shared, repetitions=1, root={str(SUPPORT)!r}, full=True).nodes)"
+        " for _ in range(3)]\n"
+        "print(len(set(sizes)), sizes[0] > 2)"
+    )
+    for interpreter in {sys.executable, *newer_interpreters()}:
+        output = subprocess.run([interpreter, "-c", program], capture_output=True, text=True, check=True).stdout
+        assert output.strip() == "1 True", interpreter
 
 
 def test_another_profiler_is_refused() -> None:
