@@ -43,6 +43,18 @@ def _add_command_options(verb: argparse.ArgumentParser) -> None:
         "--build-timeout", type=seconds, default=3600.0, metavar="S", help="for one build (default: 3600 seconds)"
     )
     verb.add_argument("--cache", type=Path, metavar="DIR", help="keep builds here from one call to the next")
+    _add_environment_option(verb)
+
+
+def _add_environment_option(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--environment",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME",
+        help="variables that the commands see, though they are withheld by default (docs/measure.md)",
+    )
 
 
 def _add_measure(verbs: Verbs) -> None:
@@ -132,6 +144,7 @@ def _add_bisect_job(verbs: Verbs) -> None:
     verb.add_argument("--tool", metavar="NAME", help="format of the results (default: the request's)")
     verb.add_argument("--minutes", type=minutes, metavar="N", help="after this no further round is begun")
     verb.add_argument("--cache", type=Path, metavar="DIR", help="keep builds here from one call to the next")
+    _add_environment_option(verb)
     verb.add_argument("--config", type=Path, metavar="FILE", help="default: .github/perf-culprit.yml where it exists")
 
 
@@ -145,6 +158,7 @@ def _commands(arguments: argparse.Namespace, config: "Config") -> "tuple[Command
         build=chosen.build,
         run_timeout_seconds=arguments.timeout,
         build_timeout_seconds=arguments.build_timeout,
+        environment=arguments.environment,
     )
     return commands, chosen.tool
 
@@ -213,6 +227,7 @@ def _bisect_job(arguments: argparse.Namespace) -> int:
                 tool=arguments.tool,
                 minutes=arguments.minutes,
                 cache=arguments.cache,
+                environment=tuple(arguments.environment),
             ),
             config=chosen_config(arguments),
             say=status,

@@ -1,7 +1,4 @@
-"""One command as a process group: its time limit, its output, and that nothing of it stays behind.
-
-What a command moves into a session of its own (`setsid`) escapes: it can be neither found nor ended here.
-"""
+"""One command as a process group: its time limit, its output, and that nothing of it stays behind."""
 
 import contextlib
 import os
@@ -15,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from bot.errors import InfrastructureError
+from bot.measure.escaped import end_escaped, guard
 from bot.measure.log import Log
 
 # GitHub cancels a job with SIGINT, SIGTERM after 7.5 s and SIGKILL 2.5 s later: we must be done before that.
@@ -42,7 +40,8 @@ def run_command(
     timeout_seconds: float,
     standard_output: BinaryIO | None = None,
 ) -> Ended:
-    """Run a shell command to its end. Its whole process group is gone when this returns or raises."""
+    """Run a shell command to its end. All that it started is gone when this returns or raises."""
+    guard()
     started = time.monotonic()
     try:
         process = subprocess.Popen(
@@ -59,13 +58,20 @@ def run_command(
         raise InfrastructureError(
             f"the command could not be started: {error}", place=str(directory), next_step="check the command"
         ) from None
+    except BaseException:
+        # Interrupted right after the fork: the command runs, and nobody holds it.
+        end_escaped()
+        raise
     with process:
         try:
             output = _Output(process, log=log, standard_output=standard_output)
             fault = output.pump(started + timeout_seconds, timeout_seconds) or _fault(process.returncode)
         finally:
             end_group(process)
+            left = end_escaped()
         output.drain()
+    if left:
+        log.remark(f"ended {left} processes that had left the command's session")
     elapsed_seconds = time.monotonic() - started
     log.remark(f"{fault or 'done'} after {elapsed_seconds:.1f} s")
     return Ended(fault=fault, elapsed_seconds=elapsed_seconds)

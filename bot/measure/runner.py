@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from bot.measure.command import run_command
-from bot.measure.commands import COMMIT_VARIABLE, OUTPUT_VARIABLE, Commands, child_environment
+from bot.measure.commands import COMMIT_VARIABLE, OUTPUT_VARIABLE, Commands, child_environment, withheld
 from bot.measure.failure import ExecutionError
 from bot.measure.log import Log
 from bot.model.bisection import FailureKind
@@ -21,6 +21,8 @@ class Runner:
         self.commands = commands
         self._log = log
         self._environ = environ
+        if names := withheld(environ, named=commands.environment):
+            log.remark(f"not in the commands' environment (--environment passes it on): {', '.join(names)}")
 
     def build(self, tree: Path, commit: str) -> None:
         if self.commands.build is None:
@@ -29,7 +31,7 @@ class Runner:
         ended = run_command(
             self.commands.build,
             directory=tree,
-            environment=child_environment(self._environ, **{COMMIT_VARIABLE: commit}),
+            environment=self._environment(**{COMMIT_VARIABLE: commit}),
             log=self._log,
             timeout_seconds=self.commands.build_timeout_seconds,
         )
@@ -48,8 +50,8 @@ class Runner:
             ended = run_command(
                 self.commands.run,
                 directory=tree,
-                environment=child_environment(
-                    self._environ, **{**(variables or {}), COMMIT_VARIABLE: commit, OUTPUT_VARIABLE: str(written)}
+                environment=self._environment(
+                    **{**(variables or {}), COMMIT_VARIABLE: commit, OUTPUT_VARIABLE: str(written)}
                 ),
                 log=self._log,
                 timeout_seconds=self.commands.run_timeout_seconds,
@@ -62,6 +64,9 @@ class Runner:
             fault = f"printed no samples, and wrote none to ${OUTPUT_VARIABLE}"
             raise self.failed("the benchmark", commit, FailureKind.CRASHED, fault)
         return result
+
+    def _environment(self, **own: str) -> dict[str, str]:
+        return child_environment(self._environ, named=self.commands.environment, **own)
 
     def failed(self, what: str, commit: str, kind: FailureKind, fault: str) -> ExecutionError:
         tail = self._log.tail

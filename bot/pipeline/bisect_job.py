@@ -38,6 +38,7 @@ class BisectJobPlan:
     tool: str | None = None
     minutes: float | None = None
     cache: Path | None = None
+    environment: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,6 +77,7 @@ def bisect_job(
                     build=plan.build or commands.build,
                     run_timeout_seconds=commands.run_timeout_seconds,
                     build_timeout_seconds=commands.build_timeout_seconds,
+                    environment=plan.environment,
                 ),
                 read=lambda result: read_result(result, tool=tool, config=config),
                 log=log,

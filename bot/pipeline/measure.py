@@ -118,7 +118,14 @@ def measure_commits(
     )
 
 
-def commands(*, run: str, build: str | None, run_timeout_seconds: float, build_timeout_seconds: float) -> "Commands":
+def commands(
+    *,
+    run: str,
+    build: str | None,
+    run_timeout_seconds: float,
+    build_timeout_seconds: float,
+    environment: Sequence[str] = (),
+) -> "Commands":
     from bot.measure import Commands
 
     return Commands(
@@ -126,6 +133,7 @@ def commands(*, run: str, build: str | None, run_timeout_seconds: float, build_t
         build=build,
         run_timeout_seconds=run_timeout_seconds,
         build_timeout_seconds=build_timeout_seconds,
+        environment=tuple(environment),
     )
 
 

@@ -16,15 +16,12 @@ from tests.support.recipes import SPLIT, workflows
 from tests.support.webhooks import event
 from tests.support.workflows.runner import Event, JobRun, OwnAction, WorkflowRunner
 
-CONFIGURATION = {
-    "bisect": {
-        "run": RUN,
-        "benchmark": "result",
-        "metric": "value",
-        "jobs-per-round": 2,
-        "rounds-per-job": 4,
-        "runner": "ubuntu-24.04",
-    }
+BISECT = {
+    "benchmark": "result",
+    "metric": "value",
+    "jobs-per-round": 2,
+    "rounds-per-job": 4,
+    "runner": "ubuntu-24.04",
 }
 COUNT = 6
 STEP = 4
@@ -138,7 +135,10 @@ class Conversation:
 @contextmanager
 def open_conversation(folder: Path, own_action: Callable[[FakeGitHub], OwnAction]) -> Iterator[Conversation]:
     """The pull request comes from a fork; its last commits are slower."""
-    configured = {".perf-culprit.yml": yaml.safe_dump(CONFIGURATION)}
+    # On a runner a command does not see a variable that the workflow does not name.
+    run = RUN.replace(f"${COUNTER}", str(folder / "counter"))
+    configuration = {"bisect": {**BISECT, "run": run}}
+    configured = {".perf-culprit.yml": yaml.safe_dump(configuration)}
     history = {**line(COUNT, step_at=STEP), "c0": Commit(level=1000, files=configured)}
     commits = measured_repository(folder / "source", history)
     bare = init_repository(folder / "served.git", bare=True)
@@ -157,13 +157,12 @@ def open_conversation(folder: Path, own_action: Callable[[FakeGitHub], OwnAction
             fake=fake,
             own_action=own_action(fake),
             temp=folder / "jobs",
-            variables={COUNTER: str(folder / "counter")},
         )
         talk = Conversation(fake=fake, workflows=runner, commits=commits)
         for name, job in (("perf-command", "command"), ("perf-report", "report"), ("perf-bisect", "report")):
             talk.files[name]["jobs"][job]["with"] = {"config": ".perf-culprit.yml"}
         # Nothing is installed for the tests, and the benchmark is ours.
         del talk.files["perf-bisect"]["jobs"]["bisect"]["with"]["setup"]
-        talk.files["perf"]["jobs"]["measure"]["with"] = {"run": RUN, "setup": "test -d .git"}
+        talk.files["perf"]["jobs"]["measure"]["with"] = {"run": run, "setup": "test -d .git"}
         yield talk
     assert not fake.bad

@@ -1,4 +1,4 @@
-from bot.measure.commands import child_environment
+from bot.measure.commands import child_environment, withheld
 
 
 def test_no_credentials_and_no_way_to_change_the_next_step() -> None:
@@ -22,3 +22,24 @@ def test_no_credentials_and_no_way_to_change_the_next_step() -> None:
     }
     kept = child_environment(runner, PERF_CULPRIT_COMMIT="abc")
     assert kept == {"PATH": "/bin", "HOME": "/home/user", "GITHUB_SHA": "abc", "PERF_CULPRIT_COMMIT": "abc"}
+
+
+def test_a_runner_passes_on_what_building_needs_and_what_the_workflow_names() -> None:
+    runner = {
+        "GITHUB_ACTIONS": "true",
+        "PATH": "/bin",
+        "JAVA_HOME_21_X64": "/java",
+        "DATABASE_URL": "postgres://user:secret@host",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "GOOGLE_APPLICATION_CREDENTIALS": "/key.json",
+        "CARGO_REGISTRY_TOKEN": "secret",
+        "GRADLE_ENTERPRISE_ACCESS_KEY": "secret",
+        "GITHUB_TOKEN": "secret",
+        "ACTIONS_RUNTIME_TOKEN": "secret",
+    }
+    needed = {"GITHUB_ACTIONS": "true", "PATH": "/bin", "JAVA_HOME_21_X64": "/java"}
+    assert child_environment(runner) == needed
+    assert child_environment(runner, named=["DATABASE_URL"]) == needed | {"DATABASE_URL": runner["DATABASE_URL"]}
+    assert "AWS_SECRET_ACCESS_KEY" in withheld(runner)
+    # A person's own machine: what is known to be a credential is withheld, the rest is theirs to give.
+    assert "DATABASE_URL" in child_environment({**runner, "GITHUB_ACTIONS": ""})

@@ -1,0 +1,89 @@
+"""Processes that left a command's group, and what they can read of us. Linux only; elsewhere they stay.
+
+A command's child that moves to a session of its own (`setsid`, a daemon) is in no group of the command any more. A
+child subreaper (prctl(2), Linux 3.4) gets such orphans as its own children, whatever they did to their sessions, so
+they can be found. What was started by another process on request (a container engine, systemd) is not among them.
+"""
+
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+PR_SET_DUMPABLE: Final = 4
+PR_SET_CHILD_SUBREAPER: Final = 36
+# A process that forks faster than it is killed would keep us here for ever.
+SWEEP_SECONDS: Final = 3.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Process:
+    id: int
+    parent: int
+    session: int
+
+
+@cache
+def guard() -> bool:
+    """Orphans of our commands become our children, and our own environment is closed to them; whether that worked.
+
+    /proc/PID/environ of a process that is not dumpable belongs to root: a command's child cannot read there what its
+    own environment withholds.
+    """
+    if sys.platform != "linux":
+        return False
+    library = ctypes.CDLL(None, use_errno=True)
+    library.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    return bool(library.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+
+
+def end_escaped() -> int:
+    """Kill every descendant in another session than ours, and theirs; how many there were.
+
+    Our own helpers (git) share our session. Commands get one of their own, which nothing of them can leave for ours.
+    """
+    if not guard():
+        return 0
+    ended: set[int] = set()
+    deadline = time.monotonic() + SWEEP_SECONDS
+    while (found := escaped()) and time.monotonic() < deadline:
+        for process in found:
+            ended.add(process.id)
+            # Ended meanwhile, or another user's.
+            with contextlib.suppress(OSError):
+                os.kill(process.id, signal.SIGKILL)
+        for process in found:
+            if process.parent == os.getpid():
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(process.id, os.WNOHANG)
+        time.sleep(0.005)
+    return len(ended)
+
+
+def escaped() -> tuple[Process, ...]:
+    processes = tuple(_processes())
+    session = os.getsid(0)
+    ours = {os.getpid()}
+    grown = True
+    while grown:
+        children = {process.id for process in processes if process.parent in ours} - ours
+        ours |= children
+        grown = bool(children)
+    return tuple(process for process in processes if process.id in ours and process.session != session)
+
+
+def _processes() -> Iterator[Process]:
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            # The name stands in brackets and may hold anything, brackets too.
+            fields = (entry / "stat").read_text(encoding="latin-1").rpartition(")")[2].split()
+        except OSError:
+            continue
+        yield Process(id=int(entry.name), parent=int(fields[1]), session=int(fields[3]))

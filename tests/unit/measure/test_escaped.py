@@ -1,0 +1,79 @@
+"""What a command started is gone with it, whatever it did to get away; and it cannot read our environment."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bot.measure.command import run_command
+from bot.measure.log import Log
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="subreapers and /proc are Linux")
+PROJECT = Path(__file__).parents[3]
+# Each writes its process id into a file once it has got away.
+ESCAPES = {
+    "a session of its own": "setsid sh -c 'echo $$ > pid; exec sleep 60' &",
+    "an orphan's child": "(setsid sh -c 'setsid sh -c \"echo \\$\\$ > pid; exec sleep 60\" &' &) &",
+    "without environment": "setsid env -i sh -c 'echo $$ > pid; exec /bin/sleep 60' &",
+    "without pipes": "setsid sh -c 'exec >/dev/null 2>&1 </dev/null; echo $$ > pid; exec sleep 60' &",
+    "that forks on": "setsid sh -c 'echo $$ > pid; while :; do sleep 60 & sleep 0.02; done' &",
+}
+
+
+def alive(directory: Path) -> set[int]:
+    """The processes that work in this directory."""
+    found = set()
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if (entry / "cwd").readlink() == directory:
+                found.add(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.parametrize("way", ESCAPES)
+def test_what_gets_away_is_ended(tmp_path: Path, way: str) -> None:
+    command = f"{ESCAPES[way]} while [ ! -s pid ]; do sleep 0.01; done"
+    with Log(tmp_path / "log.txt") as log:
+        ended = run_command(command, directory=tmp_path, environment=dict(os.environ), log=log, timeout_seconds=20)
+    assert ended.fault is None
+    assert int((tmp_path / "pid").read_text()) not in alive(tmp_path)
+    assert alive(tmp_path) == set()
+    assert "that had left the command's session" in (tmp_path / "log.txt").read_text()
+
+
+def test_our_own_helpers_stay(tmp_path: Path) -> None:
+    with subprocess.Popen(["sleep", "60"]) as helper, Log(tmp_path / "log.txt") as log:
+        run_command("setsid sleep 60 &", directory=tmp_path, environment=dict(os.environ), log=log, timeout_seconds=20)
+        assert helper.poll() is None
+        helper.kill()
+
+
+# As the runner's user, since root reads everything. A process that changes its user begins as not dumpable.
+READ_PARENT = """
+import ctypes, os, sys
+sys.path.insert(0, sys.argv[2])
+from bot.measure.escaped import PR_SET_DUMPABLE, guard
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
+if sys.argv[1] == "guarded":
+    assert guard()
+os.system("cat /proc/$PPID/environ 2>&1")
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
+@pytest.mark.parametrize(("case", "readable"), [("open", True), ("guarded", False)])
+def test_a_child_cannot_read_our_environment(case: str, readable: bool) -> None:
+    said = subprocess.run(
+        [sys.executable, "-c", READ_PARENT, case, str(PROJECT)],
+        env={"PATH": os.environ["PATH"], "API_KEY": "hunter2"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ("hunter2" in said.stdout) == readable
+    assert ("Permission denied" in said.stdout) != readable
