@@ -12,6 +12,8 @@ NOTHING = Safe("\N{EN DASH}")
 UNIT_LIMIT = 24
 CATEGORY_LIMIT = 40
 NO_BREAK = "\N{NO-BREAK SPACE}"
+# Their evidence is a number per run, whatever the number of samples.
+BETWEEN_RUNS = frozenset({"run_values", "anova_between_runs", "median_interval_between_runs"})
 
 
 def benchmark(finding: Finding, *, with_metric: bool) -> Safe:
@@ -78,8 +80,9 @@ def level(evidence: Evidence, side: Side) -> float:
 
 def _backing(evidence: Evidence) -> str:
     baseline, target = evidence.baseline, evidence.target
-    if baseline is not None and evidence.test in ("run_values", "anova_between_runs"):
-        return f"against {counted(baseline.runs, 'run')}"
+    if baseline is not None and evidence.test in BETWEEN_RUNS:
+        against = f"against {counted(baseline.runs, 'run')}"
+        return f"{target.runs} {against}" if target is not None and target.runs > 1 else against
     if baseline is None or target is None or evidence.test == "interval_summary":
         return "from the tool's intervals"
     summaries = ", from summaries" if evidence.test == "welch_from_summary" else ""
