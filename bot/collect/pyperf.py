@@ -23,7 +23,7 @@ def matches(source: Source, /) -> bool:
     return (
         isinstance(benchmarks, list)
         and bool(benchmarks)
-        and all(isinstance(entry, dict) and isinstance(entry.get("runs"), list) for entry in benchmarks)
+        and all(isinstance(entry, dict) and _is_runs(entry.get("runs")) for entry in benchmarks)
     )
 
 
@@ -38,6 +38,12 @@ def parse(source: Source, /) -> Parsed:
         benchmarks=unique(measured),
         environment=_environment({**_first_run(entries), **shared}),
         notes=(f"left out because they hold only calibration runs: {empty}",) * bool(empty),
+    )
+
+
+def _is_runs(runs: object) -> bool:
+    return isinstance(runs, list) and all(
+        isinstance(run, dict) and run.keys() & {"values", "warmups", "metadata"} for run in runs
     )
 
 

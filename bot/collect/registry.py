@@ -15,12 +15,17 @@ from bot.collect import (
     criterion,
     criterion_text,
     custom_benchmark,
+    deno,
+    divan,
     gab_data_js,
+    go_json,
     go_text,
     google_benchmark,
+    gungraun,
     hyperfine,
     jmh,
     julia,
+    mitata,
     numbers,
     nyrkio,
     otava_csv,
@@ -29,6 +34,8 @@ from bot.collect import (
     pyperf,
     pytest_benchmark,
     skia_perf,
+    tinybench,
+    vitest,
 )
 from bot.collect.counters.registry import COUNTER_READERS
 from bot.collect.parser import HistoryParser, Parser, TreeParser
@@ -52,7 +59,12 @@ PARSERS: Final[dict[str, Parser]] = {
     "skia_perf": skia_perf,
     "nyrkio": nyrkio,
     "hyperfine": hyperfine,
+    "mitata": mitata,
     "pyperf": pyperf,
+    "vitest": vitest,
+    "tinybench": tinybench,
+    "deno": deno,
+    "go_json": go_json,
     "criterion": criterion,
     "critcmp": critcmp,
     "catch2_xml": catch2_xml,
@@ -66,6 +78,8 @@ PARSERS: Final[dict[str, Parser]] = {
     "go_text": go_text,
     "bencher_text": bencher_text,
     "criterion_text": criterion_text,
+    "divan": divan,
+    "gungraun": gungraun,
     "catch2_text": catch2_text,
     "benchmarkjs_text": benchmarkjs_text,
     "otava_csv": otava_csv.EITHER,
@@ -84,7 +98,16 @@ TREE_PARSERS: Final[dict[str, TreeParser]] = {"criterion": criterion}
 
 # Tools that print their results: one log may hold those of several.
 CONSOLE_PARSERS: Final = frozenset(
-    {"bencher_metric_format", "go_text", "bencher_text", "criterion_text", "catch2_text", "benchmarkjs_text"}
+    {
+        "bencher_metric_format",
+        "go_text",
+        "bencher_text",
+        "criterion_text",
+        "divan",
+        "gungraun",
+        "catch2_text",
+        "benchmarkjs_text",
+    }
 )
 
 # Their content is the same as that of custom_benchmark and otava_csv: only a name tells which way is good.
@@ -103,7 +126,7 @@ ALIASES: Final = MappingProxyType(
         "benchmarkjs": ("benchmarkjs_text",),
         "cargo": ("criterion", "criterion_text", "bencher_text"),
         "catch2": ("catch2_xml", "catch2_text"),
-        "go": ("go_text",),
+        "go": ("go_text", "go_json"),
     }
 )
 

@@ -14,12 +14,14 @@ JSON_GOLDENS = (
     ("benchmarkdotnet", "benchmarkdotnet/brief.json"),
     ("benchmarkdotnet", "benchmarkdotnet/full.json"),
     ("custom_benchmark", "custom_benchmark/units.json"),
+    ("deno", "deno/bench.json"),
     ("google_benchmark", "google_benchmark/repetitions.json"),
     ("google_benchmark", "google_benchmark/single.json"),
     ("hyperfine", "hyperfine/failing.json"),
     ("hyperfine", "hyperfine/two_parameters.json"),
     ("jmh", "jmh/modes.json"),
     ("julia", "julia/groups.json"),
+    ("mitata", "mitata/groups.json"),
     ("numbers", "numbers/loop.txt"),
     ("nyrkio", "nyrkio/two_commits.json"),
     ("perf_culprit", "perf_culprit/run.json"),
@@ -28,6 +30,9 @@ JSON_GOLDENS = (
     ("pytest_benchmark", "pytest_benchmark/saved_without_data.json"),
     ("pytest_benchmark", "pytest_benchmark/with_data.json"),
     ("skia_perf", "skia_perf/keys.json"),
+    ("tinybench", "tinybench/samples.json"),
+    ("tinybench", "tinybench/tasks.json"),
+    ("vitest", "vitest/bench.json"),
 )
 
 

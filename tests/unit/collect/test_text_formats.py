@@ -30,9 +30,13 @@ FILES = (
     ("criterion", golden("criterion/tree/sums/xor/100/new/estimates.json")),
     ("criterion_text", golden("criterion/native_0.5.txt")),
     ("criterion_text", golden("criterion/native_0.8_with_progress.txt")),
+    ("divan", golden("divan/table.txt")),
     ("gab_data_js", DATA_JS),
+    ("go_json", golden("go/events.jsonl")),
     ("go_text", golden("go/duplicate_names.txt")),
     ("go_text", golden("go/single.txt")),
+    ("gungraun", golden("gungraun/gungraun.txt")),
+    ("gungraun", golden("gungraun/iai_callgrind.txt")),
     ("otava_csv", OTAVA),
 )
 TOOLS = tuple(dict.fromkeys(name for name, _ in FILES))
@@ -55,6 +59,14 @@ HOSTILE = {
     ),
     "catch2_xml": ("<Catch ", "<Catch ><", "<Catch><a>", "<Catch a='", "<Catch><!--", "<Catch>&amp;"),
     "criterion_text": (" time:   [", " time: [1 ns 1 ns ", "time:", "\r", " "),
+    "divan": (
+        "a fastest  │ slowest │ median",
+        "a fastest │ slowest │ median │ mean │ samples │ iters\n",
+        "│  ",
+        "x" * 1000 + " fastest ",
+    ),
+    "go_json": ('{"Action":', '{"Action":"output","Package":"p","Output":"x\\n"}\n', '"Action" [[[[['),
+    "gungraun": ("  Instructions: ", "  Instructions: 1|", "a::", "a::b \n", "  A" + " " * 40),
     "go_text": (
         "Benchmark",
         "Benchmark 1 ",

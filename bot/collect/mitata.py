@@ -1,0 +1,95 @@
+"""mitata (`run({ format: 'json' })`): nanoseconds per call, sorted by the tool, without the two ends on each side."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from bot.collect.json_value import JsonValue
+from bot.collect.parser import TIME, Parsed, components, epoch_time, from_samples, from_summary, unique
+from bot.collect.source import Source
+from bot.model.environment import Environment
+from bot.model.metric import Direction, Metric
+from bot.model.run import Benchmark, Summary
+
+ID = "mitata"
+DESCRIPTION = "mitata JSON (run({ format: 'json' }))"
+DOCS = "mitata"
+
+NANOSECONDS = Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
+ALLOCATED = Metric(name="allocated", unit="B", direction=Direction.LOWER_IS_BETTER)
+
+
+def matches(source: Source, /) -> bool:
+    root = source.json_or_none()
+    benchmarks = root.get("benchmarks") if isinstance(root, dict) else None
+    return (
+        isinstance(benchmarks, list)
+        and bool(benchmarks)
+        and all(
+            isinstance(entry, dict) and "alias" in entry and isinstance(entry.get("runs"), list) for entry in benchmarks
+        )
+    )
+
+
+def parse(source: Source, /) -> Parsed:
+    root = source.root()
+    runs = list(_runs(root))
+    # A benchmark that threw has an `error` instead of `stats`.
+    measured = [(name, stats) for name, run in runs if (stats := run.find("stats")) is not None]
+    failed = len(runs) - len(measured)
+    return Parsed(
+        benchmarks=unique((found, stats.place) for name, stats in measured for found in _benchmarks(name, stats)),
+        environment=_environment(root),
+        time=_time(root.find("context")),
+        notes=(f"left out because they failed: {failed}",) * bool(failed),
+    )
+
+
+def _time(context: JsonValue | None) -> datetime | None:
+    now = None if context is None else context.find("now")
+    return epoch_time(now.number() / 1000) if now is not None and now.is_finite else None
+
+
+def _runs(root: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    """Each run with its name, and its group's before it."""
+    layout = root.find("layout")
+    groups = [] if layout is None else [group.peek("name") for group in layout.elements()]
+    for entry in root.at("benchmarks").elements():
+        number = entry.find_whole("group")
+        group = groups[number] if number is not None and number < len(groups) else None
+        for run in entry.at("runs").elements():
+            name = (run.find("name") or entry.at("alias")).text()
+            yield f"{group} > {name}" if isinstance(group, str) and group else name, run
+
+
+def _benchmarks(name: str, stats: JsonValue) -> Iterator[Benchmark]:
+    samples = stats.find("samples")
+    if samples is not None and samples.value != []:
+        yield from_samples(name, metric=NANOSECONDS, samples=samples.numbers(), place=samples.place)
+    else:
+        summary = Summary(
+            value=stats.at("avg").number(),
+            statistic="mean",
+            minimum=stats.find_number("min"),
+            maximum=stats.find_number("max"),
+        )
+        yield from_summary(name, metric=NANOSECONDS, summary=summary, place=stats.place)
+    heap = stats.find("heap")
+    allocated = None if heap is None else heap.find_number("avg")
+    if heap is not None and allocated is not None:
+        summary = Summary(value=allocated, statistic="mean", count=heap.find_whole("_"))
+        yield from_summary(name, metric=ALLOCATED, summary=summary, place=heap.place)
+
+
+def _environment(root: JsonValue) -> Environment:
+    context = root.find("context")
+    if context is None:
+        return Environment()
+    cpu = context.peek("cpu")
+    runtime = context.peek("runtime")
+    architecture, _, system = str(context.peek("arch") or "").partition("-")
+    return components(
+        cpu=cpu.get("name") if isinstance(cpu, dict) else None,
+        architecture=architecture,
+        os=system,
+        node=context.peek("version") if runtime == "node" else None,
+    )

@@ -1,0 +1,62 @@
+"""tinybench's tasks as JSON, `[{name, result}]`: milliseconds per call. Its `results` alone have no names."""
+
+from bot.collect.json_value import JsonValue
+from bot.collect.parser import TIME, Parsed, from_samples, from_summary, unique
+from bot.collect.source import Source
+from bot.model.metric import Direction, Metric
+from bot.model.run import Benchmark, Summary
+
+ID = "tinybench"
+DESCRIPTION = "tinybench tasks as JSON ([{name, result}])"
+DOCS = "tinybench"
+
+MILLISECONDS = Metric(name=TIME, unit="ms", direction=Direction.LOWER_IS_BETTER)
+# The quantile that makes the margin of error is of the t distribution at 95 %, fixed in tinybench's source.
+CONFIDENCE_LEVEL = 0.95
+
+
+def matches(source: Source, /) -> bool:
+    root = source.json_or_none()
+    return isinstance(root, list) and bool(root) and all(_is_task(task) for task in root)
+
+
+def parse(source: Source, /) -> Parsed:
+    tasks = list(source.root().elements())
+    measured = [(task, statistics) for task in tasks if (statistics := _statistics(task)) is not None]
+    failed = len(tasks) - len(measured)
+    return Parsed(
+        benchmarks=unique((benchmark(task.at("name").text(), found), task.place) for task, found in measured),
+        notes=(f"left out because they failed or did not run: {failed}",) * bool(failed),
+    )
+
+
+def _is_task(task: object) -> bool:
+    if not (isinstance(task, dict) and isinstance(task.get("name"), str) and isinstance(task.get("result"), dict)):
+        return False
+    return bool(task["result"].keys() & {"latency", "state", "hz", "error"})
+
+
+def _statistics(task: JsonValue) -> JsonValue | None:
+    """Those of the time: under `latency` since version 3, at the top before."""
+    result = task.at("result")
+    found = result.find("latency") or result
+    return found if found.find("mean") is not None else None
+
+
+def benchmark(name: str, statistics: JsonValue) -> Benchmark:
+    """The samples where they were kept, else their mean; vitest writes the same statistics."""
+    samples = statistics.find("samples")
+    if samples is not None and samples.value != []:
+        return from_samples(name, metric=MILLISECONDS, samples=samples.numbers(), place=samples.place)
+    mean, margin = statistics.at("mean").number(), statistics.find_number("moe")
+    summary = Summary(
+        value=mean,
+        statistic="mean",
+        count=statistics.find_whole("samplesCount") or statistics.find_whole("sampleCount"),
+        standard_deviation=statistics.find_number("sd"),
+        minimum=statistics.find_number("min"),
+        maximum=statistics.find_number("max"),
+        confidence_interval=None if margin is None else (mean - margin, mean + margin),
+        confidence_level=None if margin is None else CONFIDENCE_LEVEL,
+    )
+    return from_summary(name, metric=MILLISECONDS, summary=summary, place=statistics.place)

@@ -1,0 +1,67 @@
+"""What divan and Gungraun print, and Go's events, beyond their golden files."""
+
+import pytest
+
+from bot.collect import divan, go_json, go_text, gungraun
+from bot.collect.parser import Parsed
+from bot.collect.source import Source
+from bot.errors import DataError
+from tests.support.goldens import golden
+
+
+def times(parsed: Parsed) -> dict[str, float]:
+    return {benchmark.name: benchmark.value for benchmark in parsed.benchmarks}
+
+
+def test_divan_medians_are_named_by_their_path() -> None:
+    parsed = divan.parse(Source("d.txt", golden("divan/table.txt")))
+    assert times(parsed) == {"sorted::10": 36.49, "sorted::1000": 8697.0, "sum": 1.092, "text::repeat": 44.32}
+    assert parsed.notes == ("left out: throughputs (the same times said again) and allocations, lines: 1",)
+    summary = parsed.benchmarks[0].summary
+    assert summary is not None
+    assert (summary.minimum, summary.maximum, summary.count) == (35.08, 57.77, 20)
+
+
+def test_divan_tables_of_several_binaries_keep_their_names_apart() -> None:
+    table = golden("divan/table.txt")
+    other = table.replace(b"d              fastest", b"other          fastest")
+    assert set(times(divan.parse(Source("d.txt", table + other)))) >= {"d::sum", "other::sum"}
+    twice = divan.parse(Source("d.txt", table + table)).benchmarks
+    assert [len(benchmark.samples) for benchmark in twice] == [2, 2, 2, 2]
+
+
+@pytest.mark.parametrize(("path", "cycles"), [("iai_callgrind", 151.0), ("gungraun", 117.0)])
+def test_gungraun_counts_are_costs_and_hits_of_caches_are_left_out(path: str, cycles: float) -> None:
+    parsed = gungraun.parse(Source("g.txt", golden(f"gungraun/{path}.txt")))
+    first = {b.metric.name: b.value for b in parsed.benchmarks if "short" in b.name}
+    assert first.keys() == {"instructions", "ram_hits", "total_read+write", "estimated_cycles"}
+    assert (first["instructions"], first["estimated_cycles"]) == (60.0, cycles)
+    assert parsed.notes == ("unknown which way is good; left out: L1 Hits, LL Hits",)
+
+
+def test_gungraun_counts_are_the_new_ones_of_a_comparison() -> None:
+    text = b"m::g::f id:1\n  Instructions:     1,200|1000     (+20.0000%) [+1.20000x]\n"
+    assert times(gungraun.parse(Source("g.txt", text))) == {"m::g::f id:1": 1200.0}
+
+
+def test_go_events_give_what_the_text_would() -> None:
+    parsed = go_json.parse(Source("e.jsonl", golden("go/events.jsonl")))
+    joins = next(benchmark for benchmark in parsed.benchmarks if benchmark.metric.name == "time")
+    assert (joins.name, joins.samples) == ("BenchmarkJoin", (71.69, 61.32, 82.41))
+    assert parsed.notes == ("1 benchmarks failed",)
+    assert parsed.environment.components["os"] == "linux"
+    assert not go_text.matches(Source("e.jsonl", golden("go/events.jsonl")))
+
+
+def test_go_events_of_packages_in_turns_are_put_together() -> None:
+    pieces = [("a", "pkg: a\\n"), ("b", "pkg: b\\n"), ("a", "BenchmarkX-2 \\t"), ("b", "BenchmarkX-2 \\t5\\t")]
+    pieces += [("a", "9\\t 1.5 ns/op\\n"), ("b", "2.5 ns/op\\n")]
+    text = "".join(f'{{"Action":"output","Package":"{package}","Output":"{out}"}}\n' for package, out in pieces)
+    assert times(go_json.parse(Source("e", text.encode()))) == {"a.BenchmarkX": 1.5, "b.BenchmarkX": 2.5}
+
+
+def test_a_broken_event_is_refused_with_its_line_unless_it_is_the_last() -> None:
+    event = b'{"Action":"output","Package":"p","Output":"BenchmarkX-2 \\t9\\t1.5 ns/op\\n"}\n'
+    with pytest.raises(DataError, match=r"e\.jsonl:2: is no event"):
+        go_json.parse(Source("e.jsonl", event + b'{"Action":"out\n' + event))
+    assert times(go_json.parse(Source("e.jsonl", event + b'{"Action":"out'))) == {"BenchmarkX": 1.5}
