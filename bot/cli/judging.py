@@ -20,6 +20,7 @@ def _add_collect(verbs: Verbs) -> None:
     verb.add_argument("files", nargs="+", metavar="FILE", help="file, directory, zip archive, glob, or - for stdin")
     verb.add_argument("--json", type=Path, metavar="OUT", help="write the run here (default: standard output)")
     verb.add_argument("--commit", metavar="HASH", help="full hash of the measured commit")
+    verb.add_argument("-q", "--quiet", action="store_true", help="do not report what was read (on standard error)")
     add_input_options(verb)
 
 
@@ -85,6 +86,7 @@ def _collect(arguments: argparse.Namespace) -> int:
         config=chosen_config(arguments),
         commit=arguments.commit,
         stdin=sys.stdin.buffer,
+        tell=None if arguments.quiet else lambda text: print(text, file=sys.stderr),
     )
     write(arguments.json, data)
     return EXIT_FINE

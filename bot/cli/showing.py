@@ -1,4 +1,4 @@
-"""The verbs that show the program itself: demo, schema."""
+"""The verbs that show the program itself: demo, formats, schema."""
 
 import argparse
 from pathlib import Path
@@ -9,7 +9,7 @@ from bot.errors import EXIT_FINE
 
 
 def add_verbs(verbs: Verbs) -> None:
-    for add in (_add_demo, _add_schema):
+    for add in (_add_demo, _add_formats, _add_schema):
         add(verbs)
 
 
@@ -18,6 +18,10 @@ def _add_demo(verbs: Verbs) -> None:
         verbs, "demo", _demo, "a real repository with a planted regression, measured and judged on this machine"
     )
     verb.add_argument("--directory", type=Path, default=Path("demo"), metavar="DIR", help="made anew (default: ./demo)")
+
+
+def _add_formats(verbs: Verbs) -> None:
+    new_verb(verbs, "formats", _formats, "every format that can be read, with how its files are written")
 
 
 def _add_schema(verbs: Verbs) -> None:
@@ -29,6 +33,13 @@ def _demo(arguments: argparse.Namespace) -> int:
     from bot.demo import run_demo
 
     run_demo(arguments.directory, say=lambda line: print(line, flush=True))
+    return EXIT_FINE
+
+
+def _formats(_: argparse.Namespace) -> int:
+    from bot import pipeline
+
+    print(pipeline.formats_list())
     return EXIT_FINE
 
 

@@ -12,6 +12,7 @@ from bot.model.run import Benchmark, Summary
 
 ID = "bencher_metric_format"
 DESCRIPTION = "Bencher Metric Format JSON, also within text"
+EXAMPLE = "bencher mock > bench.json"
 DOCS = "bencher_metric_format"
 
 _LOWER, _HIGHER = Direction.LOWER_IS_BETTER, Direction.HIGHER_IS_BETTER

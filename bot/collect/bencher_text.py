@@ -11,6 +11,7 @@ from bot.model.run import Benchmark, Summary
 
 ID = "bencher_text"
 DESCRIPTION = "cargo bench text, Criterion's --output-format bencher"
+EXAMPLE = "cargo bench -- --output-format bencher | tee bench.txt"
 DOCS = "bencher_text"
 
 MARK = " ... bench:"

@@ -10,6 +10,7 @@ from bot.model.run import Benchmark, Summary
 
 ID = "benchmarkjs_text"
 DESCRIPTION = "benchmark.js text"
+EXAMPLE = "node bench.js | tee bench.txt"
 DOCS = "benchmarkjs_text"
 
 THROUGHPUT = Metric(name="throughput", unit="ops/sec", direction=Direction.HIGHER_IS_BETTER)

@@ -11,6 +11,7 @@ from bot.model.run import Benchmark, Summary
 
 ID = "catch2_text"
 DESCRIPTION = "Catch2's console text"
+EXAMPLE = "./tests '[!benchmark]' | tee bench.txt"
 DOCS = "catch2_text"
 
 NANOSECOND_TIME = Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)

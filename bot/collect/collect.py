@@ -1,6 +1,6 @@
 """The stage's front door: names or bytes in, one run out."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import BinaryIO
@@ -22,6 +22,7 @@ from bot.collect.registry import (
 from bot.collect.source import LargeFile, Source
 from bot.errors import DataError
 from bot.model.environment import Environment
+from bot.model.file_read import FileRead
 from bot.model.run import Run
 
 MAX_SHOWN_SKIPPED = 5
@@ -37,14 +38,16 @@ def collect(
     time: datetime | None = None,
     job: str | None = None,
     environment: Environment | None = None,
+    tell: Callable[[Sequence[FileRead]], None] | None = None,
 ) -> Run:
     """The run that files, patterns (`**` too), directories, zip archives and `-` (standard input) hold together.
 
     `environment`, this machine's, completes what the files say where nothing in them shows that they were measured
     elsewhere or hours ago: give `machine_environment()` only in the job that measured.
+    `tell` hears what was read as what.
     """
     inputs = read_inputs(paths, stdin=stdin)
-    return _run(inputs, tool=tool, suite=suite, commit=commit, time=time, job=job, environment=environment)
+    return _run(inputs, tool=tool, suite=suite, commit=commit, time=time, job=job, environment=environment, tell=tell)
 
 
 def collect_each(
@@ -144,6 +147,7 @@ def _run(
     time: datetime | None,
     job: str | None,
     environment: Environment | None,
+    tell: Callable[[Sequence[FileRead]], None] | None = None,
 ) -> Run:
     parsers = parsers_for(tool)
     reads: list[Read] = []
@@ -154,6 +158,8 @@ def _run(
         skipped.extend(unknown)
     if not any(read.parsed.benchmarks or read.parsed.counters for read in reads):
         raise _nothing(inputs, reads, skipped)
+    if tell is not None:
+        tell([_file_read(read) for read in reads])
     return merge(
         reads,
         suite=suite,
@@ -175,7 +181,7 @@ def _read(entry: Input, parsers: tuple[Parser, ...], *, is_named: bool) -> tuple
         belonging = tuple(source for source in rest if tree.belongs(source))
         if belonging:
             rest = tuple(source for source in rest if not tree.belongs(source))
-            reads.append(Read(place=belonging[0].place, parsed=tree.parse_tree(belonging)))
+            reads.append(Read(place=belonging[0].place, parsed=tree.parse_tree(belonging), format=tree.ID))
     for source in rest:
         parser = find_parser(source, parsers)
         if parser is None and is_named and not entry.is_search:
@@ -194,7 +200,20 @@ def _read_all(source: Source, first: Parser, parsers: tuple[Parser, ...]) -> Ite
     """What the first parser that knows the content makes of it, and the others where a log holds several tools'."""
     several = text_parsers(source, parsers) if first.ID in CONSOLE_PARSERS else (first,)
     for parser in several if len(several) > 1 else (first,):
-        yield Read(place=source.place, parsed=parser.parse(source))
+        yield Read(place=source.place, parsed=parser.parse(source), format=parser.ID)
+
+
+def _file_read(read: Read) -> FileRead:
+    benchmarks = read.parsed.benchmarks
+    return FileRead(
+        place=read.place,
+        format=read.format,
+        benchmarks=len({benchmark.name for benchmark in benchmarks}),
+        metrics=len(benchmarks),
+        samples=sum(len(benchmark.samples) for benchmark in benchmarks),
+        tables=len(read.parsed.counters),
+        notes=read.parsed.notes,
+    )
 
 
 def _skipped_notes(skipped: Sequence[DataError]) -> list[str]:

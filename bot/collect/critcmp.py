@@ -8,6 +8,7 @@ from bot.model.run import Benchmark
 
 ID = "critcmp"
 DESCRIPTION = "critcmp --export JSON"
+EXAMPLE = "critcmp --export new > bench.json"
 DOCS = "critcmp"
 
 ESTIMATES = "criterion_estimates_v1"

@@ -10,6 +10,7 @@ from bot.model.run import Benchmark, Summary
 
 ID = "criterion_text"
 DESCRIPTION = "Criterion's console text"
+EXAMPLE = "cargo bench | tee bench.txt"
 DOCS = "criterion_text"
 
 MARK = " time:"

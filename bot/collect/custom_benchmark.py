@@ -18,6 +18,7 @@ class CustomBenchmark:
 
     ID: str
     DESCRIPTION: str
+    EXAMPLE: str
     DOCS: str
     direction: Direction | None
 
@@ -69,18 +70,21 @@ def _is_custom(root: object) -> bool:
 EITHER = CustomBenchmark(
     ID="custom_benchmark",
     DESCRIPTION="custom JSON of github-action-benchmark, direction by its units",
+    EXAMPLE="any tool that writes [{name, unit, value}]",
     DOCS="custom_benchmark",
     direction=None,
 )
 SMALLER = CustomBenchmark(
     ID="custom_smaller_is_better",
     DESCRIPTION="custom JSON of github-action-benchmark, smaller is better",
+    EXAMPLE="any tool, with --tool custom_smaller_is_better",
     DOCS="custom_benchmark",
     direction=Direction.LOWER_IS_BETTER,
 )
 BIGGER = CustomBenchmark(
     ID="custom_bigger_is_better",
     DESCRIPTION="custom JSON of github-action-benchmark, bigger is better",
+    EXAMPLE="any tool, with --tool custom_bigger_is_better",
     DOCS="custom_benchmark",
     direction=Direction.HIGHER_IS_BETTER,
 )

@@ -11,6 +11,7 @@ from bot.model.run import Benchmark
 
 ID = "gungraun"
 DESCRIPTION = "Gungraun (iai-callgrind) console text"
+EXAMPLE = "cargo bench | tee bench.txt"
 DOCS = "gungraun"
 
 # What a run costs. A hit of a near cache may be good news (no miss) or bad (one access more): those are left out.

@@ -22,10 +22,11 @@ RUNTIMES = ("python", "java", "go", "rust", "node", "dotnet", "julia")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Read:
-    """What one file (or tree of files) said, and which it was."""
+    """What one file (or tree of files) said, which it was, and the format that it was read as."""
 
     place: str
     parsed: Parsed
+    format: str = ""
 
 
 def merge(

@@ -42,6 +42,7 @@ class OtavaCsv:
 
     ID: str
     DESCRIPTION: str
+    EXAMPLE: str
     DOCS: str
     direction: Direction | None
 
@@ -154,17 +155,23 @@ def _benchmarks(row: _Row, metrics: dict[str, Metric | None]) -> Iterator[tuple[
 
 
 EITHER = OtavaCsv(
-    ID="otava_csv", DESCRIPTION="Otava CSV, direction by the units of its columns", DOCS="otava_csv", direction=None
+    ID="otava_csv",
+    DESCRIPTION="Otava CSV, direction by the units of its columns",
+    EXAMPLE="any table of time,commit,branch,NAME_ms",
+    DOCS="otava_csv",
+    direction=None,
 )
 SMALLER = OtavaCsv(
     ID="otava_csv_smaller",
     DESCRIPTION="Otava CSV, smaller is better",
+    EXAMPLE="any table of time,commit,branch,NAME with --tool otava_csv_smaller",
     DOCS="otava_csv",
     direction=Direction.LOWER_IS_BETTER,
 )
 BIGGER = OtavaCsv(
     ID="otava_csv_bigger",
     DESCRIPTION="Otava CSV, bigger is better",
+    EXAMPLE="any table of time,commit,branch,NAME with --tool otava_csv_bigger",
     DOCS="otava_csv",
     direction=Direction.HIGHER_IS_BETTER,
 )

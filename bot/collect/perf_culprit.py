@@ -19,6 +19,7 @@ from bot.model.run import Benchmark
 
 ID = "perf_culprit"
 DESCRIPTION = "run file of perf-culprit (collect --json)"
+EXAMPLE = "perf-culprit collect --json run.json FILE"
 DOCS = "perf_culprit"
 
 FORMAT = "perf-culprit-run"

@@ -9,6 +9,7 @@ from bot.collect.tinybench import benchmark
 
 ID = "vitest"
 DESCRIPTION = "vitest bench JSON (--outputJson)"
+EXAMPLE = "vitest bench --run --outputJson=bench.json"
 DOCS = "vitest"
 
 

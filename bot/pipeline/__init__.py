@@ -21,6 +21,7 @@ from bot.pipeline.compare import (
     compare_files,
     compare_run_with_history,
     compare_with_history,
+    formats_list,
 )
 from bot.pipeline.confirm import flagged, flagged_json
 from bot.pipeline.diagnose import DiagnosisPlan, diagnose, diagnosis_json, diagnosis_text
@@ -124,6 +125,7 @@ __all__ = [
     "fetch_run",
     "flagged",
     "flagged_json",
+    "formats_list",
     "headline",
     "joint_comment",
     "judge_anew",

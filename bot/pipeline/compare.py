@@ -1,8 +1,9 @@
 """collect -> history -> detect -> report."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -35,14 +36,17 @@ def collect_run(
     stdin: BinaryIO | None = None,
     commit: str | None = None,
     paired: bool = False,
+    tell: Callable[[str], None] | None = None,
 ) -> Run:
     """The run in these files; of files that were measured here, just now, with this machine's environment.
 
-    `paired`: each file is an execution, measured in turn with one of the other side.
+    `paired`: each file is an execution, measured in turn with one of the other side. `tell` hears what was read.
     """
     from bot.collect import collect, collect_executions, machine_environment
+    from bot.report.collected import collected_text
 
-    return (collect_executions if paired else collect)(
+    heard = None if tell is None else (lambda reads: tell(collected_text(reads)))
+    return (collect_executions if paired else partial(collect, tell=heard))(
         files,
         tool=tool,
         stdin=stdin,
@@ -60,8 +64,17 @@ def collect_as_json(
     tool: str = "auto",
     stdin: BinaryIO | None = None,
     commit: str | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> bytes:
-    return encode_run(collect_run(files, config=config, tool=tool, stdin=stdin, commit=commit))
+    return encode_run(collect_run(files, config=config, tool=tool, stdin=stdin, commit=commit, tell=tell))
+
+
+def formats_list() -> str:
+    """Every format that can be read, and how its files are written."""
+    from bot.collect import PARSERS
+    from bot.report.collected import formats_text
+
+    return formats_text((name, parser.DESCRIPTION, parser.EXAMPLE) for name, parser in PARSERS.items())
 
 
 def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:

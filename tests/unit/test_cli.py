@@ -10,6 +10,8 @@ import jsonschema
 import pytest
 
 from bot.cli import main
+from bot.collect import PARSERS
+from tests.support.goldens import FOLDER
 from tests.support.measurements import measured_json
 
 LEVELS = {"parse": 0.004, "render": 0.02}
@@ -34,11 +36,41 @@ def test_help_loads_nothing_heavy() -> None:
 
 
 def test_every_verb_has_help(capsys: pytest.CaptureFixture[str]) -> None:
-    for verb in ("collect", "compare", "record", "publish", "measure", "bisect", "audit", "changes", "demo", "schema"):
+    for verb in (
+        "collect",
+        "compare",
+        "record",
+        "publish",
+        "measure",
+        "bisect",
+        "audit",
+        "changes",
+        "demo",
+        "formats",
+        "schema",
+    ):
         with pytest.raises(SystemExit) as ended:
             main([verb, "--help"])
         assert ended.value.code == 0
         assert "exit codes:" in capsys.readouterr().out
+
+
+def test_collect_reports_what_it_read_and_what_it_left_out(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["collect", str(FOLDER / "vitest/bench.json"), "--json", "run.json"]) == 0
+    assert capsys.readouterr().err == (
+        "vitest: 3 benchmarks, summaries without samples\n  note: left out because they failed: 1\n"
+    )
+    assert main(["collect", "base-0.json", "base-1.json", "-q", "--json", "run.json"]) == 0
+    assert capsys.readouterr().err == ""
+    assert (results / "run.json").exists()
+
+
+def test_formats_lists_every_reader_with_how_its_files_are_written(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["formats"]) == 0
+    out = capsys.readouterr().out
+    for name, parser in PARSERS.items():
+        assert f"{name:24} {parser.DESCRIPTION}\n" in out
+        assert parser.EXAMPLE in out
 
 
 def test_no_change_is_0_and_a_regression_is_1(results: Path, capsys: pytest.CaptureFixture[str]) -> None:

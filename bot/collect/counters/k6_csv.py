@@ -13,6 +13,7 @@ from bot.model.metric import Direction, Metric
 
 ID = "k6_csv"
 DESCRIPTION = "k6 raw points as CSV (--out csv)"
+EXAMPLE = "k6 run --out csv=points.csv script.js"
 DOCS = "k6_csv"
 
 START = "metric_name,timestamp,metric_value,"

@@ -10,6 +10,7 @@ from bot.errors import DataError
 
 ID = "perf_stat_csv"
 DESCRIPTION = "perf stat -x"
+EXAMPLE = "perf stat -x, -o counts.csv COMMAND"
 DOCS = "perf_stat_csv"
 
 SEPARATORS = (",", ";", "\t", "|")

@@ -12,6 +12,7 @@ from bot.errors import DataError
 
 ID = "perf_stat_json"
 DESCRIPTION = "perf stat -j"
+EXAMPLE = "perf stat -j -o counts.json COMMAND"
 DOCS = "perf_stat_json"
 
 VALUE = "counter-value"

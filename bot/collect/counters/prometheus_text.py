@@ -11,6 +11,7 @@ from bot.model.metric import Metric
 
 ID = "prometheus_text"
 DESCRIPTION = "Prometheus text format (a scrape)"
+EXAMPLE = "curl http://HOST:9100/metrics > scrape.txt"
 DOCS = "prometheus_text"
 
 TYPE = re.compile(

@@ -13,6 +13,7 @@ from bot.model.metric import Direction, Metric
 
 ID = "sadf_json"
 DESCRIPTION = "sar data as JSON (sadf -j)"
+EXAMPLE = "sadf -j -- -A > activity.json"
 DOCS = "sadf_json"
 
 BUSY = frozenset({"user", "usr", "nice", "system", "sys", "iowait", "steal", "irq", "soft"})
