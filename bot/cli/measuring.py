@@ -77,6 +77,9 @@ def _add_measure(verbs: Verbs) -> None:
     )
     verb.add_argument("--trace", action="store_true", help="then trace Python commands: which methods got slower")
     verb.add_argument("--trace-repetitions", type=positive, default=10, metavar="N", help="per level (default: 10)")
+    verb.add_argument(
+        "--trace-budget", type=seconds, default=60.0, metavar="SECONDS", help="of executions per commit (default: 60)"
+    )
     verb.add_argument("--trace-full", action="store_true", help="follow every path, not only where time goes")
     verb.add_argument(
         "--trace-include", nargs="+", default=(), metavar="MODULE", help="follow these modules or packages as well"
@@ -246,6 +249,7 @@ def _trace_plan(arguments: argparse.Namespace) -> "TracePlan | None":
         return None
     return TracePlan(
         repetitions=arguments.trace_repetitions,
+        budget_s=arguments.trace_budget,
         full=arguments.trace_full,
         include=tuple(arguments.trace_include),
     )

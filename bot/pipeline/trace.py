@@ -17,14 +17,19 @@ if TYPE_CHECKING:
 
 TRACE_SUFFIX: Final = "-trace.json"
 TRACE_REPETITIONS: Final = 10
+TRACE_BUDGET_S: Final = 60.0
 DIAGNOSIS_NAME: Final = "diagnosis"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TracePlan:
-    """`full`: follow every path, not only where time goes. `include`: modules or packages that are followed as well."""
+    """`full`: follow every path, not only where time goes. `include`: modules or packages that are followed as well.
+
+    `budget_s`: of executions per commit; a trace that it ends has the upper levels.
+    """
 
     repetitions: int = TRACE_REPETITIONS
+    budget_s: float = TRACE_BUDGET_S
     full: bool = False
     include: tuple[str, ...] = ()
 
@@ -37,19 +42,26 @@ def trace_commits(
     output: Path,
     say: Callable[[str], None],
 ) -> tuple[Path, ...]:
-    """Trace each commit (by the name of its file); the baseline is traced again where a target goes deeper than it."""
-    from bot.trace.profile import as_profile, descended_paths, encode_trace
+    """Trace each commit (by the name of its file); the baseline is traced again where a target goes deeper than it.
+
+    Where the budget ended a trace, all end at the same level, so that they have the same paths.
+    """
+    from bot.trace.profile import as_profile, descended_paths, down_to, encode_trace
 
     traces: dict[str, Trace] = {}
     baseline, *_ = commits
     for name, commit in commits.items():
         say(f"trace {name} {commit[:12]}")
         follow = descended_paths(map(as_profile, traces.values()))
-        traces[name] = _trace(workplace, name, commit, plan=plan, follow=follow)
+        traces[name] = _trace(workplace, name, commit, plan=plan, follow=follow, say=say)
     everything = descended_paths(map(as_profile, traces.values()))
-    if everything - descended_paths([as_profile(traces[baseline])]):
+    partial = [trace.levels for trace in traces.values() if trace.is_partial]
+    if partial:
+        say(f"compared down to level {min(partial)}: the budget of {plan.budget_s:.0f} s per commit ends there")
+        traces = {name: down_to(trace, min(partial)) for name, trace in traces.items()}
+    elif everything - descended_paths([as_profile(traces[baseline])]):
         say(f"trace {baseline} once more, down to where the others went")
-        traces[baseline] = _trace(workplace, baseline, commits[baseline], plan=plan, follow=everything)
+        traces[baseline] = _trace(workplace, baseline, commits[baseline], plan=plan, follow=everything, say=say)
     files = []
     for name, trace in traces.items():
         files.append(output / f"{name}{TRACE_SUFFIX}")
@@ -86,9 +98,16 @@ def diagnose_traces(
 
 
 def _trace(
-    workplace: "Workplace", name: str, commit: str, *, plan: TracePlan, follow: frozenset[tuple[str, ...]]
+    workplace: "Workplace",
+    name: str,
+    commit: str,
+    *,
+    plan: TracePlan,
+    follow: frozenset[tuple[str, ...]],
+    say: Callable[[str], None],
 ) -> "Trace":
     from bot.trace import TraceError
+    from bot.trace.budget import Budget
     from bot.trace.command import trace_command
     from bot.trace.levels import MINIMUM_SHARE
 
@@ -103,6 +122,7 @@ def _trace(
             include=plan.include,
             minimum_share=0.0 if plan.full else MINIMUM_SHARE,
             follow=follow,
+            budget=Budget(seconds=plan.budget_s, say=lambda line: say(f"trace {name}, {line}")),
         )
     except TraceError as error:
         raise DataError(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from .budget import Budget
 from .child import FOLDER_VARIABLE, PLAN_NAME, RESULT_PREFIX
 from .fault import TraceError
 from .levels import MINIMUM_SHARE, Times, measure_levels
@@ -31,24 +32,24 @@ def trace_command(
     include: Sequence[str] = (),
     minimum_share: float = MINIMUM_SHARE,
     follow: Container[CallPath] = (),
+    budget: Budget | None = None,
 ) -> Trace:
     """`execute` runs the command once, with these environment variables added; `python_path` is its own PYTHONPATH.
 
-    The processes of one execution count together.
+    The processes of one execution count together. A trace that its budget ends is partial: the upper levels.
 
     Raises:
         TraceError: the command refuses, ends without a result, or runs no code below `root`.
     """
-    passes = 0
+    budget = budget or Budget()
 
     def run(plan: dict[str, Any]) -> list[dict[str, Any]]:
-        nonlocal passes
-        passes += 1
         with tempfile.TemporaryDirectory(prefix="perf-culprit-trace-") as name:
             folder = Path(name)
             (folder / PLAN_NAME).write_text(json.dumps(plan))
             paths = [str(HOOK_FOLDER), *([python_path] if python_path else [])]
-            execute({FOLDER_VARIABLE: name, "PYTHONPATH": ":".join(paths)})
+            variables = {FOLDER_VARIABLE: name, "PYTHONPATH": ":".join(paths)}
+            budget.execute(lambda: execute(variables), is_usual=plan["selected"] is not None)
             return _results(folder)
 
     base = {"root": str(root), "include": list(include)}
@@ -56,18 +57,28 @@ def trace_command(
     for result in run({**base, "selected": None}):
         tree.add(_checked(tree_from_rows, result.get("tree")))
     rows = tree.rows()
+    if budget.seconds is not None:
+        # Hooks on everything took their time: the command as it is tells how many executions there is time for.
+        budget.execute(lambda: execute({}))
+    repetitions = budget.plan(repetitions)
 
     def time_pass(selected: Sequence[int]) -> list[Times]:
         plan = {**base, "selected": list(selected), "tree": rows}
         return [_sum(run(plan)) for _ in range(repetitions)]
 
-    nodes = measure_levels(tree, time_pass, minimum_share=minimum_share, follow=follow)
+    nodes = measure_levels(tree, time_pass, minimum_share=minimum_share, follow=follow, allowed=budget.allows)
     if not nodes:
         raise TraceError(
             "the command runs no code that is to be followed",
             next_step="trace a command that runs Python code of the repository, or name its package to be included",
         )
-    return Trace(service=service, nodes=nodes, repetitions=repetitions, passes=passes)
+    return Trace(
+        service=service,
+        nodes=nodes,
+        repetitions=repetitions,
+        passes=budget.executions,
+        is_partial=budget.is_spent,
+    )
 
 
 def _results(folder: Path) -> list[dict[str, Any]]:
@@ -80,7 +91,8 @@ def _results(folder: Path) -> list[dict[str, Any]]:
         raise TraceError(str(refused["refused"])[:400], next_step=str(refused.get("next_step", ""))[:400])
     raise TraceError(
         "no Python process of the command left a trace",
-        next_step="trace a command that runs Python 3.12 or newer, without -I, -E or -S, and ends by itself",
+        next_step="trace a command that runs Python 3.12 or newer, without -I, -E or -S, and ends by itself; a "
+        "PYTHONPATH that it sets itself has to keep ours: PYTHONPATH=lib:$PYTHONPATH",
     )
 
 

@@ -80,10 +80,13 @@ def measure_levels(
     *,
     minimum_share: float = MINIMUM_SHARE,
     follow: Container[Path] = (),
+    allowed: Callable[[int], bool] = lambda _: True,
 ) -> tuple[TimedNode, ...]:
     """Time level after level. `follow`: paths that are descended however small their share.
 
-    A node's own time is its elapsed time less that of its timed callees in the same repetition, never below 0.
+    `allowed` is asked before each level with its number of passes; where it refuses, the levels so far are the answer,
+    and what lies below stays with its caller. A node's own time is its elapsed time less that of its timed callees in
+    the same repetition, never below 0.
     """
     children = tree.children()
     names = _names(tree)
@@ -92,7 +95,10 @@ def measure_levels(
     level = [i for i, node in enumerate(tree.nodes) if node.parent == OUTSIDE and not node.is_transparent]
     total = 0.0
     while level:
-        for selected in split_passes(tree, level):
+        passes = split_passes(tree, level)
+        if not allowed(len(passes)):
+            break
+        for selected in passes:
             repetitions = time_pass(selected)
             rows.update({index: tuple(times.get(index, 0.0) / 1e6 for times in repetitions) for index in selected})
         # What no repetition saw cannot be timed here, or did not happen again: its time stays with its caller.
