@@ -98,11 +98,20 @@ def _difference_shape(standing: Standing, candidate: int) -> DifferenceShape:
     """What was known before the confirming rounds, so that they do not judge themselves."""
     model = standing.model
     columns = np.vstack([*(model.column_of(named) for named in model.named), model.column_of(candidate)])
-    step = float(evidence.fit(model.design, columns).delta[-1])
+    seen = _seen_step(standing, candidate) if model.is_quiet else None
+    step = float(evidence.fit(model.design, columns).delta[-1]) if seen is None else seen
     whole = float(model.step.delta[0])
     width, gap, apart = _round_noise(standing)
     size = max(abs(step), SMALLEST_STEP * abs(whole), 0.1 * width)
     return DifferenceShape(step=size if step >= 0 else -size, width=width, gap=gap, apart=apart)
+
+
+def _seen_step(standing: Standing, candidate: int) -> float | None:
+    """Commit less parent as measured: of a quiet machine surer than a fit, which spreads several steps over one."""
+    before, after = standing.edges(candidate)
+    samples = standing.samples
+    levels = [samples.y[samples.commit == commit] for commit in (before[0], after)]
+    return float(levels[1].mean() - levels[0].mean()) if all(level.size for level in levels) else None
 
 
 def _round_noise(standing: Standing) -> tuple[float, float, float]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # The fewest that can prove one change among 1,000 benchmarks at 1 %: 2 / 6 ** 7 is below 0.01 / 1,000.
 ROUNDS = 7
 MOST_ROUNDS = 20
+COUNT_ROUNDS = 1  # counts repeat; that they do is what the second execution of each side shows
+COUNTS = ("instructions", "allocations", "allocated-bytes")
 
 
 def add_verbs(verbs: Verbs) -> None:
@@ -69,6 +71,11 @@ def _add_measure(verbs: Verbs) -> None:
     verb.add_argument(
         "--rounds", type=positive, metavar="N", help=f"of A B B A (default: {ROUNDS}; until decided, {MOST_ROUNDS})"
     )
+    verb.add_argument(
+        "--metric",
+        choices=COUNTS,
+        help="count this of the whole command with valgrind instead of reading its result (default rounds: 1)",
+    )
     verb.add_argument("--warmup", type=count, default=1, metavar="N", help="runs per commit before (default: 1)")
     verb.add_argument(
         "--until-decided",
@@ -99,7 +106,11 @@ def _add_bisect(verbs: Verbs) -> None:
     verb.add_argument("--bad", required=True, metavar="REV", help="commit with the change")
     _add_command_options(verb)
     verb.add_argument("--benchmark", metavar="NAME", help="needed where the command measures several")
-    verb.add_argument("--metric", metavar="NAME", help="needed where the benchmark has several")
+    verb.add_argument(
+        "--metric",
+        metavar="NAME",
+        help=f"needed where the benchmark has several; {', '.join(COUNTS)}: counted by valgrind",
+    )
     verb.add_argument(
         "--direction", choices=("any", "worse", "better"), default="any", help="change to look for (default: any)"
     )
@@ -277,7 +288,9 @@ def _measure(arguments: argparse.Namespace) -> int:
     commands, tool = _commands(arguments, config)
     revisions = arguments.commits or _event_revisions(arguments.repo)
     status = Status(sys.stderr)
-    rounds = arguments.rounds or (MOST_ROUNDS if arguments.until_decided else ROUNDS)
+    commands, tool = pipeline.counting_commands(commands, metric=arguments.metric, tool=tool, say=print)
+    usual = ROUNDS if commands.count is None else COUNT_ROUNDS
+    rounds = arguments.rounds or (MOST_ROUNDS if arguments.until_decided else usual)
     try:
         measured = pipeline.measure_commits(
             arguments.repo,

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from bot.measure.counts import Count
+
 COMMIT_VARIABLE: Final = "PERF_CULPRIT_COMMIT"
 OUTPUT_VARIABLE: Final = "PERF_CULPRIT_OUTPUT"
 
@@ -49,7 +51,8 @@ PASSED_PREFIXES: Final = (
 class Commands:
     """Shell commands (`sh -e`), run in a commit's worktree. A command that takes longer than its limit is ended.
 
-    `environment` names variables of ours that they see, whatever is withheld else.
+    `environment` names variables of ours that they see, whatever is withheld else. With a `count` the
+    result of a run is what valgrind counts of it, not what it writes.
     """
 
     run: str
@@ -57,6 +60,7 @@ class Commands:
     environment: tuple[str, ...] = ()
     run_timeout_seconds: float = 600.0
     build_timeout_seconds: float = 3600.0
+    count: Count | None = None
 
 
 def child_environment(environ: Mapping[str, str], *, named: Sequence[str] = (), **own: str) -> dict[str, str]:

@@ -1,11 +1,14 @@
 """The user's commands on one worktree: what they get, and why they failed."""
 
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from bot.codec.run import encode_run
 from bot.measure.command import run_command
 from bot.measure.commands import COMMIT_VARIABLE, OUTPUT_VARIABLE, Commands, child_environment, withheld
+from bot.measure.counts import counted_command, counted_run, environment
 from bot.measure.failure import ExecutionError
 from bot.measure.log import Log
 from bot.model.bisection import FailureKind
@@ -43,27 +46,47 @@ class Runner:
 
         Where it wrote none, its standard output is the result.
         """
+        count = self.commands.count
+        logs = folder / "counts"
+        if count is not None:
+            logs.mkdir()
+        command = self.commands.run if count is None else counted_command(self.commands.run, count, logs)
+        result = self._run(
+            command, tree, commit, folder, {**(variables or {}), **(environment(count) if count else {})}
+        )
+        if count is not None:
+            run = counted_run(count, logs)
+            if run is None:
+                raise self.failed("the benchmark", commit, FailureKind.CRASHED, "left no count")
+            result = folder / "counts.json"
+            result.write_bytes(encode_run(run))
+        if not _has_content(result):
+            fault = f"printed no samples, and wrote none to ${OUTPUT_VARIABLE}"
+            raise self.failed("the benchmark", commit, FailureKind.CRASHED, fault)
+        return result
+
+    def warm_up(self, tree: Path, commit: str, folder: Path) -> None:
+        """Run once for what only a first run does (compiled files, caches of the disk); whatever it gives is lost."""
+        with contextlib.suppress(ExecutionError):
+            self._run(self.commands.run, tree, commit, folder, {})
+
+    def _run(self, command: str, tree: Path, commit: str, folder: Path, variables: Mapping[str, str]) -> Path:
+        """Where the command wrote its result: the named file, or else its standard output."""
         written, printed = folder / RESULT_NAME, folder / "standard-output" / RESULT_NAME
         printed.parent.mkdir()
         self._log.begin(f"{short(commit)}: run")
         with printed.open("wb") as standard_output:
             ended = run_command(
-                self.commands.run,
+                command,
                 directory=tree,
-                environment=self._environment(
-                    **{**(variables or {}), COMMIT_VARIABLE: commit, OUTPUT_VARIABLE: str(written)}
-                ),
+                environment=self._environment(**{**variables, COMMIT_VARIABLE: commit, OUTPUT_VARIABLE: str(written)}),
                 log=self._log,
                 timeout_seconds=self.commands.run_timeout_seconds,
                 standard_output=standard_output,
             )
         if ended.fault is not None:
             raise self.failed("the benchmark", commit, FailureKind.CRASHED, ended.fault)
-        result = written if _has_content(written) else printed
-        if not _has_content(result):
-            fault = f"printed no samples, and wrote none to ${OUTPUT_VARIABLE}"
-            raise self.failed("the benchmark", commit, FailureKind.CRASHED, fault)
-        return result
+        return written if _has_content(written) else printed
 
     def _environment(self, **own: str) -> dict[str, str]:
         return child_environment(self._environ, named=self.commands.environment, **own)

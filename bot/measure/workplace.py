@@ -43,15 +43,24 @@ class Workplace:
         """The folder in which this commit's commands run."""
         return self._trees.of(commit)
 
+    def warm_up(self, commit: str) -> None:
+        """Execute it once without a result."""
+        tree = self._trees.of(commit)
+        self._runner.warm_up(tree, commit, self._next_folder())
+
+    def _next_folder(self) -> Path:
+        self._executions += 1
+        folder = self._folder / "executions" / f"{self._executions:04d}"
+        folder.mkdir(parents=True)
+        return folder
+
     def execute(self, commit: str, *, variables: Mapping[str, str] | None = None) -> tuple[Path, Run]:
         """One execution's result as it was written and as it reads; an ExecutionError where there is none.
 
         The file stays until the workplace is left. `variables` are added to the command's environment.
         """
         tree = self._trees.of(commit)
-        self._executions += 1
-        folder = self._folder / "executions" / f"{self._executions:04d}"
-        folder.mkdir(parents=True)
+        folder = self._next_folder()
         result = self._runner.run(tree, commit, folder, variables=variables)
         try:
             return result, self._read(result)

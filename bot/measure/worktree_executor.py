@@ -1,6 +1,6 @@
 """The executor of a search on this machine: a job's round in worktrees, one execution after the other."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from bot.measure.failure import ExecutionError
@@ -20,11 +20,17 @@ class RoundResult:
 
 
 class WorktreeExecutor:
-    """Measures one metric of one benchmark. `metric` is what the last execution said of it, None before one did."""
+    """Measures one metric of one benchmark. `metric` is what the last execution said of it, None before one did.
 
-    def __init__(self, workplace: Workplace, *, key: MetricKey) -> None:
+    With `warm` commits, those that ran before, every other one runs once before its first execution: a search on a
+    quiet machine executes some only once, and a first run is slower.
+    """
+
+    def __init__(self, workplace: Workplace, *, key: MetricKey, warm: Collection[str] | None = None) -> None:
         self._workplace = workplace
         self._key = key
+        self._warm = None if warm is None else set(warm)
+        self.warm_ups = 0
         self.metric: Metric | None = None
 
     def execute(self, job: Job) -> RoundResult:
@@ -44,10 +50,17 @@ class WorktreeExecutor:
                     self.metric = found.metric
         return RoundResult(samples=samples, failures=failures)
 
+    def _warm_up(self, commit: str) -> None:
+        if self._warm is not None and commit not in self._warm:
+            self._workplace.warm_up(commit)
+            self._warm.add(commit)
+            self.warm_ups += 1
+
     def _attempt(self, commit: str, failures: dict[str, Failure], *, build_only: bool = False) -> Run | None:
         try:
             if build_only:
                 self._workplace.prepare(commit)
+                self._warm_up(commit)
                 return None
             return self._workplace.execute(commit)[1]
         except ExecutionError as error:

@@ -24,6 +24,7 @@ from bot.pipeline.compare import (
     formats_list,
 )
 from bot.pipeline.confirm import flagged, flagged_json
+from bot.pipeline.counting import counting_commands
 from bot.pipeline.diagnose import DiagnosisPlan, diagnose, diagnosis_json, diagnosis_text
 from bot.pipeline.diagnose_revisions import with_diagnosis
 from bot.pipeline.event import BaselineOrigin, EventEnds, Merge, event_ends, merge_of
@@ -116,6 +117,7 @@ __all__ = [
     "compare_with_history",
     "complete_check",
     "connect",
+    "counting_commands",
     "diagnose",
     "diagnosis_json",
     "diagnosis_text",

@@ -1,6 +1,5 @@
 """git -> bisect <-> measure -> report: the commits that brought a change, found on this machine."""
 
-import shlex
 import time
 import uuid
 from collections.abc import Mapping, Sequence
@@ -14,14 +13,16 @@ from bot import git
 from bot.config import Config
 from bot.errors import UsageError
 from bot.files import replace_file
-from bot.model.bisection import Engine, FailureKind, Job, Progress, SearchSettings, Sought
+from bot.model.bisection import SMALLEST_EFFECT, Engine, FailureKind, Job, Progress, SearchSettings, Sought
 from bot.model.bisection_report import BisectionReport
 from bot.model.dispatch import BisectCommands
 from bot.model.metric import MetricKey
 from bot.model.run import Run
-from bot.pipeline.bisect_facts import Prior, commit_facts, prior_of, web_address
+from bot.pipeline.bisect_answer import report_of
+from bot.pipeline.bisect_facts import Prior, prior_of
 from bot.pipeline.bisect_history import record_search, stored_runs, usable_blocks
 from bot.pipeline.bisect_range import Candidates, find_candidates
+from bot.pipeline.counting import cannot_count, count_of
 from bot.pipeline.measure import Say, read_result
 from bot.pipeline.settings import history_remote
 
@@ -73,7 +74,30 @@ def state_file(repository: Path, plan: BisectPlan) -> Path:
 
 
 def bisect(repository: Path, plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport:
-    """Search until there is an answer or a budget is spent. An interrupt leaves the state file behind."""
+    """Search until there is an answer or a budget is spent. An interrupt leaves the state file behind.
+
+    What cannot be counted here is measured by time, and the answer says so.
+    """
+    from bot.measure import ExecutionError, is_missing
+
+    count = count_of(plan.metric, benchmark=plan.benchmark, tool=plan.tool)
+    if count is None:
+        return _bisect(repository, plan, config=config, say=say)
+    why = is_missing()
+    if why is None:
+        try:
+            return _bisect(
+                repository, replace(plan, commands=replace(plan.commands, count=count)), config=config, say=say
+            )
+        except ExecutionError as error:
+            why = f"valgrind cannot run the command ({error.message})"
+    note = cannot_count(count, why)
+    say(note)
+    report = _bisect(repository, replace(plan, metric=None), config=config, say=say)
+    return replace(report, outcome=replace(report.outcome, notes=(*report.outcome.notes, note)))
+
+
+def _bisect(repository: Path, plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport:
     from bot.measure import Log, interruptible, open_workplace
 
     deadline = None if plan.minutes is None else time.monotonic() + 60 * plan.minutes
@@ -104,7 +128,7 @@ def bisect(repository: Path, plan: BisectPlan, *, config: Config, say: Say) -> B
         session = _search(begun, workplace, file=file, deadline=deadline, say=say)
     if plan.record:
         say(f"recorded {_record(repository, session, plan, config, started)} commits")
-    return _report(repository, session, candidates, plan)
+    return report_of(repository, session, candidates, plan)
 
 
 def candidates_of(repository: Path, plan: BisectPlan) -> Candidates:
@@ -112,9 +136,12 @@ def candidates_of(repository: Path, plan: BisectPlan) -> Candidates:
 
 
 def settings_of(plan: BisectPlan) -> SearchSettings:
+    from bot.measure import MINIMUM_EFFECT
+
     return SearchSettings(
         engine=plan.engine,
         sought=plan.sought,
+        minimum_effect=SMALLEST_EFFECT if plan.commands.count is None else MINIMUM_EFFECT,
         seed=plan.seed,
         budget_executions=plan.executions or DEFAULT_EXECUTIONS,
     )
@@ -138,6 +165,8 @@ def _begun(
     for name, commit in (("good", candidates.commit_range.good), ("bad", candidates.commit_range.bad)):
         say(f"try the {name} commit {commit[:12]}")
         workplace.prepare(commit)
+        if plan.commands.count is not None:
+            workplace.warm_up(commit)
         runs.append(_first_run(workplace, commit))
         require_benchmark(runs[-1], benchmark=plan.benchmark, metric=plan.metric, end=name)
     key, metric = choose_metric(*runs, benchmark=plan.benchmark, metric=plan.metric)
@@ -265,7 +294,8 @@ def _search(
     from bot.measure import WorktreeExecutor
 
     search = Search(session.search)
-    executor = WorktreeExecutor(workplace, key=session.key)
+    commit_range = session.search.commit_range
+    executor = WorktreeExecutor(workplace, key=session.key, warm={commit_range.good, commit_range.bad})
 
     def save() -> None:
         replace_file(file, encode_session(replace(session, search=search.state)))
@@ -296,47 +326,3 @@ def progress_line(progress: Progress, job: Job) -> str:
     if progress.leader is not None:
         parts.append(f"first suspect {progress.leader.commit[:12]} ({100 * progress.leader.posterior:.0f} %)")
     return "; ".join(parts)
-
-
-def _report(repository: Path, session: "BisectSession", candidates: Candidates, plan: BisectPlan) -> BisectionReport:
-    from bot.bisect.measured import measured_commits
-
-    state = session.search
-    if state.outcome is None:
-        raise ValueError("the search has not ended")
-    return BisectionReport(
-        outcome=state.outcome,
-        commit_range=state.commit_range,
-        settings=state.settings,
-        key=session.key,
-        metric=session.metric,
-        measured=measured_commits(state),
-        subjects=candidates.subjects,
-        facts={culprit.commit: commit_facts(repository, culprit.commit) for culprit in state.outcome.culprits},
-        repository_url=web_address(git.default_remote_url(repository)),
-        command=_command(session, plan),
-    )
-
-
-def _command(session: "BisectSession", plan: BisectPlan) -> str:
-    state = session.search
-    options = {
-        "--good": state.commit_range.good,
-        "--bad": state.commit_range.bad,
-        "--run": plan.commands.run,
-        "--build": plan.commands.build,
-        "--benchmark": session.key.benchmark,
-        "--metric": session.key.metric,
-        "--direction": None if plan.sought is Sought.ANY else plan.sought.value,
-        "--engine": state.settings.engine.value,
-        "--prior": None if plan.prior is Prior.CHANGES else plan.prior.value,
-        "--seed": str(state.settings.seed),
-        "--executions": str(state.settings.budget_executions),
-        "--tool": None if plan.tool == "auto" else plan.tool,
-    }
-    words = ["perf-culprit", "bisect"]
-    for name, value in options.items():
-        words += [] if value is None else [name, value]
-    words += ["--first-parent"] if plan.first_parent else []
-    words += ["--paths", *plan.paths] if plan.paths else []
-    return shlex.join(words)

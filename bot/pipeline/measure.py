@@ -163,7 +163,8 @@ def _warm_up(workplace: "Workplace", sides: Sequence[_Side], plan: MeasurePlan, 
     for number in range(1, plan.warmup + 1):
         for side in sides:
             say(f"warm-up {number} of {plan.warmup}: {side.name} {side.commit[:12]}")
-            workplace.execute(side.commit)
+            # A count does not need a counted run to warm up.
+            workplace.warm_up(side.commit) if plan.commands.count else workplace.execute(side.commit)
 
 
 def _measure(

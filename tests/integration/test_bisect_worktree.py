@@ -441,3 +441,61 @@ def test_what_was_recorded_is_not_measured_again(
     assert re.search(r"[1-9]\d* stored executions count", capsys.readouterr().err)
     assert bisect(repository, "--history", str(place), **ends, run=f"true; {RUN}")[0] == 0
     assert f"0 stored executions count; {len(first['measured'])} runs by other" in capsys.readouterr().err
+
+
+COUNTING = """#!/bin/sh
+for option in "$@"; do case "$option" in --log-file=*) log="${option#--log-file=}";; esac; done
+case "$option" in *refuse*) exit 132;; esac
+echo "==1== I   refs:      $(cat value),000" > "$(dirname "$log")/1.log"
+"""
+
+
+@pytest.fixture
+def counting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A valgrind that counts a thousand times what the commit's file `value` holds."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "valgrind").write_text(COUNTING)
+    (folder / "valgrind").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    return folder / "valgrind"
+
+
+@pytest.mark.usefixtures("counting")
+def test_a_search_by_counts_takes_about_log2_executions(repository: Path) -> None:
+    hashes = measured_repository(repository, line(34, step_at=CULPRIT))
+    code, answer = bisect(repository, "--metric", "instructions", good=hashes["c0"], bad=hashes["c33"])
+    assert code == 0
+    (culprit,) = answer["culprits"]
+    assert culprit["commit"] == hashes["c5"]
+    assert culprit["relative_change"] == pytest.approx(0.6)
+    assert (answer["benchmark"], answer["metric"], answer["unit"]) == ("command", "instructions", "instructions")
+    assert answer["executions"] <= 12
+    assert "--metric instructions" in answer["command"]
+    assert "--benchmark" not in answer["command"]
+
+
+@pytest.mark.usefixtures("counting")
+def test_counts_that_do_not_move_are_no_change(repository: Path) -> None:
+    hashes = measured_repository(repository, line(9, step_at=99))
+    code, answer = bisect(repository, "--metric", "instructions", good=hashes["c0"], bad=hashes["c8"])
+    assert (code, answer["outcome"]) == (0, "not_reproduced")
+    assert answer["executions"] <= 6
+    assert answer["visible_effect"] == pytest.approx(0.005)
+    assert any("search without --metric" in note for note in answer["notes"])
+
+
+@pytest.mark.parametrize(
+    ("run", "why"), [(f"{RUN} # refuse", "valgrind cannot run the command"), (RUN, "not installed")]
+)
+def test_what_cannot_be_counted_is_measured(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, run: str, why: str
+) -> None:
+    if why == "not installed":
+        monkeypatch.setattr("bot.measure.counts.shutil.which", lambda _: None)
+    hashes = measured_repository(repository, line(6, step_at=CULPRIT))
+    code, answer = bisect(repository, "--metric", "instructions", good=hashes["c0"], bad=hashes["c5"], run=run)
+    assert code == 0
+    assert [entry["commit"] for entry in answer["culprits"]] == [hashes["c5"]]
+    assert answer["metric"] == "value"
+    assert any(why in note for note in answer["notes"])

@@ -1,0 +1,111 @@
+"""Counts by valgrind: what is asked of it, what its logs say, and what happens without it."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from bot.collect import collect
+from bot.measure import Commands, Count, ExecutionError, Log, is_missing, open_workplace
+from bot.measure.counts import FIXED, counted_command, counted_run
+from tests.support.git_repository import import_commits, init_repository
+
+INSTRUCTIONS = "==7== Cachegrind, a profiler\n==7== \n==7== I   refs:      380,855,843\n"
+HEAP = "==8== Total:     5,061,246 bytes in 19,031 blocks\n==8== At t-gmax: 1,028 bytes in 2 blocks\n"
+
+
+def logs_of(tmp_path: Path, *texts: str) -> Path:
+    for number, text in enumerate(texts):
+        (tmp_path / f"{number}.log").write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("count", "text", "total"),
+    [
+        (Count.INSTRUCTIONS, INSTRUCTIONS, 380855843.0),
+        (Count.ALLOCATIONS, HEAP, 19031.0),
+        (Count.ALLOCATED_BYTES, HEAP, 5061246.0),
+    ],
+)
+def test_all_processes_are_summed(tmp_path: Path, count: Count, text: str, total: float) -> None:
+    run = counted_run(count, logs_of(tmp_path, text, "==9== killed\n", text))
+    assert run is not None
+    (entry,) = run.benchmarks
+    assert (entry.key.benchmark, entry.key.metric) == ("command", count.value)
+    assert entry.samples == (2 * total,)
+
+
+def test_no_process_left_a_number(tmp_path: Path) -> None:
+    assert counted_run(Count.INSTRUCTIONS, logs_of(tmp_path, "==9== killed\n")) is None
+
+
+def test_the_command_stays_one_word_for_the_shell(tmp_path: Path) -> None:
+    command = counted_command("echo 'a b' | ./bench", Count.INSTRUCTIONS, tmp_path)
+    assert command.endswith("sh -e -c 'echo '\"'\"'a b'\"'\"' | ./bench'")
+    assert "--cache-sim=no" in command
+
+
+@pytest.fixture
+def fake_valgrind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Runs the command as valgrind does, and counts what the worktree's file says; a first run counts more."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    script = folder / "valgrind"
+    script.write_text(
+        '#!/bin/sh\nfor option in "$@"; do case "$option" in --log-file=*) log="${option#--log-file=}";; esac; done\n'
+        'while [ "$1" != sh ]; do shift; done\n"$@" || exit\n'
+        'echo "==1== I   refs:      $(cat value)" > "$(dirname "$log")/1.log"\n'
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{Path('/usr/bin')}:/bin")
+    return script
+
+
+def counted(repository: Path, run: str) -> float:
+    commit = import_commits(repository, {"one": [], "two": ["one"]})["two"]
+    commands = Commands(run=run, build="echo 1,234 > value", count=Count.INSTRUCTIONS, run_timeout_seconds=20)
+    with (
+        Log(repository.parent / "log.txt") as log,
+        open_workplace(repository, commands=commands, read=lambda path: collect([str(path)]), log=log) as workplace,
+    ):
+        workplace.warm_up(commit)
+        _, run_ = workplace.execute(commit)
+        (entry,) = run_.benchmarks
+        return entry.samples[0]
+
+
+@pytest.mark.usefixtures("fake_valgrind")
+def test_a_counted_execution(tmp_path: Path) -> None:
+    assert is_missing() is None
+    repository = init_repository(tmp_path / "repository")
+    assert counted(repository, "echo whatever it prints is no result") == 1234.0
+
+
+@pytest.mark.usefixtures("fake_valgrind")
+def test_what_differs_from_run_to_run_is_fixed(tmp_path: Path) -> None:
+    repository = init_repository(tmp_path / "repository")
+    seen = tmp_path / "seen"
+    counted(repository, f'echo "$PYTHONHASHSEED $LC_ALL" >> {seen}')
+    _, execution = seen.read_text().splitlines()
+    assert execution == f"{FIXED['PYTHONHASHSEED']} {FIXED['LC_ALL']}"
+
+
+@pytest.mark.usefixtures("fake_valgrind")
+def test_a_command_that_fails_under_valgrind(tmp_path: Path) -> None:
+    repository = init_repository(tmp_path / "repository")
+    with pytest.raises(ExecutionError, match="exit code 7"):
+        counted(repository, "exit 7")
+
+
+def test_without_valgrind_the_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert "package valgrind" in (is_missing() or "")
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+def test_the_real_one_repeats_itself(tmp_path: Path) -> None:
+    repository = init_repository(tmp_path / "repository")
+    first, second = (counted(repository, "sort /etc/hostname > /dev/null") for _ in range(2))
+    assert first > 10_000
+    assert abs(first - second) < 0.005 * first
