@@ -485,6 +485,7 @@ def test_counts_that_do_not_move_are_no_change(repository: Path) -> None:
     assert any("search without --metric" in note for note in answer["notes"])
 
 
+@pytest.mark.usefixtures("counting")
 @pytest.mark.parametrize(
     ("run", "why"), [(f"{RUN} # refuse", "valgrind cannot run the command"), (RUN, "not installed")]
 )
