@@ -10,7 +10,7 @@ from pathlib import Path
 from bot import pipeline
 from bot.config import Config
 from bot.demo.repository import DemoRepository, build_repository, checkout, fresh_directory
-from bot.errors import InfrastructureError
+from bot.errors import InfrastructureError, UsageError
 from bot.files import replace_file
 
 BENCHMARK_TIMEOUT_SECONDS = 60.0
@@ -68,7 +68,7 @@ def run_demo(directory: Path, *, say: Say) -> None:
     try:
         replace_file(directory / "preview.html", pipeline.preview_html(markdown).encode())
         preview = f"{directory / 'preview.html'} shows it as GitHub would; "
-    except InfrastructureError as error:
+    except UsageError as error:
         preview = f"no HTML preview ({error.message}); "
     say(f"\n{markdown}\n")
     say(f"{preview}{directory / 'comment.md'} and {directory / 'report.json'} hold the same")

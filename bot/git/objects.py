@@ -36,7 +36,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class TreeEntry:
-    """One file of a commit: its path and the name of its content."""
+    """One file of a commit: its path and the name of its content, empty where it is no file (a submodule)."""
 
     path: str
     blob: str
@@ -106,7 +106,8 @@ def list_tree(repository: Path, commit: str) -> tuple[TreeEntry, ...]:
     for line in output.decode(errors="surrogateescape").split("\0"):
         if line:
             head, path = line.split("\t", 1)
-            entries.append(TreeEntry(path, head.split(" ")[2]))
+            _, kind, name = head.split(" ")
+            entries.append(TreeEntry(path, name if kind == "blob" else ""))
     return tuple(entries)
 
 

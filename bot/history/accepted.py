@@ -51,7 +51,7 @@ class GitBranchAcceptances(GitBranchHistory):
         entries = [
             entry
             for entry in git.list_tree(self._repository, self._tip.commit)
-            if (match := ACCEPTANCE_PATH.fullmatch(entry.path)) and match["suite"] == slug
+            if entry.blob and (match := ACCEPTANCE_PATH.fullmatch(entry.path)) and match["suite"] == slug
         ][:MOST_READ]
         contents = git.read_blobs(self._repository, [entry.blob for entry in entries], remote=self._remote)
         read = []

@@ -71,7 +71,8 @@ class GitBranchBisections(GitBranchHistory):
 
     def _fetched_files(self) -> Mapping[str, str]:
         tip = self._tip = self._fetch()
-        return {entry.path: entry.blob for entry in git.list_tree(self._repository, tip.commit)} if tip.commit else {}
+        entries = git.list_tree(self._repository, tip.commit) if tip.commit else ()
+        return {entry.path: entry.blob for entry in entries if entry.blob}
 
     def _try_store(self, path: str, blob: str, *, expected: str | None, message: str) -> None:
         files = self._fetched_files()

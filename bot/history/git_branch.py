@@ -211,7 +211,10 @@ class GitBranchHistory:
         return [file for file in self._tip.files if file.suite_slug == slug]
 
     def _read(self, files: Sequence[RunFile]) -> tuple[bytes, ...]:
-        return git.read_blobs(self._repository, [file.blob for file in files if file.blob], remote=self._remote)
+        """The contents, empty where a run's name is that of something else than a file."""
+        blobs = [file.blob for file in files if file.blob]
+        contents = dict(zip(blobs, git.read_blobs(self._repository, blobs, remote=self._remote), strict=True))
+        return tuple(contents.get(file.blob or "", b"") for file in files)
 
     def _fetch(self) -> Tip:
         """The newest commit of the branch with names only: contents are fetched when they are read."""

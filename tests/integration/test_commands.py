@@ -78,6 +78,14 @@ def test_help_is_answered_once_and_seen_at_once(runner: Runner) -> None:
     assert [entry.rpartition("/")[2] for entry in writes(runner)[before:]] == ["reactions -> 200"]
 
 
+def test_help_for_somebody_without_rights_is_a_reaction_only(runner: Runner) -> None:
+    result = say(runner, "/perf-help", author="stranger")
+    assert result.exit_code == 0, result.log
+    assert answers(runner) == []
+    (asked,) = (comment for comment in runner.fake.state.comments.values() if comment.author == "stranger")
+    assert [reaction[1:] for reaction in asked.reactions] == [(BOT, "eyes")]
+
+
 @pytest.mark.parametrize(
     ("body", "author", "action"),
     [

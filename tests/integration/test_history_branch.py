@@ -127,6 +127,27 @@ def test_a_broken_file_is_named_and_skipped_and_foreign_files_stay(history: GitB
     assert "notes/mine.txt" in files(served)
 
 
+@pytest.mark.parametrize("mode", ["160000", "120000"], ids=["submodule", "link"])
+def test_a_run_of_the_wrong_kind_is_one_unreadable_run(history: GitBranchHistory, served: Path, mode: str) -> None:
+    good, bad = make_run(1), make_run(2)
+    history.append(good)
+    name = history.append(bad)
+    instead = {"160000": "1" * 40, "120000": run_git(served, "hash-object", "-w", "--stdin", stdin="/etc/passwd")}
+    listed = run_git(served, "ls-tree", "-r", BRANCH).splitlines()
+    kept = [line for line in listed if not line.endswith(name)]
+    entries = "\n".join([*kept, f"{mode} {'commit' if mode == '160000' else 'blob'} {instead[mode]}\t{name}"])
+    index = {"GIT_INDEX_FILE": str(served / "index.tmp")}
+    git.run_git(served, "update-index", "--index-info", stdin=f"{entries}\n".encode(), environment=index)
+    tree = git.run_git(served, "write-tree", environment=index).decode().strip()
+    run_git(served, "update-ref", BRANCH, run_git(served, "commit-tree", tree, "-p", BRANCH, "-m", "x"))
+    history = GitBranchHistory(git.Remote(url=str(served)), served.parent / "reader", random=Random(1))
+    assert good.commit is not None
+    assert bad.commit is not None
+    read = list(history.runs("default", [good.commit, bad.commit]))
+    assert [type(entry) for entry in read] == [StoredRun, UnreadableRun]
+    assert history.append(make_run(3)) in files(served)
+
+
 def test_the_user_s_repository_is_not_touched(tmp_path: Path) -> None:
     work = init_repository(tmp_path / "work")
     (work / "file").write_text("changed")

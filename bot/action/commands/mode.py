@@ -35,7 +35,7 @@ def run_command(job: Job) -> int:
         command = parse(comment.body)
     except UsageError as error:
         return _refused(thread, error) if _has_rights(thread) else EXIT_FINE
-    if command is None or not (isinstance(command, HelpCommand) or _has_rights(thread)):
+    if command is None or not _has_rights(thread, answers=not isinstance(command, HelpCommand)):
         return EXIT_FINE
     if not isinstance(command, BisectCommand) and _is_answered(thread):
         job.log.say("answered before")
@@ -50,14 +50,16 @@ def run_command(job: Job) -> int:
     return EXIT_FINE
 
 
-def _has_rights(thread: Thread) -> bool:
+def _has_rights(thread: Thread, *, answers: bool = True) -> bool:
+    """Who only asks for help and has none gets the reaction alone: anybody could ask a hundred times."""
     from bot.publish.conversation import may_write
     from bot.report.commands import no_permission_text
 
     author = thread.comment.author
     if may_write(thread.client, login=author):
         return True
-    thread.answer(no_permission_text(author))
+    if answers:
+        thread.answer(no_permission_text(author))
     thread.job.log.say("the author has no write permission")
     return False
 

@@ -30,7 +30,7 @@ def find_callers(
     if len(paths) > MOST_FILES:
         notes.append(f"callers were looked for in {MOST_FILES:,} of {len(paths):,} files")
         paths = paths[:MOST_FILES]
-    blobs = {entry.path: entry.blob for entry in git.list_tree(repository, head)}
+    blobs = {entry.path: entry.blob for entry in git.list_tree(repository, head) if entry.blob}
     sources = read_within(repository, {path: blobs[path] for path in paths if path in blobs})
     callers: list[Caller] = []
     unread = len(paths) - len(sources)
