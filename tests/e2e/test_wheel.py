@@ -1,0 +1,55 @@
+"""What `pip install perf-culprit` gives: the wheel alone, without extras, in an empty folder."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[2]
+pytestmark = pytest.mark.slow  # builds, installs, and measures the demo for real
+NO_INDEX_TEXTS = ("No matching distribution", "Could not find a version", "Temporary failure in name resolution")
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    if done.returncode and command[1:3] == ("-m", "pip") and any(text in done.stderr for text in NO_INDEX_TEXTS):
+        pytest.skip("no package index within reach")
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    constraints = PROJECT / ".ci" / "constraints.txt"
+    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, PROJECT, cwd=folder)
+    run(sys.executable, "-m", "venv", folder / "venv", cwd=folder)
+    (wheel,) = folder.glob("*.whl")
+    python = folder / "venv" / "bin" / "python"
+    run(python, "-m", "pip", "install", "--quiet", "--constraint", constraints, wheel, cwd=folder)
+    return folder
+
+
+def test_the_demo_works_in_an_empty_folder(built: Path, tmp_path: Path) -> None:
+    said = run(built / "venv" / "bin" / "perf-culprit", "demo", cwd=tmp_path)
+    assert "no HTML preview" in said
+    assert {"comment.md", "report.json"} <= {path.name for path in (tmp_path / "demo").iterdir()}
+
+
+def test_the_package_index_can_show_it(built: Path) -> None:
+    """The readme renders, the metadata is whole."""
+    python = built / "venv" / "bin" / "python"
+    run(python, "-m", "pip", "install", "--quiet", "twine", cwd=built)
+    (wheel,) = built.glob("*.whl")
+    assert "PASSED" in run(python, "-m", "twine", "check", "--strict", wheel, cwd=built)
