@@ -100,12 +100,11 @@ def state(finding: Finding) -> Safe:
         words = own("🔵{}{}", Safe(NO_BREAK), Safe(comparison(finding)))
     else:
         loud = finding.level is Level.FAIL or finding.severity is Severity.MAJOR
-        said = Safe(finding.severity.value if finding.severity else comparison(finding))
-        words = own("{}{}{}", Safe("🔴" if loud else "🟠"), Safe(NO_BREAK), said)
+        words = own("{}{}{}", Safe("🔴" if loud else "🟠"), Safe(NO_BREAK), Safe(comparison(finding)))
     crossed = crossing(finding)
     if crossed:
         was, now = (prose(category, limit=CATEGORY_LIMIT) for category in crossed)
-        words = own("{}: *{} → {}*", words, was, now)
+        words = own("{}, left *{}* (now *{}*)", words, was, now)
     line = sparkline(finding.series)
     return own("{} `{}`", words, Safe(line)) if line else words
 

@@ -159,7 +159,8 @@ def _judgement_fold(report: Report, sections: Sections, options: MarkdownOptions
     if report.choices:
         choices = table(report.choices, choice_cells, head=_CHOICES, most_rows=most_rows)
         parts.append(titled("How the baseline was chosen", choices))
-    environment = sorted(report.environment.components.items())
+    # The machine's name says nothing to a reader, and something about a network to others.
+    environment = sorted(item for item in report.environment.components.items() if item[0] != "host")
     facts = [*_settings(report), *(own("{}: {}", prose(name, limit=40), code(value)) for name, value in environment)]
     parts.append(Part(title=Safe("Settings and machine"), rows=bullets(facts[:most_rows]), total=len(facts)))
     if report.baseline_runs:

@@ -135,12 +135,12 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 def _state(finding: Finding) -> str:
     if finding.verdict is Verdict.INCONCLUSIVE:
         return "no verdict"
-    word = finding.severity.value if finding.severity else comparison(finding)
+    word = comparison(finding)
     crossed = crossing(finding)
     if not crossed:
         return word
     was, now = (plain(category, limit=20) for category in crossed)
-    return f"{word}: {was} → {now}"
+    return f"{word}, left {was} (now {now})"
 
 
 def _sides(finding: Finding) -> tuple[str, str]:
