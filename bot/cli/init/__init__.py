@@ -1,0 +1,1 @@
+"""The verb `init`: looks at a repository, and writes or checks the workflow files of the documentation."""

@@ -1,0 +1,107 @@
+"""What is outdated or unsafe in a repository's own workflow files."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from bot.release import COMMIT, IS_RELEASE
+
+OURS: Final = "perf-culprit/perf-culprit"
+PINNED: Final = re.compile(r"[0-9a-f]{40}")
+FOREIGN_EVENTS: Final = ("pull_request_target", "issue_comment", "workflow_run")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Remark:
+    """`is_unsafe`: somebody could misuse it; else it is wrong or out of date."""
+
+    file: str
+    text: str
+    is_unsafe: bool = False
+
+
+def check(root: Path) -> tuple[Remark, ...]:
+    remarks: list[Remark] = []
+    found = False
+    for path in sorted((root / ".github" / "workflows").glob("*.y*ml")):
+        text = path.read_text(encoding="utf-8", errors="replace")
+        name = path.relative_to(root).as_posix()
+        if OURS not in text and "perf-culprit" not in text:
+            continue
+        found = True
+        try:
+            workflow = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            remarks.append(Remark(file=name, text=f"is no YAML: {str(error).splitlines()[0]}"))
+            continue
+        if isinstance(workflow, dict) and isinstance(workflow.get("jobs"), dict):
+            remarks += _of_workflow(name, workflow, text)
+    if not found:
+        remarks.append(Remark(file=".github/workflows", text="no workflow uses perf-culprit: run perf-culprit init"))
+    return tuple(remarks)
+
+
+def _of_workflow(name: str, workflow: Mapping[Any, Any], text: str) -> Iterator[Remark]:
+    # YAML 1.1 reads the key `on` as true.
+    events = workflow.get("on", workflow.get(True)) or ()
+    foreign = [event for event in FOREIGN_EVENTS if event in events]
+    if workflow.get("permissions") != {}:
+        yield Remark(file=name, text="write `permissions: {}` at the top and give each job its own", is_unsafe=True)
+    if "git merge-base" in text and "origin/" in text:
+        yield Remark(
+            file=name, text="finds its baseline by `git merge-base`, which fails on a push: leave --commits out"
+        )
+    for job, about in workflow["jobs"].items():
+        if isinstance(about, dict):
+            yield from _of_job(name, job, about, events=tuple(events), foreign=foreign)
+
+
+def _of_job(
+    name: str, job: str, about: Mapping[str, Any], *, events: tuple[str, ...], foreign: list[str]
+) -> Iterator[Remark]:
+    steps = [step for step in about.get("steps") or () if isinstance(step, dict)]
+    used = [str(entry["uses"]) for entry in (about, *steps) if "uses" in entry]
+    measures = any("perf-culprit measure" in str(step.get("run", "")) for step in steps) or any(
+        "/workflows/measure.yml" in uses or "/workflows/bisect.yml" in uses for uses in used
+    )
+    for uses in used:
+        yield from _of_action(name, uses)
+    if measures and foreign:
+        yield Remark(
+            file=name, text=f"job {job} measures on {foreign[0]}: foreign code gets a writing token", is_unsafe=True
+        )
+    if measures and about.get("cache-mode") != "none":
+        yield Remark(file=name, text=f"job {job} runs foreign code: write `cache-mode: none`", is_unsafe=True)
+    for step in steps:
+        if str(step.get("uses", "")).startswith("actions/checkout@"):
+            yield from _of_checkout(name, job, step.get("with") or {}, measures=measures)
+    if "workflow_run" in events:
+        if "conclusion == 'success'" in str(about.get("if", "")):
+            yield Remark(file=name, text=f"job {job} is silent about measurements that failed: leave its `if` out")
+        group = about.get("concurrency")
+        if isinstance(group, dict) and group.get("queue") != "max":
+            yield Remark(file=name, text=f"job {job}: a waiting report is dropped for the next one: write `queue: max`")
+
+
+def _of_checkout(name: str, job: str, given: Mapping[str, Any], *, measures: bool) -> Iterator[Remark]:
+    if given.get("persist-credentials") is not False:
+        text = f"job {job}: write `persist-credentials: false` at actions/checkout"
+        yield Remark(file=name, text=text, is_unsafe=True)
+    if measures and str(given.get("fetch-depth")) != "0":
+        yield Remark(file=name, text=f"job {job}: write `fetch-depth: 0` at actions/checkout")
+
+
+def _of_action(name: str, uses: str) -> Iterator[Remark]:
+    if uses.startswith("./"):
+        return
+    action, _, commit = uses.partition("@")
+    if not PINNED.fullmatch(commit):
+        yield Remark(file=name, text=f"{action} is not pinned: name a commit, in full", is_unsafe=True)
+    elif action.startswith(OURS) and set(commit) == {"0"}:
+        yield Remark(file=name, text=f"{action}: put the commit of the release that you reviewed in place of the zeros")
+    elif action.startswith(OURS) and IS_RELEASE and commit != COMMIT:
+        yield Remark(file=name, text=f"{action} is not of this release: pin {COMMIT}")

@@ -1,0 +1,160 @@
+"""Which benchmark tool a repository uses, and the commands that measure one commit with it."""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+MOST_FILES: Final = 5_000
+MAXIMUM_BYTES: Final = 1 << 20
+SKIPPED: Final = frozenset({".git", ".venv", "node_modules", "target", "vendor", "build", "dist"})
+BENCH_FOLDERS: Final = ("bench", "benches", "benchmarks", "tests/bench", "tests/benchmarks")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Suggestion:
+    """`setup` prepares the machine once; `run` measures one commit, in its own checkout."""
+
+    tool: str
+    setup: str
+    run: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Repository:
+    root: Path
+    files: tuple[str, ...]
+
+    def has(self, pattern: str) -> bool:
+        return any(re.search(pattern, name) for name in self.files)
+
+    def says(self, names: str, text: str) -> bool:
+        """Whether a file whose path matches `names` holds `text`, both regular expressions."""
+        return any(re.search(text, self.read(name)) for name in self.files if re.search(names, name))
+
+    def read(self, name: str) -> str:
+        try:
+            with (self.root / name).open("rb") as file:
+                return file.read(MAXIMUM_BYTES).decode(errors="replace")
+        except OSError:
+            return ""
+
+    @property
+    def bench_folder(self) -> str | None:
+        return next((folder for folder in BENCH_FOLDERS if (self.root / folder).is_dir()), None)
+
+
+def look(root: Path) -> Repository:
+    return Repository(root=root, files=tuple(name for name, _ in zip(_names(root), range(MOST_FILES), strict=False)))
+
+
+def _names(root: Path) -> Iterator[str]:
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in SKIPPED)
+        yield from ((Path(folder) / name).relative_to(root).as_posix() for name in sorted(names))
+
+
+def suggestions(repository: Repository) -> tuple[Suggestion, ...]:
+    return tuple(found for tool in TOOLS if (found := tool(repository)) is not None)
+
+
+def _pytest_benchmark(repository: Repository) -> Suggestion | None:
+    if not repository.says(
+        r"(pyproject\.toml|setup\.(py|cfg)|tox\.ini|requirements[^/]*\.txt|Pipfile)$", "pytest.benchmark"
+    ):
+        return None
+    packaged = repository.has(r"^(pyproject\.toml|setup\.py)$")
+    # The commit's own files come first: what was installed is the checked-out commit's, for both sides.
+    path = "PYTHONPATH=src " if (repository.root / "src").is_dir() else "PYTHONPATH=. " if packaged else ""
+    where = repository.bench_folder or "tests --benchmark-only"
+    return Suggestion(
+        tool="pytest-benchmark",
+        setup=f"pip install {'. ' if packaged else ''}pytest pytest-benchmark",
+        run=f'{path}pytest {where} --benchmark-json="$PERF_CULPRIT_OUTPUT"',
+    )
+
+
+def _criterion(repository: Repository) -> Suggestion | None:
+    if not repository.says(r"Cargo\.toml$", r"(?m)^criterion\b"):
+        return None
+    return Suggestion(tool="Criterion", setup="", run='cargo bench && cp -r target/criterion "$PERF_CULPRIT_OUTPUT"')
+
+
+def _cargo_bench(repository: Repository) -> Suggestion | None:
+    if not repository.says(r"\.rs$", r"#\[bench\]"):
+        return None
+    return Suggestion(tool="cargo bench", setup="rustup default nightly", run="cargo bench")
+
+
+def _go(repository: Repository) -> Suggestion | None:
+    if not repository.says(r"_test\.go$", r"func Benchmark\w*\("):
+        return None
+    return Suggestion(tool="go test", setup="", run="go test -run '^$' -bench . -benchmem ./...")
+
+
+def _jmh(repository: Repository) -> Suggestion | None:
+    if repository.says(r"pom\.xml$", "jmh"):
+        run = 'mvn --quiet package && java -jar target/benchmarks.jar -rf json -rff "$PERF_CULPRIT_OUTPUT"'
+        return Suggestion(tool="JMH (Maven)", setup="", run=run)
+    if repository.says(r"build\.gradle(\.kts)?$", "jmh"):
+        run = './gradlew jmh && cp build/results/jmh/results.json "$PERF_CULPRIT_OUTPUT"'
+        return Suggestion(tool="JMH (Gradle, resultFormat JSON)", setup="", run=run)
+    return None
+
+
+def _google_benchmark(repository: Repository) -> Suggestion | None:
+    if not repository.says(r"(CMakeLists\.txt|\.cmake)$", r"benchmark::benchmark|find_package\(benchmark"):
+        return None
+    build = "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build --parallel"
+    run = f'{build} && ./build/benchmarks --benchmark_out="$PERF_CULPRIT_OUTPUT" --benchmark_repetitions=5'
+    return Suggestion(tool="Google Benchmark", setup="", run=run)
+
+
+def _asv(repository: Repository) -> Suggestion | None:
+    if not repository.has(r"asv\.conf\.jsonc?$"):
+        return None
+    run = 'asv run --python=same --set-commit-hash "$PERF_CULPRIT_COMMIT" && cp -r .asv/results "$PERF_CULPRIT_OUTPUT"'
+    return Suggestion(tool="asv", setup="pip install asv && asv machine --yes", run=run)
+
+
+def _benchmark_dot_net(repository: Repository) -> Suggestion | None:
+    if not repository.says(r"\.csproj$", "BenchmarkDotNet"):
+        return None
+    project = next(
+        name for name in repository.files if name.endswith(".csproj") and "BenchmarkDotNet" in repository.read(name)
+    )
+    run = f"dotnet run -c Release --project '{project}' -- --filter '*' --exporters json"
+    return Suggestion(
+        tool="BenchmarkDotNet", setup="", run=f'{run} && cp -r BenchmarkDotNet.Artifacts/results "$PERF_CULPRIT_OUTPUT"'
+    )
+
+
+def _benchmark_js(repository: Repository) -> Suggestion | None:
+    if not repository.says(r"package\.json$", r'"benchmark"\s*:\s*"[\^~]?\d'):
+        return None
+    return Suggestion(tool="benchmark.js", setup="", run="npm ci --silent && node bench.js")
+
+
+def _hyperfine(repository: Repository) -> Suggestion | None:
+    if not repository.says(r"(Makefile|\.sh|\.ya?ml|justfile|README\.md)$", r"\bhyperfine\b"):
+        return None
+    setup = "sudo apt-get update && sudo apt-get install --yes hyperfine"
+    return Suggestion(
+        tool="hyperfine", setup=setup, run="hyperfine --export-json \"$PERF_CULPRIT_OUTPUT\" './your-program'"
+    )
+
+
+TOOLS: Final[tuple[Callable[[Repository], Suggestion | None], ...]] = (
+    _pytest_benchmark,
+    _criterion,
+    _cargo_bench,
+    _go,
+    _jmh,
+    _google_benchmark,
+    _asv,
+    _benchmark_dot_net,
+    _benchmark_js,
+    _hyperfine,
+)

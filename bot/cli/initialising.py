@@ -1,0 +1,106 @@
+"""The verb that sets a repository up: init."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bot.cli.options import Verbs, new_verb
+from bot.errors import EXIT_FINE, EXIT_USAGE, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bot.cli.init.files import Choice
+
+
+def add_verbs(verbs: Verbs) -> None:
+    verb = new_verb(verbs, "init", _init, "write the workflow files for this repository, or check those that are there")
+    verb.add_argument("--repo", type=Path, default=Path(), metavar="DIR", help="default: this directory")
+    verb.add_argument("--yes", action="store_true", help="ask nothing")
+    verb.add_argument("--run", metavar="CMD", help="shell command that measures a commit (default: by what is found)")
+    verb.add_argument("--setup", metavar="CMD", help="shell command that prepares the machine")
+    verb.add_argument("--split", action="store_true", help="two jobs and commands, for pull requests from forks")
+    verb.add_argument("--force", action="store_true", help="replace files that are there")
+    verb.add_argument("--check", action="store_true", help="only say what is outdated or unsafe in the files there")
+
+
+def _init(arguments: argparse.Namespace) -> int:
+    if arguments.check:
+        return _check(arguments.repo)
+    from bot.cli.init.files import new_files
+    from bot.files import replace_file
+    from bot.release import IS_RELEASE
+
+    choice = _choice(arguments)
+    files = new_files(choice)
+    present = [path for path in files if (arguments.repo / path).exists()]
+    if present and not arguments.force:
+        raise UsageError(
+            f"is there already: {', '.join(present)}",
+            place=str(arguments.repo),
+            next_step="check it with perf-culprit init --check, or replace it with --force",
+        )
+    for path, text in files.items():
+        replace_file(arguments.repo / path, text.encode())
+        print(f"wrote {path}")
+    if not IS_RELEASE:
+        print("This is no release: put the commit of the release that you reviewed in place of the zeros.")
+    print(
+        "Commit these files. The first pull request measures its base and its head in turn and says what it found; "
+        "the first push to the default branch begins the history (branch perf-history)."
+    )
+    if not choice.split:
+        print(
+            "Pull requests from forks get their report in the job summary; --split writes files that comment there too."
+        )
+    return EXIT_FINE
+
+
+def _choice(arguments: argparse.Namespace) -> "Choice":
+    """At most three questions: the command, what prepares the machine, and whether strangers send pull requests."""
+    from bot.cli.init.files import Choice
+    from bot.cli.init.tools import look, suggestions
+
+    found = suggestions(look(arguments.repo))
+    run, setup = arguments.run, arguments.setup
+    if found and run is None:
+        print(f"found: {', '.join(each.tool for each in found)}")
+        setup = found[0].setup if setup is None else setup
+    asks = not arguments.yes and sys.stdin.isatty()
+    ask: Callable[[str, str], str] = _ask if asks else lambda _, default: default
+    if run is None:
+        run = ask("Command that measures a commit", found[0].run if found else "")
+    if not run:
+        raise UsageError(
+            "no benchmark tool was found here", place=str(arguments.repo), next_step="name the command with --run"
+        )
+    if arguments.setup is None:
+        setup = ask("Command that prepares the machine", setup or "")
+    split = arguments.split or ask("Do pull requests come from forks? (yes/no)", "no").lower().startswith("y")
+    return Choice(run=run, setup=setup or "", branch=_default_branch(arguments.repo), split=split)
+
+
+def _ask(question: str, default: str) -> str:
+    return input(f"{question} [{default}]: ").strip() or default
+
+
+def _default_branch(repository: Path) -> str:
+    from bot import git
+
+    try:
+        name = git.run_git(repository, "rev-parse", "--abbrev-ref", "origin/HEAD").decode().strip()
+    except git.GitError:
+        return "main"
+    return name.removeprefix("origin/")
+
+
+def _check(repository: Path) -> int:
+    from bot.cli.init.check import check
+
+    remarks = check(repository)
+    for remark in remarks:
+        print(f"{remark.file}: {'UNSAFE: ' if remark.is_unsafe else ''}{remark.text}")
+    if not remarks:
+        print("nothing outdated or unsafe")
+    return EXIT_USAGE if remarks else EXIT_FINE

@@ -1,0 +1,152 @@
+"""`perf-culprit init`: what it finds, that it writes the documentation's files, and what it says of others."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from bot.cli import main
+from bot.cli.init.check import check
+from bot.cli.init.files import Choice, new_files, scalar
+from bot.cli.init.tools import look, suggestions
+from tests.support.recipes import ONE_FILE, SPLIT, WORKFLOWS
+from tests.support.tools import tool
+
+DOCUMENTED = Choice(
+    run='pytest bench --benchmark-json="$PERF_CULPRIT_OUTPUT"', setup="pip install pytest pytest-benchmark"
+)
+REPOSITORIES = {
+    "pytest-benchmark": {"requirements-dev.txt": "pytest-benchmark\n", "bench/test_it.py": ""},
+    "Criterion": {"Cargo.toml": '[dev-dependencies]\ncriterion = "0.5"\n'},
+    "cargo bench": {"src/lib.rs": "#[bench]\nfn b() {}\n"},
+    "go test": {"a_test.go": "func BenchmarkParse(b *testing.B) {}\n"},
+    "JMH (Maven)": {"pom.xml": "<artifactId>jmh-core</artifactId>"},
+    "JMH (Gradle, resultFormat JSON)": {"build.gradle.kts": 'id("me.champeau.jmh")'},
+    "Google Benchmark": {"CMakeLists.txt": "target_link_libraries(b benchmark::benchmark)"},
+    "asv": {"asv.conf.json": "{}"},
+    "BenchmarkDotNet": {"B/B.csproj": '<PackageReference Include="BenchmarkDotNet" />'},
+    "benchmark.js": {"package.json": '{"devDependencies": {"benchmark": "^2.1.4"}}'},
+    "hyperfine": {"Makefile": "bench:\n\thyperfine ./x\n"},
+}
+
+
+def lay_out(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+@pytest.mark.parametrize("name", REPOSITORIES)
+def test_each_tool_is_found_and_no_other(tmp_path: Path, name: str) -> None:
+    found = suggestions(look(lay_out(tmp_path, REPOSITORIES[name])))
+    assert [each.tool for each in found] == [name]
+    assert found[0].run
+
+
+def test_what_others_brought_along_is_not_looked_at(tmp_path: Path) -> None:
+    root = lay_out(tmp_path, {"node_modules/x/package.json": '{"d": {"benchmark": "2"}}', ".venv/asv.conf.json": "{}"})
+    assert suggestions(look(root)) == ()
+
+
+def test_installed_code_does_not_stand_in_for_the_commit_s(tmp_path: Path) -> None:
+    """What `pip install .` leaves is one commit's, for both sides."""
+    root = lay_out(tmp_path, {"pyproject.toml": "pytest-benchmark", "src/x.py": "", "bench/test_x.py": ""})
+    (found,) = suggestions(look(root))
+    assert found.run.startswith("PYTHONPATH=src pytest bench")
+
+
+@pytest.mark.parametrize(("document", "split"), [(ONE_FILE, False), (SPLIT, True)])
+def test_the_written_files_are_those_of_the_documentation(document: str, split: bool) -> None:
+    written = new_files(Choice(run=DOCUMENTED.run, setup=DOCUMENTED.setup, split=split))
+    documented = {f".github/workflows/{block.file}": block.text for block in WORKFLOWS if block.document == document}
+    del written[".github/perf-culprit.yml"]
+    assert written == documented
+
+
+@pytest.mark.parametrize("command", ["a: b # c", "'x' \"y\"", "{x}", "- y", "echo 'a: b' | tee \"$X\"", "", "true"])
+@pytest.mark.parametrize("split", [False, True])
+def test_any_command_survives_yaml_and_the_shell(command: str, split: bool) -> None:
+    assert yaml.safe_load(f"key: {scalar(command)}") == {"key": command}
+    files = new_files(Choice(run=command, setup="", split=split))
+    job = next(iter(yaml.safe_load(files[".github/workflows/perf.yml"])["jobs"].values()))
+    if split:
+        assert job["with"]["run"] == command
+    else:
+        line = next(step["run"] for step in job["steps"] if "measure" in step.get("run", ""))
+        said = subprocess.run(
+            ["sh", "-c", f'perf_culprit() {{ printf %s "$3"; }}; {line.replace("perf-culprit", "perf_culprit", 1)}'],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert said.stdout == command
+
+
+@pytest.mark.parametrize("options", [(), ("--split",)])
+def test_init_writes_what_check_and_linters_find_nothing_in(
+    tmp_path: Path, options: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = lay_out(tmp_path, REPOSITORIES["go test"])
+    assert main(["init", "--repo", str(root), "--yes", *options]) == 0
+    assert "found: go test" in capsys.readouterr().out
+    # No release is pinned in between releases.
+    assert all("in place of the zeros" in remark.text for remark in check(root))
+    command = [tool("zizmor"), "--offline", "--no-progress", "--persona", "auditor", str(root)]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout
+    assert main(["init", "--repo", str(root), "--yes"]) == 2
+    assert "is there already" in capsys.readouterr().err
+
+
+def test_without_a_tool_the_command_must_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", "--repo", str(tmp_path), "--yes"]) == 2
+    assert "name the command with --run" in capsys.readouterr().err
+    assert main(["init", "--repo", str(tmp_path), "--yes", "--run", "./bench"]) == 0
+
+
+def test_check_names_what_is_unsafe_and_what_is_outdated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lay_out(
+        tmp_path,
+        {
+            ".github/workflows/perf.yml": """
+on: [push, pull_request_target]
+jobs:
+  m:
+    steps:
+      - uses: actions/checkout@v4
+      - run: base=$(git merge-base "origin/$GITHUB_BASE_REF" HEAD); perf-culprit measure --commits "$base" HEAD
+      - uses: perf-culprit/perf-culprit@v0
+""",
+            ".github/workflows/perf-report.yml": """
+on: {workflow_run: {workflows: [perf]}}
+permissions: {}
+jobs:
+  r:
+    if: github.event.workflow_run.conclusion == 'success'
+    concurrency: {group: x}
+    steps: [{uses: perf-culprit/perf-culprit@1111111111111111111111111111111111111111}]
+""",
+        },
+    )
+    assert main(["init", "--repo", str(tmp_path), "--check"]) == 2
+    said = capsys.readouterr().out
+    for text in (
+        "UNSAFE: write `permissions: {}`",
+        "UNSAFE: actions/checkout is not pinned",
+        "UNSAFE: perf-culprit/perf-culprit is not pinned",
+        "UNSAFE: job m measures on pull_request_target",
+        "UNSAFE: job m runs foreign code: write `cache-mode: none`",
+        "UNSAFE: job m: write `persist-credentials: false`",
+        "which fails on a push",
+        "write `fetch-depth: 0`",
+        "silent about measurements that failed",
+        "write `queue: max`",
+    ):
+        assert text in said, text
+
+
+def test_check_of_a_repository_without_any(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", "--repo", str(tmp_path), "--check"]) == 2
+    assert "run perf-culprit init" in capsys.readouterr().out
