@@ -38,7 +38,11 @@ def matches(source: Source, /) -> bool:
 
 def parse(source: Source, /) -> Parsed:
     root = source.root()
-    entries = list(root.at("benchmarks").elements())
+    return read(list(root.at("benchmarks").elements()), root.at("context"))
+
+
+def read(entries: list[JsonValue], context: JsonValue) -> Parsed:
+    """What the entries say; the library's tables hold the same ones, without a context."""
     names = frozenset(entry.at("name").text() for entry in entries)
     good = [entry for entry in entries if not (entry.peek("error_occurred") or entry.peek("skipped"))]
     # Fitted complexity has no time of its own.
@@ -49,7 +53,6 @@ def parse(source: Source, /) -> Parsed:
     # --benchmark_report_aggregates_only leaves no repetition in the file.
     aggregates = [entry for entry in timed if _aggregate(entry, names) and _run_name(entry, names) not in measured]
     failed = names.difference(entry.at("name").text() for entry in good)
-    context = root.at("context")
     return Parsed(
         benchmarks=benchmarks + unique(_summaries(aggregates, names)),
         environment=_environment(context),

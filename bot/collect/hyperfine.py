@@ -23,7 +23,11 @@ def matches(source: Source, /) -> bool:
 
 
 def parse(source: Source, /) -> Parsed:
-    results = list(source.root().at("results").elements())
+    return read(list(source.root().at("results").elements()))
+
+
+def read(results: list[JsonValue]) -> Parsed:
+    """What the results say; hyperfine's table holds the same ones, without their times."""
     commands = [result.at("command").text() for result in results]
     counts = Counter(commands)
     benchmarks = unique(

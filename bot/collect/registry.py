@@ -21,8 +21,11 @@ from bot.collect import (
     go_json,
     go_text,
     google_benchmark,
+    google_benchmark_csv,
+    google_benchmark_text,
     gungraun,
     hyperfine,
+    hyperfine_csv,
     jmh,
     julia,
     mitata,
@@ -51,6 +54,7 @@ PARSERS: Final[dict[str, Parser]] = {
     "perf_culprit": perf_culprit,
     "pytest_benchmark": pytest_benchmark,
     "google_benchmark": google_benchmark,
+    "google_benchmark_csv": google_benchmark_csv,
     "jmh": jmh,
     "benchmarkdotnet": benchmarkdotnet,
     "julia": julia,
@@ -59,6 +63,7 @@ PARSERS: Final[dict[str, Parser]] = {
     "skia_perf": skia_perf,
     "nyrkio": nyrkio,
     "hyperfine": hyperfine,
+    "hyperfine_csv": hyperfine_csv,
     "mitata": mitata,
     "pyperf": pyperf,
     "vitest": vitest,
@@ -78,6 +83,7 @@ PARSERS: Final[dict[str, Parser]] = {
     "go_text": go_text,
     "bencher_text": bencher_text,
     "criterion_text": criterion_text,
+    "google_benchmark_text": google_benchmark_text,
     "divan": divan,
     "gungraun": gungraun,
     "catch2_text": catch2_text,
@@ -106,7 +112,7 @@ CONSOLE_PARSERS: Final = frozenset(
         "divan",
         "gungraun",
         "catch2_text",
-        "benchmarkjs_text",
+        *("benchmarkjs_text", "google_benchmark_text"),
     }
 )
 
@@ -119,7 +125,7 @@ NAMED_ONLY: Final = frozenset(
 ALIASES: Final = MappingProxyType(
     {
         "pytest": ("pytest_benchmark",),
-        "googlecpp": ("google_benchmark",),
+        "googlecpp": ("google_benchmark", "google_benchmark_csv", "google_benchmark_text"),
         "customSmallerIsBetter": ("custom_smaller_is_better",),
         "customBiggerIsBetter": ("custom_bigger_is_better",),
         "nyrkioJson": ("nyrkio",),

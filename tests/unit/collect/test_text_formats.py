@@ -35,8 +35,12 @@ FILES = (
     ("go_json", golden("go/events.jsonl")),
     ("go_text", golden("go/duplicate_names.txt")),
     ("go_text", golden("go/single.txt")),
+    ("google_benchmark_csv", golden("google_benchmark/repetitions.csv")),
+    ("google_benchmark_text", golden("google_benchmark/repetitions.txt")),
     ("gungraun", golden("gungraun/gungraun.txt")),
     ("gungraun", golden("gungraun/iai_callgrind.txt")),
+    ("hyperfine_csv", golden("hyperfine/parameters.csv")),
+    ("hyperfine_csv", golden("hyperfine/two.csv")),
     ("otava_csv", OTAVA),
 )
 TOOLS = tuple(dict.fromkeys(name for name, _ in FILES))
@@ -66,6 +70,9 @@ HOSTILE = {
         "x" * 1000 + " fastest ",
     ),
     "go_json": ('{"Action":', '{"Action":"output","Package":"p","Output":"x\\n"}\n', '"Action" [[[[['),
+    "google_benchmark_csv": ("name,iterations,real_time,cpu_time,time_unit,\n", '"', "a,1,", "\n"),
+    "google_benchmark_text": ("Benchmark ", "a  1 ns 1 ns ", "a" + " " * 999, "a 1 ns 1 ns 1 bytes_per_second="),
+    "hyperfine_csv": ("command,mean,stddev,median,user,system,min,max\n", '"', "a,1,", "\n"),
     "gungraun": ("  Instructions: ", "  Instructions: 1|", "a::", "a::b \n", "  A" + " " * 40),
     "go_text": (
         "Benchmark",

@@ -1,0 +1,56 @@
+"""Google Benchmark's CSV (`--benchmark_format=csv`): the entries of its JSON as rows, without the machine."""
+
+import csv
+from collections.abc import Iterator
+
+from bot.collect import google_benchmark
+from bot.collect.console import is_number, number_of
+from bot.collect.json_value import JsonValue
+from bot.collect.parser import Parsed
+from bot.collect.source import Source
+from bot.errors import DataError
+
+ID = "google_benchmark_csv"
+DESCRIPTION = "Google Benchmark CSV (--benchmark_format=csv)"
+EXAMPLE = "./bench --benchmark_repetitions=10 --benchmark_format=csv > bench.csv"
+DOCS = "google_benchmark_csv"
+
+HEADER = "name,iterations,real_time,cpu_time,time_unit,"
+TEXTS = ("name", "time_unit", "label", "error_message")
+
+
+def matches(source: Source, /) -> bool:
+    return any(line.startswith(HEADER) for line in source.text_or_empty().splitlines())
+
+
+def parse(source: Source, /) -> Parsed:
+    return google_benchmark.read(list(_entries(source)), JsonValue({}, source.place))
+
+
+def _entries(source: Source) -> Iterator[JsonValue]:
+    lines = source.text().splitlines()
+    # The machine's facts go to standard error, which some redirect to the same file.
+    first = next((i for i, line in enumerate(lines) if line.startswith(HEADER)), len(lines))
+    names: list[str] = []
+    for number, line in enumerate(lines[first:], start=first + 1):
+        try:
+            cells = next(csv.reader([line]), [])
+        except csv.Error:
+            cells = []
+        if not names:
+            names = cells
+        elif len(cells) <= len(names):
+            # A failed benchmark's row ends before the user counters.
+            row = {name: cell for name, cell in zip(names, cells, strict=False) if cell}
+            if row:
+                yield JsonValue({name: _value(name, cell) for name, cell in row.items()}, f"{source.place}:{number}")
+        else:
+            raise DataError(
+                "has more cells than the header",
+                place=f"{source.place}:{number}",
+                next_step="check that only the benchmark writes to this file",
+            )
+
+
+def _value(name: str, cell: str) -> object:
+    return cell if name in TEXTS or not is_number(cell) else number_of(cell)
