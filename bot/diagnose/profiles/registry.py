@@ -7,10 +7,16 @@ from bot.diagnose.profiles import (
     chrome_trace,
     collapsed,
     cprofile,
+    cpuprofile,
+    jaeger,
     kieker,
     otlp,
     perf_culprit_trace,
+    perf_script,
+    pprof,
+    pyinstrument,
     speedscope,
+    zipkin,
 )
 from bot.diagnose.profiles.file import ProfileFile
 from bot.diagnose.profiles.reader import ProfileReader
@@ -22,12 +28,34 @@ PROFILE_READERS: Final[dict[str, ProfileReader]] = {
     "perf_culprit_trace": perf_culprit_trace,
     "speedscope": speedscope,
     "otlp": otlp,
+    "jaeger": jaeger,
+    "zipkin": zipkin,
     "chrome_trace": chrome_trace,
+    "cpuprofile": cpuprofile,
+    "pyinstrument": pyinstrument,
+    "pprof": pprof,
     "cprofile": cprofile,
     "kieker": kieker,
     "callgrind": callgrind,
+    "perf_script": perf_script,
     "collapsed": collapsed,
 }
+
+
+# What is not read, by its first bytes or a word of its JSON, and what gives something that is.
+_OTHERS: Final[tuple[tuple[bytes, str, str], ...]] = (
+    (b"FLR\x00", "a recording of Java's Flight Recorder", "convert it: jfrconv -o collapsed FILE stacks.txt"),
+    (b"PERFILE2", "perf's own data", "convert it: perf script -i FILE > stacks.txt"),
+    (b"MOJ", "Austin's binary form", "convert it: mojo2austin FILE stacks.txt"),
+)
+_OTHER_JSON: Final[tuple[tuple[str, str, str], ...]] = (
+    ('"stackTable"', "a profile of Firefox or samply", "record it with perf record -g, then perf script > stacks.txt"),
+    (
+        '"elapsed_time_sec"',
+        "Scalene's profile, which knows no calls",
+        "record it with py-spy record -f raw -o stacks.txt",
+    ),
+)
 
 
 def check_format(name: str) -> None:
@@ -48,6 +76,10 @@ def reader_of(file: ProfileFile, name: str) -> ProfileReader:
     for reader in PROFILE_READERS.values():
         if reader.matches(file):
             return reader
+    others = [(what, how) for magic, what, how in _OTHERS if file.head.startswith(magic)]
+    others += [(what, how) for word, what, how in _OTHER_JSON if file.beginning[:1] == "{" and word in file.beginning]
+    for what, how in others:
+        raise DataError(f"is {what}, which is not read", place=file.place, next_step=how)
     raise DataError(
         "holds no profile or trace of a known format",
         place=file.place,

@@ -1,0 +1,101 @@
+"""Jaeger's JSON of traces: what its HTTP API and its page's download give."""
+
+from typing import Final
+
+import msgspec
+
+from bot.diagnose.profiles.file import ProfileFile
+from bot.diagnose.profiles.frame import bounded
+from bot.diagnose.profiles.intake import Intake
+from bot.diagnose.profiles.json_elements import JsonElements
+from bot.diagnose.profiles.spans import MAX_TIME_NS, UNKNOWN_SERVICE, Spans, profiles
+from bot.model.profile import Profile, RecordFault
+
+ID: Final = "jaeger"
+DESCRIPTION: Final = "Jaeger's JSON of traces"
+DOCS: Final = "jaeger"
+NS_PER_US: Final = 1_000
+_TRACES: Final = frozenset({b"data"})
+_CHILD: Final = "CHILD_OF"
+
+
+class _Reference(msgspec.Struct, rename={"ref_type": "refType", "span_id": "spanID"}):
+    ref_type: str = ""
+    span_id: str = ""
+
+
+class _Process(msgspec.Struct, rename="camel"):
+    service_name: str = UNKNOWN_SERVICE
+
+
+class _Span(msgspec.Struct, rename={
+    "trace_id": "traceID", "span_id": "spanID", "operation_name": "operationName", "start_us": "startTime",
+    "duration_us": "duration", "process_id": "processID", "parent_id": "parentSpanID",
+}):  # fmt: skip
+    trace_id: str
+    span_id: str
+    start_us: int
+    duration_us: int
+    operation_name: str = ""
+    process_id: str = ""
+    parent_id: str = ""
+    references: list[_Reference] = []
+    process: _Process | None = None
+
+
+class _Trace(msgspec.Struct):
+    spans: list[msgspec.Raw]
+    processes: dict[str, _Process] = {}
+
+
+_SPAN: Final = msgspec.json.Decoder(_Span)
+
+
+def matches(file: ProfileFile, /) -> bool:
+    text = file.beginning
+    return text.startswith("{") and '"traceID"' in text and '"spanID"' in text
+
+
+def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
+    """As OTLP's: a profile per service that begins traces; spans of other services are `service: name`."""
+    spans = Spans()
+
+    def reject(number: int, value: bytes) -> None:
+        intake.records += 1
+        intake.reject(RecordFault.MALFORMED, place=f"{file.place}: trace {number}", text=value)
+
+    traces = JsonElements(
+        chunks=file.chunks(), names=_TRACES, kind=_Trace, reject=reject, cut=lambda: intake.truncated(file.name)
+    )
+    for batch in traces:
+        for trace in batch:
+            for raw in trace.spans:
+                _take(spans, raw, trace, file, intake)
+    return profiles(spans, file.place, intake)
+
+
+def _take(spans: Spans, raw: msgspec.Raw, trace: _Trace, file: ProfileFile, intake: Intake) -> None:
+    intake.records += 1
+    place = f"{file.place}: span {intake.records}"
+    try:
+        span = _SPAN.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        intake.reject(RecordFault.MALFORMED, place=place, text=bytes(raw))
+        return
+    start, end = span.start_us * NS_PER_US, (span.start_us + span.duration_us) * NS_PER_US
+    if not 0 <= start <= end <= MAX_TIME_NS:
+        intake.reject(RecordFault.NUMBER, place=place, text=bytes(raw))
+        return
+    parents = [one.span_id for one in span.references if one.ref_type == _CHILD]
+    process = span.process or trace.processes.get(span.process_id) or _Process()
+    is_new = spans.add(
+        trace=span.trace_id,
+        span=span.span_id,
+        parent=parents[0] if parents else span.parent_id,
+        start=start,
+        end=end,
+        name=span.operation_name,
+        service=bounded(process.service_name) or UNKNOWN_SERVICE,
+    )
+    if not is_new:
+        intake.reject(RecordFault.REPEATED, place=place, text=bytes(raw))

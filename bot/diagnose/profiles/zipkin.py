@@ -1,0 +1,97 @@
+"""Zipkin's JSON of spans (API v2): an array of spans, or of traces, which are arrays of spans."""
+
+from typing import Final
+
+import msgspec
+
+from bot.diagnose.profiles.file import ProfileFile
+from bot.diagnose.profiles.frame import bounded
+from bot.diagnose.profiles.intake import Intake
+from bot.diagnose.profiles.spans import MAX_TIME_NS, UNKNOWN_SERVICE, Spans, profiles
+from bot.errors import DataError
+from bot.model.profile import Profile, RecordFault
+
+ID: Final = "zipkin"
+DESCRIPTION: Final = "Zipkin's JSON of spans (API v2)"
+DOCS: Final = "zipkin"
+NS_PER_US: Final = 1_000
+# A client and its server may write one span each under one id: the server's lies inside the client's.
+_SERVER: Final = "SERVER"
+
+
+class _Endpoint(msgspec.Struct, rename="camel"):
+    service_name: str = ""
+
+
+class _Span(msgspec.Struct, rename="camel"):
+    trace_id: str
+    id: str
+    timestamp: int
+    duration: int = 0
+    parent_id: str | None = None
+    name: str = ""
+    kind: str = ""
+    shared: bool = False
+    local_endpoint: _Endpoint | None = None
+
+
+_SPANS: Final = msgspec.json.Decoder(list[msgspec.Raw])
+_SPAN: Final = msgspec.json.Decoder(_Span)
+
+
+def matches(file: ProfileFile, /) -> bool:
+    text = file.beginning
+    return text.startswith("[") and '"traceId"' in text and '"id"' in text and '"timestamp"' in text
+
+
+def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
+    """As OTLP's: a profile per service that begins traces; spans of other services are `service: name`."""
+    try:
+        stack = [_SPANS.decode(file.content())]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise DataError("is no whole JSON", place=file.place, next_step="download the traces again") from None
+    found: list[_Span] = []
+    while stack:
+        for raw in stack.pop():
+            if bytes(raw).lstrip().startswith(b"["):
+                stack.append(_SPANS.decode(raw))
+                continue
+            intake.records += 1
+            try:
+                found.append(_SPAN.decode(raw))
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                intake.reject(RecordFault.MALFORMED, place=f"{file.place}: span {intake.records}", text=bytes(raw))
+    return profiles(_spans(found, file.place, intake), file.place, intake)
+
+
+def _spans(found: list[_Span], place: str, intake: Intake) -> Spans:
+    spans = Spans()
+    shared = {(one.trace_id, one.id) for one in found if one.shared}
+    for number, one in enumerate(found, 1):
+        start, end = one.timestamp * NS_PER_US, (one.timestamp + one.duration) * NS_PER_US
+        if not 0 <= start <= end <= MAX_TIME_NS:
+            intake.reject(RecordFault.NUMBER, place=f"{place}: span {number}", text=one.name)
+            continue
+        # Children of a shared id are the server's.
+        own, parent = one.id, one.parent_id or ""
+        if one.shared:
+            own, parent = _server(one.id), one.id
+        elif (one.trace_id, parent) in shared:
+            parent = _server(parent)
+        service = one.local_endpoint.service_name if one.local_endpoint else ""
+        is_new = spans.add(
+            trace=one.trace_id,
+            span=own,
+            parent=parent,
+            start=start,
+            end=end,
+            name=one.name,
+            service=bounded(service) or UNKNOWN_SERVICE,
+        )
+        if not is_new:
+            intake.reject(RecordFault.REPEATED, place=f"{place}: span {number}", text=one.name)
+    return spans
+
+
+def _server(span: str) -> str:
+    return f"{span} {_SERVER}"
