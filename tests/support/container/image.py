@@ -1,6 +1,7 @@
 """The action's image, built from the real Dockerfile."""
 
 import fcntl
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,8 +14,15 @@ ACTION_TAG = "localhost/perf-culprit-action"
 
 
 def build_action_image(project: Path) -> str:
-    """Build the Dockerfile of `project` (cached by podman) and return the image's id."""
+    """Build the Dockerfile of `project` (cached by podman) and return the image's id.
+
+    PERF_CULPRIT_IMAGE names one to test instead: what a release has published.
+    """
     require_podman()
+    if published := os.environ.get("PERF_CULPRIT_IMAGE"):
+        pulled = podman("pull", "--quiet", published)
+        assert pulled.returncode == 0, pulled.stderr
+        return published
     dockerfile = project / "Dockerfile"
     with _one_at_a_time():
         ensure_base(base_tag(dockerfile.read_text()))

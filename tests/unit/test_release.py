@@ -1,0 +1,68 @@
+"""A release, prepared on a copy: what the tag's commit holds, and what the wheel is pinned to."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+PROJECT = Path(__file__).parents[2]
+DIGEST = f"sha256:{'ab' * 32}"
+COMMIT = "c" * 40
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    for name in (".ci/release.py", "CHANGELOG.md", "README.md", "action.yml", "bot/__init__.py", "bot/release.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(PROJECT / name, tmp_path / name)
+    shutil.copytree(PROJECT / "docs", tmp_path / "docs")
+    shutil.copytree(PROJECT / "bot/cli/init/templates", tmp_path / "bot/cli/init/templates")
+    return tmp_path
+
+
+def release(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(copy / ".ci" / "release.py"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_a_dry_run_of_a_release(copy: Path) -> None:
+    assert release(copy, "number", "7.8.9").returncode == 0
+    prepared = release(copy, "prepare", "7.8.9", "--image", DIGEST, "--day", "2030-01-02")
+    assert prepared.returncode == 0, prepared.stderr
+    action = yaml.safe_load((copy / "action.yml").read_text())
+    assert action["runs"] == {"using": "docker", "image": f"docker://ghcr.io/perf-culprit/perf-culprit@{DIGEST}"}
+    assert '__version__ = "7.8.9"' in (copy / "bot" / "__init__.py").read_text()
+    assert "perf-culprit==7.8.9" in (copy / "README.md").read_text()
+    assert "## Unreleased\n\n## 7.8.9 - 2030-01-02\n\n### Added" in (copy / "CHANGELOG.md").read_text()
+    assert release(copy, "notes").stdout.startswith("### Added")
+    assert "0" * 40 in (copy / "README.md").read_text()
+    pinned = release(copy, "pin", COMMIT)
+    assert pinned.returncode == 0, pinned.stderr
+    assert f'COMMIT: Final = "{COMMIT}"' in (copy / "bot" / "release.py").read_text()
+    left = [path for path in copy.rglob("*") if path.suffix in (".md", ".yml") and "0" * 40 in path.read_text()]
+    assert left == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("prepare", "1.0", "--image", DIGEST),
+        ("prepare", "1.0.0", "--image", "latest"),
+        ("pin", "0" * 40),
+        ("pin", "v1"),
+    ],
+)
+def test_what_is_no_release_changes_nothing(copy: Path, arguments: tuple[str, ...]) -> None:
+    before = {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()}
+    refused = release(copy, *arguments)
+    assert refused.returncode == 1
+    assert refused.stderr
+    assert {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()} == before
+
+
+def test_nothing_is_released_without_changes(copy: Path) -> None:
+    assert release(copy, "prepare", "7.8.9", "--image", DIGEST).returncode == 0
+    assert "nothing stands under Unreleased" in release(copy, "prepare", "7.9.0", "--image", DIGEST).stderr
