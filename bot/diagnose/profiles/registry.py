@@ -15,6 +15,7 @@ from bot.diagnose.profiles import (
     perf_script,
     pprof,
     pyinstrument,
+    scalene,
     speedscope,
     zipkin,
 )
@@ -33,6 +34,7 @@ PROFILE_READERS: Final[dict[str, ProfileReader]] = {
     "chrome_trace": chrome_trace,
     "cpuprofile": cpuprofile,
     "pyinstrument": pyinstrument,
+    "scalene": scalene,
     "pprof": pprof,
     "cprofile": cprofile,
     "kieker": kieker,

@@ -20,6 +20,7 @@ GOLDENS = (
     ("callgrind", "sums.callgrind"),
     ("cpuprofile", "node.cpuprofile"),
     ("pprof", "go.pprof"),
+    ("scalene", "scalene.json"),
     ("pyinstrument", "pyinstrument.json"),
     ("perf_script", "perf.script"),
     ("cprofile", "shop.pstats"),

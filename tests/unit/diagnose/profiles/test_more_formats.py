@@ -68,6 +68,14 @@ def test_pyinstruments_root_takes_what_it_says() -> None:
     assert (profile.unit, profile.nodes[0].method) == ("ms", "work.py:<module>")
 
 
+def test_scalenes_stacks_are_samples_of_functions() -> None:
+    profile = only("scalene.json")
+    document = json.loads((FOLDER / "scalene.json").read_text())
+    assert sum(own(profile).values()) == sum(amount["count"] for _, amount in document["stacks"])
+    assert profile.nodes[0].method == "work.py:<module>"
+    assert "work.py:leaf.<locals>.<genexpr>" in own(profile)
+
+
 def test_every_event_of_perf_script_is_a_sample() -> None:
     (profile,) = read_profiles([str(FOLDER / "perf.script")]).profiles
     events = sum("cpu-clock" in line for line in (FOLDER / "perf.script").read_text().splitlines())
@@ -145,7 +153,7 @@ def test_what_is_not_read_is_refused_with_its_converter(tmp_path: Path, content:
     assert how in (refused.value.next_step or "")
 
 
-@pytest.mark.parametrize("name", ["go.pprof", "node.cpuprofile", "pyinstrument.json", "perf.script"])
+@pytest.mark.parametrize("name", ["go.pprof", "node.cpuprofile", "pyinstrument.json", "perf.script", "scalene.json"])
 def test_damaged_files_are_read_or_refused_and_never_crash(tmp_path: Path, name: str) -> None:
     data = (FOLDER / name).read_bytes()
     data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data

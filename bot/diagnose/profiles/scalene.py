@@ -1,0 +1,65 @@
+"""Scalene's JSON (`scalene run -o FILE`): its stacks of Python functions with the number of samples."""
+
+import re
+from typing import Final
+
+import msgspec
+
+from bot.diagnose.profiles.file import ProfileFile
+from bot.diagnose.profiles.frame import Frame, frame
+from bot.diagnose.profiles.intake import Intake
+from bot.diagnose.profiles.tree import ProfileTree
+from bot.diagnose.profiles.weights import SAMPLES
+from bot.errors import DataError
+from bot.model.profile import Profile, RecordFault
+
+ID: Final = "scalene"
+DESCRIPTION: Final = "Scalene's JSON with stacks"
+DOCS: Final = "scalene"
+SERVICE: Final = "profile"
+MAX_COUNT: Final = 1e15
+# `/path/work.py main:5;`
+_FRAME: Final = re.compile(r"(?P<file>.+?) (?P<name>\S+):(?P<line>[0-9]{1,9});?+")
+# Members are in the order of the alphabet: these are the first ones.
+_MEMBERS: Final = ('"alloc_samples"', '"combined_stacks"')
+
+
+class _Amount(msgspec.Struct):
+    count: float
+
+
+class _Document(msgspec.Struct):
+    stacks: list[msgspec.Raw] = []
+
+
+_STACK: Final = msgspec.json.Decoder(tuple[list[str], _Amount])
+
+
+def matches(file: ProfileFile, /) -> bool:
+    return file.beginning.startswith("{") and all(member in file.beginning for member in _MEMBERS)
+
+
+def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
+    try:
+        document = msgspec.json.decode(file.content(), type=_Document)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise DataError("is no whole Scalene file", place=file.place, next_step="write it again") from None
+    tree = ProfileTree()
+    for number, raw in enumerate(document.stacks, 1):
+        intake.records += 1
+        place = f"{file.place}: stack {number}"
+        try:
+            names, amount = _STACK.decode(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            intake.reject(RecordFault.MALFORMED, place=place, text=bytes(raw))
+            continue
+        if not 0 <= amount.count <= MAX_COUNT:
+            intake.reject(RecordFault.NUMBER, place=place, text=amount.count)
+        elif not tree.add_stack([_frame(name) for name in names], amount.count):
+            intake.reject(RecordFault.TOO_DEEP, place=place, text=names[0])
+    return (tree.profile(SERVICE, unit=SAMPLES, counted=False),)
+
+
+def _frame(text: str) -> Frame:
+    found = _FRAME.fullmatch(text)
+    return frame(found["name"], found["file"], int(found["line"])) if found else frame(text)
