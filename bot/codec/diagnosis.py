@@ -104,7 +104,7 @@ class LogEntry:
 
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
 class DiagnosisFile:
-    """The whole file. `format` and `version` make it known by content."""
+    """The whole file. `format` and `version` make it known by content. `unit`: of all that is named `_ms`."""
 
     format: Literal["perf-culprit-diagnosis"]
     version: Literal[1]
@@ -113,6 +113,7 @@ class DiagnosisFile:
     suspects: tuple[SuspectEntry, ...]
     services: tuple[ServiceEntry, ...]
     log: LogEntry
+    unit: str = "ms"
 
 
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
@@ -122,6 +123,7 @@ class CostsEntry:
     suspects: tuple[SuspectEntry, ...]
     methods: int
     services: int
+    unit: str = "ms"
 
 
 @cache
@@ -140,6 +142,7 @@ def encode_diagnosis(diagnosis: Diagnosis) -> bytes:
         suspects=tuple(map(_suspect_entry, diagnosis.suspects)),
         services=tuple(_service_entry(service, trees[service.service]) for service in diagnosis.services),
         log=_log_entry(diagnosis.reading),
+        unit=_writable(diagnosis.unit),
     )
     return diagnosis_adapter().dump_json(file, indent=1) + b"\n"
 
@@ -151,17 +154,26 @@ def decode_costs(data: bytes, *, place: str) -> MethodCosts:
         suspects=tuple(map(_suspect, file.suspects[:MAX_COSTS])),
         methods=len(file.suspects),
         services=len(file.services),
+        unit=file.unit,
     )
 
 
 def costs_entry(costs: MethodCosts) -> CostsEntry:
     return CostsEntry(
-        suspects=tuple(map(_suspect_entry, costs.suspects)), methods=costs.methods, services=costs.services
+        suspects=tuple(map(_suspect_entry, costs.suspects)),
+        methods=costs.methods,
+        services=costs.services,
+        unit=_writable(costs.unit),
     )
 
 
 def costs(entry: CostsEntry) -> MethodCosts:
-    return MethodCosts(suspects=tuple(map(_suspect, entry.suspects)), methods=entry.methods, services=entry.services)
+    return MethodCosts(
+        suspects=tuple(map(_suspect, entry.suspects)),
+        methods=entry.methods,
+        services=entry.services,
+        unit=entry.unit,
+    )
 
 
 def _suspect(entry: SuspectEntry) -> MethodSuspect:

@@ -137,7 +137,10 @@ class LogReading:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Diagnosis:
-    """`suspects`: every method, the most suspicious first. `minimum_self_ms`: less per call of a service is tiny."""
+    """`suspects`: every method, the most suspicious first. `minimum_self_ms`: less per call of a service is tiny.
+
+    `unit`: of all times; "ms", or what profiles count instead (samples, instructions), under the same names.
+    """
 
     suspects: tuple[MethodSuspect, ...]
     services: tuple[ServiceStatistics, ...]
@@ -145,15 +148,17 @@ class Diagnosis:
     reading: LogReading
     fluctuation_weight: float
     minimum_self_ms: float
+    unit: str = "ms"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MethodCosts:
     """What a diagnosis of one revision brings into a report: what costs most there, not what got slower.
 
-    `suspects`: the first of `methods`; `services`: how many were observed.
+    `suspects`: the first of `methods`; `services`: how many were observed. `unit` as in a diagnosis.
     """
 
     suspects: tuple[MethodSuspect, ...]
     methods: int
     services: int
+    unit: str = "ms"

@@ -5,7 +5,7 @@ from typing import Final
 
 from bot.model.call_tree import ImpactedService, MethodCosts, MethodSuspect
 from bot.model.report import Report
-from bot.report.inert import Safe, code, join, own, row
+from bot.report.inert import Safe, code, join, own, prose, row
 from bot.report.numbers import percent, quantities
 from bot.report.view import Fold, Part
 from bot.report.words import counted
@@ -25,7 +25,7 @@ def costs_folds(report: Report) -> Iterator[Fold]:
     part = Part(
         title=title,
         header=(row([Safe(name) for name in _HEADER]), Safe(_RULE)),
-        rows=tuple(map(_row, _shown(costs)[:ROWS])),
+        rows=tuple(_row(suspect, costs.unit) for suspect in _shown(costs)[:ROWS]),
         total=costs.methods,
     )
     where = f"{counted(costs.methods, 'method')} in {counted(costs.services, 'service')}"
@@ -37,15 +37,16 @@ def _shown(costs: MethodCosts) -> list[MethodSuspect]:
     return large or list(costs.suspects)
 
 
-def _row(suspect: MethodSuspect) -> Safe:
-    (time,) = quantities((suspect.self_ms,), "ms")
-    cells = [f"{time.number} {time.unit}", f"{suspect.calls:,}", f"{suspect.score:.2f}"]
+def _row(suspect: MethodSuspect, unit: str) -> Safe:
+    (amount,) = quantities((suspect.self_ms,), unit)
+    # A profile's unit is foreign text, such as the name of a counter.
+    shown = own("{}{}{}", Safe(amount.number), Safe(_NO_BREAK), Safe(amount.unit) if amount.known else prose(unit[:40]))
+    cells = [f"{suspect.calls:,}", f"{suspect.score:.2f}"]
     services = [_service(one) for one in suspect.services[:SERVICES]]
     more = len(suspect.services) - len(services)
     if more > 0:
         services.append(Safe(f"{more:,} more"))
-    numbers = [Safe(cell.replace(" ", _NO_BREAK)) for cell in cells]
-    return row([code(suspect.method), *numbers, join(", ", services)])
+    return row([code(suspect.method), shown, *map(Safe, cells), join(", ", services)])
 
 
 def _service(one: ImpactedService) -> Safe:

@@ -22,11 +22,16 @@ def diagnosis_text(diagnosis: Diagnosis, *, top: int = 20) -> str:
     """For a terminal; foreign control characters never reach it, and no line starts with foreign text."""
     suspects = [suspect for suspect in diagnosis.suspects if not suspect.tiny][:top]
     shown = suspects or list(diagnosis.suspects[:top])
-    blocks = [_headline(diagnosis), _suspects(shown), _impacts(shown[:SHOWN_IMPACTS]), _services(diagnosis.services)]
+    blocks = [
+        _headline(diagnosis),
+        _suspects(shown, diagnosis.unit),
+        _impacts(shown[:SHOWN_IMPACTS]),
+        _services(diagnosis.services, diagnosis.unit),
+    ]
     more = len(diagnosis.suspects) - len(shown)
     if more:
         tiny = sum(suspect.tiny for suspect in diagnosis.suspects)
-        limit = _time(diagnosis.minimum_self_ms)
+        limit = _amount(diagnosis.minimum_self_ms, diagnosis.unit)
         blocks.insert(
             2, f"and {counted(more, 'more method')}, {tiny:,} of them below {limit} per call of every service"
         )
@@ -48,14 +53,22 @@ def _headline(diagnosis: Diagnosis) -> str:
     )
 
 
-def _suspects(suspects: Sequence[MethodSuspect]) -> str:
-    header = ("rank", "score", "self time", "per execution", "executions", "services", "method")
+def _suspects(suspects: Sequence[MethodSuspect], unit: str) -> str:
+    header = (
+        "rank",
+        "score",
+        "self time" if unit == "ms" else f"self {_plain(unit, limit=20)}",
+        "per execution",
+        "executions",
+        "services",
+        "method",
+    )
     rows = [
         (
             str(rank),
             f"{suspect.score:.4f}",
-            _time(suspect.self_ms),
-            _time(suspect.self_ms / suspect.calls),
+            _amount(suspect.self_ms, unit),
+            _amount(suspect.self_ms / suspect.calls, unit),
             f"{suspect.calls:,}",
             str(len(suspect.services)),
             _plain(suspect.method) + (" (tiny)" if suspect.tiny else ""),
@@ -80,13 +93,13 @@ def _bar(impact: ImpactedService) -> str:
     return f"   {bar} {percent(impact.self_share):>7} {percent(impact.children_share):>7}  {_plain(impact.service)}"
 
 
-def _services(services: Sequence[ServiceStatistics]) -> str:
+def _services(services: Sequence[ServiceStatistics], unit: str) -> str:
     header = ("calls", "mean", "SD", "min", "max", "calls/s", "slowest", "service")
     rows = [
         (
             f"{service.calls:,}",
             *(
-                _time(value)
+                _amount(value, unit)
                 for value in (service.mean_ms, service.standard_deviation_ms, service.min_ms, service.max_ms)
             ),
             _throughput(service.windows),
@@ -133,9 +146,9 @@ def _unused(diagnosis: Diagnosis) -> str:
     return "Not used\n" + "\n".join(lines) if lines else ""
 
 
-def _time(milliseconds: float) -> str:
-    (quantity,) = quantities((milliseconds,), "ms")
-    return f"{quantity.number} {quantity.unit}"
+def _amount(amount: float, unit: str) -> str:
+    (quantity,) = quantities((amount,), unit)
+    return f"{quantity.number} {quantity.unit if quantity.known else _plain(unit, limit=20)}"
 
 
 def _table(rows: Sequence[Sequence[str]], *, right: int) -> str:

@@ -22,6 +22,20 @@ def test_profiles_are_ranked_as_logs_are(capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.parametrize(
+    ("name", "method", "unit"), [("pyspy.txt", "dao.py:load.", "samples"), ("sums.callgrind", "load", "instructions")]
+)
+def test_counts_are_ranked_by_their_shares(
+    capsys: pytest.CaptureFixture[str], name: str, method: str, unit: str
+) -> None:
+    assert main(["diagnose", "--profile", str(FOLDER / name), "--json", "-"]) == 0
+    written = capsys.readouterr()
+    document = json.loads(written.out)
+    assert (document["suspects"][0]["method"].split("<")[0], document["unit"]) == (method, unit)
+    assert f" {unit}" in written.err
+    assert " ms" not in written.err.split("Services")[0]
+
+
+@pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
         ([], 2, "needs --log with --pattern, or --profile"),
@@ -29,7 +43,7 @@ def test_profiles_are_ranked_as_logs_are(capsys: pytest.CaptureFixture[str]) -> 
         (["--profile", "shop.pstats", "--log", "x"], 2, "give one of the two"),
         (["--profile", "none.json"], 2, "cannot be read"),
         (["--profile", "pyspy.txt", "--format", "x"], 2, "is no known format of profiles"),
-        (["--profile", "sums.callgrind"], 3, "counts instructions, no time"),
+        (["--profile", "sums.callgrind", "perf.script"], 3, "which no one order has"),
     ],
 )
 def test_what_is_wrong_is_said(

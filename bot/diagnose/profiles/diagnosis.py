@@ -10,17 +10,17 @@ from bot.model.profile import Profile, ProfileReading
 
 
 def diagnose_profiles(reading: ProfileReading, ranking: RankingSettings) -> Diagnosis:
-    """A repetition is a call of its service. Raises: DataError where a profile holds no times.
+    """A repetition is a call of its service. Raises: DataError where profiles count different things.
 
     Where the source does not count calls, each path is taken as executed once per repetition. A profile does not know
     the longest execution of a path: its mean stands there.
     """
-    for profile in reading.profiles:
-        if profile.unit != "ms":
-            raise DataError(
-                f"`{profile.service}` counts {profile.unit}, no time, so there is no time to rank by",
-                next_step="give profiles with times (speedscope, traces, Kieker, OTLP, cProfile)",
-            )
+    units = sorted({profile.unit for profile in reading.profiles})
+    if len(units) > 1:
+        raise DataError(
+            f"the profiles count {' and '.join(units)}, which no one order has",
+            next_step="give profiles of one tool and one event",
+        )
     trees = tuple(map(call_tree, reading.profiles))
     return Diagnosis(
         suspects=rank_suspects(trees, ranking),
@@ -37,6 +37,7 @@ def diagnose_profiles(reading: ProfileReading, ranking: RankingSettings) -> Diag
         ),
         fluctuation_weight=ranking.fluctuation_weight,
         minimum_self_ms=minimum_self_ms(trees, ranking),
+        unit=units[0] if units else "ms",
     )
 
 
