@@ -1,4 +1,4 @@
-"""Every git call of the project: functions over `subprocess`, no git library and no shell.
+"""Every git call of the project: functions over GitPython's command layer, hardened, without a shell.
 
 `command` runs git and knows about secrets and errors, `revisions` asks a repository about its commits,
 `ranges` about many at once, `diffs` what differs between them, `objects` moves and makes them,

@@ -1,4 +1,4 @@
-"""One git call: its environment, its time limit, its token and its error message."""
+"""One git call by GitPython's command layer: its environment, its time limit, its token and its error message."""
 
 import base64
 import os
@@ -7,9 +7,15 @@ import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bot.errors import InfrastructureError, UsageError
+
+if TYPE_CHECKING:
+    from git.cmd import Git
 
 LOCAL_TIMEOUT_SECONDS = 120.0
 NETWORK_TIMEOUT_SECONDS = 600.0
@@ -36,6 +42,9 @@ KEPT_VARIABLES = frozenset(
         "GIT_SSL_CAPATH",
     }
 )
+
+# Of GitPython, which git does not read.
+_PYTHON_VARIABLES = ("GIT_PYTHON_REFRESH", "GIT_PYTHON_TRACE", "GIT_PYTHON_GIT_EXECUTABLE")
 
 # Neither a repository's nor a person's configuration may run programs of its own here, or add to what is pushed.
 QUIET_CONFIG = (
@@ -127,20 +136,10 @@ def run_git(
     """What `git -C repository arguments...` writes to its output; a GitError where it fails or takes too long."""
     if timeout_seconds is None:
         timeout_seconds = NETWORK_TIMEOUT_SECONDS if remote else LOCAL_TIMEOUT_SECONDS
-    command = ["git", "-C", str(repository), *arguments]
-    try:
-        # Its own process group, so that a stop also reaches git's helpers, which hold the pipes open.
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**_environment(repository, remote, config), **(environment or {})},
-            process_group=0,
-        )
-    except FileNotFoundError:
-        raise InfrastructureError("git is not installed", next_step="install git 2.30 or newer") from None
-    with process:
+    with _started(
+        ["git", "-C", str(repository), *arguments],
+        {**_environment(repository, remote, config), **(environment or {})},
+    ) as process:
         try:
             output, errors = process.communicate(stdin, timeout=timeout_seconds)
         except subprocess.TimeoutExpired:
@@ -153,6 +152,40 @@ def run_git(
         said = (errors + b"\n" + output if arguments[0] == "push" else errors).decode(errors="replace")
         raise GitError(arguments[0], _redacted(said, remote))
     return output
+
+
+def _started(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """In a process group of its own, so that a stop also reaches git's helpers, which hold the pipes open."""
+    layer, not_found = _command_layer()
+    # GitPython adds to our own environment; what must not reach git is taken away by `env`.
+    kept = (*environment, *_PYTHON_VARIABLES)
+    unwanted = [name for name in os.environ if name.startswith("GIT_") and name not in kept]
+    try:
+        started = layer.execute(
+            [*("env" for _ in unwanted[:1]), *chain.from_iterable(("-u", name) for name in unwanted), *command],
+            as_process=True,
+            istream=subprocess.PIPE,
+            env=environment,
+            shell=False,
+            process_group=0,
+        )
+    except not_found:
+        raise InfrastructureError("git is not installed", next_step="install git 2.30 or newer") from None
+    process = started.proc
+    # The wrapper would end the process with itself, before its output is read.
+    started.proc = None
+    assert process is not None
+    return process
+
+
+@cache
+def _command_layer() -> tuple["Git", type[Exception]]:
+    # It looks for git when it is imported, and would refuse to be imported without; our message says what to do.
+    os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
+    from git.cmd import Git
+    from git.exc import GitCommandNotFound
+
+    return Git(), GitCommandNotFound
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
