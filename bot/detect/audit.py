@@ -23,6 +23,7 @@ from bot.detect.detectable import (
     trial_pairs,
 )
 from bot.detect.detector import BenchmarkDetector
+from bot.detect.noise_sources import noise_sources
 from bot.detect.policy import DEFAULT_COUNTER_DETECTOR, DEFAULT_DETECTOR
 from bot.detect.recommendation import recommend
 from bot.detect.settings import PolicySettings
@@ -89,6 +90,7 @@ def audit(
             samples_per_run=samples,
             counter_detector=counter_detector,
         ),
+        noise=noise_sources(measured),
         notes=tuple(_notes(kind, runs=len(measured), audits=audits)),
         auto=auto.remarks(newest) if auto.ID in DETECTORS and detectors is None and judged else (),
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from bot.errors import InfrastructureError, UsageError
 
@@ -174,8 +174,7 @@ def _started(command: Sequence[str], environment: Mapping[str, str]) -> subproce
     process = started.proc
     # The wrapper would end the process with itself, before its output is read.
     started.proc = None
-    assert process is not None
-    return process
+    return cast("subprocess.Popen[bytes]", process)
 
 
 @cache

@@ -1,10 +1,15 @@
 """What the detectors are worth on a history: how often they cry for nothing, and what they would have found."""
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from bot.model.metric import MetricKey
 from bot.model.reason import Reason
+
+# Runs that differ by less than this part of what samples do are taken not to differ: no number of samples is enough.
+LEAST_SHARE: Final = 0.02
 
 
 class TrialKind(StrEnum):
@@ -95,6 +100,21 @@ class Recommendation:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class NoiseSources:
+    """Standard deviations as fractions, medians over `metrics`; `processes` is None where no run has several."""
+
+    metrics: int
+    runs: float
+    processes: float | None
+    samples: float
+
+    @property
+    def enough_samples(self) -> int | None:
+        """More per run help little: the error of a run's mean is half of what runs differ by. None if they do not."""
+        return math.ceil((2 * self.samples / self.runs) ** 2) if self.runs > self.samples * LEAST_SHARE else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Audit:
     """Rates and effects are fractions. `stated_rate` is the share of runs with an alarm that the settings promise.
 
@@ -113,5 +133,6 @@ class Audit:
     detectors: tuple[DetectorAudit, ...]
     counters: tuple[CounterAudit, ...]
     recommendation: Recommendation
+    noise: NoiseSources | None = None
     notes: tuple[str, ...] = ()
     auto: tuple[Reason, ...] = ()

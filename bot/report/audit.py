@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
-from bot.model.audit import Audit, DetectorAudit, Rate, TrialKind
+from bot.model.audit import Audit, DetectorAudit, NoiseSources, Rate, TrialKind
 from bot.report.inert import SENTENCE_LIMIT
 from bot.report.numbers import percent, percent_at_least
 from bot.report.reasons import sentence
@@ -29,6 +29,8 @@ def render_audit(audit: Audit) -> str:
     blocks.append(_recommendation(audit))
     if audit.detectors:
         blocks.append(f"Hardest to judge by {audit.recommendation.detector}:\n{_limits(audit)}")
+    if audit.noise is not None:
+        blocks.append(_noise(audit.noise))
     notes = [*audit.notes, *(f"auto would choose: {sentence(choice)}" for choice in audit.auto)]
     if notes:
         blocks.append("Notes:\n" + _bullets(plain(note, limit=SENTENCE_LIMIT) for note in notes))
@@ -59,6 +61,25 @@ def _headline(audit: Audit) -> str:
         f"{audit.configured}, as configured, would have been wrong in {entry.alarms.count:,} of {done} "
         f"{_bounds(entry.alarms)}; stated: {percent(audit.stated_rate)}"
     )
+
+
+def _noise(noise: NoiseSources) -> str:
+    parts = [f"runs {_deviation(noise.runs)}"]
+    if noise.processes is not None:
+        parts.append(f"processes of a run {_deviation(noise.processes)}")
+    parts.append(f"samples {_deviation(noise.samples)}")
+    enough = noise.enough_samples
+    advice = (
+        "Runs hardly differ: more samples per run help."
+        if enough is None
+        else f"More than {counted(enough, 'sample')} per run help little; more runs, or both sides in one job, do."
+    )
+    of = f"standard deviations, median of {counted(noise.metrics, 'benchmark')}"
+    return f"Where the noise comes from ({of}):\n{', '.join(parts)}.\n{advice}"
+
+
+def _deviation(share: float) -> str:
+    return f"{100 * share:.2g} %"
 
 
 def _rates(audit: Audit) -> str:

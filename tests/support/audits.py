@@ -1,6 +1,15 @@
 """An audit made by hand, for the renderers."""
 
-from bot.model.audit import Audit, CounterAudit, DetectorAudit, MetricLimit, Rate, Recommendation, TrialKind
+from bot.model.audit import (
+    Audit,
+    CounterAudit,
+    DetectorAudit,
+    MetricLimit,
+    NoiseSources,
+    Rate,
+    Recommendation,
+    TrialKind,
+)
 from bot.model.metric import MetricKey
 
 CURVE = ((0.005, 0.0), (0.01, 0.02), (0.02, 0.1), (0.05, 0.62), (0.1, 0.97), (0.2, 1.0), (2.0, 1.0))
@@ -47,6 +56,7 @@ def made_audit(*, suite: str = "default", benchmark: str = "parse", note: str = 
         minimum_effect=0.05,
         configured="anova",
         detectors=(anova, blind),
+        noise=NoiseSources(metrics=200, runs=0.021, processes=0.008, samples=0.049),
         counters=(
             CounterAudit(
                 detector="control_chart",
