@@ -112,7 +112,8 @@ def _answer(one: ServiceComparison) -> str:
     if unit == one.unit or max(one.baseline_total, one.target_total) > 1.5:
         before, after = amounts(next(sides), next(sides), unit, own=False)
         grown = one.target_total / one.baseline_total - 1 if one.baseline_total > 0 else None
-        totals = f"{before} → {after}{f' ({percent(grown, signed=True)})' if grown is not None else ''}, "
+        counts = " samples" if unit == "samples" else ""
+        totals = f"{before} → {after}{counts}{f' ({percent(grown, signed=True)})' if grown is not None else ''}, "
     said = ANSWERS[one.answer]
     if one.answer is Answer.NOT_SLOWER and one.visible is not None:
         said += f"; {percent(one.visible)} of the whole would have been seen"

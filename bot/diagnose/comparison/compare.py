@@ -6,9 +6,10 @@ from typing import Final
 from bot.diagnose.comparison.align import AlignedNode, AlignedTree, aligned, relative
 from bot.diagnose.comparison.answer import Judgement, judge
 from bot.diagnose.comparison.impact import inverted_index, shares_in
+from bot.diagnose.comparison.methods import Method
 from bot.diagnose.comparison.observed import Observed, ObservedNode, observed_log, observed_profile
 from bot.diagnose.comparison.rank import rank
-from bot.diagnose.comparison.search import Judged, Searched, search
+from bot.diagnose.comparison.search import TRIFLE, Judged, Searched, search
 from bot.diagnose.comparison.settings import ComparisonSettings
 from bot.diagnose.comparison.significance import basis_of
 from bot.diagnose.log import ReadLog
@@ -70,7 +71,7 @@ def compare_observed(
     judgements = [judge(one, settings) for one in searched]
     uncertain = {number for number, one in enumerate(judgements) if one.is_slower_whole}
     suspects = rank(searched, touched=touched, impact=inverted_index(observed), uncertain=uncertain)
-    methods = [method.method for one in searched for method in one.methods]
+    methods = [method.method for one in searched for method in one.methods if _is_told(method.method, one.tree)]
     before = {one.name for one in methods if one.is_in_baseline}
     after = {one.name for one in methods if one.is_in_target}
     named = {one.service for one in observed} | {one.service for one, _ in pairs}
@@ -89,6 +90,16 @@ def compare_observed(
         minimum_effect=settings.minimum_effect,
         notes=(*notes, *_notes(trees), *(touched.notes if touched is not None else ())),
     )
+
+
+def _is_told(method: Method, tree: AlignedTree) -> bool:
+    """Of sampled profiles rare methods are in one side by chance; where calls are counted, none is."""
+    node = tree.nodes[method.places[0]]
+    side = node.target or node.baseline
+    if side is not None and side.calls is not None:
+        return True
+    amounts = ((method.total.target.mean, tree.target.total), (method.total.baseline.mean, tree.baseline.total))
+    return any(amount >= TRIFLE * total for amount, total in amounts)
 
 
 def _pairs(baseline: Sequence[Observed], target: Sequence[Observed]) -> list[tuple[Observed, Observed]]:

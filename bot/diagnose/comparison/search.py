@@ -66,7 +66,15 @@ class Searched:
     @property
     def slowdown(self) -> float:
         """What the service gained; what its slower methods did where others gained the time back."""
-        found = [float(self.own_gains[list(one.method.places)].sum()) for one in self.methods if one.own_is_slower]
+        found = [
+            float(gains[list(places)].sum())
+            for one in self.methods
+            for gains, places, is_slower in (
+                (self.own_gains, one.method.places, one.own_is_slower),
+                (self.gains, one.method.outermost, one.is_slower),
+            )
+            if is_slower
+        ]
         return max(float(self.gains[self.tree.roots].sum()), *found, 0.0)
 
 
