@@ -1,9 +1,11 @@
 """The thread of a whole conversation as a page: `python -m tests.support.thread_picture OUT.html`.
 
 A push that makes the pull request slower, the report, the command, a stranger's command, the progress, the answer. The
-comments are what the bot wrote to the fake; GitHub's own Markdown parser renders them. A picture of the page:
+comments are what the bot wrote to the fake; GitHub's own Markdown parser renders them. Beside it go the first report
+and the last answer, alone, of which the README has pictures:
 
-    chromium --headless --screenshot=OUT.png --window-size=940,2600 OUT.html
+    chromium --headless --hide-scrollbars --screenshot=docs/comment.png --window-size=920,350 OUT-comment.html
+    chromium --headless --hide-scrollbars --screenshot=docs/answer.png --window-size=920,660 OUT-answer.html
 """
 
 import html
@@ -97,8 +99,10 @@ def test_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 
     with open_conversation(tmp_path, in_this_process) as conversation:
         conversation.fake.state.roles["mallory"] = "read"
-        text = page(talk(conversation))
-    Path(os.environ["THREAD_PICTURE"]).write_text(text, encoding="utf-8")
+        thread = talk(conversation)
+    out = Path(os.environ["THREAD_PICTURE"])
+    for name, shown in (("", thread), ("-comment", thread[:1]), ("-answer", thread[-1:])):
+        out.with_stem(out.stem + name).write_text(page(shown), encoding="utf-8")
 
 
 if __name__ == "__main__":
