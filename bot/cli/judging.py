@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from bot.cli.options import Verbs, add_input_options, chosen_config, new_verb
-from bot.cli.output import colour, width, write
+from bot.cli.output import colour, table_width, write
 from bot.errors import EXIT_FINE, EXIT_REGRESSION
 
 
@@ -131,7 +131,7 @@ def _compare(arguments: argparse.Namespace) -> int:
         if arguments.html:
             write(arguments.html, pipeline.preview_html(markdown).encode())
     stream = sys.stderr if json_to_stdout else sys.stdout
-    print(pipeline.report_text(report, colour=colour(stream), width=width()), file=stream)
+    print(pipeline.report_text(report, colour=colour(stream), width=table_width(stream)), file=stream)
     return EXIT_REGRESSION if report.failed else EXIT_FINE
 
 

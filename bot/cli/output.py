@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
+UNLIMITED = 10_000
+
 
 def write(path: Path | None, data: bytes) -> None:
     if path is None or path == Path("-"):
@@ -17,13 +19,21 @@ def write(path: Path | None, data: bytes) -> None:
 
 
 def colour(stream: TextIO) -> bool:
-    return stream.isatty() and "NO_COLOR" not in os.environ
+    """As terminals do by no-color.org and force-color.org: set to anything but "", NO_COLOR stands over FORCE_COLOR."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or stream.isatty()
 
 
 def width() -> int:
     import shutil
 
     return shutil.get_terminal_size((120, 40)).columns
+
+
+def table_width(stream: TextIO) -> int:
+    """That of the terminal, or of COLUMNS; what is piped has every column."""
+    return width() if stream.isatty() or os.environ.get("COLUMNS") else UNLIMITED
 
 
 class Status:

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from bot.model.finding import Finding, Verdict
 from bot.model.metric import MetricKey
 from bot.model.report import Conclusion, Report
-from bot.report.cells import NOTHING, certainty_text, change_text, level
-from bot.report.charts import sparkline
+from bot.report.cells import NOTHING, change_text, level
+from bot.report.changed_table import changed_table
 from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, clean
 from bot.report.numbers import percent, percent_at_least, quantities
 from bot.report.out_of_control import not_called, outside, title
@@ -15,7 +15,7 @@ from bot.report.sections import Sections, crossing, split
 from bot.report.wording import comparison, headline, more_samples, next_step
 from bot.report.words import counted
 
-NARROWEST_NAME = 16
+NAME_LIMIT = 300
 LISTED_NAMES = 20
 WARNED_NAMES = 3
 _UNIT_WIDTH = 12
@@ -33,18 +33,18 @@ _COLOURS = {
 
 
 def render_text(report: Report, *, colour: bool, width: int) -> str:
-    """Lines that fit `width` where names can be cut for it. Foreign control characters never reach the terminal."""
+    """A table fits `width`, and no name is cut for it. Foreign control characters never reach the terminal."""
     sections = split(report)
     verdict = headline(report, sections).text
     if report.suite != "default":
         verdict = f"{verdict} in {plain(report.suite)}"
     blocks = [_coloured(verdict, _BOLD + _COLOURS[report.conclusion]) if colour else verdict, _advice(report, sections)]
     if sections.changed:
-        blocks.append(_table_of(sections.changed, sections, width=width))
+        blocks.append(_table_of(sections.changed, sections, width=width, colour=colour))
     if sections.accepted:
         blocks.append(f"{len(sections.accepted):,} accepted:\n{_accepted_list(sections)}")
     if sections.unjudged:
-        blocks.append(f"Not judged:\n{_table_of(sections.unjudged, sections, width=width)}")
+        blocks.append(f"Not judged:\n{_table_of(sections.unjudged, sections, width=width, colour=colour)}")
     if sections.undecided:
         needed = more_samples(sections)
         decide = f" ({counted(needed, 'more sample')} would decide)" if needed else ""
@@ -99,37 +99,22 @@ def _weak(findings: Sequence[Finding], sections: Sections) -> str:
     return f" Weakest: {', '.join(named)}{f' and {more:,} more' if more else ''}."
 
 
-def _name(finding: Finding, sections: Sections) -> str:
+def _name(finding: Finding, sections: Sections, *, limit: int = 120) -> str:
     key = finding.evidence.key
-    return f"{plain(key.benchmark)} {plain(key.metric, limit=60)}" if sections.several_metrics else plain(key.benchmark)
+    name = plain(key.benchmark, limit=limit)
+    return f"{name} {plain(key.metric, limit=60)}" if sections.several_metrics else name
 
 
-def _table_of(findings: Sequence[Finding], sections: Sections, *, width: int) -> str:
-    """The state comes first in a row, and the name, which may be long, last."""
-    header = ("", "before", "after", "change", "certainty", "course", sections.noun)
-    rows = [
-        (
-            _state(finding),
-            *_sides(finding),
-            " ".join(change_text(finding.evidence)).strip(),
-            certainty_text(finding),
-            sparkline(finding.series),
-        )
-        for finding in findings
-    ]
-    taken = sum(max(len(line[i]) for line in (header, *rows)) + 2 for i in range(len(header) - 1))
-    room = max(NARROWEST_NAME, width - taken)
-    names = [clean(_name(finding, sections), limit=room) for finding in findings]
-    return _table([header, *((*cells, name) for cells, name in zip(rows, names, strict=True))])
-
-
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    from tabulate import tabulate
-
-    align = ("left", "right", "right", "left", "left", "left", "left")
-    # The header is a row like the others: tabulate would pad a real one beyond the width.
-    table = tabulate(rows, tablefmt="plain", disable_numparse=True, colalign=align)
-    return "\n".join(line.rstrip() for line in table.splitlines())
+def _table_of(findings: Sequence[Finding], sections: Sections, *, width: int, colour: bool) -> str:
+    return changed_table(
+        findings,
+        names=[_name(finding, sections, limit=NAME_LIMIT) for finding in findings],
+        sides=[_sides(finding) for finding in findings],
+        states=[_state(finding) for finding in findings],
+        noun=sections.noun,
+        width=width,
+        colour=colour,
+    )
 
 
 def _state(finding: Finding) -> str:
@@ -176,10 +161,14 @@ def _outside(findings: Sequence[Finding], sections: Sections) -> str:
 
 
 def _reasons(findings: Sequence[Finding], sections: Sections) -> str:
-    lines = (
-        f"{_name(finding, sections)}: {plain(sentence(finding.reason), limit=SENTENCE_LIMIT)}" for finding in findings
-    )
-    return _bullets(lines, len(findings))
+    """Each reason once, with the benchmarks that have it."""
+    names: dict[str, list[str]] = {}
+    for finding in findings:
+        reason = plain(sentence(finding.reason), limit=SENTENCE_LIMIT)
+        names.setdefault(reason, []).append(_name(finding, sections))
+    if len(names) == len(findings):
+        return _bullets((f"{name}: {reason}" for reason, (name,) in names.items()), len(findings))
+    return "\n".join(f"{reason}:\n{_bullets(whose, len(whose))}" for reason, whose in names.items())
 
 
 def _names(keys: Sequence[MetricKey]) -> str:

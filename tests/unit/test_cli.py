@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from bot.cli import main
+from bot.cli import main, output
 from bot.collect import PARSERS
 from tests.support.goldens import FOLDER
 from tests.support.measurements import measured_json
@@ -189,3 +189,30 @@ def test_schema_is_what_is_published(capsysbinary: pytest.CaptureFixture[bytes])
     ):
         assert main(["schema", name]) == 0
         assert json.loads(capsysbinary.readouterr().out) == json.loads((DOCS / f"{file}.schema.json").read_text())
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("environment", "terminal", "piped"),
+    [
+        ({}, True, False),
+        ({"NO_COLOR": "1"}, False, False),
+        ({"NO_COLOR": ""}, True, False),
+        ({"FORCE_COLOR": "1"}, True, True),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False, False),
+    ],
+)
+def test_colour_follows_the_stream_unless_the_environment_says_otherwise(
+    environment: dict[str, str], terminal: bool, piped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert output.colour(Terminal()) is terminal
+    assert output.colour(io.StringIO()) is piped
+    assert output.table_width(io.StringIO()) == output.UNLIMITED

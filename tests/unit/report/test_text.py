@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+import pytest
+
 from bot.model.finding import Verdict
 from bot.model.metric import MetricKey
 from bot.model.reason import remark
@@ -19,11 +21,38 @@ def test_colour_only_where_asked() -> None:
     assert render_text(REPORT, colour=True, width=120).startswith("\x1b[1m\x1b[31m2 of 10 benchmarks got slower")
 
 
-def test_names_are_cut_to_the_width() -> None:
-    long = finding("n" * 500, 1.0, 2.0, verdict=Verdict.REGRESSION)
-    text = render_text(report(Conclusion.REGRESSION, long), colour=False, width=100)
-    table = [line for line in text.splitlines() if line.startswith("slower")]
-    assert [len(line) for line in table] == [100]
+def test_a_name_that_has_no_room_beside_its_figures_stands_whole_on_a_line_of_its_own() -> None:
+    name = "benchmarks/test_documents.py::test_parse[" + "n" * 100 + "]"
+    changed = report(Conclusion.REGRESSION, finding(name, 1.0, 2.0, verdict=Verdict.REGRESSION))
+    lines = render_text(changed, colour=False, width=80).splitlines()
+    row = lines.index(f"• {name}")
+    assert "slower" in lines[row + 1]
+    assert len(lines[row + 1]) <= 80
+    assert [
+        line for line in render_text(changed, colour=False, width=300).splitlines() if name in line and "slower" in line
+    ]
+
+
+@pytest.mark.parametrize(("width", "columns"), [(62, 3), (85, 4), (115, 5), (125, 6)])
+def test_a_table_fits_and_a_wider_one_has_more_columns(width: int, columns: int) -> None:
+    text = render_text(REPORT, colour=False, width=width)
+    rows = [line for line in text.splitlines() if "→" not in line and (line.startswith(("• ", "  ")))]
+    assert rows
+    assert max(map(len, rows)) <= width
+    assert len(set(rows[0].split()) - {"benchmark"}) == columns
+
+
+def test_rows_have_the_colour_of_their_verdict() -> None:
+    text = render_text(REPORT, colour=True, width=120)
+    assert [line for line in text.splitlines() if line.startswith("\x1b[31m• ")]
+    assert [line for line in text.splitlines() if line.startswith("\x1b[36m• ")]
+
+
+def test_undecided_benchmarks_of_one_reason_stand_below_it() -> None:
+    undecided = [finding(name, 1.0, 2.0, verdict=Verdict.INCONCLUSIVE) for name in ("first", "second")]
+    lines = render_text(report(Conclusion.INCONCLUSIVE, *undecided), colour=False, width=80).splitlines()
+    assert lines[lines.index("- first") - 1].endswith(":")
+    assert lines[lines.index("- first") + 1] == "- second"
 
 
 def test_foreign_text_controls_neither_terminal_nor_runner() -> None:
