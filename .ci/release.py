@@ -14,7 +14,8 @@ from pathlib import Path
 
 IMAGE = "docker://ghcr.io/perf-culprit/perf-culprit"
 ZEROS = "0" * 40
-PINNED_IN = ("README.md", "docs/workflows.md", "docs/confirm.md", "bot/cli/init/templates")
+PINNED_IN = ("README.md", "docs", "bot/cli/init/templates")
+PINNED_KINDS = (".md", ".yml")
 
 
 def replaced(path: Path, pattern: str, text: str) -> None:
@@ -51,8 +52,9 @@ def pin(root: Path, commit: str) -> None:
     replaced(root / "bot" / "release.py", r'^COMMIT: Final = "0" \* 40$', f'COMMIT: Final = "{commit}"')
     for name in PINNED_IN:
         path = root / name
-        for file in sorted(path.rglob("*.yml")) if path.is_dir() else [path]:
-            file.write_text(file.read_text(encoding="utf-8").replace(ZEROS, commit), encoding="utf-8")
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.suffix in PINNED_KINDS:
+                file.write_text(file.read_text(encoding="utf-8").replace(ZEROS, commit), encoding="utf-8")
 
 
 def notes(root: Path) -> str:
