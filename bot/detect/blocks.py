@@ -6,6 +6,7 @@ docs/detectors/anova.md, "Paired rounds", has the reasons and the measured rates
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import Final
 
 import numpy as np
@@ -27,6 +28,7 @@ from bot.stats.blocks import Blocks
 from bot.stats.power import needed_error
 from bot.stats.ragged import Floats
 
+COUNT_JITTER: Final = 1e-4  # of a count that repeats itself: process ids and the clock leave a few instructions
 TEST: Final = "blocks"
 # Of A B B A: the ways in which two of four executions can be the target's.
 WAYS_PER_ROUND: Final = 6
@@ -81,12 +83,14 @@ def rounds_needed(rounds: int, *, error: float, effect: float, alpha: float) -> 
 
 
 def _is_exact(pair: MetricPair) -> bool:
-    """All numbers of a side are equal, and those of the sides too, or they are counts."""
+    """All numbers of a side are equal, and those of the sides too, or they are counts, and as good as equal."""
     target, baseline = _numbers((pair.target,)), _numbers(pair.baseline)
+    if is_deterministic(pair.metric.unit):
+        return all(max(side) - min(side) <= COUNT_JITTER * abs(max(side)) for side in (target, baseline))
     if len(target) > 1 or len(baseline) > 1:
         return False
     repeated = len(pair.target.samples) > 1 or len(pair.baseline) > 1
-    return is_deterministic(pair.metric.unit) or (target == baseline and repeated)
+    return target == baseline and repeated
 
 
 def _numbers(benchmarks: Sequence[Benchmark]) -> set[float]:
@@ -94,15 +98,21 @@ def _numbers(benchmarks: Sequence[Benchmark]) -> set[float]:
 
 
 def _exact(pair: MetricPair, options: DetectorOptions) -> Evidence:
-    (target,), (baseline,) = _numbers((pair.target,)), _numbers(pair.baseline)
+    targets, baselines = _numbers((pair.target,)), _numbers(pair.baseline)
+    target, baseline = median(targets), median(baselines)
+    is_equal = min(targets) <= max(baselines) and min(baselines) <= max(targets)
     change = 0.0 if target == baseline else (target - baseline) / abs(baseline) if baseline else None
+    width = max(targets) - min(targets) + max(baselines) - min(baselines)
+    spread = width / abs(baseline) if baseline else 0.0
     described = _described(pair)
     return replace(
         described,
         test=summary.EXACT,
         relative_change=change,
-        confidence_interval=None if change is None else Interval(low=change, high=change, level=1 - options.alpha),
-        p_value=1.0 if target == baseline else 0.0,
+        confidence_interval=None
+        if change is None
+        else Interval(low=change - spread, high=change + spread, level=1 - options.alpha),
+        p_value=1.0 if is_equal else 0.0,
     )
 
 

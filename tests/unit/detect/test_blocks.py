@@ -118,6 +118,27 @@ def test_counts_are_exact_after_one_execution() -> None:
     assert one(sides[0], sides[0]).p_value == 1.0
 
 
+def test_counts_that_all_but_repeat_themselves_are_exact() -> None:
+    """Instructions of a real Python program: four executions, 48 instructions of 344 million apart."""
+    instructions = Metric(name="instructions", unit="instructions", direction=Direction.LOWER_IS_BETTER)
+    before, after, again, rough = (
+        Benchmark(name="a", metric=instructions, samples=samples)
+        for samples in (
+            (344526018.0, 344526066.0),
+            (403720986.0, 403720986.0),
+            (344526020.0, 344526100.0),
+            (344526018.0, 360000000.0),
+        )
+    )
+    entry = one(before, after)
+    assert (entry.test, entry.p_value) == ("exact", 0.0)
+    assert entry.relative_change == pytest.approx(0.17182, abs=1e-4)
+    assert entry.confidence_interval is not None
+    assert entry.confidence_interval.low < entry.relative_change < entry.confidence_interval.high
+    assert one(before, again).p_value == 1.0
+    assert one(before, rough).test != "exact"
+
+
 def test_without_noise_a_difference_is_as_sure_as_the_rounds_allow() -> None:
     entry = one(in_turn([5.0] * 16), in_turn([5.5] * 16))
     assert entry.p_value == pytest.approx(2 / 6**8, rel=0.3)
