@@ -15,7 +15,11 @@ EXIT_INTERRUPTED = 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; the exit code. Every expected failure is one message without a traceback."""
-    arguments = _parser().parse_args(argv)
+    parser = _parser()
+    if not (sys.argv[1:] if argv is None else argv):
+        parser.print_help()
+        return EXIT_FINE
+    arguments = parser.parse_args(argv)
     verb: Callable[[argparse.Namespace], int] = arguments.verb
     try:
         return verb(arguments)
@@ -48,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"perf-culprit {__version__}")
+    parser.add_argument("-V", "--version", action="version", version=f"perf-culprit {__version__}")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     for group in (initialising, judging, accepting, measuring, auditing, looking_back, diagnosing, showing):
         group.add_verbs(verbs)

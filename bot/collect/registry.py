@@ -1,5 +1,6 @@
 """Every format by its id, from the most specific content to the least, and the names that other tools use for them."""
 
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Final
 
@@ -143,10 +144,12 @@ def parsers_for(tool: str) -> tuple[Parser, ...]:
         return tuple(parser for name, parser in PARSERS.items() if name not in NAMED_ONLY)
     names = ALIASES.get(tool, (tool,))
     if any(name not in PARSERS for name in names):
+        known = [AUTO, *PARSERS, *ALIASES]
+        closest = get_close_matches(tool, known, n=1)
         raise UsageError(
-            f"`{shown(tool)}` is no known tool",
+            f"`{shown(tool)}` is no known tool{f'; did you mean `{closest[0]}`?' if closest else ''}",
             place="tool",
-            next_step=f"use {AUTO} or one of: {', '.join([*PARSERS, *ALIASES])}",
+            next_step=f"use {AUTO} or one of: {', '.join(known[1:])}",
         )
     return tuple(PARSERS[name] for name in names)
 

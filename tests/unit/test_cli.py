@@ -55,6 +55,11 @@ def test_every_verb_has_help(capsys: pytest.CaptureFixture[str]) -> None:
         assert "exit codes:" in capsys.readouterr().out
 
 
+def test_alone_it_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    assert "exit codes:" in capsys.readouterr().out
+
+
 def test_collect_reports_what_it_read_and_what_it_left_out(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["collect", str(FOLDER / "vitest/bench.json"), "--json", "run.json"]) == 0
     assert capsys.readouterr().err == (
