@@ -94,6 +94,7 @@ def test_too_few_executions_are_described_and_not_tested(baseline: Run, target: 
     entry = one(base, head)
     assert entry.p_value is None
     assert entry.reason == because(Untested.TOO_FEW_EXECUTIONS, count=count, rounds=3)
+    assert entry.relative_change is not None
     assert entry.relative_change > 0.8
 
 
