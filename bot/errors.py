@@ -1,7 +1,7 @@
 """Everything that can go wrong on purpose: what happened, where, and what to do next.
 
 `bot.cli` is the only place that prints these and turns them into exit codes (docs/exit-codes.md).
-Exit code 1 (a regression over the fail level) is a result, not an error, so it has no class here.
+Exit code 1 (a regression over the fail threshold) is a result, not an error, so it has no class here.
 """
 
 from typing import ClassVar

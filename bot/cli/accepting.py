@@ -1,4 +1,4 @@
-"""The verb that takes a change for the worse for good: accept."""
+"""The verb that accepts a regression as the new baseline."""
 
 import argparse
 from pathlib import Path
@@ -8,7 +8,9 @@ from bot.errors import EXIT_FINE
 
 
 def add_verbs(verbs: Verbs) -> None:
-    verb = new_verb(verbs, "accept", _accept, "take a change for the worse for good: later runs are compared with it")
+    verb = new_verb(
+        verbs, "accept", _accept, "accept a regression as the new baseline: later runs are compared with it"
+    )
     verb.add_argument("benchmark", metavar="BENCHMARK", nargs="?", help="its name; see --all")
     verb.add_argument("--all", action="store_true", help="every benchmark that got worse at that commit")
     verb.add_argument("--reason", required=True, metavar="TEXT", help="why; shown in later reports")

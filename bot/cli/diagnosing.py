@@ -70,7 +70,7 @@ def _add_comparison(verb: argparse.ArgumentParser) -> None:
     two.add_argument("--baseline", nargs="+", action="extend", metavar="FILE", help="of the revision before")
     two.add_argument("--target", nargs="+", action="extend", metavar="FILE", help="of the revision after")
     two.add_argument("--repo", type=Path, metavar="DIR", help="repository of both (default: this directory)")
-    two.add_argument("--commit", metavar="REV", help="commit that brought the change: marks what it touched")
+    two.add_argument("--commit", metavar="REV", help="commit that introduced the change: marks what it touched")
     two.add_argument("--base", metavar="REV", help="or both ends, where the commit is not known")
     two.add_argument("--head", metavar="REV")
     two.add_argument("--same-work", action="store_true", help="sampled profiles of the same work: compare counts")

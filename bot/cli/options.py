@@ -12,7 +12,7 @@ Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa
 EXIT_CODES = """\
 exit codes:
   0  fine
-  1  a regression over the fail level
+  1  a regression over the fail threshold
   2  usage or configuration
   3  no usable data: measuring nothing is neither a pass nor a regression
   4  git, GitHub, the network or the machine failed

@@ -25,7 +25,7 @@ SCHEMA_NAME = "report-v1"
 
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
 class AcceptedEntry:
-    """Who took this change for the worse for good, at which commit and why."""
+    """Who accepted this regression, at which commit and why."""
 
     commit: str
     author: str

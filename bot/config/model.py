@@ -78,7 +78,7 @@ class IssuesConfig(_Section):
     """Issues for regressions on the default branch, one per benchmark (docs/tracking-issues.md)."""
 
     when: Annotated[
-        Literal["never", "fail", "regression"], Field(description="fail: only regressions over the fail level")
+        Literal["never", "fail", "regression"], Field(description="fail: only regressions over the fail threshold")
     ] = "never"
     mention: Annotated[
         tuple[Annotated[str, Field(pattern=r"^@[A-Za-z0-9-]{1,39}(/[A-Za-z0-9._-]{1,100})?$")], ...],

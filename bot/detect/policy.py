@@ -263,7 +263,7 @@ def _withdrawn(finding: Finding, reason: Reason) -> Finding:
 
 
 def _accepted(finding: Finding, accepted: Sequence[Acceptance]) -> Finding:
-    """A regression that somebody took for good fails nothing and is the new normal; its numbers are still shown."""
+    """An accepted regression fails nothing and is the new baseline; its numbers are still shown."""
     if finding.verdict is not Verdict.REGRESSION:
         return finding
     said = [entry for entry in accepted if entry.covers(finding.evidence.key)]

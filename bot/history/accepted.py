@@ -105,7 +105,7 @@ def acceptance_path(acceptance: Acceptance) -> str:
 
 
 def checked(acceptance: Acceptance) -> Acceptance:
-    """With its texts on one line each; a UsageError where one is missing, too long or garbled."""
+    """With its texts on one line each; a UsageError where one is missing, too long or malformed."""
     if not git.FULL_HASH.fullmatch(acceptance.commit):
         raise UsageError(
             f"{acceptance.commit[:80]!r} is no full hash of a commit",

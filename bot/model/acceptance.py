@@ -1,4 +1,4 @@
-"""A change for the worse that somebody took for good."""
+"""A regression that somebody accepted."""
 
 from dataclasses import dataclass
 from datetime import datetime

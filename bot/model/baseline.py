@@ -32,7 +32,7 @@ class Baseline:
 
     `is_branched`: the target left the runs' branch, so that what got worse there before is not its doing.
     `left_out_for_hardware` counts runs that would have been baseline, had they been measured on the target's hardware.
-    `accepted` are the changes for the worse between these runs and the target that somebody took for good.
+    `accepted` are the regressions between these runs and the target that somebody accepted.
     """
 
     runs: tuple[Run, ...]

@@ -108,7 +108,7 @@ class Finding:
     the smallest change, as a fraction, that would have been seen in a `no_change` metric; None where that is not known.
     `category` is the assigned one, `category_now` the target's. `series` are the values of the baseline runs from
     oldest to newest and, last, the target's: chart data.
-    `accepted`: somebody took this change for the worse for good; its verdict then is `no_change`.
+    `accepted`: somebody accepted this regression; its verdict then is `no_change`.
     """
 
     evidence: Evidence

@@ -13,7 +13,7 @@ class Judgement:
     """`findings` are ordered for reading: loudest verdict first, then by size.
 
     `detectable_effect`: a change for the worse of at least this fraction would have been seen, with the policy's power,
-    in every metric judged `no_change`; None where there is none. `failed`: some regression reached the fail level.
+    in every metric judged `no_change`; None where there is none. `failed`: some regression reached the fail threshold.
     """
 
     conclusion: Conclusion

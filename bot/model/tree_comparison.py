@@ -184,7 +184,7 @@ class TreeComparison:
     """All that comparing two revisions' call trees has to say.
 
     `suspects`: the most suspicious first. `impacted`: every service of the target, the largest share first.
-    `commit`: the one that brought the change, where known; `base` and `head`: the ends that were compared.
+    `commit`: the one that introduced the change, where known; `base` and `head`: the ends that were compared.
     `touched` counts the functions that the commits changed, None where no repository was asked.
     """
 

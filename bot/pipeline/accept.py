@@ -1,4 +1,4 @@
-"""history -> history: a change for the worse that somebody takes for good."""
+"""history -> history: a regression that somebody accepts."""
 
 import difflib
 from collections.abc import Iterable

@@ -309,7 +309,7 @@ def _search(
         save()
         if deadline is not None and time.monotonic() > deadline and search.outcome() is None:
             partial = search.partial_outcome()
-            note = f"the time was spent before the search had ended; --resume {file} goes on"
+            note = f"the time was spent before the search had ended; --resume {file} resumes it"
             stopped = replace(search.state, outcome=replace(partial, notes=(*partial.notes, note)))
             return replace(session, search=stopped)
     return replace(session, search=search.state)

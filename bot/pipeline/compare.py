@@ -175,7 +175,7 @@ def compare_runs(
     confirm_baseline: Sequence[Run] = (),
     merge: Merge | None = None,
 ) -> Report:
-    """`accepted` are changes between the baseline and this run that somebody took for good.
+    """`accepted` are changes between the baseline and this run that somebody accepted.
 
     `merge`: the run is of GitHub's merge of a pull request.
     """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class RevisionsPlan:
     """`pattern`: how to read execution logs; None where the files are profiles of `format`.
 
-    `commit`: the one that brought the change; or `base` and `head`, of a range. All need a repository.
+    `commit`: the one that introduced the change; or `base` and `head`, of a range. All need a repository.
     """
 
     baseline: Sequence[str]

@@ -74,7 +74,7 @@ def diagnose_traces(
 ) -> tuple[Path, ...]:
     """Each target's trace beside the baseline's, with what was changed in between: a file per target.
 
-    Where the target is the baseline's child, it is the commit that brought the change.
+    Where the target is the baseline's child, it is the commit that introduced the change.
     """
     (_, base), *targets = commits.items()
     before, *after = traces

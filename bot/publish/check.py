@@ -41,7 +41,7 @@ CONCLUSIONS: dict[Conclusion, CheckConclusion] = {
 
 
 def check_conclusion(report: Report) -> CheckConclusion:
-    """Only a regression over the fail level fails the check."""
+    """Only a regression over the fail threshold fails the check."""
     return CheckConclusion.FAILURE if report.failed else CONCLUSIONS[report.conclusion]
 
 

@@ -55,7 +55,7 @@ def connect(
     token = token.strip()
     if not token or not token.isascii() or not token.isprintable():
         raise UsageError(
-            "there is no GitHub token, or it is garbled", next_step="pass `github-token: ${{ github.token }}`"
+            "there is no GitHub token, or it is malformed", next_step="pass `github-token: ${{ github.token }}`"
         )
     if not api_url.startswith(("https://", "http://")):
         raise UsageError(f"not a web address: {api_url[:100]!r}", place="GITHUB_API_URL", next_step=API_URL_STEP)

@@ -21,8 +21,11 @@ HELP: Final = (
         "/perf-bisect [HEAD] [benchmark=NAME] [metric=NAME] [good=COMMIT] [bad=COMMIT] [jobs=N] [budget=N|Nmin]",
         "finds the commit that brought a change, by measuring; a fork's pull request needs HEAD, all 40 digits",
     ),
-    ("/perf-retry", "goes on with a bisection of this thread that stopped, or measures the pull request again"),
-    ("/perf-accept NAME|all REASON", "takes a change for good: it fails no check, and later runs are compared with it"),
+    ("/perf-retry", "resumes a bisection of this thread that stopped, or measures the pull request again"),
+    (
+        "/perf-accept NAME|all REASON",
+        "accepts a change as the new baseline: it fails no check, and later runs are compared with it",
+    ),
     ("/perf-help", "shows this"),
 )
 
@@ -40,7 +43,7 @@ def help_text() -> str:
 def refusal_text(error: BotError) -> str:
     """What was wrong and what would be valid."""
     where = own("{}: ", code(error.place)) if error.place else Safe("")
-    blocks = [own("**Not done.** {}{}", where, prose(error.message))]
+    blocks = [own("**Command rejected:** {}{}", where, prose(error.message))]
     if error.next_step:
         blocks.append(own("Next: {}", prose(error.next_step, limit=NEXT_STEP_LIMIT)))
     return _blocks(blocks)
@@ -56,7 +59,12 @@ def failure_text(error: BotError, *, run_url: str) -> str:
 
 def no_permission_text(login: str) -> str:
     return _blocks(
-        [own("**Not done.** Commands need write permission in this repository; {} does not have it.", code(login))]
+        [
+            own(
+                "**Command rejected:** Commands need write permission in this repository; {} does not have it.",
+                code(login),
+            )
+        ]
     )
 
 
@@ -64,7 +72,9 @@ def fork_head_text(head: str) -> str:
     """`head` comes from GitHub. The changes must be looked at before the line is copied, and only those are run."""
     return _blocks(
         [
-            Safe("**Not done.** This pull request comes from a fork, so the commit that may run must be named."),
+            Safe(
+                "**Command rejected:** This pull request comes from a fork, so the commit that may run must be named."
+            ),
             own("Read the changes up to {}. If they may run on your machines, write:", code(head)),
             own("```text\n/perf-bisect {}\n```", _hash(head)),
         ]
@@ -74,14 +84,14 @@ def fork_head_text(head: str) -> str:
 def moved_text(*, named: str, head: str) -> str:
     return _blocks(
         [
-            own("**Not done.** The head of this pull request is {}, not {}.", code(head), code(named)),
+            own("**Command rejected:** The head of this pull request is {}, not {}.", code(head), code(named)),
             Safe("Read what has changed since, then name the new head."),
         ]
     )
 
 
 def closed_text() -> str:
-    return _blocks([Safe("**Not done.** This pull request is closed.")])
+    return _blocks([Safe("**Command rejected:** This pull request is closed.")])
 
 
 def again_text(*, repeats: str, run_url: str) -> str:
@@ -94,7 +104,7 @@ def again_text(*, repeats: str, run_url: str) -> str:
 
 
 def continued_text() -> str:
-    return _blocks([Safe("The bisection of this thread goes on; its answer above tells how far it is.")])
+    return _blocks([Safe("The bisection of this thread resumes; its answer above tells how far it is.")])
 
 
 def accepted_text(benchmarks: Sequence[str], *, reason: str, author: str, commit: str) -> str:
@@ -121,7 +131,7 @@ def ready_lines(report: Report) -> str:
     fits = name.isprintable() and len(name) <= NAME_LIMIT and not set(name) & set('"\\`')
     benchmark, accepted = (f' benchmark="{name}"', f'"{name}"') if fits else ("", ALL)
     return own(
-        "<details><summary>Find the commit, or take the new level for good</summary>\n\n{}\n\n</details>\n",
+        "<details><summary>Find the commit, or accept the new level</summary>\n\n{}\n\n</details>\n",
         Safe(f"```text\n/perf-bisect {commit}{benchmark}\n/perf-accept {accepted} REASON\n```"),
     )
 

@@ -18,7 +18,7 @@ class Sections:
     """Each metric of the report exactly once. `several_metrics`: some benchmark has more than one.
 
     `undecided` look like a change that is not proven; `untested` could not be tested. `accepted` got worse, and
-    somebody took that for good. `unjudged` are all metrics that differ or may differ, where the conclusion is that
+    somebody accepted that. `unjudged` are all metrics that differ or may differ, where the conclusion is that
     nobody may judge them.
     """
 

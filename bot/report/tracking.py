@@ -154,7 +154,7 @@ def _commands(name: str, commits: CommitRange) -> Safe:
         lines.append(f"/perf-accept {quoted} REASON")
     if not lines:
         return Safe("Find the commit with `perf-culprit bisect`, or take the level with `perf-culprit accept`.")
-    return own("Find the commit, or take the new level for good:\n\n```text\n{}\n```", Safe("\n".join(lines)))
+    return own("Find the commit, or accept the new level:\n\n```text\n{}\n```", Safe("\n".join(lines)))
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[Safe]]) -> Safe:

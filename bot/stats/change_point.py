@@ -14,7 +14,7 @@ from bot.stats.change_point_place import first_changed
 from bot.stats.change_point_scan import (
     BLIP_HALF_WIDTH,
     candidate_splits,
-    clip_blips,
+    clip_outliers,
     merge_segments,
     on_level_scale,
 )
@@ -85,7 +85,7 @@ def find_changes(
         return ()
     known = given[places]
     values = on_level_scale(known)
-    clipped = clip_blips(values)
+    clipped = clip_outliers(values)
     splits = _split_pairs(clipped, least_effect_of(known, minimum_effect), minimum_strength=minimum_strength)
     strong = [split for split in splits if split.strength >= minimum_strength]
     # Candidates too weak to be reported count as tests that found nothing: the q-values stay valid.

@@ -12,7 +12,7 @@ from bot.stats.change_point_scan import (
     MAD_TO_SIGMA,
     SHORTEST_SEGMENT,
     candidate_splits,
-    clip_blips,
+    clip_outliers,
     merge_segments,
     on_level_scale,
     rising_weights,
@@ -79,7 +79,7 @@ def online_alarms(
         if _local_t(older[max(baseline_start - memory_start, 0) :], newest) < WORTH_A_LOOK_T:
             continue
         least_effect = least_effect_of(known[memory_start : run + 1], minimum_effect)
-        past = clip_blips(older)
+        past = clip_outliers(older)
         baseline_start = max(baseline_start, memory_start + _last_change(past, least_effect))
         baseline = older[baseline_start - memory_start :]
         if len(baseline) < SHORTEST_SEGMENT:
@@ -121,7 +121,7 @@ def _levels(known: Floats, split: int) -> tuple[float, float]:
 def gate_strength(baseline: Floats, newest: Floats, *, past: Floats) -> float:
     """`strength` of the split between baseline values, shape (n,), and the newest ones, shape (m,).
 
-    `past`: all values before the newest, changes included, their blips clipped.
+    `past`: all values before the newest, changes included, their outliers clipped.
     """
     clipped, clipped_newest = _clipped(baseline, newest)
     return strength(

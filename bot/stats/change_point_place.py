@@ -4,7 +4,7 @@ import numpy as np
 
 from bot.stats.ragged import Floats
 
-# Beyond a blip on either side.
+# Beyond an outlier on either side.
 FEWEST_BESIDE = 4
 
 

@@ -21,7 +21,7 @@ from bot.stats.change_point_scan import (
     MERGE_REACH,
     MERGE_T,
     SHORTEST_SEGMENT,
-    clip_blips,
+    clip_outliers,
     facing_t,
     on_level_scale,
     scale_unit,
@@ -67,7 +67,7 @@ def detectable_step(series: Floats, *, minimum_effect: float) -> DetectableStep 
         around = values[low : start + SPREAD_REACH]
 
         def is_found(size: float) -> bool:
-            planted = clip_blips(_planted(around, least, split, size))[:high]
+            planted = clip_outliers(_planted(around, least, split, size))[:high]
             return (
                 facing_t(planted, split, low=0, high=high, reach=MERGE_REACH, least_effect=least) >= MERGE_T
                 and split_strength(planted, split, low=0, high=high) >= MINIMUM_STRENGTH
@@ -87,7 +87,7 @@ def detectable_alarm(series: Floats, *, minimum_effect: float) -> DetectableStep
 
     def planted_at(start: int) -> Callable[[float], bool]:
         values = on_level_scale(series[max(start - MEMORY, 0) : start + NEWEST])
-        older, past = values[:-NEWEST], clip_blips(values[:-NEWEST])
+        older, past = values[:-NEWEST], clip_outliers(values[:-NEWEST])
 
         def is_found(size: float) -> bool:
             newest = _planted(values[-NEWEST:], least, 0, size)

@@ -11,7 +11,7 @@ from bot.stats.change_point_evidence import (
     SEPARATION_WEIGHT,
 )
 from bot.stats.change_point_online import CLIP_LIMIT, FIRST_JUDGED, MEMORY, NEWEST, WORTH_A_LOOK_T
-from bot.stats.change_point_scan import DECIMALS, LOG_FLOOR, MAD_TO_SIGMA, NO_SPREAD, clip_blips, rising_weights
+from bot.stats.change_point_scan import DECIMALS, LOG_FLOOR, MAD_TO_SIGMA, NO_SPREAD, clip_outliers, rising_weights
 from bot.stats.ragged import Floats
 
 # Sums in another order round differently: what is this near to the limit gets its second look.
@@ -39,7 +39,7 @@ def newest_strengths(series: Floats) -> Floats:
     segment_t = _weighted_t(clipped, newest, np.ones(clipped.shape[1]))
     older, newer = values[:, -SEPARATION_REACH - NEWEST : -NEWEST, None], values[:, None, -NEWEST:]
     below = (older < newer).mean(axis=(1, 2)) + (older == newer).mean(axis=(1, 2)) / 2
-    past = clip_blips(values[:, :-NEWEST])
+    past = clip_outliers(values[:, :-NEWEST])
     difference = np.abs(newest.mean(axis=1) - past[:, -LOCAL_REACH:].mean(axis=1))
     spread = np.concatenate([past, newest], axis=1).std(axis=1)
     share = np.divide(difference, spread, out=np.zeros(len(values)), where=spread > 0)

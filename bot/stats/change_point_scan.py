@@ -1,4 +1,4 @@
-"""Where a series may have changed: blips clipped, a scan for steps, and weak neighbours merged."""
+"""Where a series may have changed: outliers clipped, a scan for steps, and weak neighbours merged."""
 
 from functools import cache
 
@@ -43,7 +43,7 @@ def scale_unit(series: Floats) -> float:
     return float(np.median(np.abs(series)) or np.abs(series).max() or 1.0)
 
 
-def clip_blips(values: Floats) -> Floats:
+def clip_outliers(values: Floats) -> Floats:
     """Values, shape (..., n), clipped to their neighbours' median +- `BLIP_LIMIT` robust standard deviations.
 
     The standard deviation is that of the whole series about its running median [Hampel 1974; Pearson 2002].

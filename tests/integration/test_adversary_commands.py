@@ -114,7 +114,7 @@ def test_who_may_not_gets_one_sentence_and_nothing_else(
         (answer,) = answers(scene)
         assert (answer.issue, answer.body.partition("\n")[2]) == (
             number,
-            f"**Not done.** Commands need write permission in this repository; `{author}` does not have it.\n",
+            f"**Command rejected:** Commands need write permission in this repository; `{author}` does not have it.\n",
         )
         assert [entry.rpartition("/")[2] for entry in scene.applied[before:]] == ["reactions", "comments"]
         scene.assert_no_secret(result)
@@ -207,7 +207,7 @@ def test_a_head_that_moves_while_the_command_is_done_is_not_measured(
 def test_a_hash_that_is_not_whole_is_none(scene: Scene, length: int) -> None:
     """Seven digits can be forged; the only whole one is the one GitHub names."""
     scene.say(f"/perf-bisect {(scene.head + scene.head)[:length]}")
-    assert "Not done" in answers(scene)[0].body
+    assert "Command rejected" in answers(scene)[0].body
     assert not scene.fake.state.dispatches
 
 

@@ -78,7 +78,7 @@ def test_says_that_the_repository_is_not_visible(fake: FakeGitHub) -> None:
 
 @pytest.mark.parametrize("token", ["", " \n", "s3cr3t\nHost: x", "s3cr3tö"])
 def test_refuses_a_token_that_is_none_without_showing_it(token: str) -> None:
-    with pytest.raises(UsageError, match="there is no GitHub token, or it is garbled") as raised:
+    with pytest.raises(UsageError, match="there is no GitHub token, or it is malformed") as raised:
         connect(token=token, api_url="https://api.github.com", repository="octocat/hello")
     assert "s3cr3t" not in str(raised.value)
 

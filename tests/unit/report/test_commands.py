@@ -51,7 +51,8 @@ def test_a_refusal_says_what_would_be_valid() -> None:
         "benhmark=x is no option", place="/perf-bisect", next_step="Valid options are benchmark and good"
     )
     assert refusal_text(error) == (
-        "**Not done.** `/perf-bisect`: `benhmark=x` is no option\n\nNext: Valid options are benchmark and good\n"
+        "**Command rejected:** `/perf-bisect`: `benhmark=x` is no option\n\n"
+        "Next: Valid options are benchmark and good\n"
     )
     assert "[The job's log](https://example.org/runs/5)" in failure_text(error, run_url="https://example.org/runs/5")
 

@@ -6,7 +6,7 @@ import pytest
 from bot.stats.change_point_evidence import SEPARATION_REACH
 from bot.stats.change_point_online import FIRST_JUDGED, MEMORY, NEWEST, gate_strength, online_alarms
 from bot.stats.change_point_quiet import are_quiet, newest_strengths
-from bot.stats.change_point_scan import clip_blips, on_level_scale
+from bot.stats.change_point_scan import clip_outliers, on_level_scale
 from bot.stats.ragged import Floats
 
 LENGTHS = (31, 60, 140)
@@ -43,5 +43,5 @@ def test_strengths_are_those_of_the_gate(length: int) -> None:
     for row in series:
         values = on_level_scale(row[-MEMORY - NEWEST :])
         older, newest = values[:-NEWEST], values[-NEWEST:]
-        expected.append(gate_strength(older[-SEPARATION_REACH:], newest, past=clip_blips(older)))
+        expected.append(gate_strength(older[-SEPARATION_REACH:], newest, past=clip_outliers(older)))
     assert newest_strengths(series) == pytest.approx(np.array(expected), rel=1e-6, abs=1e-6)
