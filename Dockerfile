@@ -13,11 +13,11 @@ RUN apt-get update \
 RUN python -m compileall -q -x '/(ensurepip|idlelib|site-packages|test|tkinter|turtledemo)/' \
   "$(python -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')"
 
-# Dependencies change less often than bot/, so they have a layer of their own.
+# Dependencies change less often than bot/, so they have a layer of their own. What the base image brought stays unused.
 COPY pyproject.toml .ci/constraints.txt /opt/perf-culprit/
 RUN python -c 'import tomllib; print(*tomllib.load(open("/opt/perf-culprit/pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")' \
   > /opt/perf-culprit/requirements.txt \
-  && pip install --no-cache-dir --root-user-action=ignore \
+  && pip install --no-cache-dir --root-user-action=ignore --ignore-installed \
   --requirement /opt/perf-culprit/requirements.txt --constraint /opt/perf-culprit/constraints.txt \
   && site="$(python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
   && find "$site" -type d -name tests -prune -exec rm -r {} + \

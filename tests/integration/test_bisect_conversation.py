@@ -124,7 +124,7 @@ def test_retry_goes_on_after_a_lost_run(conversation: Conversation) -> None:
     run.status, run.conclusion = "completed", "failure"
     conversation.dispatched = 1
     retry = conversation.say("/perf-retry")
-    assert "goes on" in conversation.answer(retry)
+    assert "resumes" in conversation.answer(retry)
     first, second = conversation.fake.state.dispatches
     assert first["inputs"]["dispatch"] != second["inputs"]["dispatch"]
     assert "lost and will be measured again" in conversation.answer(asked)
