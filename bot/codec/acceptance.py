@@ -6,12 +6,11 @@ from typing import Annotated, Final, Literal
 from pydantic import AwareDatetime, Field, TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from bot.codec.wire import WIRE_CONFIG, decode
+from bot.codec.wire import WIRE_CONFIG, decode, encode, same_fields
 from bot.errors import DataError
 from bot.model.acceptance import Acceptance
 
 SCHEMA_NAME: Final = "acceptance-v1"
-ACCEPTANCE_FORMAT: Final = "perf-culprit-acceptance"
 MAX_BYTES: Final = 16 * 1024
 REASON_LIMIT: Final = 300
 AUTHOR_LIMIT: Final = 100
@@ -39,30 +38,11 @@ def acceptance_adapter() -> TypeAdapter[AcceptanceFile]:
 
 
 def encode_acceptance(acceptance: Acceptance) -> bytes:
-    file = AcceptanceFile(
-        format=ACCEPTANCE_FORMAT,
-        version=1,
-        suite=acceptance.suite,
-        benchmark=acceptance.benchmark,
-        commit=acceptance.commit,
-        reason=acceptance.reason,
-        author=acceptance.author,
-        time=acceptance.time,
-        pull_request=acceptance.pull_request,
-    )
-    return acceptance_adapter().dump_json(file, indent=1) + b"\n"
+    file = same_fields(AcceptanceFile, acceptance, format="perf-culprit-acceptance", version=1)
+    return encode(acceptance_adapter(), file, indent=1)
 
 
 def decode_acceptance(data: bytes, *, place: str) -> Acceptance:
     if len(data) > MAX_BYTES:
         raise DataError(f"more than {MAX_BYTES:,} bytes", place=place, next_step="write it with `perf-culprit accept`")
-    file = decode(acceptance_adapter(), data, place=place, what=SCHEMA_NAME)
-    return Acceptance(
-        suite=file.suite,
-        benchmark=file.benchmark,
-        commit=file.commit,
-        reason=file.reason,
-        author=file.author,
-        time=file.time,
-        pull_request=file.pull_request,
-    )
+    return same_fields(Acceptance, decode(acceptance_adapter(), data, place=place, what=SCHEMA_NAME))

@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from bot.codec.wire import WIRE_CONFIG, decode
+from bot.codec.wire import WIRE_CONFIG, decode, encode, same_fields
 from bot.errors import DataError
 from bot.model.bisection import Failure, FailureKind, Result
 from bot.model.dispatch import BisectJobResult
@@ -79,29 +79,24 @@ def job_adapter() -> TypeAdapter[BisectJobFile]:
 
 
 def encode_job_result(result: BisectJobResult) -> bytes:
-    metric = result.metric
-    file = BisectJobFile(
+    file = same_fields(
+        BisectJobFile,
+        result,
         format="perf-culprit-bisect-job",
         version=1,
-        bisection=result.bisection,
-        dispatch=result.dispatch,
-        job=result.job,
-        rounds=tuple(_round_entry(entry) for entry in result.rounds),
-        metric=None if metric is None else MetricEntry(name=metric.name, unit=metric.unit, direction=metric.direction),  # type: ignore[arg-type]  # pydantic refuses UNKNOWN
+        rounds=tuple(map(_round_entry, result.rounds)),
+        metric=None if result.metric is None else same_fields(MetricEntry, result.metric),
         environment=dict(result.environment),
     )
-    return job_adapter().dump_json(file) + b"\n"
+    return encode(job_adapter(), file)
 
 
 def _round_entry(result: Result) -> RoundEntry:
-    return RoundEntry(
-        id=result.job_id,
-        values=dict(result.values),
-        failures={
-            commit: FailureEntry(kind=failure.kind, message=failure.message[:SHOWN_CHARACTERS])
-            for commit, failure in result.failures.items()
-        },
-    )
+    failures = {
+        commit: FailureEntry(kind=failure.kind, message=failure.message[:SHOWN_CHARACTERS])
+        for commit, failure in result.failures.items()
+    }
+    return RoundEntry(id=result.job_id, values=dict(result.values), failures=failures)
 
 
 def decode_job_result(data: bytes, *, place: str) -> BisectJobResult:
@@ -116,22 +111,14 @@ def decode_job_result(data: bytes, *, place: str) -> BisectJobResult:
     if both or len(set(ids)) < len(ids):
         fault = f"{both[0][:12]!r} both failed and has numbers" if both else "a round stands there twice"
         raise DataError(fault, place=place, next_step="upload what bisect-job wrote")
-    metric = file.metric
-    return BisectJobResult(
-        bisection=file.bisection,
-        dispatch=file.dispatch,
-        job=file.job,
-        rounds=tuple(
-            Result(
-                job_id=entry.id,
-                values=entry.values,
-                failures={
-                    commit: Failure(kind=failure.kind, message=failure.message)
-                    for commit, failure in entry.failures.items()
-                },
-            )
-            for entry in file.rounds
-        ),
-        metric=None if metric is None else Metric(name=metric.name, unit=metric.unit, direction=metric.direction),
-        environment=file.environment,
+    return same_fields(
+        BisectJobResult,
+        file,
+        rounds=tuple(map(_round, file.rounds)),
+        metric=None if file.metric is None else same_fields(Metric, file.metric),
     )
+
+
+def _round(entry: RoundEntry) -> Result:
+    failures = {commit: same_fields(Failure, failure) for commit, failure in entry.failures.items()}
+    return Result(job_id=entry.id, values=entry.values, failures=failures)

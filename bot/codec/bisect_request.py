@@ -6,7 +6,7 @@ from typing import Final, Literal
 from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from bot.codec.wire import WIRE_CONFIG, decode
+from bot.codec.wire import WIRE_CONFIG, decode, encode
 from bot.errors import DataError
 from bot.model.dispatch import BisectJob, BisectRequest
 
@@ -31,7 +31,7 @@ def request_adapter() -> TypeAdapter[BisectRequestFile]:
 
 def encode_request(request: BisectRequest) -> bytes:
     file = BisectRequestFile(request=request, format="perf-culprit-bisect-request", version=1)
-    return request_adapter().dump_json(file)
+    return encode(request_adapter(), file)
 
 
 def decode_request(data: bytes, *, place: str) -> BisectRequest:

@@ -7,7 +7,7 @@ from typing import Final, Literal
 from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from bot.codec.wire import WIRE_CONFIG, decode
+from bot.codec.wire import WIRE_CONFIG, decode, encode
 from bot.errors import DataError
 from bot.model.bisection import SearchState
 from bot.model.metric import Metric, MetricKey
@@ -34,7 +34,7 @@ def session_adapter() -> TypeAdapter[BisectSession]:
 
 
 def encode_session(session: BisectSession) -> bytes:
-    return session_adapter().dump_json(session) + b"\n"
+    return encode(session_adapter(), session)
 
 
 def decode_session(data: bytes, *, place: str) -> BisectSession:

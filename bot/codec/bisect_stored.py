@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from bot.codec.bisect_session import search_faults
-from bot.codec.wire import WIRE_CONFIG, decode
+from bot.codec.wire import WIRE_CONFIG, decode, encode
 from bot.errors import DataError
 from bot.model.dispatch import Bisection
 
@@ -29,7 +29,7 @@ def stored_adapter() -> TypeAdapter[StoredBisectionFile]:
 
 def encode_stored(bisection: Bisection) -> bytes:
     file = StoredBisectionFile(bisection=bisection, format="perf-culprit-stored-bisection", version=1)
-    return stored_adapter().dump_json(file) + b"\n"
+    return encode(stored_adapter(), file)
 
 
 def decode_stored(data: bytes, *, place: str) -> Bisection:

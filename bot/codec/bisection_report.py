@@ -1,76 +1,35 @@
 """A bisection's answer as JSON (bisection v1): what `bisect --json` writes."""
 
+from collections.abc import Sequence
 from dataclasses import field
 from functools import cache
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from bot.codec.wire import WIRE_CONFIG
-from bot.model.bisection import Engine, OutcomeKind
-from bot.model.bisection_report import BisectionReport
+from bot.codec.wire import WIRE_CONFIG, encode, same_fields
+from bot.model.bisection import Culprit, DecayPart, Engine, Noise, OutcomeKind, Suspect
+from bot.model.bisection_report import BisectionReport, MeasuredCommit
 from bot.model.finding import Interval
 from bot.model.metric import Direction
 
-BISECTION_FORMAT: Final = "perf-culprit-bisection"
 SCHEMA_NAME: Final = "bisection-v1"
 
 
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
-class IntervalEntry:
-    low: float
-    high: float
-    level: float
-
-
-@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
-class CulpritEntry:
-    commit: str
+class CulpritEntry(Culprit):
     subject: str | None
-    posterior: float | None
-    relative_change: float
-    confidence_interval: IntervalEntry
-    log_bayes_factor: float | None
-    improvement: bool
 
 
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
-class SuspectEntry:
-    commit: str
+class SuspectEntry(Suspect):
     subject: str | None
-    posterior: float
-    skipped: str | None
 
 
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
-class DecayEntry:
-    after: str
-    until: str
-    relative_change: float
-    share: float
-
-
-@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
-class NoiseEntry:
-    """Of natural logarithms of single executions."""
-
-    standard_deviation: float
-    autocorrelation: float | None
-    mode_ratio: float | None
-    slow_share: float | None
-
-
-@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
-class MeasuredEntry:
-    """One commit that was executed; `relative_change` against the good end within the same rounds."""
-
-    commit: str
+class MeasuredEntry(MeasuredCommit):
     subject: str | None
-    executions: int
-    relative_change: float | None
-    confidence_interval: IntervalEntry | None
-    failures: tuple[str, ...]
 
 
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
@@ -90,12 +49,12 @@ class BisectionFile:
     direction: Direction
     culprits: tuple[CulpritEntry, ...] = ()
     suspects: tuple[SuspectEntry, ...] = ()
-    decay: tuple[DecayEntry, ...] = ()
+    decay: tuple[DecayPart, ...] = ()
     relative_change: float | None = None
-    confidence_interval: IntervalEntry | None = None
+    confidence_interval: Interval | None = None
     visible_effect: float | None = None
     unresolved: float | None = None
-    noise: NoiseEntry | None = None
+    noise: Noise | None = None
     executions: int = 0
     rounds: int = 0
     candidates: int = 0
@@ -113,82 +72,36 @@ def bisection_adapter() -> TypeAdapter[BisectionFile]:
 
 
 def encode_bisection(report: BisectionReport) -> bytes:
-    outcome, subjects = report.outcome, report.subjects
-    file = BisectionFile(
+    outcome = report.outcome
+    file = same_fields(
+        BisectionFile,
+        outcome,
         format="perf-culprit-bisection",
         version=1,
         outcome=outcome.kind,
         definite=report.is_definite,
-        reason=outcome.reason,
         good=report.commit_range.good,
         bad=report.commit_range.bad,
         benchmark=report.key.benchmark,
         metric=report.key.metric,
         unit=report.metric.unit,
         direction=report.metric.direction,
-        culprits=tuple(
-            CulpritEntry(
-                commit=entry.commit,
-                subject=subjects.get(entry.commit),
-                posterior=entry.posterior,
-                relative_change=entry.relative_change,
-                confidence_interval=_some_interval(entry.confidence_interval),
-                log_bayes_factor=entry.log_bayes_factor,
-                improvement=entry.improvement,
-            )
-            for entry in outcome.culprits
-        ),
-        suspects=tuple(
-            SuspectEntry(
-                commit=entry.commit,
-                subject=subjects.get(entry.commit),
-                posterior=entry.posterior,
-                skipped=entry.skipped,
-            )
-            for entry in outcome.suspects
-        ),
-        decay=tuple(
-            DecayEntry(after=entry.after, until=entry.until, relative_change=entry.relative_change, share=entry.share)
-            for entry in outcome.decay
-        ),
-        relative_change=outcome.relative_change,
-        confidence_interval=_interval(outcome.confidence_interval),
-        visible_effect=outcome.visible_effect,
-        unresolved=outcome.unresolved,
-        noise=None
-        if outcome.noise is None
-        else NoiseEntry(
-            standard_deviation=outcome.noise.standard_deviation,
-            autocorrelation=outcome.noise.autocorrelation,
-            mode_ratio=outcome.noise.mode_ratio,
-            slow_share=outcome.noise.slow_share,
-        ),
-        executions=outcome.executions,
-        rounds=outcome.rounds,
+        culprits=_with_subjects(CulpritEntry, outcome.culprits, report),
+        suspects=_with_subjects(SuspectEntry, outcome.suspects, report),
+        measured=_with_subjects(MeasuredEntry, report.measured, report),
         candidates=len(report.commit_range.commits),
-        measured=tuple(
-            MeasuredEntry(
-                commit=entry.commit,
-                subject=subjects.get(entry.commit),
-                executions=entry.executions,
-                relative_change=entry.relative_change,
-                confidence_interval=_interval(entry.confidence_interval),
-                failures=entry.failures,
-            )
-            for entry in report.measured
-        ),
         skipped=dict(outcome.skipped),
-        notes=outcome.notes,
         engine=report.settings.engine,
         seed=report.settings.seed,
         command=report.command,
     )
-    return bisection_adapter().dump_json(file, indent=2) + b"\n"
+    return encode(bisection_adapter(), file, indent=2)
 
 
-def _some_interval(interval: Interval) -> IntervalEntry:
-    return IntervalEntry(low=interval.low, high=interval.high, level=interval.level)
+Entry = TypeVar("Entry", CulpritEntry, SuspectEntry, MeasuredEntry)
 
 
-def _interval(interval: Interval | None) -> IntervalEntry | None:
-    return None if interval is None else _some_interval(interval)
+def _with_subjects(
+    kind: type[Entry], parts: Sequence[Culprit | Suspect | MeasuredCommit], report: BisectionReport
+) -> tuple[Entry, ...]:
+    return tuple(same_fields(kind, part, subject=report.subjects.get(part.commit)) for part in parts)

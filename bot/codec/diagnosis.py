@@ -6,15 +6,15 @@ from typing import Final, Literal
 from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from bot.codec.wire import WIRE_CONFIG, decode
+from bot.codec.wire import WIRE_CONFIG, decode, encode, same_fields
 from bot.model.call_tree import (
     CallTree,
     Diagnosis,
-    ImpactedService,
     LogReading,
     MethodCosts,
     MethodSuspect,
     ServiceStatistics,
+    SlowCall,
 )
 
 DIAGNOSIS_FORMAT: Final = "perf-culprit-diagnosis"
@@ -24,36 +24,10 @@ MAX_COSTS: Final = 100
 
 
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
-class ImpactEntry:
-    """Shares of the service's time, without and in what the method calls."""
-
-    service: str
-    self_share: float
-    children_share: float
-    self_ms_per_call: float
-
-
-@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
-class SuspectEntry:
+class SuspectEntry(MethodSuspect):
     """`calls`: executions. `tiny`: too little time in any service to matter."""
 
-    method: str
-    score: float
-    self_ms: float
     self_ms_per_execution: float
-    calls: int
-    longest_ms: float
-    tiny: bool
-    services: tuple[ImpactEntry, ...]
-
-
-@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
-class SlowCallEntry:
-    """`time_s`: seconds since 1970."""
-
-    call: str
-    elapsed_ms: float
-    time_s: float | None
 
 
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
@@ -76,7 +50,7 @@ class ServiceEntry:
     max_ms: float
     mean_ms: float
     standard_deviation_ms: float
-    slowest: tuple[SlowCallEntry, ...]
+    slowest: tuple[SlowCall, ...]
     windows: tuple[WindowEntry, ...]
     all_calls: int
     variants: int
@@ -134,17 +108,16 @@ def diagnosis_adapter() -> TypeAdapter[DiagnosisFile]:
 def encode_diagnosis(diagnosis: Diagnosis) -> bytes:
     """Every suspect in order with its services, and every service with its statistics; times in milliseconds."""
     trees = {tree.service: tree for tree in diagnosis.trees}
-    file = DiagnosisFile(
-        format="perf-culprit-diagnosis",
+    file = same_fields(
+        DiagnosisFile,
+        diagnosis,
+        format=DIAGNOSIS_FORMAT,
         version=1,
-        fluctuation_weight=diagnosis.fluctuation_weight,
-        minimum_self_ms=diagnosis.minimum_self_ms,
         suspects=tuple(map(_suspect_entry, diagnosis.suspects)),
         services=tuple(_service_entry(service, trees[service.service]) for service in diagnosis.services),
         log=_log_entry(diagnosis.reading),
-        unit=_writable(diagnosis.unit),
     )
-    return diagnosis_adapter().dump_json(file, indent=1) + b"\n"
+    return encode(diagnosis_adapter(), file, indent=1)
 
 
 def decode_costs(data: bytes, *, place: str) -> MethodCosts:
@@ -159,107 +132,32 @@ def decode_costs(data: bytes, *, place: str) -> MethodCosts:
 
 
 def costs_entry(costs: MethodCosts) -> CostsEntry:
-    return CostsEntry(
-        suspects=tuple(map(_suspect_entry, costs.suspects)),
-        methods=costs.methods,
-        services=costs.services,
-        unit=_writable(costs.unit),
-    )
+    return same_fields(CostsEntry, costs, suspects=tuple(map(_suspect_entry, costs.suspects)))
 
 
 def costs(entry: CostsEntry) -> MethodCosts:
-    return MethodCosts(
-        suspects=tuple(map(_suspect, entry.suspects)),
-        methods=entry.methods,
-        services=entry.services,
-        unit=entry.unit,
-    )
+    return same_fields(MethodCosts, entry, suspects=tuple(map(_suspect, entry.suspects)))
 
 
 def _suspect(entry: SuspectEntry) -> MethodSuspect:
-    return MethodSuspect(
-        method=entry.method,
-        score=entry.score,
-        self_ms=entry.self_ms,
-        calls=entry.calls,
-        longest_ms=entry.longest_ms,
-        tiny=entry.tiny,
-        services=tuple(
-            ImpactedService(
-                service=one.service,
-                self_share=one.self_share,
-                children_share=one.children_share,
-                self_ms_per_call=one.self_ms_per_call,
-            )
-            for one in entry.services[:MAX_COSTS]
-        ),
-    )
+    return same_fields(MethodSuspect, entry, services=entry.services[:MAX_COSTS])
 
 
 def _suspect_entry(suspect: MethodSuspect) -> SuspectEntry:
-    return SuspectEntry(
-        method=_writable(suspect.method),
-        score=suspect.score,
-        self_ms=suspect.self_ms,
-        self_ms_per_execution=suspect.self_ms / max(1, suspect.calls),
-        calls=suspect.calls,
-        longest_ms=suspect.longest_ms,
-        tiny=suspect.tiny,
-        services=tuple(
-            ImpactEntry(
-                service=_writable(impact.service),
-                self_share=impact.self_share,
-                children_share=impact.children_share,
-                self_ms_per_call=impact.self_ms_per_call,
-            )
-            for impact in suspect.services
-        ),
-    )
+    return same_fields(SuspectEntry, suspect, self_ms_per_execution=suspect.self_ms / max(1, suspect.calls))
 
 
 def _service_entry(service: ServiceStatistics, tree: CallTree) -> ServiceEntry:
-    return ServiceEntry(
-        service=_writable(service.service),
-        calls=service.calls,
-        min_ms=service.min_ms,
-        max_ms=service.max_ms,
-        mean_ms=service.mean_ms,
-        standard_deviation_ms=service.standard_deviation_ms,
-        slowest=tuple(
-            SlowCallEntry(call=_writable(slow.call), elapsed_ms=slow.elapsed_ms, time_s=slow.time_s)
-            for slow in service.slowest
-        ),
-        windows=tuple(
-            WindowEntry(
-                start_s=window.start_s,
-                width_s=window.width_s,
-                calls=window.calls,
-                calls_per_s=window.calls_per_s,
-                mean_ms=window.mean_ms,
-                longest_ms=window.longest_ms,
-            )
-            for window in service.windows
-        ),
-        all_calls=tree.calls,
-        variants=tree.variants,
-    )
+    windows = tuple(same_fields(WindowEntry, window, calls_per_s=window.calls_per_s) for window in service.windows)
+    return same_fields(ServiceEntry, service, windows=windows, all_calls=tree.calls, variants=tree.variants)
 
 
 def _log_entry(reading: LogReading) -> LogEntry:
-    return LogEntry(
-        lines=reading.lines,
-        executions=reading.executions,
+    return same_fields(
+        LogEntry,
+        reading,
         unused={fault.name.lower(): count for fault, count in reading.unused},
         unused_examples=tuple(
-            UnusedLineEntry(fault=example.fault.name.lower(), line=example.line, text=_writable(example.text))
-            for example in reading.examples
+            same_fields(UnusedLineEntry, example, fault=example.fault.name.lower()) for example in reading.examples
         ),
-        headless_calls=reading.headless_calls,
-        cut_calls=reading.cut_calls,
-        truncated_files=tuple(map(_writable, reading.truncated_files)),
     )
-
-
-def _writable(text: str) -> str:
-    """Names of files may hold bytes that were no UTF-8; JSON cannot."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,13 +1,19 @@
 """JSON on the edge: bytes to checked values and back, with errors that name the file and the place.
 
-Model dataclasses cross here through flat wire dataclasses, so that a file is pleasant to read with other tools and the
-inside stays free to change. Files may come from strangers: unknown fields, wrong types, NaN and Infinity are refused.
+Where a file says what the model says, the model's own dataclasses cross here, within a wire dataclass whose
+configuration they inherit. Files may come from strangers: unknown fields, wrong types, NaN and Infinity are refused.
 """
 
-from collections.abc import Sequence
-from typing import Any, TypeVar
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 from bot.errors import DataError
 
@@ -28,6 +34,35 @@ def decode(adapter: TypeAdapter[T], data: bytes, *, place: str, what: str) -> T:
             place=place,
             next_step=f"write the file again with this version, or check it against docs/{what}.schema.json",
         ) from None
+
+
+def encode(
+    adapter: TypeAdapter[T],
+    value: T,
+    *,
+    indent: int | None = None,
+    exclude_defaults: bool = False,
+    context: Mapping[str, Any] | None = None,
+) -> bytes:
+    """The value as JSON and a line feed.
+
+    Names may hold bytes that were no UTF-8, which JSON cannot: they become `?`.
+    """
+    try:
+        data = adapter.dump_json(value, indent=indent, exclude_defaults=exclude_defaults, context=dict(context or {}))
+    except PydanticSerializationError:
+        plain = adapter.dump_python(value, mode="json", exclude_defaults=exclude_defaults, context=dict(context or {}))
+        data = json.dumps(plain, indent=indent, ensure_ascii=False).encode("utf-8", "replace")
+    return data + b"\n"
+
+
+Kind = TypeVar("Kind", bound="DataclassInstance")
+
+
+def same_fields(kind: type[Kind], *values: "DataclassInstance", **others: Any) -> Kind:
+    """A `kind` with the fields of its own that the `values` have (the last one counts), and the `others`."""
+    shared = {one.name: getattr(value, one.name) for value in values for one in fields(value)}
+    return kind(**{one.name: shared[one.name] for one in fields(kind) if one.name in shared} | others)
 
 
 def _mistakes(error: ValidationError) -> str:

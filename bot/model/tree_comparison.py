@@ -74,10 +74,10 @@ class ComparedNode:
     """
 
     method: str
-    parent: int | None
-    baseline: NodeAmount | None
-    target: NodeAmount | None
-    state: NodeState = NodeState.NOT_TESTED
+    state: NodeState
+    parent: int | None = None
+    baseline: NodeAmount | None = None
+    target: NodeAmount | None = None
     relative_change: float | None = None
     confidence_interval: Interval | None = None
     p_value: float | None = None
@@ -160,12 +160,12 @@ class ComparedSuspect:
     service: str
     unit: str
     path: tuple[str, ...]
-    baseline: NodeAmount | None
-    target: NodeAmount | None
-    relative_change: float | None
-    q_value: float | None
-    cause: ChangeCause | None
-    services: tuple[ImpactedService, ...]
+    baseline: NodeAmount | None = None
+    target: NodeAmount | None = None
+    relative_change: float | None = None
+    q_value: float | None = None
+    cause: ChangeCause | None = None
+    services: tuple[ImpactedService, ...] = ()
     touched: TouchedCode | None = None
     file: str | None = None
     line: int | None = None
@@ -190,7 +190,7 @@ class TreeComparison:
 
     services: tuple[ServiceComparison, ...]
     suspects: tuple[ComparedSuspect, ...]
-    impacted: tuple[SuspectShare, ...]
+    impacted: tuple[SuspectShare, ...] = ()
     added_methods: tuple[str, ...] = ()
     removed_methods: tuple[str, ...] = ()
     added_services: tuple[str, ...] = ()
@@ -199,8 +199,8 @@ class TreeComparison:
     base: str | None = None
     head: str | None = None
     touched: int | None = None
-    alpha: float = 0.01
-    minimum_effect: float = 0.01
+    alpha: float
+    minimum_effect: float
     notes: tuple[str, ...] = ()
 
     @property
