@@ -1,8 +1,10 @@
 """A release, prepared on a copy: what the tag's commit holds, and what the wheel is pinned to."""
 
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -66,3 +68,22 @@ def test_what_is_no_release_changes_nothing(copy: Path, arguments: tuple[str, ..
 def test_nothing_is_released_without_changes(copy: Path) -> None:
     assert release(copy, "prepare", "7.8.9", "--image", DIGEST).returncode == 0
     assert "nothing stands under Unreleased" in release(copy, "prepare", "7.9.0", "--image", DIGEST).stderr
+
+
+def pins(name: str) -> dict[str, str]:
+    """Package -> version, of a requirements file; packages are named alike however they are spelled."""
+    lines = (PROJECT / ".ci" / name).read_text(encoding="utf-8").splitlines()
+    found = (re.match(r"([\w.-]+)==([^\s;]+)", line) for line in lines)
+    return {re.sub(r"[-_.]+", "-", match[1]).lower(): match[2] for match in found if match}
+
+
+def test_the_image_holds_what_was_tested_each_file_by_its_hash() -> None:
+    image = pins("image.txt")
+    assert image.items() <= pins("constraints.txt").items(), "sh .ci/freeze image"
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert {re.match(r"[\w-]+", entry)[0].lower() for entry in project["dependencies"]} <= set(image)  # type: ignore[index]
+    text = (PROJECT / ".ci" / "image.txt").read_text(encoding="utf-8")
+    assert len(re.findall(r"^\S+==\S+ \\\n    --hash=sha256:[0-9a-f]{64}", text, re.MULTILINE)) == len(image)
+    dockerfile = (PROJECT / "Dockerfile").read_text(encoding="utf-8")
+    assert re.search(r"^FROM \S+@sha256:[0-9a-f]{64}$", dockerfile, re.MULTILINE)
+    assert dockerfile.count("pip install") == dockerfile.count("--require-hashes") == 1

@@ -39,10 +39,10 @@ _ENVIRONMENT = {
 }
 
 
-def base_tag(dockerfile: str) -> str:
-    """The one image that a Dockerfile starts from."""
-    (tag,) = re.findall(r"^FROM +(\S+)", dockerfile, flags=re.MULTILINE)
-    return str(tag)
+def base_image(dockerfile: str) -> str:
+    """The one image that a Dockerfile starts from, with its digest."""
+    (image,) = re.findall(r"^FROM +(\S+)", dockerfile, flags=re.MULTILINE)
+    return str(image)
 
 
 def ensure_base(tag: str) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.support.container.base import base_tag, ensure_base
-from tests.support.container.podman import podman, require_podman
+from tests.support.container.base import base_image, ensure_base
+from tests.support.container.podman import image_exists, podman, require_podman
 
 ACTION_TAG = "localhost/perf-culprit-action"
 
@@ -24,9 +24,13 @@ def build_action_image(project: Path) -> str:
         assert pulled.returncode == 0, pulled.stderr
         return published
     dockerfile = project / "Dockerfile"
+    image = base_image(dockerfile.read_text())
+    tag = image.partition("@")[0]
     with _one_at_a_time():
-        ensure_base(base_tag(dockerfile.read_text()))
-        built = podman("build", "--quiet", "--tag", ACTION_TAG, "--file", str(dockerfile), str(dockerfile.parent))
+        if not (is_pulled := image_exists(image)):
+            ensure_base(tag)
+        stand_in = [] if is_pulled else [f"--from={tag}"]
+        built = podman("build", "--quiet", *stand_in, "--tag", ACTION_TAG, "--file", str(dockerfile), str(project))
     if built.returncode != 0:
         raise AssertionError(f"the Dockerfile does not build:\n{built.stdout[-2000:]}\n{built.stderr[-4000:]}")
     return built.stdout.split()[-1]
