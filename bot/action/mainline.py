@@ -1,17 +1,14 @@
 """What the action does beside judging a run of the default branch: accepted changes and tracking issues."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from bot import pipeline
 from bot.action.job import Job
 from bot.errors import BotError, DataError, InfrastructureError
 from bot.model.acceptance import Acceptance
 from bot.model.report import Report
+from bot.publish.host import Host
 from bot.publish.log import LogLevel
-
-if TYPE_CHECKING:
-    from bot.publish.client import Client
 
 
 def accepted_changes(job: Job, commit: str) -> tuple[Acceptance, ...]:
@@ -48,7 +45,7 @@ def _merged(job: Job, stored: Sequence[Acceptance], commit: str) -> tuple[Accept
     return tuple(entry for entry in carried if entry.commit == commit or not job.inputs.baseline_files)
 
 
-def follow_up(job: Job, client: "Client", report: Report) -> None:
+def follow_up(job: Job, host: Host, report: Report) -> None:
     """After a run of the default branch was recorded. The run is told already, so trouble here is a warning."""
     try:
         settled = pipeline.settle_acceptances(
@@ -59,7 +56,7 @@ def follow_up(job: Job, client: "Client", report: Report) -> None:
         if job.inputs.config.issues.when == "never":
             return
         said = pipeline.track_regressions(
-            client,
+            host,
             job.destination,
             report=report,
             config=job.inputs.config,

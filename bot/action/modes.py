@@ -1,7 +1,6 @@
 """What the action does on each event: judge and hand over, record, publish."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from bot import pipeline
 from bot.action.commands.mode import run_bisect, run_command
@@ -14,10 +13,8 @@ from bot.action.publishing import publish
 from bot.action.telling import finish, open_check, record_run, summarise
 from bot.errors import BotError
 from bot.model.report import Report
+from bot.publish.host import Host
 from bot.publish.log import LogLevel
-
-if TYPE_CHECKING:
-    from bot.publish.client import Client
 
 
 def run_mode(job: Job) -> int:
@@ -46,19 +43,19 @@ def _auto(job: Job) -> int:
             "workflow perf-report is set up (docs/workflows.md), it writes the comment",
         )
         return _compare(job)
-    client = pipeline.connect(job.destination)
-    with open_check(job, client, sha=context.head_commit) as check:
+    host = pipeline.connect(job.destination)
+    with open_check(job, host, sha=context.head_commit) as check:
         try:
             compared = judge(job)
         except BotError as error:
-            _say_unmeasured(job, client, error)
+            _say_unmeasured(job, host, error)
             raise
         if check is not None:
             pipeline.complete_check(check, compared.report, job.destination)
-    url = _comment_on_event(job, client, compared.report)
+    url = _comment_on_event(job, host, compared.report)
     if context.is_default_branch_push and job.inputs.auto_push:
         record_run(job, compared)
-        follow_up(job, client, compared.report)
+        follow_up(job, host, compared.report)
     return finish(job, [compared.report], comment_url=url)
 
 
@@ -87,26 +84,20 @@ MODES: Mapping[Mode, Callable[[Job], int]] = {
 }
 
 
-def _comment_on_event(job: Job, client: "Client", report: Report) -> str | None:
-    from bot.publish.pull_request import find_pull_request
-
-    found = find_pull_request(client, event_name=job.context.event_name, event=job.context.event).pull_requests
+def _comment_on_event(job: Job, host: Host, report: Report) -> str | None:
+    found = host.find_pull_request(event_name=job.context.event_name, event=job.context.event).pull_requests
     if not found:
         return None
-    return pipeline.comment(client, job.destination, report=report, number=found[0].number, config=job.inputs.config)
+    return pipeline.comment(host, job.destination, report=report, number=found[0].number, config=job.inputs.config)
 
 
-def _say_unmeasured(job: Job, client: "Client", error: BotError) -> None:
+def _say_unmeasured(job: Job, host: Host, error: BotError) -> None:
     """Where an earlier comment stands: that it is no longer about this head. The error itself is on its way up."""
-    from bot.publish.pull_request import find_pull_request
-
     summarise(job, pipeline.unmeasured_text(error.message, sha=job.context.head_commit, run_url=job.context.run_url))
     try:
-        for found in find_pull_request(
-            client, event_name=job.context.event_name, event=job.context.event
-        ).pull_requests:
+        for found in host.find_pull_request(event_name=job.context.event_name, event=job.context.event).pull_requests:
             pipeline.mark_unmeasured(
-                client, job.destination, number=found.number, sha=found.head_sha, reason=error.message
+                host, job.destination, number=found.number, sha=found.head_sha, reason=error.message
             )
     except BotError as second:
         job.log.tell(LogLevel.WARNING, f"the comment still shows an older result: {second}")

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bot import pipeline
 from bot.action.commands.bisection import stop_outdated
@@ -12,11 +12,9 @@ from bot.action.mainline import accepted_of, check_claims, follow_up
 from bot.action.telling import finish, open_check, record_run, say_report, summarise
 from bot.errors import EXIT_FINE, BotError, InfrastructureError, UsageError
 from bot.model.report import Report
+from bot.publish.event import number_at, sha_at, text_at, value_at, workflow_files
+from bot.publish.host import Host, NoArtifactError, PullRequest, PullRequestSearch
 from bot.publish.log import LogLevel
-
-if TYPE_CHECKING:
-    from bot.publish.client import Client
-    from bot.publish.pull_request import PullRequest, PullRequestSearch
 
 DEFAULT_ARTIFACT: Final = "perf-culprit-report"
 # A run of a fork makes at most so many comments; of more suites there is one for all.
@@ -51,8 +49,6 @@ def publish(job: Job) -> int:
 
 
 def _publish(job: Job) -> int:
-    from bot.publish.artifacts import NoArtifactError
-    from bot.publish.pull_request import find_pull_request
 
     context = job.context
     run = _measuring_run(job)
@@ -60,38 +56,38 @@ def _publish(job: Job) -> int:
     if run.conclusion in UNFINISHED:
         summarise(job, pipeline.unpublished_text(f"the measuring run has ended as {run.conclusion}"))
         return EXIT_FINE
-    client = pipeline.connect(job.destination)
-    job = _configured(job, client)
-    search = find_pull_request(client, event_name=context.event_name, event=context.event)
+    host = pipeline.connect(job.destination)
+    job = _configured(job, host)
+    search = host.find_pull_request(event_name=context.event_name, event=context.event)
     try:
         results = pipeline.fetch_results(
-            client, run_id=run.id, sha=run.sha, artifact=job.inputs.artifact_name or DEFAULT_ARTIFACT
+            host, run_id=run.id, sha=run.sha, artifact=job.inputs.artifact_name or DEFAULT_ARTIFACT
         )
     except NoArtifactError as error:
         if run.conclusion == "success":
             raise
-        return _tell_failure(job, client, run, search.pull_requests, error)
-    return _publish_results(job, client, run, search, results)
+        return _tell_failure(job, host, run, search.pull_requests, error)
+    return _publish_results(job, host, run, search, results)
 
 
 def _publish_results(
     job: Job,
-    client: "Client",
+    host: Host,
     run: MeasuringRun,
-    search: "PullRequestSearch",
+    search: PullRequestSearch,
     results: Sequence[pipeline.StoredResult],
 ) -> int:
     is_ours = job.context.follows_default_branch_push
     if not is_ours:
         check_claims(job, [result.report for result in results])
     reports = [_judged(job, result, run, search.pull_requests) for result in results]
-    current = _current(client, search.pull_requests)
+    current = _current(host, search.pull_requests)
     for report in reports:
-        with open_check(job, client, sha=run.sha, suite=report.suite) as check:
+        with open_check(job, host, sha=run.sha, suite=report.suite) as check:
             if check is not None:
                 pipeline.complete_check(check, report, job.destination)
         say_report(job, report)
-    url = _comment(job, client, reports, current, run)
+    url = _comment(job, host, reports, current, run)
     if run.cause == "pull_request" and not current:
         reason = search.reason or "the pull request has moved on meanwhile"
         job.log.tell(LogLevel.NOTICE, f"no comment: {reason}")
@@ -100,15 +96,13 @@ def _publish_results(
         for result, report in zip(results, reports, strict=True):
             if result.results is not None:
                 record_run(job, pipeline.Compared(run=result.results.run, report=report))
-                follow_up(job, client, report)
+                follow_up(job, host, report)
     for pull_request in current:
-        _stop_outdated(job, client, number=pull_request.number)
+        _stop_outdated(job, host, number=pull_request.number)
     return finish(job, reports, comment_url=url)
 
 
 def _measuring_run(job: Job) -> MeasuringRun:
-    from bot.publish.pull_request import number_at, sha_at, text_at, value_at
-
     event = job.context.event
     number = number_at(event, "workflow_run", "id")
     conclusion = value_at(event, "workflow_run", "conclusion")
@@ -123,8 +117,6 @@ def _measuring_run(job: Job) -> MeasuringRun:
 
 def _check_workflow(job: Job) -> None:
     """By its file: a pull request can bring another workflow of the same name."""
-    from bot.publish.pull_request import workflow_files
-
     expected = job.inputs.measure_workflow
     found = workflow_files(job.context.event)
     if expected not in found:
@@ -135,16 +127,16 @@ def _check_workflow(job: Job) -> None:
         )
 
 
-def _configured(job: Job, client: "Client") -> Job:
+def _configured(job: Job, host: Host) -> Job:
     """With the default branch's configuration. What lies in the workspace is an earlier job's."""
     try:
-        return replace(job, inputs=replace(job.inputs, config=trusted_config(job, client)))
+        return replace(job, inputs=replace(job.inputs, config=trusted_config(job, host)))
     except InfrastructureError as error:
         job.log.tell(LogLevel.WARNING, f"the defaults are used: {error}")
         return job
 
 
-def _judged(job: Job, result: pipeline.StoredResult, run: MeasuringRun, found: "Sequence[PullRequest]") -> Report:
+def _judged(job: Job, result: pipeline.StoredResult, run: MeasuringRun, found: Sequence[PullRequest]) -> Report:
     """By the default branch's rules. A report without its runs cannot be judged anew: it is shown as it came."""
     if result.results is None:
         return result.report
@@ -159,14 +151,12 @@ def _judged(job: Job, result: pipeline.StoredResult, run: MeasuringRun, found: "
     )
 
 
-def _current(client: "Client", found: "Sequence[PullRequest]") -> "tuple[PullRequest, ...]":
-    from bot.publish.pull_request import is_current
-
-    return tuple(pull_request for pull_request in found if is_current(client, pull_request))
+def _current(host: Host, found: Sequence[PullRequest]) -> tuple[PullRequest, ...]:
+    return tuple(pull_request for pull_request in found if host.is_current(pull_request))
 
 
 def _comment(
-    job: Job, client: "Client", reports: Sequence[Report], current: "Sequence[PullRequest]", run: MeasuringRun
+    job: Job, host: Host, reports: Sequence[Report], current: Sequence[PullRequest], run: MeasuringRun
 ) -> str | None:
     config = job.inputs.config
     url: str | None = None
@@ -174,27 +164,23 @@ def _comment(
         destination = replace(job.destination, measured_url=run.url, is_advice=pull_request.from_fork)
         too_many = pull_request.from_fork and len(reports) > MOST_FORK_COMMENTS
         if len(reports) > 1 and (too_many or config.comment.suites == "joint"):
-            url = pipeline.joint_comment(
-                client, destination, reports=reports, number=pull_request.number, config=config
-            )
+            url = pipeline.joint_comment(host, destination, reports=reports, number=pull_request.number, config=config)
             continue
         for report in reports:
-            url = pipeline.comment(client, destination, report=report, number=pull_request.number, config=config)
+            url = pipeline.comment(host, destination, report=report, number=pull_request.number, config=config)
     return url
 
 
-def _tell_failure(
-    job: Job, client: "Client", run: MeasuringRun, found: "Sequence[PullRequest]", error: BotError
-) -> int:
+def _tell_failure(job: Job, host: Host, run: MeasuringRun, found: Sequence[PullRequest], error: BotError) -> int:
     """The measurement failed and left nothing: a failing check, and a line above the comment that stands there."""
     reason = f"the measuring run has ended as {run.conclusion}"
     job.log.tell(LogLevel.WARNING, f"nothing was measured: {reason}; {error.message}")
-    with open_check(job, client, sha=run.sha) as check:
+    with open_check(job, host, sha=run.sha) as check:
         if check is not None:
             pipeline.fail_check(check, reason=reason, run_url=run.url)
-    for pull_request in _current(client, found):
+    for pull_request in _current(host, found):
         pipeline.mark_unmeasured(
-            client,
+            host,
             replace(job.destination, measured_url=run.url),
             number=pull_request.number,
             sha=run.sha,
@@ -204,9 +190,9 @@ def _tell_failure(
     return EXIT_FINE
 
 
-def _stop_outdated(job: Job, client: "Client", *, number: int) -> None:
+def _stop_outdated(job: Job, host: Host, *, number: int) -> None:
     """A new head has been measured: nobody waits for a bisection of the old one. Publishing does not depend on it."""
     try:
-        stop_outdated(job, client, number=number)
+        stop_outdated(job, host, number=number)
     except BotError as error:
         job.log.tell(LogLevel.WARNING, f"older bisections were not looked after: {error}")

@@ -2,30 +2,26 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
 
 from bot import pipeline
 from bot.action.job import Job
 from bot.errors import EXIT_FINE, EXIT_REGRESSION, InfrastructureError
 from bot.model.report import Conclusion, Report
+from bot.publish.host import Check, Host
 from bot.publish.log import LogLevel
 from bot.publish.outputs import write_outputs
 from bot.publish.summary import append_summary
-
-if TYPE_CHECKING:
-    from bot.publish.check import CheckRun
-    from bot.publish.client import Client
 
 LOG_WIDTH = 160
 
 
 @contextmanager
-def open_check(job: Job, client: "Client", *, sha: str, suite: str | None = None) -> "Iterator[CheckRun | None]":
+def open_check(job: Job, host: Host, *, sha: str, suite: str | None = None) -> Iterator[Check | None]:
     """A check run, or None with a warning where the token may not write one: the comment says the same."""
     with ExitStack() as stack:
         try:
             check = stack.enter_context(
-                pipeline.open_check(client, job.destination, suite=suite or job.inputs.config.suite, sha=sha)
+                pipeline.open_check(host, job.destination, suite=suite or job.inputs.config.suite, sha=sha)
             )
         except InfrastructureError as error:
             job.log.tell(LogLevel.WARNING, f"no check run: {error}")

@@ -4,10 +4,11 @@ A *dispatch* is one run of the user's bisect workflow. It has a few *bisect jobs
 executes one or more rounds (`bot.model.bisection.Job`) of the search, one after the other.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import Protocol
 
 from bot.model.bisection import Job, Progress, Result, SearchState
 from bot.model.bisection_report import BisectionReport
@@ -161,6 +162,23 @@ class RunArtifact:
     name: str
     zip_bytes: bytes = b""
     problem: str | None = None
+
+
+class Dispatcher(Protocol):
+    """Starts runs of the bisect workflow and reads what they left."""
+
+    def send(self, inputs: Mapping[str, str]) -> int | None:
+        """Start a run; its id, None where the host does not say it."""
+
+    def find(self, title: str) -> int | None:
+        """The run of this title, None where none is to be seen (yet)."""
+
+    def look(self, run_id: int) -> RunFacts | None:
+        """None where there is no such run of the bisect workflow."""
+
+    def artifacts(self, run_id: int, names: Sequence[str]) -> tuple[RunArtifact, ...]:
+        """Those of `names` that the run left."""
+        ...
 
 
 RUN_TITLE_WORD = "perf-bisect"

@@ -10,12 +10,12 @@ from bot.model.dispatch import Bisection, BisectionStep, Objection
 from bot.pipeline.bisect_controller import Controller, no_objection
 
 if TYPE_CHECKING:
-    from bot.publish.client import Client
+    from bot.publish.host import Host
 
 
 @contextmanager
 def open_controller(
-    client: "Client",
+    host: "Host",
     *,
     config: Config,
     history: git.Remote,
@@ -26,11 +26,10 @@ def open_controller(
     """`config` and `default_branch` (a name without refs/heads/) are the repository's own, never a pull request's."""
     from bot.history.bisections import open_bisections
     from bot.history.retention import Retention
-    from bot.publish.dispatch import GitHubDispatcher
 
     retention = Retention(raw_runs=config.history.raw_runs, branch_bytes=config.history.size_limit)
     with open_bisections(history, branch=config.history.branch, retention=retention) as bisections:
-        dispatcher = GitHubDispatcher(client, workflow=config.bisect.workflow, ref=default_branch)
+        dispatcher = host.dispatcher(workflow=config.bisect.workflow, ref=default_branch)
         yield Controller(
             bisections=bisections, dispatcher=dispatcher, report=report, history=bisections, objection=objection
         )

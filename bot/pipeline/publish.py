@@ -13,10 +13,11 @@ from bot.errors import DataError, UsageError
 from bot.model.report import Conclusion, Report
 from bot.model.run import Run
 from bot.pipeline.job_results import CONFIRM_NAME, REPORT_NAME, RUN_NAME, RUN_NAMES, JobResults, results_of
+from bot.publish.check import Annotation, CheckConclusion, CheckResult, check_conclusion
+from bot.publish.markers import RESULT_START, joint_marker, marker
 
 if TYPE_CHECKING:
-    from bot.publish.check import CheckRun
-    from bot.publish.client import Client
+    from bot.publish.host import Check, Host
 
 MAX_REPORTS = 20
 # What a reader of "only when something changed" wants to hear of.
@@ -53,27 +54,21 @@ class StoredResult:
     results: JobResults | None
 
 
-def connect(destination: Destination) -> "Client":
-    from bot.publish.client import connect as connect_client
+def connect(destination: Destination) -> "Host":
+    from bot.publish.github.host import connect as connect_github
 
-    # A job makes about ten requests, four of them writes: far below every limit, so it need not pause between them.
-    return connect_client(
+    return connect_github(
         token=destination.token,
         api_url=destination.api_url,
         repository=destination.repository,
         bot_login=destination.bot_login,
-        request_pause_seconds=0,
-        write_pause_seconds=0,
     )
 
 
 @contextmanager
-def open_check(client: "Client", destination: Destination, *, suite: str, sha: str) -> Iterator["CheckRun"]:
+def open_check(host: "Host", destination: Destination, *, suite: str, sha: str) -> Iterator["Check"]:
     """A check run in progress, completed whatever happens inside."""
-    from bot.publish.check import check_run
-
-    with check_run(
-        client,
+    with host.check_run(
         name=f"perf-culprit ({suite})"[:100],
         head_sha=sha,
         external_id=destination.external_id,
@@ -82,8 +77,7 @@ def open_check(client: "Client", destination: Destination, *, suite: str, sha: s
         yield check
 
 
-def complete_check(check: "CheckRun", report: Report, destination: Destination) -> None:
-    from bot.publish.check import Annotation, CheckResult, check_conclusion
+def complete_check(check: "Check", report: Report, destination: Destination) -> None:
     from bot.report.annotations import remarks
     from bot.report.check import check_texts
     from bot.report.content import MarkdownOptions
@@ -99,17 +93,17 @@ def complete_check(check: "CheckRun", report: Report, destination: Destination) 
     )
 
 
-def comment(client: "Client", destination: Destination, *, report: Report, number: int, config: Config) -> str | None:
+def comment(host: "Host", destination: Destination, *, report: Report, number: int, config: Config) -> str | None:
     """The sticky comment on pull request `number`; its address, or None where silence was asked for."""
-    from bot.publish.comment import marker, upsert_comment
     from bot.report.commands import ready_lines
     from bot.report.content import MarkdownOptions
     from bot.report.markdown import render_markdown
 
     if config.comment.when == "never":
         return None
+    mark = marker(report.suite)
     options = MarkdownOptions(
-        marker=marker(report.suite),
+        marker=mark,
         run_url=destination.measured_url or destination.run_url,
         repository_url=destination.repository_url,
         is_advice=destination.is_advice,
@@ -119,15 +113,14 @@ def comment(client: "Client", destination: Destination, *, report: Report, numbe
         body = f"{body.rstrip()}\n\n{ready_lines(report)}"
     if report.conclusion is Conclusion.REGRESSION and config.comment.mention:
         body = f"{body.rstrip()}\n\ncc {' '.join(config.comment.mention)}\n"
-    outcome = upsert_comment(client, number=number, suite=report.suite, body=body, create=_speaks(report, config))
+    outcome = host.upsert_comment(number=number, mark=mark, body=body, create=_speaks(report, config))
     return outcome.url
 
 
 def joint_comment(
-    client: "Client", destination: Destination, *, reports: Sequence[Report], number: int, config: Config
+    host: "Host", destination: Destination, *, reports: Sequence[Report], number: int, config: Config
 ) -> str | None:
     """The one sticky comment for all suites; its address, or None where silence was asked for."""
-    from bot.publish.comment import joint_marker, upsert_marked
     from bot.report.content import MarkdownOptions
     from bot.report.markdown import render_joint
 
@@ -144,11 +137,10 @@ def joint_comment(
     if any(report.conclusion is Conclusion.REGRESSION for report in reports) and config.comment.mention:
         body = f"{body.rstrip()}\n\ncc {' '.join(config.comment.mention)}\n"
     create = any(_speaks(report, config) for report in reports)
-    return upsert_marked(client, number=number, mark=mark, body=body, create=create).url
+    return host.upsert_comment(number=number, mark=mark, body=body, create=create).url
 
 
-def fail_check(check: "CheckRun", *, reason: str, run_url: str) -> None:
-    from bot.publish.check import CheckConclusion, CheckResult
+def fail_check(check: "Check", *, reason: str, run_url: str) -> None:
     from bot.report.unmeasured import NOT_MEASURED, unmeasured_body
 
     check.complete(
@@ -158,13 +150,12 @@ def fail_check(check: "CheckRun", *, reason: str, run_url: str) -> None:
     )
 
 
-def mark_unmeasured(client: "Client", destination: Destination, *, number: int, sha: str, reason: str) -> None:
+def mark_unmeasured(host: "Host", destination: Destination, *, number: int, sha: str, reason: str) -> None:
     """A line above each result that stands in the pull request: it is about an older head."""
-    from bot.publish.comment import RESULT_START, prefix_comments
     from bot.report.unmeasured import unmeasured_line
 
     line = unmeasured_line(reason, sha=sha, run_url=destination.measured_url or destination.run_url or "")
-    prefix_comments(client, number=number, start=RESULT_START, line=str(line))
+    host.prefix_comments(number=number, start=RESULT_START, line=str(line))
 
 
 def _speaks(report: Report, config: Config) -> bool:
@@ -176,13 +167,12 @@ def _speaks(report: Report, config: Config) -> bool:
     }[config.comment.when]
 
 
-def fetch_results(client: "Client", *, run_id: int, sha: str, artifact: str) -> tuple[StoredResult, ...]:
+def fetch_results(host: "Host", *, run_id: int, sha: str, artifact: str) -> tuple[StoredResult, ...]:
     """The reports that the measuring run left, checked: they are a stranger's data and must speak of commit `sha`."""
     from bot.collect import read_archive
-    from bot.publish.artifacts import fetch_artifacts
 
     results: list[StoredResult] = []
-    for file in fetch_artifacts(client, run_id=run_id, head_sha=sha, name=artifact):
+    for file in host.fetch_artifacts(run_id=run_id, head_sha=sha, name=artifact):
         members = {member.name: member.data for member in read_archive(file.zip_bytes, name=file.name)}
         for name, data in sorted(members.items()):
             folder, _, base = name.rpartition("/")
@@ -225,13 +215,12 @@ def _checked(report_data: bytes, beside: Mapping[str, bytes | None], *, place: s
 
 
 def fetch_run(
-    client: "Client", *, run_id: int, sha: str, artifact: str | None, tool: str, config: Config, commit: str
+    host: "Host", *, run_id: int, sha: str, artifact: str | None, tool: str, config: Config, commit: str
 ) -> Run:
     """Benchmark results in the artifacts of a workflow run, any known format. The environment is what they say."""
     from bot.collect import collect_sources, read_archive
-    from bot.publish.artifacts import fetch_artifacts
 
-    files = fetch_artifacts(client, run_id=run_id, head_sha=sha, name=artifact or None)
+    files = host.fetch_artifacts(run_id=run_id, head_sha=sha, name=artifact or None)
     sources = [
         replace(source, name=f"{file.name}/{source.name}")
         for file in files
@@ -266,13 +255,13 @@ def publish_file(
         token=environ.get("GITHUB_TOKEN", ""),
         bot_login=environ.get("PERF_CULPRIT_BOT_LOGIN", "github-actions[bot]"),
     )
-    client = connect(destination)
+    host = connect(destination)
     said: list[str] = []
     if sha is not None:
-        with open_check(client, destination, suite=report.suite, sha=sha) as check:
+        with open_check(host, destination, suite=report.suite, sha=sha) as check:
             complete_check(check, report, destination)
         said.append(f"check run: {check.url}")
     if pull_request is not None:
-        url = comment(client, destination, report=report, number=pull_request, config=config)
+        url = comment(host, destination, report=report, number=pull_request, config=config)
         said.append(f"comment: {url or 'none, as configured'}")
     return tuple(said)

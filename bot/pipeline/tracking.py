@@ -12,10 +12,10 @@ from bot.model.finding import Finding, Level, Verdict
 from bot.model.report import Conclusion, Report
 from bot.pipeline.publish import Destination
 from bot.pipeline.settings import history_remote
+from bot.publish.markers import JOINT, benchmark_key, issue_marker
 
 if TYPE_CHECKING:
-    from bot.publish.client import Client
-    from bot.publish.tracking import TrackedIssue
+    from bot.publish.host import Host, TrackedIssue
     from bot.report.tracking import CommitRange, IssueOptions
 
 # These say nothing about the code, so no issue is opened or closed by them.
@@ -29,7 +29,7 @@ MOST_CARRIED = 20
 class _Board:
     """One run of the default branch and the issues there are. `accepted` is what the history says was accepted."""
 
-    client: "Client"
+    host: "Host"
     destination: Destination
     report: Report
     config: Config
@@ -38,7 +38,6 @@ class _Board:
     issues: "Mapping[str, TrackedIssue]"
 
     def options(self, key: str, benchmarks: Sequence[str] = ()) -> "IssueOptions":
-        from bot.publish.tracking import issue_marker
         from bot.report.tracking import IssueOptions
 
         return IssueOptions(
@@ -50,7 +49,7 @@ class _Board:
 
 
 def track_regressions(
-    client: "Client",
+    host: "Host",
     destination: Destination,
     *,
     report: Report,
@@ -59,18 +58,16 @@ def track_regressions(
     accepted: Sequence[Acceptance] = (),
 ) -> tuple[str, ...]:
     """Open, reopen and close issues after a run of the default branch; what was done, in words."""
-    from bot.publish.tracking import benchmark_key, tracked_issues
-
     if config.issues.when == "never" or report.target_commit is None or report.conclusion in SILENT:
         return ()
     board = _Board(
-        client=client,
+        host=host,
         destination=destination,
         report=report,
         config=config,
         commits=_commits(report, repository),
         accepted=accepted,
-        issues=tracked_issues(client, suite=report.suite),
+        issues=host.tracked_issues(suite=report.suite),
     )
     worse = {benchmark_key(group[0].evidence.key.benchmark): group for group in _regressions(report, config)}
     return (*_closed(board, worse), *_opened(board, worse))
@@ -87,16 +84,14 @@ def stored_acceptances(
         return history.accepted(config.suite)
 
 
-def carried_acceptances(client: "Client", accepted: Sequence[Acceptance]) -> tuple[Acceptance, ...]:
+def carried_acceptances(host: "Host", accepted: Sequence[Acceptance]) -> tuple[Acceptance, ...]:
     """What was accepted of a pull request that is merged by now, as accepted of the commit that the merge made.
 
     Only where the accepted commit was the head that was merged: what was pushed afterwards nobody has accepted.
     """
-    from bot.publish.pull_request import merged_as
-
     newest = [entry for entry in accepted if entry.pull_request is not None][-MOST_CARRIED:]
     commits = {
-        (number, head): merged_as(client, number=number, head_sha=head)
+        (number, head): host.merged_as(number=number, head_sha=head)
         for number, head in {(entry.pull_request, entry.commit) for entry in newest}
         if number is not None
     }
@@ -142,7 +137,6 @@ def _regressions(report: Report, config: Config) -> list[tuple[Finding, ...]]:
 
 
 def _opened(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str]:
-    from bot.publish.tracking import JOINT, open_issue, reopen
     from bot.report.tracking import issue_body, issue_title, joint_body, joint_title
 
     said, new = [], {}
@@ -155,42 +149,38 @@ def _opened(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str
                 new[key] = group
         elif not known.is_worse:
             body = issue_body(group, commits=board.commits, options=board.options(key))
-            said.append(f"reopened {reopen(board.client, known, body=body)}")
+            said.append(f"reopened {board.host.reopen_issue(known, body=body)}")
     suite, labels = board.report.suite, board.config.issues.labels
     if len(new) <= board.config.issues.limit:
         for key, group in new.items():
             body = issue_body(group, commits=board.commits, options=board.options(key))
-            url = open_issue(board.client, suite=suite, key=key, title=issue_title(group), body=body, labels=labels)
+            url = board.host.open_issue(suite=suite, key=key, title=issue_title(group), body=body, labels=labels)
             said.append(f"opened {url}")
         return said
     keys = sorted({*new, *covered})
     body = joint_body(list(new.values()), commits=board.commits, options=board.options(JOINT, keys))
     if joint is not None:
-        return [*said, f"reopened {reopen(board.client, joint, body=body)}"]
+        return [*said, f"reopened {board.host.reopen_issue(joint, body=body)}"]
     title = joint_title(len(new))
-    url = open_issue(board.client, suite=suite, key=JOINT, title=title, body=body, labels=labels)
+    url = board.host.open_issue(suite=suite, key=JOINT, title=title, body=body, labels=labels)
     return [*said, f"opened {url} for {len(new)} benchmarks"]
 
 
 def _closed(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str]:
     """What is no longer worse. An undecided or missing benchmark closes nothing."""
-    from bot.publish.tracking import JOINT, close
-
     fine = _fine(board.report)
     said = []
     for key, tracked in board.issues.items():
         keys = tracked.benchmarks if key == JOINT else frozenset({key})
         if tracked.is_worse and keys and keys <= fine.keys() and keys.isdisjoint(worse):
             note = _note(board, None if key == JOINT else fine[key])
-            url = close(board.client, tracked, suite=board.report.suite, note=note)
+            url = board.host.close_issue(tracked, suite=board.report.suite, note=note)
             said.append(f"closed {url}")
     return said
 
 
 def _fine(report: Report) -> dict[str, str]:
     """The benchmarks, by key, of which in every metric a worsening is excluded: where none was seen it may hide."""
-    from bot.publish.tracking import benchmark_key
-
     fine: dict[str, bool] = {}
     for finding in report.findings:
         name = finding.evidence.key.benchmark

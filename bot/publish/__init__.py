@@ -1,1 +1,1 @@
-"""Comments, check runs and artifacts; the only importer of PyGithub."""
+"""Comments, check runs and artifacts: what a host of repositories offers (`host`), and GitHub (`github/`)."""

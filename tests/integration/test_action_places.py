@@ -17,7 +17,7 @@ from bot.history import open_git_branch
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.report import Report
 from bot.pipeline.compare import judge_run
-from bot.publish.failure import explained
+from bot.publish.github.failure import explained
 from tests.support.fake_github.clients import connected
 from tests.support.fake_github.server import BOT_TOKEN, FakeGitHub
 from tests.support.fake_github.state import FORK_ID, PullRequest

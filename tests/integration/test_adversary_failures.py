@@ -15,7 +15,7 @@ import pytest
 from bot.codec.report import encode_report
 from bot.model.finding import Verdict
 from bot.model.report import Conclusion
-from bot.publish.comment import marker
+from bot.publish.markers import marker
 from tests.support import reports
 from tests.support.adversary import MALLORY_PULL, RIGHTS, SECRET, WORKFLOW, Scene, open_scene
 from tests.support.fake_github.faults import PRIMARY_LIMIT, SECONDARY_LIMIT, Fault

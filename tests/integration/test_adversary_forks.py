@@ -16,7 +16,7 @@ from bot.codec.run import encode_run
 from bot.model.finding import Level, Verdict
 from bot.model.reason import BaselineReason, because, remark
 from bot.model.report import Conclusion
-from bot.publish.comment import marker
+from bot.publish.markers import marker
 from tests.support import reports
 from tests.support.adversary import INNOCENT_PULL, MALLORY_PULL, Scene, open_scene
 from tests.support.fake_github.state import BOT, FORK_ID, PullRequest

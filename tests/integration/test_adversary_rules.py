@@ -13,7 +13,7 @@ from bot.config import Config
 from bot.model.baseline import BaselineSource
 from bot.pipeline.compare import Compared, compare_runs
 from bot.pipeline.job_results import JobResults, result_files
-from bot.publish.comment import marker
+from bot.publish.markers import marker
 from tests.support.adversary import INNOCENT_PULL, MALLORY_PULL, Scene, open_scene
 from tests.support.fake_github.state import BOT
 from tests.support.measurements import measured

@@ -19,7 +19,7 @@ import requests
 from bot.codec.report import encode_report
 from bot.model.finding import Verdict
 from bot.model.report import Conclusion
-from bot.publish import artifacts
+from bot.publish.github import artifacts
 from tests.support import reports
 from tests.support.adversary import MALLORY_PULL, SECRET, Scene, open_scene
 from tests.support.fake_github.server import FakeGitHub

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from bot.errors import DataError, InfrastructureError
-from bot.publish.check import Annotation, CheckConclusion, CheckResult, check_run
+from bot.publish.check import Annotation, CheckConclusion, CheckResult
+from bot.publish.github.check import check_run
 from tests.support.fake_github import state
 from tests.support.fake_github.clients import connected
 from tests.support.fake_github.faults import Fault

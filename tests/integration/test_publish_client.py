@@ -6,8 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from bot.errors import InfrastructureError, UsageError
-from bot.publish.client import connect
-from bot.publish.comment import upsert_comment
+from bot.publish.github.client import connect
+from bot.publish.github.comment import upsert_comment
+from bot.publish.markers import marker
 from tests.support.fake_github.clients import Waits, connected
 from tests.support.fake_github.faults import Fault
 from tests.support.fake_github.server import FakeGitHub
@@ -28,7 +29,7 @@ def test_connecting_sends_nothing(fake: FakeGitHub) -> None:
 
 def test_pins_the_version_of_the_api(fake: FakeGitHub) -> None:
     client, _ = connected(fake)
-    upsert_comment(client, number=1, suite="default", body="x")
+    upsert_comment(client, number=1, mark=marker("default"), body="x")
     assert {exchange.request.headers["x-github-api-version"] for exchange in fake.log} == {"2022-11-28"}
     assert [exchange.status for exchange in fake.log] == [200, 201]
 
@@ -36,7 +37,7 @@ def test_pins_the_version_of_the_api(fake: FakeGitHub) -> None:
 def test_backs_off_exponentially(fake: FakeGitHub) -> None:
     fake.faults.append(Fault(request=r"GET .*", status=502, times=4))
     client, waits = connected(fake)
-    upsert_comment(client, number=1, suite="default", body="x", create=False)
+    upsert_comment(client, number=1, mark=marker("default"), body="x", create=False)
     assert waits.seconds == [0.0, 2.0, 4.0, 8.0]
 
 
@@ -44,14 +45,14 @@ def test_gives_up_after_five_retries(fake: FakeGitHub) -> None:
     fake.faults.append(Fault(request=r"GET .*", status=503, times=99))
     client, _ = connected(fake)
     with pytest.raises(InfrastructureError, match=r"GitHub's servers failed, repeatedly \(HTTP 503\)"):
-        upsert_comment(client, number=1, suite="default", body="x")
+        upsert_comment(client, number=1, mark=marker("default"), body="x")
     assert len(fake.log) == 6
 
 
 def test_reconnects_after_a_dropped_connection(fake: FakeGitHub) -> None:
     fake.faults.append(Fault(request=r"GET .*", drop=True, times=2))
     client, _ = connected(fake)
-    upsert_comment(client, number=1, suite="default", body="x")
+    upsert_comment(client, number=1, mark=marker("default"), body="x")
     assert [exchange.status for exchange in fake.log] == [None, None, 200, 201]
 
 
@@ -65,7 +66,7 @@ def test_says_that_nobody_answers(closed_port: int) -> None:
         sleep=Waits(),
     )
     with pytest.raises(InfrastructureError, match="cannot read the comments of #1: the connection failed") as raised:
-        upsert_comment(client, number=1, suite="default", body="x")
+        upsert_comment(client, number=1, mark=marker("default"), body="x")
     assert "GITHUB_API_URL" in str(raised.value.next_step)
     assert "s3cr3t" not in str(raised.value)
 
@@ -73,7 +74,7 @@ def test_says_that_nobody_answers(closed_port: int) -> None:
 def test_says_that_the_repository_is_not_visible(fake: FakeGitHub) -> None:
     client = connect(token="bot-token", api_url=f"{fake.api_url}/", repository="octocat/other", request_pause_seconds=0)
     with pytest.raises(InfrastructureError, match=r"not found, or not visible[\s\S]*contents: read"):
-        upsert_comment(client, number=1, suite="default", body="x")
+        upsert_comment(client, number=1, mark=marker("default"), body="x")
 
 
 @pytest.mark.parametrize("token", ["", " \n", "s3cr3t\nHost: x", "s3cr3tö"])
@@ -85,7 +86,7 @@ def test_refuses_a_token_that_is_none_without_showing_it(token: str) -> None:
 
 def test_trims_the_token(fake: FakeGitHub) -> None:
     client, _ = connected(fake, token="bot-token\n")
-    upsert_comment(client, number=1, suite="default", body="x")
+    upsert_comment(client, number=1, mark=marker("default"), body="x")
     assert len(fake.state.comments) == 1
 
 

@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from bot.errors import InfrastructureError
-from bot.publish.comment import CommentChange, marker, upsert_comment
+from bot.publish.github.comment import upsert_comment
+from bot.publish.host import CommentChange
+from bot.publish.markers import marker
 from tests.support.fake_github.clients import connected
 from tests.support.fake_github.faults import PRIMARY_LIMIT, SECONDARY_LIMIT, Fault
 from tests.support.fake_github.server import FakeGitHub
@@ -13,7 +15,8 @@ from tests.support.fake_github.state import BOT, Comment
 
 NUMBER = 7
 SUITE = "default"
-BODY = f"{marker(SUITE)}\n### 🔴 2 of 148 benchmarks got slower"
+MARK = marker(SUITE)
+BODY = f"{MARK}\n### 🔴 2 of 148 benchmarks got slower"
 POST = r"POST .*/comments"
 PATCH = r"PATCH .*/comments/\d+"
 
@@ -29,7 +32,7 @@ def add_strangers(fake: FakeGitHub, count: int) -> None:
 
 def test_posts_when_there_is_none(fake: FakeGitHub) -> None:
     client, _ = connected(fake)
-    outcome = upsert_comment(client, number=NUMBER, suite=SUITE, body=BODY)
+    outcome = upsert_comment(client, number=NUMBER, mark=MARK, body=BODY)
     (comment,) = comments_of(fake)
     assert comment.body == BODY
     assert comment.issue == NUMBER
@@ -39,7 +42,7 @@ def test_posts_when_there_is_none(fake: FakeGitHub) -> None:
 
 def test_puts_the_marker_first_where_the_text_lacks_it(fake: FakeGitHub) -> None:
     client, _ = connected(fake)
-    upsert_comment(client, number=NUMBER, suite=SUITE, body="text")
+    upsert_comment(client, number=NUMBER, mark=MARK, body="text")
     assert comments_of(fake)[0].body == f"{marker(SUITE)}\ntext"
 
 
@@ -48,7 +51,7 @@ def test_edits_its_own_on_the_third_page(fake: FakeGitHub) -> None:
     own = fake.state.add_comment(issue=NUMBER, author=BOT, body=f"{marker(SUITE)}\nold")
     add_strangers(fake, 3)
     client, _ = connected(fake)
-    outcome = upsert_comment(client, number=NUMBER, suite=SUITE, body=BODY)
+    outcome = upsert_comment(client, number=NUMBER, mark=MARK, body=BODY)
     assert outcome.change is CommentChange.UPDATED
     assert own.body == BODY
     assert comments_of(fake) == [own]
@@ -58,7 +61,7 @@ def test_edits_its_own_on_the_third_page(fake: FakeGitHub) -> None:
 def test_writes_nothing_when_nothing_changed(fake: FakeGitHub) -> None:
     own = fake.state.add_comment(issue=NUMBER, author=BOT, body=BODY.replace("\n", "\r\n") + "\r\n")
     client, _ = connected(fake)
-    outcome = upsert_comment(client, number=NUMBER, suite=SUITE, body=BODY)
+    outcome = upsert_comment(client, number=NUMBER, mark=MARK, body=BODY)
     assert outcome.change is CommentChange.UNCHANGED
     assert own.writes == 1
 
@@ -66,14 +69,14 @@ def test_writes_nothing_when_nothing_changed(fake: FakeGitHub) -> None:
 def test_each_suite_has_its_own(fake: FakeGitHub) -> None:
     client, _ = connected(fake)
     for suite in ("default", "Default", "großes Bündel", "a--b", "a-b"):
-        upsert_comment(client, number=NUMBER, suite=suite, body=f"about {suite}")
+        upsert_comment(client, number=NUMBER, mark=marker(suite), body=f"about {suite}")
     assert len(comments_of(fake)) == 5
 
 
 def test_leaves_a_strangers_copy_of_the_marker_alone(fake: FakeGitHub) -> None:
     spoof = fake.state.add_comment(issue=NUMBER, author="mallory", body=f"{marker(SUITE)}\n### 🟢 all fine")
     client, _ = connected(fake)
-    upsert_comment(client, number=NUMBER, suite=SUITE, body=BODY)
+    upsert_comment(client, number=NUMBER, mark=MARK, body=BODY)
     assert spoof.body.endswith("all fine")
     assert len(comments_of(fake)) == 1
 
@@ -81,7 +84,7 @@ def test_leaves_a_strangers_copy_of_the_marker_alone(fake: FakeGitHub) -> None:
 def test_leaves_its_own_quotation_of_the_marker_alone(fake: FakeGitHub) -> None:
     other = fake.state.add_comment(issue=NUMBER, author=BOT, body=f"see {marker(SUITE)}")
     client, _ = connected(fake)
-    assert upsert_comment(client, number=NUMBER, suite=SUITE, body=BODY).change is CommentChange.CREATED
+    assert upsert_comment(client, number=NUMBER, mark=MARK, body=BODY).change is CommentChange.CREATED
     assert other.writes == 1
 
 
@@ -89,7 +92,7 @@ def test_reads_comments_of_authors_with_any_login(fake: FakeGitHub) -> None:
     for login in ("ghost-ünï", "日本", "Github-Actions[bot]x"):
         fake.state.add_comment(issue=NUMBER, author=login, body=BODY)
     client, _ = connected(fake)
-    assert upsert_comment(client, number=NUMBER, suite=SUITE, body=BODY).change is CommentChange.CREATED
+    assert upsert_comment(client, number=NUMBER, mark=MARK, body=BODY).change is CommentChange.CREATED
 
 
 def test_keeps_the_oldest_of_duplicates(fake: FakeGitHub) -> None:
@@ -97,7 +100,7 @@ def test_keeps_the_oldest_of_duplicates(fake: FakeGitHub) -> None:
     fake.state.add_comment(issue=NUMBER, author=BOT, body=BODY)
     fake.state.add_comment(issue=NUMBER, author=BOT, body=f"{marker(SUITE)}\nthird")
     client, _ = connected(fake)
-    outcome = upsert_comment(client, number=NUMBER, suite=SUITE, body="new")
+    outcome = upsert_comment(client, number=NUMBER, mark=MARK, body="new")
     assert outcome.change is CommentChange.UPDATED
     assert comments_of(fake) == [oldest]
     assert oldest.body.endswith("new")
@@ -108,13 +111,13 @@ def test_deletes_a_duplicate_whose_first_answer_was_lost(fake: FakeGitHub) -> No
     fake.state.add_comment(issue=NUMBER, author=BOT, body=BODY)
     fake.faults.append(Fault(request=r"DELETE .*", status=502, applied=True))
     client, _ = connected(fake)
-    upsert_comment(client, number=NUMBER, suite=SUITE, body="new")
+    upsert_comment(client, number=NUMBER, mark=MARK, body="new")
     assert comments_of(fake) == [oldest]
 
 
 def test_quiet_posts_nothing(fake: FakeGitHub) -> None:
     client, _ = connected(fake)
-    outcome = upsert_comment(client, number=NUMBER, suite=SUITE, body=BODY, create=False)
+    outcome = upsert_comment(client, number=NUMBER, mark=MARK, body=BODY, create=False)
     assert outcome.change is CommentChange.SKIPPED
     assert not fake.state.comments
 
@@ -122,7 +125,7 @@ def test_quiet_posts_nothing(fake: FakeGitHub) -> None:
 def test_quiet_still_updates_an_earlier_verdict(fake: FakeGitHub) -> None:
     own = fake.state.add_comment(issue=NUMBER, author=BOT, body=BODY)
     client, _ = connected(fake)
-    upsert_comment(client, number=NUMBER, suite=SUITE, body="### 🟢 no change", create=False)
+    upsert_comment(client, number=NUMBER, mark=MARK, body="### 🟢 no change", create=False)
     assert own.body.endswith("🟢 no change")
 
 
@@ -131,7 +134,7 @@ def test_quiet_still_updates_an_earlier_verdict(fake: FakeGitHub) -> None:
 def test_one_comment_after_a_lost_answer(fake: FakeGitHub, lost: dict[str, Any], *, applied: bool) -> None:
     fake.faults.append(Fault(request=POST, applied=applied, **lost))
     client, _ = connected(fake)
-    upsert_comment(client, number=NUMBER, suite=SUITE, body=BODY)
+    upsert_comment(client, number=NUMBER, mark=MARK, body=BODY)
     assert [comment.body for comment in comments_of(fake)] == [BODY]
 
 
@@ -139,7 +142,7 @@ def test_one_comment_after_a_lost_answer(fake: FakeGitHub, lost: dict[str, Any],
 def test_one_comment_after_a_timeout(fake: FakeGitHub) -> None:
     fake.faults.append(Fault(request=POST, applied=True, delay_seconds=1.2))
     client, _ = connected(fake, timeout_seconds=1)
-    upsert_comment(client, number=NUMBER, suite=SUITE, body=BODY)
+    upsert_comment(client, number=NUMBER, mark=MARK, body=BODY)
     assert len(comments_of(fake)) == 1
 
 
@@ -147,7 +150,7 @@ def test_waits_longer_and_longer_for_a_comment_that_the_listing_still_hides(fake
     fake.state.listing_lag = 2
     fake.faults.append(Fault(request=POST, status=502, applied=True))
     client, waits = connected(fake)
-    upsert_comment(client, number=NUMBER, suite=SUITE, body=BODY)
+    upsert_comment(client, number=NUMBER, mark=MARK, body=BODY)
     assert len(comments_of(fake)) == 1
     assert waits.long == [1.0, 2.0, 4.0]
 
@@ -156,7 +159,7 @@ def test_gives_up_after_three_posts(fake: FakeGitHub) -> None:
     fake.faults.append(Fault(request=POST, status=502, times=99))
     client, _ = connected(fake)
     with pytest.raises(InfrastructureError, match=r"cannot post the comment on #7.*HTTP 502") as raised:
-        upsert_comment(client, number=NUMBER, suite=SUITE, body=BODY)
+        upsert_comment(client, number=NUMBER, mark=MARK, body=BODY)
     assert raised.value.exit_code == 4
     assert len(fake.requests("POST")) == 3
 
@@ -166,7 +169,7 @@ def test_edit_survives_server_errors(fake: FakeGitHub, status: int) -> None:
     own = fake.state.add_comment(issue=NUMBER, author=BOT, body=f"{marker(SUITE)}\nold")
     fake.faults.append(Fault(request=PATCH, status=status, times=2))
     client, _ = connected(fake)
-    upsert_comment(client, number=NUMBER, suite=SUITE, body=BODY)
+    upsert_comment(client, number=NUMBER, mark=MARK, body=BODY)
     assert own.body == BODY
 
 
@@ -187,7 +190,7 @@ def test_waits_out_a_rate_limit(
         fake.state.add_comment(issue=NUMBER, author=BOT, body=f"{marker(SUITE)}\nold")
     fake.faults.append(Fault(request=request_pattern, message=SECONDARY_LIMIT, **fault))
     client, waits = connected(fake)
-    upsert_comment(client, number=NUMBER, suite=SUITE, body=BODY)
+    upsert_comment(client, number=NUMBER, mark=MARK, body=BODY)
     assert [comment.body for comment in comments_of(fake)] == [BODY]
     assert waits.long == [wait_seconds]
 
@@ -199,7 +202,7 @@ def test_does_not_wait_an_hour_for_the_primary_limit(fake: FakeGitHub, request_p
     fake.faults.append(Fault(request=request_pattern, status=status, message=PRIMARY_LIMIT, headers=headers, times=9))
     client, waits = connected(fake)
     with pytest.raises(InfrastructureError, match=r"rate limit is used up[\s\S]*run the job again after \d\d:\d\d UTC"):
-        upsert_comment(client, number=NUMBER, suite=SUITE, body=BODY)
+        upsert_comment(client, number=NUMBER, mark=MARK, body=BODY)
     assert waits.long == []
 
 
@@ -207,35 +210,35 @@ def test_does_not_wait_longer_than_two_minutes(fake: FakeGitHub) -> None:
     fake.faults.append(Fault(request=r"GET .*", status=503, headers={"retry-after": "3600"}))
     client, waits = connected(fake)
     with pytest.raises(InfrastructureError, match="servers failed"):
-        upsert_comment(client, number=NUMBER, suite=SUITE, body=BODY)
+        upsert_comment(client, number=NUMBER, mark=MARK, body=BODY)
     assert waits.long == []
 
 
 def test_refuses_a_body_that_github_would_refuse(fake: FakeGitHub) -> None:
     client, _ = connected(fake)
     with pytest.raises(InfrastructureError, match=r"65,569 characters; GitHub takes 65,536"):
-        upsert_comment(client, number=NUMBER, suite=SUITE, body="x" * 65_536)
+        upsert_comment(client, number=NUMBER, mark=MARK, body="x" * 65_536)
     assert not fake.log
 
 
 def test_takes_a_body_of_exactly_the_limit(fake: FakeGitHub) -> None:
     client, _ = connected(fake)
     body = BODY + "ü" * (65_536 - len(BODY))
-    assert upsert_comment(client, number=NUMBER, suite=SUITE, body=body).change is CommentChange.CREATED
+    assert upsert_comment(client, number=NUMBER, mark=MARK, body=body).change is CommentChange.CREATED
 
 
 def test_says_that_the_conversation_is_locked(fake: FakeGitHub) -> None:
     fake.state.locked_issues.add(NUMBER)
     client, _ = connected(fake)
     with pytest.raises(InfrastructureError, match="the conversation is locked"):
-        upsert_comment(client, number=NUMBER, suite=SUITE, body=BODY)
+        upsert_comment(client, number=NUMBER, mark=MARK, body=BODY)
 
 
 def test_names_the_missing_permission(fake: FakeGitHub) -> None:
     fake.add_token("read-only", {"contents": "read", "pull-requests": "read", "issues": "read"})
     client, _ = connected(fake, token="read-only")
     with pytest.raises(InfrastructureError) as raised:
-        upsert_comment(client, number=NUMBER, suite=SUITE, body=BODY)
+        upsert_comment(client, number=NUMBER, mark=MARK, body=BODY)
     assert "the token lacks a permission (HTTP 403)" in raised.value.message
     assert "add `permissions: pull-requests: write` to the job" in str(raised.value.next_step)
     assert "workflow_run" in str(raised.value.next_step)
@@ -245,13 +248,13 @@ def test_names_the_missing_permission_to_read(fake: FakeGitHub) -> None:
     fake.add_token("none", {"contents": "read"})
     client, _ = connected(fake, token="none")
     with pytest.raises(InfrastructureError, match="add `permissions: pull-requests: read` to the job"):
-        upsert_comment(client, number=NUMBER, suite=SUITE, body=BODY)
+        upsert_comment(client, number=NUMBER, mark=MARK, body=BODY)
 
 
 def test_says_that_the_token_is_not_accepted_without_showing_it(fake: FakeGitHub) -> None:
     client, _ = connected(fake, token="s3cr3t-t0ken")
     with pytest.raises(InfrastructureError, match="the token is not accepted") as raised:
-        upsert_comment(client, number=NUMBER, suite=SUITE, body=BODY)
+        upsert_comment(client, number=NUMBER, mark=MARK, body=BODY)
     assert "s3cr3t" not in str(raised.value)
     assert raised.value.__cause__ is None
     assert raised.value.__suppress_context__
@@ -261,7 +264,7 @@ def test_passes_on_what_github_calls_invalid(fake: FakeGitHub) -> None:
     fake.faults.append(Fault(request=POST, status=422, message="Body is too long (maximum is 65536 characters)"))
     client, _ = connected(fake)
     with pytest.raises(InfrastructureError, match="request invalid: Body is too long"):
-        upsert_comment(client, number=NUMBER, suite=SUITE, body=BODY)
+        upsert_comment(client, number=NUMBER, mark=MARK, body=BODY)
     assert len(fake.requests("POST")) == 1
 
 
@@ -269,6 +272,6 @@ def test_works_on_an_enterprise_server() -> None:
     with FakeGitHub(prefix="/api/v3") as fake:
         fake.state.add_comment(issue=NUMBER, author="octocat", body="x")
         client, _ = connected(fake)
-        assert upsert_comment(client, number=NUMBER, suite=SUITE, body=BODY).change is CommentChange.CREATED
-        assert upsert_comment(client, number=NUMBER, suite=SUITE, body="new").change is CommentChange.UPDATED
+        assert upsert_comment(client, number=NUMBER, mark=MARK, body=BODY).change is CommentChange.CREATED
+        assert upsert_comment(client, number=NUMBER, mark=MARK, body="new").change is CommentChange.UPDATED
         assert not fake.bad

@@ -5,10 +5,19 @@ from pathlib import Path
 import pytest
 
 from bot.errors import InfrastructureError, UsageError
-from bot.publish.check import CheckConclusion, CheckResult, continued_check
-from bot.publish.comment import CommentChange, answer_marker, upsert_marked
-from bot.publish.conversation import acknowledge, cancel_run, may_write, read_default_branch_file, read_pull_request
-from bot.publish.rerun import Again, run_again
+from bot.publish.check import CheckConclusion, CheckResult
+from bot.publish.github.check import continued_check
+from bot.publish.github.comment import upsert_comment
+from bot.publish.github.conversation import (
+    acknowledge,
+    cancel_run,
+    may_write,
+    read_default_branch_file,
+    read_pull_request,
+)
+from bot.publish.github.rerun import run_again
+from bot.publish.host import Again, CommentChange
+from bot.publish.markers import answer_marker
 from tests.support.fake_github.clients import connected
 from tests.support.fake_github.server import FakeGitHub
 from tests.support.fake_github.state import BOT, FORK_ID, PullRequest, WorkflowRun
@@ -98,7 +107,7 @@ def test_one_answer_per_command(fake: FakeGitHub) -> None:
     client, _ = connected(fake)
     mark = answer_marker(900)
     fake.state.add_comment(issue=7, author="mallory", body=f"{mark}\nbelieve me")
-    changes = [upsert_marked(client, number=7, mark=mark, body=body).change for body in ("first", "second", "second")]
+    changes = [upsert_comment(client, number=7, mark=mark, body=body).change for body in ("first", "second", "second")]
     assert changes == [CommentChange.CREATED, CommentChange.UPDATED, CommentChange.UNCHANGED]
     assert [comment.body for comment in fake.state.comments.values() if comment.author == BOT] == [f"{mark}\nsecond"]
 
@@ -108,7 +117,7 @@ def test_a_check_run_goes_on_over_jobs(fake: FakeGitHub) -> None:
     for title in ("5 commits left", "2 commits left"):
         client, _ = connected(fake)
         checks.append(continued_check(client, name="bisect", head_sha=HEAD, external_id="bisect-900"))
-        checks[-1].tell(title=title, summary="s")
+        checks[-1].update(title=title, summary="s")
     (stored,) = fake.state.check_runs.values()
     assert (stored.status, stored.output["title"]) == ("in_progress", "2 commits left")
     checks[-1].complete(CheckResult(conclusion=CheckConclusion.NEUTRAL, title="found", summary="s"))

@@ -4,8 +4,8 @@ import pytest
 
 from bot.errors import ConfigError, InfrastructureError
 from bot.model.dispatch import artifact_name, run_title
-from bot.publish.artifacts import ArtifactLimits
-from bot.publish.dispatch import GitHubDispatcher
+from bot.publish.github.artifacts import ArtifactLimits
+from bot.publish.github.dispatch import GitHubDispatcher
 from tests.support.fake_github.clients import connected
 from tests.support.fake_github.faults import Fault
 from tests.support.fake_github.server import FakeGitHub

@@ -3,7 +3,8 @@
 import pytest
 
 from bot.errors import InfrastructureError
-from bot.publish.pull_request import PullRequest, PullRequestSearch, find_pull_request, is_current
+from bot.publish.github.pull_request import find_pull_request, is_current
+from bot.publish.host import PullRequest, PullRequestSearch
 from tests.support import webhooks
 from tests.support.fake_github import state
 from tests.support.fake_github.clients import connected

@@ -16,7 +16,8 @@ from bot.model.baseline import Baseline, BaselineSource, RunChoice
 from bot.model.reason import BaselineReason, VerdictReason, because
 from bot.model.report import Report
 from bot.pipeline.compare import judge_run
-from bot.publish.tracking import benchmark_key, issue_marker, tracked_issues
+from bot.publish.github.tracking import tracked_issues
+from bot.publish.markers import benchmark_key, issue_marker
 from tests.support.fake_github.clients import connected
 from tests.support.fake_github.faults import Fault
 from tests.support.fake_github.server import BOT_TOKEN, FakeGitHub

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from bot.publish import client
+from bot.publish.github import client
 from tests.support.fake_github.server import FakeGitHub
 from tests.support.fake_github.state import FORK_ID, REPOSITORY_ID, PullRequest, WorkflowRun
 from tests.support.git_repository import chain, import_commits, init_repository, run_git

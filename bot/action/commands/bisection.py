@@ -10,14 +10,14 @@ from bot.action.commands.grammar import BisectCommand
 from bot.action.commands.thread import Thread, default_branch, put_answer, remote, trusted_config
 from bot.action.job import Job
 from bot.errors import InfrastructureError
+from bot.publish.check import CheckConclusion, CheckResult
+from bot.publish.host import Check, Host
 from bot.publish.log import LogLevel
 from bot.publish.summary import append_summary
 
 if TYPE_CHECKING:
     from bot.config import Config
     from bot.model.dispatch import Bisection, BisectionStep, Objection
-    from bot.publish.check import CheckRun
-    from bot.publish.client import Client
 
 CHECK_NAME: Final = "perf-culprit bisect"
 # Of the commands in a thread only so many are asked whether their bisection still runs.
@@ -29,7 +29,7 @@ class Teller:
     """Writes each step into the thread and the check run. Where it belongs stands in what we stored ourselves."""
 
     job: Job
-    client: "Client"
+    host: Host
 
     def tell(self, step: "BisectionStep") -> None:
         from bot.report.bisection_step import step_texts
@@ -45,33 +45,28 @@ class Teller:
         self._check(step, title=texts.title, body=texts.body, stopped=bisection.stopped is not None)
         if bisection.pull_request is not None and bisection.id.isdecimal():
             number, comment_id = bisection.pull_request, int(bisection.id)
-            put_answer(self.client, number=number, comment_id=comment_id, body=texts.body)
+            put_answer(self.host, number=number, comment_id=comment_id, body=texts.body)
         if self.job.context.summary_path and self.job.inputs.summary:
             append_summary(texts.body, path=self.job.context.summary_path)
 
     def _check(self, step: "BisectionStep", *, title: str, body: str, stopped: bool) -> None:
         """Nothing without the permission: the thread says the same."""
-        from bot.publish.check import CheckConclusion, CheckResult
-
         try:
             check = self._open_check(step.bisection)
             if check is None:
                 return
             if step.report is None:
-                check.tell(title=title, summary=body)
+                check.update(title=title, summary=body)
             else:
                 conclusion = CheckConclusion.CANCELLED if stopped else CheckConclusion.NEUTRAL
                 check.complete(CheckResult(conclusion=conclusion, title=title, summary=body))
         except InfrastructureError as error:
             self.job.log.tell(LogLevel.WARNING, f"no check run: {error}")
 
-    def _open_check(self, bisection: "Bisection") -> "CheckRun | None":
-        from bot.publish.check import continued_check
-
+    def _open_check(self, bisection: "Bisection") -> Check | None:
         if bisection.head is None:
             return None
-        return continued_check(
-            self.client,
+        return self.host.continued_check(
             name=CHECK_NAME,
             head_sha=bisection.head,
             external_id=f"bisect-{bisection.id}",
@@ -81,11 +76,10 @@ class Teller:
     def objection(self, bisection: "Bisection") -> "Objection | None":
         """Why nothing more may be measured for it: asked of GitHub every time, as pushes come at any moment."""
         from bot.model.dispatch import Objection
-        from bot.publish.conversation import read_pull_request
 
         if bisection.head is None or bisection.pull_request is None:
             return None
-        pull = read_pull_request(self.client, number=bisection.pull_request)
+        pull = self.host.read_pull_request(number=bisection.pull_request)
         if not pull.is_open:
             return Objection.PULL_REQUEST_CLOSED
         if pull.head_sha != bisection.head:
@@ -94,10 +88,10 @@ class Teller:
 
 
 @contextmanager
-def controller(job: Job, client: "Client", config: "Config") -> Iterator[pipeline.Controller]:
-    teller = Teller(job=job, client=client)
+def controller(job: Job, host: Host, config: "Config") -> Iterator[pipeline.Controller]:
+    teller = Teller(job=job, host=host)
     with pipeline.open_controller(
-        client,
+        host,
         config=config,
         history=remote(job),
         default_branch=default_branch(job),
@@ -110,12 +104,12 @@ def controller(job: Job, client: "Client", config: "Config") -> Iterator[pipelin
 def begin(thread: Thread, command: BisectCommand, *, head: str | None, base_branch: str | None) -> None:
     """`head` is the head of the pull request that GitHub named after the author's rights were known."""
     job, comment = thread.job, thread.comment
-    config = with_options(trusted_config(job, thread.client), command)
+    config = with_options(trusted_config(job, thread.host), command)
     main = default_branch(job)
     branches = (main,) if base_branch is None else (base_branch, main)
     with (
         pipeline.bisection_ends(remote(job), branches=branches, head=head, good=command.good, bad=command.bad) as ends,
-        controller(job, thread.client, config) as opened,
+        controller(job, thread.host, config) as opened,
     ):
         plan = pipeline.DispatchPlan(
             id=str(comment.id),
@@ -144,40 +138,35 @@ def with_options(config: "Config", command: BisectCommand) -> "Config":
 
 def go_on(thread: Thread) -> bool:
     """Goes on with the newest bisection of this thread that has not ended; False where there is none."""
-    job, client = thread.job, thread.client
-    with controller(job, client, trusted_config(job, client)) as opened:
-        running = next(running_bisections(opened, client, number=thread.comment.number), None)
+    job, host = thread.job, thread.host
+    with controller(job, host, trusted_config(job, host)) as opened:
+        running = next(running_bisections(opened, host, number=thread.comment.number), None)
         if running is None:
             return False
         pipeline.advance_bisection(opened, bisection=running.id)
         return True
 
 
-def stop_outdated(job: Job, client: "Client", *, number: int) -> None:
+def stop_outdated(job: Job, host: Host, *, number: int) -> None:
     """Ends the bisections of a pull request whose head is another one now, and what they have under way."""
-    from bot.publish.comment import answered_commands
-    from bot.publish.conversation import cancel_run
-
-    if not answered_commands(client, number=number):
+    if not host.answered_commands(number=number):
         return
-    config = trusted_config(job, client)
-    teller = Teller(job=job, client=client)
-    with controller(job, client, config) as opened:
-        for bisection in running_bisections(opened, client, number=number):
+    config = trusted_config(job, host)
+    teller = Teller(job=job, host=host)
+    with controller(job, host, config) as opened:
+        for bisection in running_bisections(opened, host, number=number):
             objection = teller.objection(bisection)
             if objection is None:
                 continue
             dispatch = bisection.open_dispatch
             pipeline.stop_bisection(opened, bisection.id, objection=objection)
             if dispatch is not None and dispatch.run_id is not None:
-                cancel_run(client, run_id=dispatch.run_id)
+                host.cancel_run(run_id=dispatch.run_id)
 
 
-def running_bisections(opened: pipeline.Controller, client: "Client", *, number: int) -> "Iterator[Bisection]":
+def running_bisections(opened: pipeline.Controller, host: Host, *, number: int) -> "Iterator[Bisection]":
     """Newest first. A bisection's id is its command's, and the bot's answer names that: nobody else can write one."""
-    from bot.publish.comment import answered_commands
-
-    for comment_id in answered_commands(client, number=number)[:MOST_LOOKED_AT]:
+    for comment_id in host.answered_commands(number=number)[:MOST_LOOKED_AT]:
         loaded = opened.bisections.load(str(comment_id))
         if loaded is not None and not loaded.bisection.is_done:
             yield loaded.bisection

@@ -6,6 +6,8 @@ from typing import Any, Final
 
 from bot.action.commands.grammar import PREFIX, first_line
 from bot.errors import UsageError
+from bot.publish.event import number_at, text_at, value_at
+from bot.publish.markers import tracked_commit
 
 EVENT: Final = "issue_comment"
 
@@ -29,8 +31,6 @@ class Ignored:
 
 def read_comment(event_name: str, event: Mapping[str, Any], *, bot_login: str) -> CommandComment | Ignored:
     """An edit is none: it would repeat an old command with the rights of today. Neither is what a bot writes."""
-    from bot.publish.pull_request import number_at, text_at, value_at
-
     if event_name != EVENT:
         raise UsageError(
             f"mode command works on the event {EVENT}, this is {event_name!r}",
@@ -57,9 +57,6 @@ def read_comment(event_name: str, event: Mapping[str, Any], *, bot_login: str) -
 
 def _tracked_commit(event: Mapping[str, Any], *, bot_login: str) -> str | None:
     """Anybody can paste the marker into an issue of his own, so its author counts."""
-    from bot.publish.pull_request import value_at
-    from bot.publish.tracking import tracked_commit
-
     author, body = value_at(event, "issue", "user", "login"), value_at(event, "issue", "body")
     if not isinstance(author, str) or author.lower() != bot_login.lower() or not isinstance(body, str):
         return None

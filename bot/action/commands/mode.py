@@ -17,20 +17,19 @@ from bot.action.commands.grammar import (
 from bot.action.commands.thread import Thread, trusted_config
 from bot.action.job import Job
 from bot.errors import EXIT_FINE, BotError, UsageError
+from bot.publish.event import number_at
 
 
 def run_command(job: Job) -> int:
     """React, check the rights, do it, answer once."""
-    from bot.publish.conversation import acknowledge
-
     comment = read_comment(job.context.event_name, job.context.event, bot_login=job.inputs.bot_login)
     if isinstance(comment, Ignored):
         job.log.say(f"nothing to do: {comment.reason}")
         return EXIT_FINE
-    thread = Thread(job=job, client=pipeline.connect(job.destination), comment=comment)
+    thread = Thread(job=job, host=pipeline.connect(job.destination), comment=comment)
     # The first request of all: the author sees at once that somebody is there, and where this is forbidden the answer
     # would be too, so nothing is begun.
-    acknowledge(thread.client, comment_id=comment.id)
+    thread.host.acknowledge(comment_id=comment.id)
     try:
         command = parse(comment.body)
     except UsageError as error:
@@ -52,11 +51,10 @@ def run_command(job: Job) -> int:
 
 def _has_rights(thread: Thread, *, answers: bool = True) -> bool:
     """Who only asks for help and has none gets the reaction alone: anybody could ask a hundred times."""
-    from bot.publish.conversation import may_write
     from bot.report.commands import no_permission_text
 
     author = thread.comment.author
-    if may_write(thread.client, login=author):
+    if thread.host.may_write(login=author):
         return True
     if answers:
         thread.answer(no_permission_text(author))
@@ -66,10 +64,8 @@ def _has_rights(thread: Thread, *, answers: bool = True) -> bool:
 
 def _is_answered(thread: Thread) -> bool:
     """GitHub may deliver an event twice. Who runs the job again by hand wants it done again."""
-    from bot.publish.comment import answered_commands
-
     first_attempt = thread.job.context.run_attempt == "1"
-    return first_attempt and thread.comment.id in answered_commands(thread.client, number=thread.comment.number)
+    return first_attempt and thread.comment.id in thread.host.answered_commands(number=thread.comment.number)
 
 
 def _do(thread: Thread, command: Command) -> None:
@@ -98,7 +94,6 @@ def _tell_failure(thread: Thread, error: BotError) -> None:
 
 def _bisect(thread: Thread, command: Command) -> None:
     """A fork's code runs only where its author's reader has named the very commit."""
-    from bot.publish.conversation import read_pull_request
     from bot.report.commands import closed_text, fork_head_text, moved_text
 
     if not isinstance(command, BisectCommand):
@@ -110,7 +105,7 @@ def _bisect(thread: Thread, command: Command) -> None:
             )
         begin(thread, command, head=None, base_branch=None)
         return
-    pull = read_pull_request(thread.client, number=thread.comment.number)
+    pull = thread.host.read_pull_request(number=thread.comment.number)
     if not pull.is_open:
         thread.answer(closed_text())
     elif command.sha is None and pull.from_fork:
@@ -122,8 +117,6 @@ def _bisect(thread: Thread, command: Command) -> None:
 
 
 def _retry(thread: Thread, _: Command) -> None:
-    from bot.publish.conversation import read_pull_request
-    from bot.publish.rerun import run_again
     from bot.report.commands import again_text, continued_text
 
     if go_on(thread):
@@ -136,8 +129,8 @@ def _retry(thread: Thread, _: Command) -> None:
             next_step="start one with /perf-bisect good=COMMIT bad=COMMIT",
         )
     workflow = thread.job.inputs.measure_workflow
-    pull = read_pull_request(thread.client, number=thread.comment.number)
-    attempt = run_again(thread.client, workflow=workflow, head_sha=pull.head_sha)
+    pull = thread.host.read_pull_request(number=thread.comment.number)
+    attempt = thread.host.run_again(workflow=workflow, head_sha=pull.head_sha)
     if attempt is None:
         raise UsageError(
             f"{workflow} has not run on {pull.head_sha[:10]}",
@@ -149,7 +142,6 @@ def _retry(thread: Thread, _: Command) -> None:
 
 def _accept(thread: Thread, command: Command) -> None:
     """Of the head as GitHub has it now, or of the commit that our own issue is about."""
-    from bot.publish.conversation import read_pull_request
     from bot.report.commands import accepted_text, closed_text
 
     if not isinstance(command, AcceptCommand):
@@ -157,7 +149,7 @@ def _accept(thread: Thread, command: Command) -> None:
     job, comment = thread.job, thread.comment
     commit = comment.tracked_commit
     if comment.on_pull_request:
-        pull = read_pull_request(thread.client, number=comment.number)
+        pull = thread.host.read_pull_request(number=comment.number)
         if not pull.is_open:
             thread.answer(closed_text())
             return
@@ -173,7 +165,7 @@ def _accept(thread: Thread, command: Command) -> None:
         reason=command.reason,
         author=comment.author,
         commit=commit,
-        config=trusted_config(job, thread.client),
+        config=trusted_config(job, thread.host),
         history_url=job.context.git_url,
         token=job.inputs.token or None,
         pull_request=comment.number if comment.on_pull_request else None,
@@ -202,8 +194,6 @@ def run_bisect(job: Job) -> int:
 
     As the last job of that very run, which is the usual way, or in a workflow_run after it.
     """
-    from bot.publish.pull_request import number_at
-
     context = job.context
     from_inside = context.event_name == "workflow_dispatch"
     if not from_inside and context.event_name != "workflow_run":
@@ -213,7 +203,7 @@ def run_bisect(job: Job) -> int:
             next_step="use it in the last job of the bisect workflow",
         )
     run_id = int(context.run_id) if from_inside else number_at(context.event, "workflow_run", "id")
-    client = pipeline.connect(job.destination)
-    with controller(job, client, trusted_config(job, client)) as opened:
+    host = pipeline.connect(job.destination)
+    with controller(job, host, trusted_config(job, host)) as opened:
         pipeline.advance_bisection(opened, run_id=run_id, from_inside=from_inside)
     return EXIT_FINE

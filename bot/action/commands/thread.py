@@ -7,10 +7,12 @@ from bot import git
 from bot.action.commands.comment import CommandComment
 from bot.action.job import Job
 from bot.errors import UsageError
+from bot.publish.host import Host
+from bot.publish.markers import answer_marker
+from bot.publish.text import cut_at_line
 
 if TYPE_CHECKING:
     from bot.config import Config
-    from bot.publish.client import Client
 
 MAXIMUM_BODY_CHARACTERS = 65_000
 CUT_POINTER = "\n\nCut here: a comment holds no more.\n"
@@ -19,20 +21,17 @@ CUT_POINTER = "\n\nCut here: a comment holds no more.\n"
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Thread:
     job: Job
-    client: "Client"
+    host: Host
     comment: CommandComment
 
     def answer(self, body: str) -> None:
         """The one answer to this command; further ones replace it."""
-        put_answer(self.client, number=self.comment.number, comment_id=self.comment.id, body=body)
+        put_answer(self.host, number=self.comment.number, comment_id=self.comment.id, body=body)
 
 
-def put_answer(client: "Client", *, number: int, comment_id: int, body: str) -> str | None:
-    from bot.publish.comment import answer_marker, upsert_marked
-    from bot.publish.text import cut_at_line
-
+def put_answer(host: Host, *, number: int, comment_id: int, body: str) -> str | None:
     cut = cut_at_line(body, limit=MAXIMUM_BODY_CHARACTERS, pointer=CUT_POINTER)
-    return upsert_marked(client, number=number, mark=answer_marker(comment_id), body=cut).url
+    return host.upsert_comment(number=number, mark=answer_marker(comment_id), body=cut).url
 
 
 def default_branch(job: Job) -> str:
@@ -46,14 +45,13 @@ def default_branch(job: Job) -> str:
     return name
 
 
-def trusted_config(job: Job, client: "Client") -> "Config":
+def trusted_config(job: Job, host: Host) -> "Config":
     """The default branch's configuration, whatever is checked out here."""
     from bot.config import Config
     from bot.config.reader import parse_config
-    from bot.publish.conversation import read_default_branch_file
 
     path = job.inputs.config_path.as_posix()
-    data = read_default_branch_file(client, path=path)
+    data = host.read_default_branch_file(path=path)
     config = Config() if data is None else parse_config(data, place=f"{path} on the default branch")
     return job.inputs.configure(config)
 

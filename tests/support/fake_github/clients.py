@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from bot.publish.client import Client, connect
+from bot.publish.github.client import connect
+from bot.publish.github.host import GitHub
 from tests.support.fake_github.server import BOT_TOKEN, FakeGitHub
 
 
@@ -18,7 +19,7 @@ class Waits:
         return [seconds for seconds in self.seconds if seconds > 0]
 
 
-def connected(fake: FakeGitHub, *, token: str = BOT_TOKEN, timeout_seconds: int = 5) -> tuple[Client, Waits]:
+def connected(fake: FakeGitHub, *, token: str = BOT_TOKEN, timeout_seconds: int = 5) -> tuple[GitHub, Waits]:
     waits = Waits()
     client = connect(
         token=token,
@@ -29,4 +30,4 @@ def connected(fake: FakeGitHub, *, token: str = BOT_TOKEN, timeout_seconds: int 
         write_pause_seconds=0,
         sleep=waits,
     )
-    return client, waits
+    return GitHub(repository=client.repository, bot_login=client.bot_login, sleep=client.sleep), waits

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from bot.publish.artifacts import ListedArtifact, belongs, json_object, newest_by_name
+from bot.publish.github.artifacts import ListedArtifact, belongs, json_object, newest_by_name
 
 HEAD = "a" * 40
 

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from bot.publish.client import limit_wait_seconds
+from bot.publish.github.client import limit_wait_seconds
 
 
 @pytest.mark.parametrize(

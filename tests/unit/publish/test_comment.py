@@ -2,7 +2,8 @@ import re
 
 import pytest
 
-from bot.publish.comment import marker, same_text, suite_id
+from bot.publish.github.comment import same_text
+from bot.publish.markers import marker, suite_id
 
 
 @pytest.mark.parametrize("suite", ["default", "a", "linux-x86-64", "0", "x" * 40])

@@ -3,7 +3,7 @@ import requests
 from github import GithubException
 
 from bot.errors import InfrastructureError
-from bot.publish.failure import explained, message_of, permission_step, rate_limit_step
+from bot.publish.github.failure import explained, message_of, permission_step, rate_limit_step
 
 NOT_ACCESSIBLE = {"message": "Resource not accessible by integration"}
 

@@ -3,8 +3,9 @@ from typing import Any
 import pytest
 
 from bot.errors import UsageError
-from bot.publish.client import connect
-from bot.publish.pull_request import PullRequest, find_pull_request
+from bot.publish.github.client import connect
+from bot.publish.github.pull_request import find_pull_request
+from bot.publish.host import PullRequest
 from tests.support import webhooks
 
 # Nothing here may send a request: the address leads nowhere.

@@ -1,40 +1,21 @@
 """Which pull request a run speaks about: from GitHub's event and API, never from an artifact."""
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from github import UnknownObjectException
 from github.PullRequest import PullRequest as RemotePullRequest
 
-from bot.errors import UsageError
-from bot.publish.client import Client
-from bot.publish.failure import explained
+from bot.publish.event import number_at, sha_at, text_at, value_at, workflow_names
+from bot.publish.github.client import Client
+from bot.publish.github.failure import explained
+from bot.publish.host import PullRequest, PullRequestSearch
 
-SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # GitHub ignores a `head` that it does not understand and lists every open pull request.
 MAXIMUM_LISTED = 300
 # Anybody who can read can open pull requests of one head into every branch; so many are answered.
 MAXIMUM_ANSWERED = 3
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PullRequest:
-    number: int
-    head_sha: str
-    base_branch: str
-    base_sha: str
-    from_fork: bool
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PullRequestSearch:
-    """The pull requests with that head, or none and why. Two may share a head: each goes into another branch."""
-
-    pull_requests: tuple[PullRequest, ...] = ()
-    reason: str = ""
 
 
 def find_pull_request(
@@ -127,49 +108,3 @@ def merged_as(client: Client, *, number: int, head_sha: str) -> str | None:
         except UnknownObjectException:
             return None
         return pull.merge_commit_sha if merged else None
-
-
-def workflow_names(event: Mapping[str, Any]) -> set[str]:
-    """The workflow's name, path and file name. GitHub may write a path as `.github/workflows/x.yml@main`."""
-    return {*workflow_files(event), text_at(event, "workflow_run", "name")}
-
-
-def workflow_files(event: Mapping[str, Any]) -> set[str]:
-    path = text_at(event, "workflow_run", "path").partition("@")[0]
-    return {path, path.rsplit("/", 1)[-1]}
-
-
-def value_at(event: Mapping[str, Any], *keys: str) -> Any:
-    value: Any = event
-    for key in keys:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
-
-
-def text_at(event: Mapping[str, Any], *keys: str) -> str:
-    value = value_at(event, *keys)
-    if not isinstance(value, str):
-        raise not_an_event(keys)
-    return value
-
-
-def number_at(event: Mapping[str, Any], *keys: str) -> int:
-    value = value_at(event, *keys)
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise not_an_event(keys)
-    return value
-
-
-def sha_at(event: Mapping[str, Any], *keys: str) -> str:
-    value = text_at(event, *keys)
-    if SHA.fullmatch(value) is None:
-        raise not_an_event(keys)
-    return value
-
-
-def not_an_event(keys: tuple[str, ...]) -> UsageError:
-    return UsageError(
-        f"{'.'.join(keys)} is missing or of the wrong kind",
-        place="event file (GITHUB_EVENT_PATH)",
-        next_step="run on `pull_request` or `workflow_run`; check that GITHUB_EVENT_NAME belongs to this file",
-    )

@@ -1,32 +1,16 @@
 """Measuring again: the newest run of a workflow on a commit, and a second attempt of it."""
 
-from dataclasses import dataclass
-from enum import StrEnum
 from itertools import islice
 
 from github import UnknownObjectException
 
 from bot.errors import UsageError
-from bot.publish.client import Client
-from bot.publish.failure import explained
-from bot.publish.posting import post_once
+from bot.publish.github.client import Client
+from bot.publish.github.failure import explained
+from bot.publish.github.posting import post_once
+from bot.publish.host import Again, Attempt
 
 MAXIMUM_LISTED = 100
-
-
-class Again(StrEnum):
-    """What a second attempt repeats."""
-
-    FAILED_JOBS = "failed jobs"
-    ALL_JOBS = "all jobs"
-    NOTHING = "nothing"  # it is still running
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Attempt:
-    run_id: int
-    url: str
-    repeats: Again
 
 
 def run_again(client: Client, *, workflow: str, head_sha: str) -> Attempt | None:

@@ -6,8 +6,8 @@ from typing import TypeVar
 import requests
 from github import GithubException
 
-from bot.publish.client import Client, limit_wait_seconds, too_long
-from bot.publish.failure import headers_of, is_rate_limit
+from bot.publish.github.client import Client, limit_wait_seconds, too_long
+from bot.publish.github.failure import headers_of, is_rate_limit
 
 ATTEMPTS = 3
 # A new object may be missing from listings for some seconds, so one look is not enough.

@@ -8,10 +8,10 @@ from github.WorkflowRun import WorkflowRun
 
 from bot.errors import ConfigError, DataError
 from bot.model.dispatch import RunArtifact, RunFacts, run_title
-from bot.publish.artifacts import ArtifactLimits, ListedArtifact, download, list_artifacts, newest_by_name
-from bot.publish.client import Client
-from bot.publish.failure import explained, message_of
-from bot.publish.posting import post_once
+from bot.publish.github.artifacts import ArtifactLimits, ListedArtifact, download, list_artifacts, newest_by_name
+from bot.publish.github.client import Client
+from bot.publish.github.failure import explained, message_of
+from bot.publish.github.posting import post_once
 
 WORKFLOW_FOLDER: Final = ".github/workflows"
 LOOKED_AT_PAGES: Final = 3
@@ -111,3 +111,7 @@ class GitHubDispatcher:
         path = str(run["path"]).partition("@")[0]
         ours = ("workflow_dispatch", self._ref, f"{WORKFLOW_FOLDER}/{self._workflow}")
         return (run["event"], run["head_branch"], path) == ours
+
+
+def dispatcher(client: Client, *, workflow: str, ref: str) -> GitHubDispatcher:
+    return GitHubDispatcher(client, workflow=workflow, ref=ref)

@@ -1,63 +1,18 @@
 """The sticky comment: one per suite and pull request, edited in place."""
 
-import hashlib
-import re
-from dataclasses import dataclass
-from enum import StrEnum
-
 from github import UnknownObjectException
 from github.IssueComment import IssueComment
 
 from bot.errors import InfrastructureError
-from bot.publish.client import Client
-from bot.publish.failure import explained
-from bot.publish.posting import post_once
+from bot.publish.github.client import Client
+from bot.publish.github.failure import explained
+from bot.publish.github.posting import post_once
+from bot.publish.host import CommentChange, CommentOutcome
+from bot.publish.markers import ANSWER, ANSWER_START
 
 MAXIMUM_BODY_CHARACTERS = 65_536
-MAXIMUM_ID_CHARACTERS = 40
-ID_HASH_CHARACTERS = 8
-RESULT_START = "<!-- perf-culprit:v1:"
 # Begins the line that says that a result is of an older head; a new result replaces the whole comment.
 OUTDATED = "> ⚠️ "
-ANSWER_START = "<!-- perf-culprit:v1:answer:"
-ANSWER = re.compile(rf"{ANSWER_START}([0-9]{{1,18}}) -->")
-
-
-class CommentChange(StrEnum):
-    CREATED = "created"
-    UPDATED = "updated"
-    UNCHANGED = "unchanged"
-    SKIPPED = "skipped"  # nothing to say and nothing said before
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CommentOutcome:
-    change: CommentChange
-    url: str | None = None
-
-
-def marker(suite: str) -> str:
-    """The invisible first line by which the bot knows its own comment again."""
-    return f"<!-- perf-culprit:v1:{suite_id(suite)} -->"
-
-
-def suite_id(suite: str) -> str:
-    """The suite's name where it is plain; else what is plain of it and a hash, so that no two suites share one."""
-    plain = re.sub(r"[^a-z0-9]+", "-", suite.lower())[:MAXIMUM_ID_CHARACTERS].strip("-")
-    if plain and plain == suite:
-        return plain
-    digest = hashlib.sha256(suite.encode("utf-8", "surrogatepass")).hexdigest()[:ID_HASH_CHARACTERS]
-    return f"{plain}-{digest}".strip("-")
-
-
-def joint_marker() -> str:
-    """Of the one comment for all suites. The second colon keeps it apart from every suite's marker."""
-    return "<!-- perf-culprit:v1:suites:joint -->"
-
-
-def answer_marker(comment_id: int) -> str:
-    """Of the answer to a command. The second colon keeps it apart from every suite's marker."""
-    return f"{ANSWER_START}{comment_id} -->"
 
 
 def answered_commands(client: Client, *, number: int) -> tuple[int, ...]:
@@ -68,17 +23,12 @@ def answered_commands(client: Client, *, number: int) -> tuple[int, ...]:
     return tuple(sorted({int(match[1]) for match in found if match}, reverse=True))
 
 
-def upsert_comment(client: Client, *, number: int, suite: str, body: str, create: bool = True) -> CommentOutcome:
-    """Edits this suite's comment on pull request `number`, or posts it if there is none (and `create`).
+def upsert_comment(client: Client, *, number: int, mark: str, body: str, create: bool = True) -> CommentOutcome:
+    """Edits the bot's comment of that first line on pull request or issue `number`, or posts one (if `create`).
 
     With `create=False` (nothing changed, and the user asked for silence) an earlier comment still gets the new text:
     a red verdict must not outlive its cause.
     """
-    return upsert_marked(client, number=number, mark=marker(suite), body=body, create=create)
-
-
-def upsert_marked(client: Client, *, number: int, mark: str, body: str, create: bool = True) -> CommentOutcome:
-    """The same for a comment of any marker, on a pull request or an issue."""
     body = body if body.startswith(mark) else f"{mark}\n{body}"
     if len(body) > MAXIMUM_BODY_CHARACTERS:
         raise InfrastructureError(

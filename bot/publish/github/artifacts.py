@@ -11,8 +11,9 @@ import requests
 from github import GithubException
 
 from bot.errors import DataError
-from bot.publish.client import Client
-from bot.publish.failure import explained
+from bot.publish.github.client import Client
+from bot.publish.github.failure import explained
+from bot.publish.host import ArtifactFile, NoArtifactError
 
 MEBIBYTE = 1 << 20
 PER_PAGE = 100
@@ -25,10 +26,6 @@ DOWNLOAD_WAIT_SECONDS = 2.0
 EXPIRED_STEP = "run the benchmarks again, or keep artifacts longer (`retention-days` of actions/upload-artifact)"
 
 
-class NoArtifactError(DataError):
-    """The run has left nothing of that name."""
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ArtifactLimits:
     artifacts: int = 50
@@ -36,12 +33,6 @@ class ArtifactLimits:
     total_bytes: int = 64 * MEBIBYTE
     seconds: float = 60.0
     timeout_seconds: float = 15.0
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ArtifactFile:
-    name: str
-    zip_bytes: bytes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

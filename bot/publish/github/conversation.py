@@ -1,28 +1,16 @@
 """What a command needs of GitHub beside comments: a quick sign, its author's rights, the pull request, a file."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from github import GithubException, UnknownObjectException
 
-from bot.publish.client import Client
-from bot.publish.failure import explained
-from bot.publish.posting import post_once
+from bot.publish.github.client import Client
+from bot.publish.github.failure import explained
+from bot.publish.github.posting import post_once
+from bot.publish.host import PullRequestState
 
 WRITING: Final = ("admin", "write")
 MAXIMUM_FILE_BYTES: Final = 256 * 1024
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PullRequestState:
-    """A pull request now. `from_fork` also where the fork is gone."""
-
-    number: int
-    head_sha: str
-    head_branch: str
-    base_branch: str
-    from_fork: bool
-    is_open: bool
 
 
 def acknowledge(client: Client, *, comment_id: int) -> None:

@@ -1,0 +1,55 @@
+"""GitHub's event file: values by their path, and a UsageError where one is missing or of the wrong kind."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from bot.errors import UsageError
+
+SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+
+def workflow_names(event: Mapping[str, Any]) -> set[str]:
+    """The workflow's name, path and file name. GitHub may write a path as `.github/workflows/x.yml@main`."""
+    return {*workflow_files(event), text_at(event, "workflow_run", "name")}
+
+
+def workflow_files(event: Mapping[str, Any]) -> set[str]:
+    path = text_at(event, "workflow_run", "path").partition("@")[0]
+    return {path, path.rsplit("/", 1)[-1]}
+
+
+def value_at(event: Mapping[str, Any], *keys: str) -> Any:
+    value: Any = event
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def text_at(event: Mapping[str, Any], *keys: str) -> str:
+    value = value_at(event, *keys)
+    if not isinstance(value, str):
+        raise not_an_event(keys)
+    return value
+
+
+def number_at(event: Mapping[str, Any], *keys: str) -> int:
+    value = value_at(event, *keys)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise not_an_event(keys)
+    return value
+
+
+def sha_at(event: Mapping[str, Any], *keys: str) -> str:
+    value = text_at(event, *keys)
+    if SHA.fullmatch(value) is None:
+        raise not_an_event(keys)
+    return value
+
+
+def not_an_event(keys: tuple[str, ...]) -> UsageError:
+    return UsageError(
+        f"{'.'.join(keys)} is missing or of the wrong kind",
+        place="event file (GITHUB_EVENT_PATH)",
+        next_step="run on `pull_request` or `workflow_run`; check that GITHUB_EVENT_NAME belongs to this file",
+    )

@@ -1,0 +1,1 @@
+"""GitHub as a host: one function per request, the first argument the connection. The only importer of PyGithub."""
