@@ -79,15 +79,38 @@ def test_cprofile_is_opened_only_when_trusted() -> None:
         read_profiles([str(FOLDER / "shop.pstats")])
 
 
-def test_kieker_folders_are_one_log() -> None:
-    profile = only("kieker/events")
-    assert [(node.method.split("(")[0], node.calls) for node in profile.nodes] == [
-        ("throughput.Main.main", 1),
-        ("throughput.Main.run", 1),
-        ("throughput.Main.compute", 50),
+@pytest.mark.parametrize("family", ["events", "executions"])
+def test_kieker_folders_are_one_log(family: str) -> None:
+    """Shop.java: four customers order a book, three, one in vain, three; each in a trace of its own."""
+    profiles = read_profiles([str(FOLDER / "kieker" / family)]).profiles
+    customers, main = profiles
+    assert [(node.method.removeprefix("shop.Shop$Customer."), node.calls, node.parent) for node in customers.nodes] == [
+        ("run()", 4, None),
+        ("order(int)", 4, 0),
+        ("find(int)", 8, 1),
     ]
-    # From the log's own first and last time.
-    assert total(profile) == pytest.approx((1501939452205429735 - 1501939452203710878) / 1e6)
+    assert (main.nodes[0].method, main.nodes[0].calls) == ("shop.Shop.main(java.lang.String[])", 1)
+
+
+def test_kieker_s_times_are_those_of_the_log() -> None:
+    """From the first and the last record of the trace of `main`."""
+    _, main = read_profiles([str(FOLDER / "kieker/events")]).profiles
+    assert total(main) == pytest.approx((1795374200827038685 - 1795374200723261238) / 1e6)
+
+
+def test_a_truncated_kieker_log_counts_what_lost_its_parent(tmp_path: Path) -> None:
+    folder = FOLDER / "kieker/executions"
+    (tmp_path / "kieker.map").write_bytes((folder / "kieker.map").read_bytes())
+    lines = (folder / "kieker.dat").read_bytes().splitlines(keepends=True)
+    (tmp_path / "kieker.dat").write_bytes(b"".join(lines[:-2]))  # the last customer's `run`, and `main`
+    reading = read_profiles([str(tmp_path)])
+    calls = {profile.service: profile.nodes[0].calls for profile in reading.profiles}
+    assert calls == {
+        "shop.Shop$Customer.run()": 3,
+        "shop.Shop$Customer.order(int)": 1,
+        "shop.Shop$Customer.<init>(int)": 4,
+    }
+    assert dict(reading.unused) == {RecordFault.LOST_PARENT: 5}
 
 
 def test_what_measures_nothing_is_counted() -> None:
