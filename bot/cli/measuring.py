@@ -7,6 +7,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot import dispatch, pipeline
 from bot.cli.options import Verbs, add_input_options, chosen_config, count, minutes, new_verb, positive, seconds
 from bot.cli.output import Status, colour, width, write
 from bot.errors import EXIT_FINE, EXIT_NO_DATA
@@ -163,34 +164,29 @@ def _add_bisect_job(verbs: Verbs) -> None:
 
 
 def _commands(arguments: argparse.Namespace, config: "Config") -> "tuple[Commands, str]":
-    """The commands, and the format of their results."""
-    from bot import pipeline
-
-    chosen = pipeline.run_commands(config, run=arguments.run, build=arguments.build, tool=arguments.tool)
-    commands = pipeline.commands(
-        run=chosen.run,
-        build=chosen.build,
-        run_timeout_seconds=arguments.timeout,
-        build_timeout_seconds=arguments.build_timeout,
+    return pipeline.shell_commands(
+        config,
+        run=arguments.run,
+        build=arguments.build,
+        tool=arguments.tool,
+        timeout=arguments.timeout,
+        build_timeout=arguments.build_timeout,
         environment=arguments.environment,
     )
-    return commands, chosen.tool
 
 
 def _bisect(arguments: argparse.Namespace) -> int:
-    from bot import pipeline
-
     config = chosen_config(arguments)
     commands, tool = _commands(arguments, config)
-    plan = pipeline.BisectPlan(
+    plan = dispatch.BisectPlan(
         good=arguments.good,
         bad=arguments.bad,
         commands=commands,
         benchmark=arguments.benchmark,
         metric=arguments.metric,
-        sought=pipeline.Sought(arguments.direction),
-        engine=pipeline.Engine(arguments.engine),
-        prior=pipeline.Prior(arguments.prior),
+        sought=dispatch.Sought(arguments.direction),
+        engine=dispatch.Engine(arguments.engine),
+        prior=dispatch.Prior(arguments.prior),
         seed=arguments.seed,
         executions=arguments.executions,
         minutes=arguments.minutes,
@@ -204,13 +200,13 @@ def _bisect(arguments: argparse.Namespace) -> int:
         record=arguments.record,
     )
     if arguments.dry_run:
-        print(pipeline.bisection_plan(arguments.repo, plan, config=config), end="")
+        print(dispatch.bisection_plan(arguments.repo, plan, config=config), end="")
         return EXIT_FINE
     status = Status(sys.stderr)
     try:
         report = pipeline.bisect(arguments.repo, plan, config=config, say=status)
     except KeyboardInterrupt:
-        state = pipeline.state_file(arguments.repo, plan)
+        state = dispatch.state_file(arguments.repo, plan)
         if state.exists():
             status.clear()
             print(f"what was measured is kept: repeat the command with --resume {state}", file=sys.stderr)
@@ -226,13 +222,11 @@ def _bisect(arguments: argparse.Namespace) -> int:
 
 
 def _bisect_job(arguments: argparse.Namespace) -> int:
-    from bot import pipeline
-
     status = Status(sys.stderr)
     try:
-        done = pipeline.bisect_job(
+        done = dispatch.bisect_job(
             arguments.repo,
-            pipeline.BisectJobPlan(
+            dispatch.BisectJobPlan(
                 request=arguments.request,
                 job=arguments.job,
                 output=arguments.output,
@@ -267,8 +261,6 @@ def _trace_plan(arguments: argparse.Namespace) -> "TracePlan | None":
 
 
 def _event_revisions(repository: Path) -> tuple[str, str]:
-    from bot import pipeline
-
     words = {
         pipeline.BaselineOrigin.MERGED_INTO: "what GitHub merged the pull request into",
         pipeline.BaselineOrigin.MERGE_BASE: "the merge base",
@@ -282,8 +274,6 @@ def _event_revisions(repository: Path) -> tuple[str, str]:
 
 
 def _measure(arguments: argparse.Namespace) -> int:
-    from bot import pipeline
-
     config = chosen_config(arguments)
     commands, tool = _commands(arguments, config)
     revisions = arguments.commits or _event_revisions(arguments.repo)

@@ -12,6 +12,7 @@ from bot.config import Config
 from bot.demo.repository import DemoRepository, build_repository, checkout, fresh_directory
 from bot.errors import InfrastructureError, UsageError
 from bot.files import replace_file
+from bot.measure import Commands
 
 BENCHMARK_TIMEOUT_SECONDS = 60.0
 # Of base, head, head, base. Many short executions meet a machine's modes more often than few long ones.
@@ -38,9 +39,8 @@ def run_demo(directory: Path, *, say: Say) -> None:
         repository.work,
         [repository.main[-1], repository.head],
         plan=pipeline.MeasurePlan(
-            commands=pipeline.commands(
+            commands=Commands(
                 run=f'{shlex.quote(sys.executable)} bench.py "$PERF_CULPRIT_OUTPUT"',
-                build=None,
                 run_timeout_seconds=BENCHMARK_TIMEOUT_SECONDS,
                 build_timeout_seconds=BENCHMARK_TIMEOUT_SECONDS,
             ),

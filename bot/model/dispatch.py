@@ -164,7 +164,7 @@ class RunArtifact:
     problem: str | None = None
 
 
-class Dispatcher(Protocol):
+class WorkflowRuns(Protocol):
     """Starts runs of the bisect workflow and reads what they left."""
 
     def send(self, inputs: Mapping[str, str]) -> int | None:

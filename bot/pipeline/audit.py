@@ -8,10 +8,11 @@ from typing import BinaryIO
 
 from bot.config import Config
 from bot.errors import DataError
+from bot.history.remote import history_remote
 from bot.model.acceptance import Acceptance
 from bot.model.audit import Audit
 from bot.model.run import Run
-from bot.pipeline.settings import history_remote, policy_settings
+from bot.pipeline.settings import policy_settings
 
 # The newest stored runs; older ones were measured on machines that are gone.
 MOST_RUNS = 200

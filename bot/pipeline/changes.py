@@ -7,9 +7,10 @@ from typing import BinaryIO, Final
 
 from bot.config import Config
 from bot.errors import DataError, UsageError
+from bot.history.remote import history_remote
 from bot.model.change import SeriesChanges, SeriesTable
 from bot.model.metric import MetricKey
-from bot.pipeline.settings import history_remote, policy_settings
+from bot.pipeline.settings import policy_settings
 
 # Where the configuration says nothing. A series tells smaller changes from noise than two runs do: of the steps that
 # experts labelled, half are smaller than the 5 % of comparisons (docs/detectors/change-point.md).

@@ -10,13 +10,14 @@ from typing import BinaryIO
 from bot import git
 from bot.codec.run import encode_run
 from bot.config import Config
+from bot.history.remote import code_remote, history_remote
 from bot.model.acceptance import Acceptance
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.report import Report
 from bot.model.run import Run
 from bot.pipeline.confirm import confirm_report
 from bot.pipeline.event import Merge
-from bot.pipeline.settings import code_remote, corrected_for_looks, history_remote, policy_settings, report_settings
+from bot.pipeline.settings import corrected_for_looks, policy_settings, report_settings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,17 +1,20 @@
 """measure -> collect -> detect: two or more commits side by side on this machine, until the evidence suffices."""
 
 import uuid
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bot import git
 from bot.codec.run import encode_run
+from bot.collect import collect, join_executions, machine_environment
 from bot.config import Config
+from bot.dispatch.machine import Say, this_machine
 from bot.errors import UsageError
 from bot.files import replace_file
+from bot.measure import Commands, Workplace, interleaved, look_rounds
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.report import Conclusion, Report
 from bot.model.run import Run
@@ -19,13 +22,8 @@ from bot.pipeline.compare import judge_run
 from bot.pipeline.confirm import BENCHMARKS_VARIABLE, flagged, only
 from bot.pipeline.trace import TracePlan, diagnose_traces, trace_commits
 
-if TYPE_CHECKING:
-    from bot.measure import Commands, Workplace
-
 LOOKS: Final = 4
 LOG_NAME: Final = "log.txt"
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,7 +33,7 @@ class MeasurePlan:
     `confirm`: what then looks like a regression is measured a second time, in as many rounds.
     """
 
-    commands: "Commands"
+    commands: Commands
     rounds: int = 7
     warmup: int = 1
     until_decided: bool = False
@@ -76,20 +74,10 @@ def measure_commits(
     repository: Path, revisions: Sequence[str], *, plan: MeasurePlan, output: Path, config: Config, say: Say
 ) -> Measured:
     """Measure commits, interleaved, and write one run file for each into `output`; the first is the baseline."""
-    from bot.measure import Log, interruptible, open_workplace
-
     sides = _sides(repository, revisions, plan)
-    with (
-        interruptible(),
-        Log(output / LOG_NAME) as log,
-        open_workplace(
-            repository,
-            commands=plan.commands,
-            read=lambda result: read_result(result, tool=plan.tool, config=config),
-            log=log,
-            cache=plan.cache,
-        ) as workplace,
-    ):
+    with this_machine(
+        repository, plan.commands, tool=plan.tool, suite=config.suite, log=output / LOG_NAME, cache=plan.cache
+    ) as workplace:
         _warm_up(workplace, sides, plan, say)
         rounds, report = _measure(workplace, sides, plan, config, say)
         job = f"measure-{uuid.uuid4().hex}"
@@ -118,31 +106,6 @@ def measure_commits(
     )
 
 
-def commands(
-    *,
-    run: str,
-    build: str | None,
-    run_timeout_seconds: float,
-    build_timeout_seconds: float,
-    environment: Sequence[str] = (),
-) -> "Commands":
-    from bot.measure import Commands
-
-    return Commands(
-        run=run,
-        build=build,
-        run_timeout_seconds=run_timeout_seconds,
-        build_timeout_seconds=build_timeout_seconds,
-        environment=tuple(environment),
-    )
-
-
-def read_result(result: Path, *, tool: str, config: Config) -> Run:
-    from bot.collect import collect
-
-    return collect([str(result)], tool=tool, suite=config.suite)
-
-
 def _sides(repository: Path, revisions: Sequence[str], plan: MeasurePlan) -> tuple[_Side, ...]:
     exactly_two = plan.until_decided or plan.confirm
     if len(revisions) < 2 or (exactly_two and len(revisions) > 2):
@@ -156,7 +119,7 @@ def _sides(repository: Path, revisions: Sequence[str], plan: MeasurePlan) -> tup
     return tuple(_Side(name=name, commit=commit) for name, commit in zip(["baseline", *targets], commits, strict=True))
 
 
-def _warm_up(workplace: "Workplace", sides: Sequence[_Side], plan: MeasurePlan, say: Say) -> None:
+def _warm_up(workplace: Workplace, sides: Sequence[_Side], plan: MeasurePlan, say: Say) -> None:
     for side in sides:
         say(f"build {side.name} {side.commit[:12]}" if plan.commands.build else f"check out {side.name}")
         workplace.prepare(side.commit)
@@ -168,10 +131,8 @@ def _warm_up(workplace: "Workplace", sides: Sequence[_Side], plan: MeasurePlan, 
 
 
 def _measure(
-    workplace: "Workplace", sides: Sequence[_Side], plan: MeasurePlan, config: Config, say: Say
+    workplace: Workplace, sides: Sequence[_Side], plan: MeasurePlan, config: Config, say: Say
 ) -> tuple[int, Report | None]:
-    from bot.measure import interleaved, look_rounds
-
     looks = look_rounds(plan.rounds, looks=LOOKS) if plan.until_decided else ()
     report: Report | None = None
     executions = list(interleaved(sides, rounds=plan.rounds))
@@ -190,7 +151,7 @@ def _measure(
 
 
 def _measure_again(
-    workplace: "Workplace",
+    workplace: Workplace,
     sides: Sequence[_Side],
     runs: Sequence[Run],
     *,
@@ -200,8 +161,6 @@ def _measure_again(
     say: Say,
 ) -> tuple[tuple[str, ...], tuple[Path, ...]]:
     """What looks like a regression, and the files of its second measurement; none where nothing does."""
-    from bot.measure import interleaved
-
     paired = Baseline(runs=(runs[0],), source=BaselineSource.PAIRED, base_commit=runs[0].commit)
     names = flagged(judge_run(paired, runs[1], config=config))
     if not names:
@@ -232,19 +191,13 @@ def _judged(sides: Sequence[_Side], plan: MeasurePlan, config: Config) -> Report
 
 
 def _looks(plan: MeasurePlan) -> int:
-    from bot.measure import look_rounds
-
     return len(look_rounds(plan.rounds, looks=LOOKS)) if plan.until_decided else 1
 
 
 def _side_run(side: _Side, *, plan: MeasurePlan, config: Config, job: str, looks: int) -> Run:
     """All executions of one side as one run; each execution is a group of samples of its round."""
-    from dataclasses import replace
-
-    from bot.collect import join_executions, machine_environment
-
     run = join_executions(
-        [(result, read_result(Path(result), tool=plan.tool, config=config)) for result in side.results],
+        [(result, collect([result], tool=plan.tool, suite=config.suite)) for result in side.results],
         rounds=side.rounds,
         suite=config.suite,
         commit=side.commit,

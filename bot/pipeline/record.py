@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import BinaryIO
 
 from bot.config import Config
+from bot.history.remote import history_remote
 from bot.model.finding import Finding, Verdict
 from bot.model.reason import Remark
 from bot.model.report import Report
 from bot.model.run import Run
 from bot.pipeline.compare import compare_with_history
-from bot.pipeline.settings import history_remote
 
 
 def record_files(

@@ -1,10 +1,8 @@
 """The configuration in each stage's own words."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot import git
 from bot.config import CategoryConfig, Config, LevelsConfig
 from bot.errors import UsageError
 from bot.model.metric import MetricKey
@@ -108,24 +106,3 @@ def _fail(levels: LevelsConfig) -> float | None:
 
 def _categories(categories: Sequence[CategoryConfig]) -> "Categories":
     return tuple((category.name, category.below) for category in categories)
-
-
-def history_remote(repository: Path, url: str | None, token: str | None) -> git.Remote:
-    url = url or git.default_remote_url(repository)
-    if url is None:
-        raise UsageError(
-            "the repository has no remote to keep the history in",
-            place=str(repository),
-            next_step="name one with --history, a URL or the path of a repository",
-        )
-    return git.Remote(url=url, token=token)
-
-
-def code_remote(repository: Path | None, *, history: git.Remote) -> git.Remote | None:
-    """Where a shallow checkout gets its missing commits. The token goes along only to the repository it is for."""
-    if repository is None:
-        return history
-    url = git.default_remote_url(repository)
-    if url is None:
-        return None
-    return history if url.removesuffix(".git") == history.url.removesuffix(".git") else git.Remote(url=url)

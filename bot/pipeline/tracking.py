@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from bot import git
 from bot.config import Config
+from bot.history.remote import history_remote
 from bot.model.acceptance import Acceptance
 from bot.model.finding import Finding, Level, Verdict
 from bot.model.report import Conclusion, Report
 from bot.pipeline.publish import Destination
-from bot.pipeline.settings import history_remote
 from bot.publish.markers import JOINT, benchmark_key, issue_marker
 
 if TYPE_CHECKING:

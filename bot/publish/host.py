@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from bot.errors import DataError
-from bot.model.dispatch import Dispatcher
+from bot.model.dispatch import WorkflowRuns
 from bot.publish.check import CheckResult
 
 
@@ -153,7 +153,7 @@ class Host(Protocol):
     def fetch_artifacts(self, *, run_id: int, head_sha: str, name: str | None = None) -> tuple[ArtifactFile, ...]:
         """What a run left. Raises NoArtifactError where it left nothing of that name."""
 
-    def dispatcher(self, *, workflow: str, ref: str) -> Dispatcher: ...
+    def dispatcher(self, *, workflow: str, ref: str) -> WorkflowRuns: ...
 
     def run_again(self, *, workflow: str, head_sha: str) -> Attempt | None: ...
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot import git, pipeline
+from bot import dispatch, git
 from bot.errors import UsageError
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 
@@ -30,7 +30,7 @@ def ends(
     folder: Path, *, head: str | None, good: str | None = None, bad: str | None = None, branch: str = "main"
 ) -> tuple[str, str]:
     remote = git.Remote(url=str(folder))
-    with pipeline.bisection_ends(remote, branches=(branch,), head=head, good=good, bad=bad) as found:
+    with dispatch.bisection_ends(remote, branches=(branch,), head=head, good=good, bad=bad) as found:
         assert git.find_commit(found.repository, found.good) == found.good
         return found.good, found.bad
 

@@ -9,14 +9,15 @@ import pytest
 from bot import git
 from bot.cli import main
 from bot.config import Config, parse_config
+from bot.dispatch.advance import advance_bisection
+from bot.dispatch.controller import Controller
+from bot.dispatch.start import DispatchPlan, start_bisection
+from bot.dispatch.workflow import Workflow
 from bot.errors import ConfigError
 from bot.history.bisections import GitBranchBisections
 from bot.model.bisection import OutcomeKind
 from bot.model.dispatch import BisectionStep, artifact_name
 from bot.model.metric import Direction
-from bot.pipeline.bisect_advance import advance_bisection
-from bot.pipeline.bisect_controller import Controller
-from bot.pipeline.bisect_start import DispatchPlan, start_bisection
 from tests.support.git_repository import init_repository, run_git
 from tests.support.measured_repository import COUNTER, RUN, line, measured_repository
 from tests.support.runner_pool import Pool, Run, zipped
@@ -45,7 +46,7 @@ class Place:
     def controller(self) -> Controller:
         self.controllers += 1
         store = GitBranchBisections(self.history, self.folder / f"private{self.controllers}")
-        return Controller(bisections=store, dispatcher=self.pool, report=self.told.append, history=store)
+        return Controller(bisections=store, dispatcher=Workflow(self.pool), report=self.told.append, history=store)
 
     def start(self, **options: Any) -> BisectionStep:
         ends = {"good": self.hashes["c0"], "bad": self.hashes["c8"], "benchmark": "result", "metric": "value"}

@@ -19,6 +19,10 @@ from bot.bisect import Search
 from bot.codec.bisect_job import encode_job_result
 from bot.codec.bisect_request import decode_request
 from bot.codec.bisect_stored import decode_stored, encode_stored
+from bot.dispatch.advance import advance_bisection
+from bot.dispatch.controller import Controller
+from bot.dispatch.settle import settle
+from bot.dispatch.workflow import Workflow
 from bot.history.bisections import BisectionConflictError, LoadedBisection
 from bot.model.bisection import CommitRange, Engine, Outcome, Result, SearchSettings
 from bot.model.dispatch import (
@@ -34,8 +38,6 @@ from bot.model.dispatch import (
     run_title,
 )
 from bot.model.metric import Direction, Metric, MetricKey
-from bot.pipeline.bisect_advance import advance_bisection, settle
-from bot.pipeline.bisect_controller import Controller
 
 KEY = MetricKey("parse", "time")
 TIME = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
@@ -237,7 +239,9 @@ class Scene:
     told: list[BisectionStep] = field(default_factory=list)
 
     def controller(self) -> Controller:
-        return Controller(bisections=self.branch, dispatcher=self.pool, report=self.told.append, now=self.clock)
+        return Controller(
+            bisections=self.branch, dispatcher=Workflow(self.pool), report=self.told.append, now=self.clock
+        )
 
     def begin(self, bisection: Bisection) -> None:
         settle(self.controller(), bisection, loaded=None)

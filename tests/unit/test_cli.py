@@ -16,7 +16,17 @@ from tests.support.measurements import measured_json
 
 LEVELS = {"parse": 0.004, "render": 0.02}
 DOCS = Path(__file__).parents[2] / "docs"
-HEAVY = ("numpy", "scipy", "github", "jinja2", "pydantic", "yaml", "requests", "bot.pipeline")
+HEAVY = (
+    "numpy",
+    "scipy",
+    "github",
+    "jinja2",
+    "pydantic",
+    "yaml",
+    "requests",
+    "bot.pipeline.compare",
+    "bot.dispatch.local",
+)
 
 
 @pytest.fixture

@@ -1,11 +1,10 @@
 """A bisection as the thread sees it: begun, told after every step, stopped when the pull request moves on."""
 
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from bot import pipeline
+from bot import dispatch
 from bot.action.commands.grammar import BisectCommand
 from bot.action.commands.thread import Thread, default_branch, put_answer, remote, trusted_config
 from bot.action.job import Job
@@ -16,6 +15,8 @@ from bot.publish.log import LogLevel
 from bot.publish.summary import append_summary
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from bot.config import Config
     from bot.model.dispatch import Bisection, BisectionStep, Objection
 
@@ -88,12 +89,12 @@ class Teller:
 
 
 @contextmanager
-def controller(job: Job, host: Host, config: "Config") -> Iterator[pipeline.Controller]:
+def controller(job: Job, host: Host, config: "Config") -> "Iterator[dispatch.Controller]":
     teller = Teller(job=job, host=host)
-    with pipeline.open_controller(
+    with dispatch.open_controller(
         host,
         config=config,
-        history=remote(job),
+        remote=remote(job),
         default_branch=default_branch(job),
         report=teller.tell,
         objection=teller.objection,
@@ -108,10 +109,10 @@ def begin(thread: Thread, command: BisectCommand, *, head: str | None, base_bran
     main = default_branch(job)
     branches = (main,) if base_branch is None else (base_branch, main)
     with (
-        pipeline.bisection_ends(remote(job), branches=branches, head=head, good=command.good, bad=command.bad) as ends,
+        dispatch.bisection_ends(remote(job), branches=branches, head=head, good=command.good, bad=command.bad) as ends,
         controller(job, thread.host, config) as opened,
     ):
-        plan = pipeline.DispatchPlan(
+        plan = dispatch.DispatchPlan(
             id=str(comment.id),
             good=ends.good,
             bad=ends.bad,
@@ -122,7 +123,7 @@ def begin(thread: Thread, command: BisectCommand, *, head: str | None, base_bran
             head=head,
             default_branch=f"refs/heads/{main}",
         )
-        pipeline.start_bisection(ends.repository, plan, config=config, controller=opened, remote=remote(job))
+        dispatch.start_bisection(ends.repository, plan, config=config, controller=opened, remote=remote(job))
 
 
 def with_options(config: "Config", command: BisectCommand) -> "Config":
@@ -143,7 +144,7 @@ def go_on(thread: Thread) -> bool:
         running = next(running_bisections(opened, host, number=thread.comment.number), None)
         if running is None:
             return False
-        pipeline.advance_bisection(opened, bisection=running.id)
+        dispatch.advance_bisection(opened, bisection=running.id)
         return True
 
 
@@ -158,13 +159,13 @@ def stop_outdated(job: Job, host: Host, *, number: int) -> None:
             objection = teller.objection(bisection)
             if objection is None:
                 continue
-            dispatch = bisection.open_dispatch
-            pipeline.stop_bisection(opened, bisection.id, objection=objection)
-            if dispatch is not None and dispatch.run_id is not None:
-                host.cancel_run(run_id=dispatch.run_id)
+            under_way = bisection.open_dispatch
+            dispatch.stop_bisection(opened, bisection.id, objection=objection)
+            if under_way is not None and under_way.run_id is not None:
+                host.cancel_run(run_id=under_way.run_id)
 
 
-def running_bisections(opened: pipeline.Controller, host: Host, *, number: int) -> "Iterator[Bisection]":
+def running_bisections(opened: "dispatch.Controller", host: Host, *, number: int) -> "Iterator[Bisection]":
     """Newest first. A bisection's id is its command's, and the bot's answer names that: nobody else can write one."""
     for comment_id in host.answered_commands(number=number)[:MOST_LOOKED_AT]:
         loaded = opened.bisections.load(str(comment_id))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from bot import pipeline
+from bot import dispatch, pipeline
 from bot.action.commands.bisection import begin, controller, go_on
 from bot.action.commands.comment import Ignored, read_comment
 from bot.action.commands.grammar import (
@@ -205,5 +205,5 @@ def run_bisect(job: Job) -> int:
     run_id = int(context.run_id) if from_inside else number_at(context.event, "workflow_run", "id")
     host = pipeline.connect(job.destination)
     with controller(job, host, trusted_config(job, host)) as opened:
-        pipeline.advance_bisection(opened, run_id=run_id, from_inside=from_inside)
+        dispatch.advance_bisection(opened, run_id=run_id, from_inside=from_inside)
     return EXIT_FINE

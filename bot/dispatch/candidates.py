@@ -4,12 +4,15 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from bot import git
+from bot.bisect.graph import cut_range, parse_parents
 from bot.errors import UsageError
 from bot.model.bisection import CommitRange
 
-FETCH_ALL = "fetch the whole history (actions/checkout: `fetch-depth: 0`; git fetch --unshallow)"
+FETCHED_REFS: Final = "refs/perf-culprit/bisect"
+FETCH_ALL: Final = "fetch the whole history (actions/checkout: `fetch-depth: 0`; git fetch --unshallow)"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,8 +27,6 @@ def find_candidates(
     repository: Path, *, good: str, bad: str, first_parent: bool = False, paths: Sequence[str] = ()
 ) -> Candidates:
     """The commits that may have brought a change. Those that change nothing under `paths` cannot have."""
-    from bot.bisect.graph import cut_range, parse_parents
-
     good, bad = git.resolve_commit(repository, good), git.resolve_commit(repository, bad)
     messages = git.messages(repository, good=good, bad=bad)
     graph = parse_parents(git.parents_text(repository, [good, bad]))
@@ -58,6 +59,17 @@ def find_candidates(
             next_step="check the spelling; paths are relative to the top of the repository",
         )
     return Candidates(commit_range=commit_range, subjects=_subjects(messages))
+
+
+def fetch_missing(repository: Path, revisions: Sequence[str], remote: git.Remote | None) -> None:
+    """Commits that the checkout lacks, such as those of forks: a host knows them by their full hash."""
+    missing = [
+        revision
+        for revision in dict.fromkeys(revisions)
+        if git.FULL_HASH.fullmatch(revision) and git.find_commit(repository, revision) is None
+    ]
+    if missing and remote is not None:
+        git.fetch(repository, remote, [f"+{commit}:{FETCHED_REFS}/{commit}" for commit in missing])
 
 
 def _build_inputs(repository: Path, commits: Sequence[str], paths: Sequence[str]) -> dict[str, str]:

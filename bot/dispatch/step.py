@@ -2,10 +2,12 @@
 
 import shlex
 
-from bot.model.bisection import SearchState
+from bot.bisect import Search
+from bot.bisect.measured import measured_commits
+from bot.model.bisection import Sought
 from bot.model.bisection_report import BisectionReport
-from bot.model.dispatch import BisectCommands, Bisection, BisectionStep, Dispatch
-from bot.model.metric import Direction, Metric, MetricKey
+from bot.model.dispatch import Bisection, BisectionStep, Dispatch
+from bot.model.metric import Direction, Metric
 
 
 def step_of(
@@ -15,22 +17,18 @@ def step_of(
     waiting: str | None = None,
     remarks: tuple[str, ...] = (),
 ) -> BisectionStep:
-    from bot.bisect import Search
-
     return BisectionStep(
         bisection=bisection,
         progress=Search(bisection.search).progress(),
-        report=bisection_report(bisection) if bisection.is_done else None,
+        report=report_of(bisection) if bisection.is_done else None,
         dispatched=dispatched,
         waiting=waiting,
         remarks=remarks,
     )
 
 
-def bisection_report(bisection: Bisection) -> BisectionReport:
+def report_of(bisection: Bisection) -> BisectionReport:
     """The report of a bisection that has an outcome."""
-    from bot.bisect.measured import measured_commits
-
     state, key = bisection.search, bisection.key
     if state.outcome is None:
         raise ValueError("the search has not ended")
@@ -44,22 +42,28 @@ def bisection_report(bisection: Bisection) -> BisectionReport:
         metric=metric,
         measured=measured_commits(state),
         subjects=bisection.subjects,
-        command=command_line(state, key, bisection.commands),
+        command=command_line(bisection),
     )
 
 
-def command_line(state: SearchState, key: MetricKey, commands: BisectCommands, *, paths: tuple[str, ...] = ()) -> str:
-    """The command that searches the same again on one machine."""
+def command_line(
+    bisection: Bisection, *, counted: bool = False, prior: str | None = None, paths: tuple[str, ...] = ()
+) -> str:
+    """The command that searches the same again on one machine. `counted`: the metric is one that valgrind counts."""
+    state, commands = bisection.search, bisection.commands
+    settings = state.settings
     options = {
         "--good": state.commit_range.good,
         "--bad": state.commit_range.bad,
         "--run": commands.run,
         "--build": commands.build,
-        "--benchmark": key.benchmark,
-        "--metric": key.metric,
-        "--engine": state.settings.engine.value,
-        "--seed": str(state.settings.seed),
-        "--executions": str(state.settings.budget_executions),
+        "--benchmark": None if counted else bisection.key.benchmark,
+        "--metric": bisection.key.metric,
+        "--direction": None if settings.sought is Sought.ANY else settings.sought.value,
+        "--engine": settings.engine.value,
+        "--prior": prior,
+        "--seed": str(settings.seed),
+        "--executions": str(settings.budget_executions),
         "--tool": None if commands.tool == "auto" else commands.tool,
     }
     words = ["perf-culprit", "bisect"]

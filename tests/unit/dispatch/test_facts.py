@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from bot.dispatch.candidates import find_candidates
+from bot.dispatch.facts import Prior, change_facts, prior_of
 from bot.model.bisection import ChangeFacts
-from bot.pipeline.bisect_facts import Prior, change_facts, prior_of
-from bot.pipeline.bisect_range import find_candidates
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 
 

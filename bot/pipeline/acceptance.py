@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from bot import git
 from bot.config import Config
 from bot.errors import UsageError
+from bot.history.remote import history_remote
 from bot.model.acceptance import Acceptance
 from bot.model.metric import MetricKey
 from bot.model.run import Run
-from bot.pipeline.settings import history_remote
 
 if TYPE_CHECKING:
     from bot.history.accepted import GitBranchAcceptances

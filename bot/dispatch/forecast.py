@@ -6,9 +6,11 @@ from statistics import median
 
 import numpy as np
 
+from bot.bisect.forecast import executions_for, forecast
 from bot.config import Config
+from bot.dispatch.local import DEFAULT_EXECUTIONS, BisectPlan, candidates_of, settings_of, stored_in_range
 from bot.model.run import Run
-from bot.pipeline.bisect import DEFAULT_EXECUTIONS, BisectPlan, candidates_of, settings_of, stored_in_range
+from bot.report.bisection_plan import StoredNoise, plan_text
 
 LEAST_RUNS = 8
 NORMAL_QUARTILE = 0.6745
@@ -17,9 +19,6 @@ STEPS = (0.05, 0.10, 0.15, 0.30)
 
 def bisection_plan(repository: Path, plan: BisectPlan, *, config: Config) -> str:
     """What `bisect` would do, without doing it; with a history, what steps would cost at the noise that is stored."""
-    from bot.bisect.forecast import executions_for, forecast
-    from bot.report.bisection_plan import StoredNoise, plan_text
-
     candidates = candidates_of(repository, plan)
     commit_range, settings = candidates.commit_range, settings_of(plan)
     expected = forecast(commit_range, settings)

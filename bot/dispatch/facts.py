@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from bot import git
+from bot.bisect.prior import prior_by_commit
+from bot.diagnose.changed import changes_build, is_document_or_test
 from bot.model.bisection import ChangeFacts, CommitRange
 from bot.model.bisection_report import CommitFacts
 
@@ -25,8 +27,6 @@ class Prior(StrEnum):
 
 def prior_of(repository: Path, commit_range: CommitRange, prior: Prior) -> Mapping[str, float] | None:
     """As `Search.start` takes it; None for uniform, also where the changes are not here (a partial clone)."""
-    from bot.bisect.prior import prior_by_commit
-
     if prior is Prior.UNIFORM:
         return None
     try:
@@ -46,8 +46,6 @@ def change_facts(repository: Path, commit_range: CommitRange) -> dict[str, Chang
 
 
 def _facts(changes: Sequence[git.CountedChange], resolution: int | None) -> ChangeFacts:
-    from bot.diagnose.changed import changes_build, is_document_or_test
-
     if resolution is not None:
         return ChangeFacts(churn=resolution, clean_merge=resolution == 0)
     paths = {path for one in changes for path in (one.change.path, one.change.old_path)}

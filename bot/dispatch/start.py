@@ -8,18 +8,20 @@ from pathlib import Path
 from typing import Final
 
 from bot import git
+from bot.bisect import Search
 from bot.config import BisectConfig, Config
+from bot.dispatch.advance import advance
+from bot.dispatch.candidates import Candidates, fetch_missing, find_candidates
+from bot.dispatch.controller import Controller
+from bot.dispatch.facts import Prior, prior_of
+from bot.dispatch.settle import settle
+from bot.dispatch.stored import known_metrics, stored_runs, usable_blocks
 from bot.errors import ConfigError, UsageError
+from bot.history.bisections import BisectionConflictError, bisection_path
 from bot.model.bisection import Engine, SearchSettings
 from bot.model.dispatch import BisectCommands, Bisection, BisectionStep
 from bot.model.metric import Direction, Metric, MetricKey
-from bot.pipeline.bisect_advance import advance, settle
-from bot.pipeline.bisect_controller import Controller
-from bot.pipeline.bisect_facts import Prior, prior_of
-from bot.pipeline.bisect_history import known_metrics, stored_runs, usable_blocks
-from bot.pipeline.bisect_range import Candidates, find_candidates
 
-FETCHED_REFS: Final = "refs/perf-culprit/bisect"
 KEPT_SUBJECT_CHARACTERS: Final = 200
 SHOWN_KEYS: Final = 10
 
@@ -47,13 +49,11 @@ class DispatchPlan:
 def start_bisection(
     repository: Path, plan: DispatchPlan, *, config: Config, controller: Controller, remote: git.Remote | None = None
 ) -> BisectionStep:
-    """Begin the bisection and send its first dispatch; where it was begun before, go on with it.
+    """Begin the bisection and send its first dispatch; where it was begun before, resume it.
 
     `config` must be that of the default branch. Nothing of the range is executed here: `repository` gives the graph,
     and `remote` its missing commits.
     """
-    from bot.history.bisections import BisectionConflictError, bisection_path
-
     bisection_path(plan.id)
     if controller.bisections.load(plan.id) is not None:
         return advance(controller, plan.id)
@@ -67,10 +67,8 @@ def start_bisection(
 def _begun(
     repository: Path, plan: DispatchPlan, *, config: Config, controller: Controller, remote: git.Remote | None
 ) -> Bisection:
-    from bot.bisect import Search
-
     commands = _commands(config.bisect)
-    _fetch_missing(repository, [plan.good, plan.bad], remote)
+    fetch_missing(repository, [plan.good, plan.bad], remote)
     candidates = find_candidates(repository, good=plan.good, bad=plan.bad, paths=config.bisect.paths)
     commit_range = candidates.commit_range
     runs = () if controller.history is None else stored_runs(controller.history, commit_range, suite=config.suite)
@@ -123,17 +121,6 @@ def _commands(config: BisectConfig) -> BisectCommands:
         run_timeout_seconds=config.run_timeout / 1000,
         build_timeout_seconds=config.build_timeout / 1000,
     )
-
-
-def _fetch_missing(repository: Path, revisions: Sequence[str], remote: git.Remote | None) -> None:
-    """Commits of forks are not in a checkout, and known to GitHub by their hash."""
-    missing = [
-        revision
-        for revision in revisions
-        if git.FULL_HASH.fullmatch(revision) and git.find_commit(repository, revision) is None
-    ]
-    if missing and remote is not None:
-        git.fetch(repository, remote, [f"+{commit}:{FETCHED_REFS}/{commit}" for commit in missing])
 
 
 def _is_trusted(repository: Path, candidates: Candidates, default_branch: str) -> bool:

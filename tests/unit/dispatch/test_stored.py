@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 from bot.bisect import Search
+from bot.dispatch.stored import bisect_suite, record_search, search_runs, usable_blocks
 from bot.model.bisection import SearchSettings, SearchState
-from bot.model.dispatch import BisectCommands
+from bot.model.dispatch import BisectCommands, Bisection
 from bot.model.environment import Environment
 from bot.model.run import Benchmark, Run
-from bot.pipeline.bisect_history import bisect_suite, record_search, search_runs, usable_blocks
 from tests.support.fake_history import MemoryHistory
 from tests.support.runner_pool import KEY, START, TIME, Pool, chain_range, commits
 
@@ -33,14 +33,15 @@ def recorded(state: SearchState, commands: BisectCommands = COMMANDS) -> MemoryH
     history = MemoryHistory()
     record_search(
         history,
-        state,
-        key=KEY,
-        metric=TIME,
-        commands=commands,
-        suite="default",
-        job="1",
-        time=START,
-        environments=({"cpu": "A", "os": "Linux"}, {"cpu": "B", "os": "Linux"}),
+        Bisection(
+            id="1",
+            key=KEY,
+            metric=TIME,
+            commands=commands,
+            search=state,
+            started_at=START,
+            environments=({"cpu": "A", "os": "Linux"}, {"cpu": "B", "os": "Linux"}),
+        ),
     )
     return history
 

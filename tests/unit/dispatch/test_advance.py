@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from bot.dispatch.advance import advance_bisection
+from bot.dispatch.settle import settle
 from bot.errors import BotError, DataError, InfrastructureError
 from bot.model.bisection import Engine, OutcomeKind
 from bot.model.metric import Direction, Metric
-from bot.pipeline.bisect_advance import advance_bisection, settle
 from tests.support.runner_pool import NAME, TIME, Killed, Pool, Scene, altered, new_bisection, zipped
 
 ENGINES = pytest.mark.parametrize("engine", list(Engine))

@@ -1,20 +1,21 @@
-"""The end of a dispatched bisection from outside: what is known by then is its answer."""
+"""The end of a bisection from outside: what is known by then is its answer."""
 
 from dataclasses import replace
 from typing import Final
 
+from bot.bisect import Search
+from bot.dispatch.controller import Controller
+from bot.dispatch.step import step_of
 from bot.errors import InfrastructureError
+from bot.history.bisections import BisectionConflictError
 from bot.model.dispatch import Bisection, BisectionStep, Objection
-from bot.pipeline.bisect_controller import Controller
-from bot.pipeline.bisect_step import step_of
+from bot.report.bisection_step import objection_text
 
 MOST_CONFLICTS: Final = 10
 
 
 def ended(bisection: Bisection, *, note: str) -> Bisection:
     """With the best answer so far; nothing that is under way is waited for."""
-    from bot.bisect import Search
-
     outcome = Search(bisection.search).partial_outcome()
     outcome = replace(outcome, notes=(*outcome.notes, note))
     closed = tuple(replace(entry, closed=True) for entry in bisection.dispatches)
@@ -22,16 +23,12 @@ def ended(bisection: Bisection, *, note: str) -> Bisection:
 
 
 def stopped(bisection: Bisection, objection: Objection) -> Bisection:
-    from bot.report.bisection_step import objection_text
-
     done = ended(bisection, note=objection_text(objection, bisection.head))
     return replace(done, stopped=objection)
 
 
 def stop_bisection(controller: Controller, name: str, *, objection: Objection) -> BisectionStep | None:
     """End an unfinished bisection; None where there is none, or nothing left to end. The reporter is told."""
-    from bot.history.bisections import BisectionConflictError
-
     for _ in range(MOST_CONFLICTS):
         loaded = controller.bisections.load(name)
         if loaded is None or loaded.bisection.is_done:

@@ -6,16 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from bot.history.protocol import History, StoredRun
 from bot.model.bisection import CommitRange, SearchState
-from bot.model.dispatch import BisectCommands
+from bot.model.dispatch import BisectCommands, Bisection
 from bot.model.environment import Environment
 from bot.model.metric import Metric, MetricKey
 from bot.model.run import Benchmark, Run
-
-if TYPE_CHECKING:
-    from bot.history.protocol import History
 
 SUITE_MARK: Final = " (bisect)"
 JOB_PREFIX: Final = "bisect-"
@@ -44,10 +42,8 @@ def bisect_suite(suite: str) -> str:
     return f"{suite}{SUITE_MARK}"
 
 
-def stored_runs(history: "History", commit_range: CommitRange, *, suite: str) -> tuple[Run, ...]:
+def stored_runs(history: History, commit_range: CommitRange, *, suite: str) -> tuple[Run, ...]:
     """The readable runs of the range's commits, of pushes and of earlier searches."""
-    from bot.history.protocol import StoredRun
-
     names = (commit_range.good, *commit_range.merge_bases, *commit_range.commits)
     found: list[Run] = []
     for kind in (suite, bisect_suite(suite)):
@@ -118,27 +114,21 @@ def _blocks(members: Sequence[tuple[str, Benchmark]]) -> list[Mapping[str, tuple
     ]
 
 
-def record_search(
-    history: "History",
-    state: SearchState,
-    *,
-    key: MetricKey,
-    metric: Metric | None,
-    commands: BisectCommands,
-    suite: str,
-    job: str,
-    time: datetime,
-    environments: Sequence[Mapping[str, str]],
-) -> tuple[str, ...]:
+def record_search(history: History, bisection: Bisection) -> tuple[str, ...]:
     """One run per measured commit, appended to the suite of searches; their names in the history.
 
-    The environment is what all machines have in common.
+    Recording it again changes nothing there. The environment is what all machines have in common.
     """
-    if metric is None:
+    if bisection.metric is None:
         return ()
-    environment = Environment(components=_common(environments))
+    environment = Environment(components=_common(bisection.environments))
     runs = search_runs(
-        state, key=key, metric=metric, suite=bisect_suite(suite), job=f"{_job_prefix(commands)}{job}", time=time
+        bisection.search,
+        key=bisection.key,
+        metric=bisection.metric,
+        suite=bisect_suite(bisection.suite),
+        job=f"{_job_prefix(bisection.commands)}{bisection.id}",
+        time=bisection.started_at,
     )
     return tuple(history.append(replace(run, environment=environment)) for run in runs)
 

@@ -1,0 +1,280 @@
+"""A bisection on this machine: the same controller as on others, with a file for the branch."""
+
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from bot import git, history
+from bot.bisect import Search
+from bot.bisect.budget import with_budget
+from bot.codec.bisect_session import decode_session
+from bot.collect import machine_environment
+from bot.config import Config
+from bot.dispatch.advance import advance
+from bot.dispatch.candidates import Candidates, find_candidates
+from bot.dispatch.controller import Controller
+from bot.dispatch.facts import Prior, commit_facts, prior_of, web_address
+from bot.dispatch.here import Here, StateFile
+from bot.dispatch.machine import Say, this_machine
+from bot.dispatch.settle import settle
+from bot.dispatch.step import command_line, report_of
+from bot.dispatch.stop import ended
+from bot.dispatch.stored import record_search, stored_runs, usable_blocks
+from bot.errors import UsageError
+from bot.measure import MINIMUM_EFFECT, Commands, ExecutionError, Workplace, choose_metric, require_benchmark
+from bot.model.bisection import (
+    SMALLEST_EFFECT,
+    Engine,
+    FailureKind,
+    OutcomeKind,
+    SearchSettings,
+    SearchState,
+    Sought,
+)
+from bot.model.bisection_report import BisectionReport
+from bot.model.dispatch import BisectCommands, Bisection
+from bot.model.metric import Metric, MetricKey
+from bot.model.run import Run
+
+FOLDER: Final = "perf-culprit"
+DEFAULT_EXECUTIONS: Final = 400
+FIRST_TRIES: Final = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BisectPlan:
+    """`executions` and `minutes` are budgets: when one is spent the answer so far is given.
+
+    `state` is replaced after every round. `resume` is such a file; it must have been written by the same search.
+    `history`: a URL or path, "" for the repository's own remote; None: no stored runs. `record` appends to it.
+    """
+
+    good: str
+    bad: str
+    commands: Commands
+    benchmark: str | None = None
+    metric: str | None = None
+    sought: Sought = Sought.ANY
+    engine: Engine = Engine.BAYES
+    prior: Prior = Prior.CHANGES
+    seed: int = 0
+    executions: int | None = None
+    minutes: float | None = None
+    first_parent: bool = False
+    paths: tuple[str, ...] = ()
+    tool: str = "auto"
+    cache: Path | None = None
+    state: Path | None = None
+    resume: Path | None = None
+    history: str | None = None
+    record: bool = False
+
+
+def search_here(repository: Path, plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport:
+    """Search until there is an answer or a budget is spent. An interrupt leaves the state file behind."""
+    deadline = None if plan.minutes is None else time.monotonic() + 60 * plan.minutes
+    session = None if plan.resume is None else decode_session(_read(plan.resume), place=str(plan.resume))
+    candidates = candidates_of(repository, plan)
+    file = state_file(repository, plan)
+    started = datetime.now(UTC)
+    with_history = session is None and plan.history is not None
+    stored = stored_in_range(repository, candidates, plan, config) if with_history else ()
+    with this_machine(
+        repository,
+        plan.commands,
+        tool=plan.tool,
+        suite=config.suite,
+        log=file.with_suffix(".log"),
+        keep_log=session is not None,
+        cache=plan.cache,
+    ) as workplace:
+        if session is None:
+            key, metric = _tried(workplace, candidates, plan, say)
+            blocks = _blocks(stored, candidates, key, plan, say)
+            state = _begun(repository, candidates, plan, metric=metric, stored=blocks)
+        else:
+            key, metric = session.key, session.metric
+            _require_same(session.run, session.build, key, session.search, candidates=candidates, plan=plan)
+            state = with_budget(session.search, plan.executions or 0)
+        bisection = Bisection(
+            id=uuid.uuid4().hex,
+            key=key,
+            metric=metric,
+            commands=BisectCommands(run=plan.commands.run, build=plan.commands.build, tool=plan.tool),
+            search=state,
+            started_at=started,
+            suite=config.suite,
+            jobs_per_dispatch=1,
+            rounds_per_job=1,
+            subjects=candidates.subjects,
+            environments=(machine_environment().components,),
+        )
+        bisection = _searched(bisection, workplace, file=file, deadline=deadline, say=say)
+    if plan.record:
+        say(f"recorded {_record(repository, bisection, plan, config)} commits")
+    return _report(repository, bisection, plan)
+
+
+def candidates_of(repository: Path, plan: BisectPlan) -> Candidates:
+    return find_candidates(repository, good=plan.good, bad=plan.bad, first_parent=plan.first_parent, paths=plan.paths)
+
+
+def settings_of(plan: BisectPlan) -> SearchSettings:
+    return SearchSettings(
+        engine=plan.engine,
+        sought=plan.sought,
+        minimum_effect=SMALLEST_EFFECT if plan.commands.count is None else MINIMUM_EFFECT,
+        seed=plan.seed,
+        budget_executions=plan.executions or DEFAULT_EXECUTIONS,
+    )
+
+
+def state_file(repository: Path, plan: BisectPlan) -> Path:
+    """The named one, or one in the repository's own folder, where no status and no commit sees it."""
+    named = plan.state or plan.resume
+    if named is not None:
+        return named
+    good, bad = git.resolve_commit(repository, plan.good), git.resolve_commit(repository, plan.bad)
+    return git.common_folder(repository) / FOLDER / f"bisect-{good[:12]}-{bad[:12]}.json"
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"cannot be read: {error.strerror}", place=str(path), next_step="give a file that bisect wrote"
+        ) from None
+
+
+def _tried(workplace: Workplace, candidates: Candidates, plan: BisectPlan, say: Say) -> tuple[MetricKey, Metric]:
+    """Both ends once: that they work at all, what they measure, and warm caches. These numbers do not count."""
+    runs = []
+    for name, commit in (("good", candidates.commit_range.good), ("bad", candidates.commit_range.bad)):
+        say(f"try the {name} commit {commit[:12]}")
+        workplace.prepare(commit)
+        if plan.commands.count is not None:
+            workplace.warm_up(commit)
+        runs.append(_first_run(workplace, commit))
+        require_benchmark(runs[-1], benchmark=plan.benchmark, metric=plan.metric, end=name)
+    return choose_metric(*runs, benchmark=plan.benchmark, metric=plan.metric)
+
+
+def _first_run(workplace: Workplace, commit: str) -> Run:
+    """A flaky benchmark may fail now and then; one that fails every time ends the command."""
+    for _ in range(FIRST_TRIES - 1):
+        try:
+            return workplace.execute(commit)[1]
+        except ExecutionError as error:
+            if error.kind is not FailureKind.CRASHED:
+                raise
+    return workplace.execute(commit)[1]
+
+
+def _begun(
+    repository: Path,
+    candidates: Candidates,
+    plan: BisectPlan,
+    *,
+    metric: Metric,
+    stored: Sequence[Mapping[str, tuple[float, ...]]],
+) -> SearchState:
+    return Search.start(
+        candidates.commit_range,
+        settings=replace(settings_of(plan), direction=metric.direction),
+        prior=prior_of(repository, candidates.commit_range, plan.prior),
+        stored=stored,
+    ).state
+
+
+def _require_same(
+    run: str, build: str | None, key: MetricKey, state: SearchState, *, candidates: Candidates, plan: BisectPlan
+) -> None:
+    same = {
+        "--good, --bad, --first-parent or --paths": state.commit_range == candidates.commit_range,
+        "--run": run == plan.commands.run,
+        "--build": build == plan.commands.build,
+        "--benchmark": plan.benchmark in (None, key.benchmark),
+        "--metric": plan.metric in (None, key.metric),
+        "--direction": plan.sought in (Sought.ANY, state.settings.sought),
+        "--engine": plan.engine is state.settings.engine,
+    }
+    different = [name for name, is_same in same.items() if not is_same]
+    if different:
+        raise UsageError(
+            f"was written by another search: {', '.join(different)} differs",
+            place=str(plan.resume),
+            next_step="repeat the command line of that search, or leave out --resume",
+        )
+
+
+def _searched(bisection: Bisection, workplace: Workplace, *, file: Path, deadline: float | None, say: Say) -> Bisection:
+    """With an outcome. One that is there only because the time is over is not kept, so that the file resumes."""
+    commit_range = bisection.search.commit_range
+    here = Here(workplace, bisection, warm={commit_range.good, commit_range.bad}, say=say)
+    controller = Controller(bisections=StateFile(file), dispatcher=here)
+    step = settle(controller, bisection, loaded=None)
+    while not step.bisection.is_done:
+        step = advance(controller, bisection.id)
+        if deadline is not None and time.monotonic() > deadline and not step.bisection.is_done:
+            note = f"the time was spent before the search had ended; --resume {file} resumes it"
+            return ended(step.bisection, note=note)
+    return step.bisection
+
+
+def stored_in_range(repository: Path, candidates: Candidates, plan: BisectPlan, config: Config) -> tuple[Run, ...]:
+    remote = history.history_remote(repository, plan.history or None, None)
+    with history.open_git_branch(remote, branch=config.history.branch) as opened:
+        return stored_runs(opened, candidates.commit_range, suite=config.suite)
+
+
+def _blocks(
+    stored: Sequence[Run], candidates: Candidates, key: MetricKey, plan: BisectPlan, say: Say
+) -> tuple[Mapping[str, tuple[float, ...]], ...]:
+    if plan.history is None:
+        return ()
+    commands = BisectCommands(run=plan.commands.run, build=plan.commands.build, tool=plan.tool)
+    usable = usable_blocks(
+        stored, candidates.commit_range, key=key, commands=commands, environment=machine_environment()
+    )
+    left_out = {
+        "measured alone": usable.alone,
+        "on other hardware": usable.other_hardware,
+        "by other commands": usable.other_commands,
+    }
+    without = "; ".join(f"{count} runs {why} left out" for why, count in left_out.items() if count)
+    say(f"{usable.executions} stored executions count" + (f"; {without}" if without else ""))
+    return usable.blocks
+
+
+def _record(repository: Path, bisection: Bisection, plan: BisectPlan, config: Config) -> int:
+    """What was measured, appended to the history's suite of searches; of how many commits."""
+    retention = history.Retention(raw_runs=config.history.raw_runs, branch_bytes=config.history.size_limit)
+    remote = history.history_remote(repository, plan.history or None, None)
+    with history.open_git_branch(remote, branch=config.history.branch, retention=retention) as opened:
+        return len(record_search(opened, bisection))
+
+
+def _report(repository: Path, bisection: Bisection, plan: BisectPlan) -> BisectionReport:
+    """With what this repository knows besides: who wrote the commits, and where they are to be seen."""
+    report, count = report_of(bisection), plan.commands.count
+    outcome = report.outcome
+    if count is not None and outcome.kind is OutcomeKind.NOT_REPRODUCED:
+        note = f"both ends count the same {count}; search without --metric for a change of times"
+        outcome = replace(outcome, notes=(*outcome.notes, note))
+    return replace(
+        report,
+        outcome=outcome,
+        facts={culprit.commit: commit_facts(repository, culprit.commit) for culprit in outcome.culprits},
+        repository_url=web_address(git.default_remote_url(repository)),
+        command=command_line(
+            bisection,
+            counted=count is not None,
+            prior=None if plan.prior is Prior.CHANGES else plan.prior.value,
+            paths=plan.paths,
+        ),
+    )

@@ -1,0 +1,137 @@
+"""The dispatcher of other machines: runs of the bisect workflow, and what they left.
+
+What a run left was written beside a stranger's code: all of it is checked against what the dispatch asked for.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from bot import collect, git, history
+from bot.codec.bisect_job import decode_job_result
+from bot.codec.bisect_request import MOST_REQUEST_BYTES, encode_request
+from bot.config import Config
+from bot.dispatch.controller import Collected, Controller, no_objection
+from bot.errors import DataError
+from bot.model.dispatch import (
+    Bisection,
+    BisectionStep,
+    BisectJob,
+    BisectJobResult,
+    BisectRequest,
+    Dispatch,
+    Objection,
+    RunArtifact,
+    WorkflowRuns,
+    artifact_name,
+)
+from bot.publish.host import Host
+
+RESULT_NAME: Final = "bisect-job.json"
+NEXT_STEP: Final = "nothing of it counts; upload what bisect-job wrote"
+
+
+class Workflow:
+    def __init__(self, runs: WorkflowRuns) -> None:
+        self._runs = runs
+        self.find = runs.find
+        self.look = runs.look
+
+    def send(self, bisection: Bisection, dispatch: Dispatch) -> int | None:
+        return self._runs.send(_inputs(bisection, dispatch))
+
+    def results(self, bisection: Bisection, dispatch: Dispatch, *, run_id: int) -> Collected:
+        jobs = {artifact_name(bisection.id, job.id): job for job in dispatch.jobs}
+        results: list[BisectJobResult] = []
+        refused: list[str] = []
+        for artifact in self._runs.artifacts(run_id, tuple(jobs)):
+            job = jobs[artifact.name]
+            try:
+                result = _read(artifact)
+                _check(result, bisection=bisection.id, dispatch=dispatch, job=job)
+                results.append(result)
+            except DataError as error:
+                refused.append(f"the result of {job.id} was refused: {error.message}")
+        return Collected(results=tuple(results), refused=tuple(refused))
+
+
+def _inputs(bisection: Bisection, dispatch: Dispatch) -> dict[str, str]:
+    """The inputs of the bisect workflow, all of them strings."""
+    request = encode_request(
+        BisectRequest(
+            bisection=bisection.id,
+            dispatch=dispatch.id,
+            key=bisection.key,
+            commands=bisection.commands,
+            jobs=dispatch.jobs,
+        )
+    )
+    if len(request) > MOST_REQUEST_BYTES:
+        raise DataError(
+            f"a request of {len(request):,} bytes is more than GitHub takes",
+            next_step="set a smaller bisect.jobs-per-round or bisect.rounds-per-job",
+        )
+    return {
+        "bisection": bisection.id,
+        "dispatch": dispatch.id,
+        "jobs": json.dumps([job.id for job in dispatch.jobs]),
+        "request": request.decode(),
+        "commit": bisection.search.commit_range.bad,
+        "runner": bisection.runner,
+    }
+
+
+def _read(artifact: RunArtifact) -> BisectJobResult:
+    place = f"artifact {artifact.name}"
+    if artifact.problem is not None:
+        raise DataError(artifact.problem, place=place, next_step=NEXT_STEP)
+    members = collect.read_archive(artifact.zip_bytes, name=place)
+    found = [member.data for member in members if member.name == f"{place}/{RESULT_NAME}"]
+    if len(found) != 1:
+        raise DataError(f"holds {len(found)} files {RESULT_NAME}", place=place, next_step=NEXT_STEP)
+    return decode_job_result(found[0], place=place)
+
+
+def _check(result: BisectJobResult, *, bisection: str, dispatch: Dispatch, job: BisectJob) -> None:
+    """That it speaks of what this job was asked for, and of nothing else."""
+
+    def refuse(fault: str) -> None:
+        raise DataError(fault, next_step=NEXT_STEP)
+
+    if result.bisection != bisection:
+        refuse("it is of another bisection")
+    if result.dispatch != dispatch.id:
+        refuse("it is of another dispatch")
+    if result.job != job.id:
+        refuse("it is of another job")
+    asked = {entry.id: set(entry.commits) for entry in job.rounds}
+    for entry in result.rounds:
+        if entry.job_id not in asked:
+            refuse(f"the job was not asked for the round {entry.job_id[:40]!r}")
+        elif not {*entry.values, *entry.failures} <= asked[entry.job_id]:
+            refuse(f"it measured commits that {entry.job_id} does not have")
+    if result.metric is None and any(entry.values for entry in result.rounds):
+        refuse("it has numbers and does not say of what metric")
+
+
+@contextmanager
+def open_controller(
+    host: Host,
+    *,
+    config: Config,
+    remote: git.Remote,
+    default_branch: str,
+    report: Callable[[BisectionStep], None],
+    objection: Callable[[Bisection], Objection | None] = no_objection,
+) -> Iterator[Controller]:
+    """The controller in a job on GitHub: kept on the history branch `remote`, measured by the bisect workflow.
+
+    `config` and `default_branch` (a name without refs/heads/) are the repository's own, never a pull request's.
+    """
+    retention = history.Retention(raw_runs=config.history.raw_runs, branch_bytes=config.history.size_limit)
+    with history.open_bisections(remote, branch=config.history.branch, retention=retention) as bisections:
+        runs = host.dispatcher(workflow=config.bisect.workflow, ref=default_branch)
+        yield Controller(
+            bisections=bisections, dispatcher=Workflow(runs), report=report, history=bisections, objection=objection
+        )
