@@ -73,8 +73,13 @@ def _search_rounds(standing: Standing, k: int) -> Sequence[Round]:
 
 
 def _references(standing: Standing) -> tuple[int, ...]:
-    """Both ends, so that the level of the round cancels; a quiet machine has shown that there is nothing to cancel."""
-    return () if standing.model.is_quiet else (0, standing.reach.size)
+    """Both ends, so that the level of the round cancels; a quiet machine has shown that there is nothing to cancel.
+
+    On a stable one every fourth round shows whether it still is.
+    """
+    if standing.model.is_quiet or standing.skips_ends:
+        return ()
+    return 0, standing.reach.size
 
 
 def _spread(standing: Standing, k: int) -> Sequence[tuple[int, ...]]:

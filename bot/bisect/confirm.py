@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
+from scipy.special import chdtri, ndtri
 
 from bot.bisect import evidence, shape
 from bot.bisect.evidence import Design, G
@@ -18,9 +18,13 @@ Floats = npt.NDArray[np.float64]
 
 CONVINCING: Final = 3.0  # log BF that counts as settled
 CONFIRM_ROUNDS: Final = 3
-QUIET_CONFIRM_ROUNDS: Final = 2  # one alone could be a change of the machine
+QUIET_ROUNDS: Final = 4  # of the ends and of the pair together: fewer could be a change of the machine
 EXACT: Final = 60.0  # a change of this many bounds of the noise is one of a count: a single round confirms it
 SMALLEST_STEP: Final = 0.2  # of the whole change: smaller ones are not looked for
+# The mean of the quotient without a step stays below 1.1 for widths down to this part of the standard deviation, for
+# normal, Laplace, uniform, Student's and two-valued noise (computed), so that the bound of the width may be this much
+# smaller and is still one of 95 %.
+SAFE_WIDTH: Final = 0.75
 ROOT_TWO: Final = float(np.sqrt(2))
 NORMAL_QUARTILE: Final = 0.6745
 
@@ -78,12 +82,23 @@ def log_pair(standing: Standing, candidate: int) -> float:
 
 
 def _log_evidence(pairs: Floats, shape_of_pairs: DifferenceShape, model: Model) -> float:
-    """The exchange of a round's values; of a quiet machine the mean of that and of what the size of its noise says."""
+    """The mean of what the exchange of a round's values says and of what the known size of its noise says.
+
+    Where modes of the machine were learned there is no such size.
+    """
     exchanged = log_exchange(pairs, shape_of_pairs)
-    if not model.is_quiet:
+    if model.learned_modes is not None:
         return exchanged
-    width = max(ROOT_TWO * model.spread_bound, UNNAMED * abs(shape_of_pairs.step))
+    width = max(SAFE_WIDTH * _pair_bound(model), UNNAMED * abs(shape_of_pairs.step))
     return float(np.logaddexp(exchanged, log_quotient(pairs, shape_of_pairs.step, width)) - np.log(2))
+
+
+def _pair_bound(model: Model) -> float:
+    """Upper 95 % bound of the standard deviation of the difference of two executions of one round."""
+    ends = differences(model.samples.select(model.ends), 0, model.reach.size)
+    if model.is_quiet or model.is_stable or ends.size < 2:
+        return ROOT_TWO * model.spread_bound
+    return float(np.sqrt(ends.var() * ends.size / chdtri(ends.size - 1, 0.95)))
 
 
 def confirming_rounds(standing: Standing) -> int:
@@ -91,7 +106,10 @@ def confirming_rounds(standing: Standing) -> int:
     model = standing.before_phase.model
     if not model.is_quiet:
         return CONFIRM_ROUNDS
-    return 1 if model.change > EXACT * model.spread_bound else QUIET_CONFIRM_ROUNDS
+    if model.change > EXACT * model.spread_bound:
+        return 1
+    counts = model.samples.counts(model.reach.size + 1)
+    return max(QUIET_ROUNDS - int(min(counts[0], counts[-1])), 1)
 
 
 def _difference_shape(standing: Standing, candidate: int) -> DifferenceShape:

@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from bot.bisect.rounds import information_bits
-from bot.bisect.standing import Standing
+from bot.bisect.standing import ROUNDS_WITHOUT_ENDS, Standing
 
 # Executions of the suspects themselves over the bound H / C, as simulated (benchmarks/bisect).
 OVER_THE_BOUND: Final = 1.5
@@ -31,8 +31,9 @@ def expected_executions(standing: Standing, *, optimistic: bool = False) -> int:
     suspects = OVER_THE_BOUND * (entropy_bits(standing) + _missing_bits(standing)) / information_bits(d_prime)
     if model.is_quiet:
         return int(np.ceil(suspects / OVER_THE_BOUND)) + QUIET_CONFIRMATION
-    per_round = standing.state.settings.suspects_per_round
-    return int(min(np.ceil(suspects * (2 + per_round) / per_round) + CONFIRMATION, 10**6))
+    # A stable machine measures both ends in every fourth round only.
+    per_ends = standing.state.settings.suspects_per_round + (ROUNDS_WITHOUT_ENDS if model.is_stable else 0)
+    return int(min(np.ceil(suspects * (2 + per_ends) / per_ends) + CONFIRMATION, 10**6))
 
 
 def _missing_bits(standing: Standing) -> float:

@@ -187,6 +187,15 @@ def _log_normal(design: Design, gram: Floats, xty: Floats) -> Floats:
     return np.asarray(logsumexp(log_m, axis=0))
 
 
+def lambda_weights(design: Design, x: Floats) -> Floats:
+    """P(lambda) given one regressor `x` [n], for the design's lambdas [lambdas]."""
+    sxx = design.paired_products(x[None])[:, 0]
+    sxy = design.products(x[None], design.samples.y[None])[:, 0, 0]
+    sse = np.maximum(design.syy - sxy**2 / (sxx + 1 / design.g), SMALLEST_SSE)
+    log_m = design.log_volume - 0.5 * np.log1p(design.g * sxx) - 0.5 * design.dof * np.log(sse)
+    return np.asarray(np.exp(log_m - logsumexp(log_m)))
+
+
 def fit(design: Design, x: Floats) -> Fit:
     """The steps of regressors `x` [k, n] at the most probable lambda, with a flat prior as an estimate wants it."""
     k = len(x)

@@ -29,6 +29,7 @@ UNNAMED: Final = 0.05
 QUIET: Final = (
     6.0  # a value half way between fast and slow is then 3 standard deviations from either, in the worst case
 )
+STABLE: Final = 2 / 3  # of an execution's information that it keeps without ends of its own: twice what ends leave it
 SMALLEST_SPREAD: Final = 1e-9
 REFIT_GROWTH: Final = 1.2  # the shape is learned again when the rounds grew by this factor
 
@@ -120,6 +121,20 @@ class Model:
     def is_quiet(self) -> bool:
         """The noise is so small against the change that an execution by itself tells fast from slow."""
         return self.one_machine and self.change > QUIET * max(self.spread_bound, SMALLEST_SPREAD)
+
+    @cached_property
+    def is_stable(self) -> bool:
+        """The level of the machine hardly moves from round to round, as the rounds with both ends show it.
+
+        An execution without ends of its own keeps 1 / (1 + lambda^2) of its information, one of a round with both ends
+        about a third of what the round costs.
+        """
+        if not self.one_machine or self.modes is not None:
+            return False
+        ends = self.samples.select(self.ends)
+        bad = (ends.commit == self.reach.size).astype(np.float64)
+        kept = 1 / (1 + np.square(evidence.LAMBDAS))
+        return float(evidence.lambda_weights(Design(ends), bad) @ kept) > STABLE
 
     def column_of(self, candidate: int) -> Floats:
         """x_c over the samples [n]."""

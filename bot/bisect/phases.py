@@ -18,7 +18,7 @@ from bot.model.bisection import SMALLEST_EFFECT, NamedStep, OutcomeKind, Phase, 
 
 QUIET_LOOK: Final = 2  # executions per end after which a quiet machine is believed
 EARLY_LOOK: Final = 4  # executions per end after which overwhelming evidence begins the search
-EARLY_CONVINCING: Final = 6.0
+EARLY_CONVINCING: Final = 4.6
 FIRST_LOOK: Final = 10  # executions per end before any other decision
 LOOK_FOR_NULL: Final = 30  # executions per end before "not reproduced"
 DENIED: Final = -2.3  # log BF of "not reproduced": odds of 10 ("strong": Jeffreys 1961, appendix B)

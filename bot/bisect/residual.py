@@ -12,6 +12,7 @@ from bot.bisect.standing import Standing
 
 NEGLIGIBLE: Final = 0.2  # rho: the part of the whole change that a stretch may keep without being followed
 SURE: Final = 0.95
+OPEN: Final = 0.25  # below it nothing was seen that would have to be looked at again
 Z_SURE: Final = 1.645
 LEFT_OVER: Final = 0.99  # probability at which a further step is looked for without knowing where
 Z_CHANGE: Final = 3.0  # a change that would stand out this much is worth its executions
@@ -37,7 +38,7 @@ class Stretch:
 
     @property
     def open(self) -> bool:
-        return 1 - SURE < self.probability < SURE
+        return OPEN <= self.probability < SURE
 
     def decidable(self, more: int) -> bool:
         """Whether `more` executions at each end would tell, if its change is what it seems to be."""

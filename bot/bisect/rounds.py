@@ -131,7 +131,8 @@ def choose_suspects(standing: Standing, jobs: int) -> list[tuple[int, ...]]:
                 picker.choose(standing.positions[name])
     chosen: list[tuple[int, ...]] = []
     # A second suspect of a round saves ends; where a round has none, what the first one gives is worth waiting for.
-    per_round = 1 if standing.model.is_quiet else standing.state.settings.suspects_per_round
+    alone = standing.model.is_quiet or standing.skips_ends
+    per_round = 1 if alone else standing.state.settings.suspects_per_round
     for _ in range(jobs):
         suspects: list[int] = []
         total = 0.0

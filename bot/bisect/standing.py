@@ -19,6 +19,7 @@ Floats = npt.NDArray[np.float64]
 # A crash may be the machine's; a failed build is the commit's. As often as it works is too often.
 CRASHES_TO_SKIP: Final = 2
 SMALL_RANGE: Final = 8  # candidates of which each is looked at once before an answer: steps that cancel hide
+ROUNDS_WITHOUT_ENDS: Final = 3  # in a row, of a stable machine
 WITHDRAWAL: Final = float(np.exp(-3.0))  # what a failed confirmation leaves of a commit's prior
 
 
@@ -126,6 +127,13 @@ class Standing:
     def model(self) -> Model:
         prior = self.prior if self.exhausted else self._further_prior / self._further_prior.sum()
         return Model(self.reach, self.samples, prior, self.named, self.state.settings.one_machine)
+
+    @cached_property
+    def skips_ends(self) -> bool:
+        """Whether the next round of the search needs no ends: the machine is stable, and was looked at of late."""
+        names = {self.state.commit_range.good, self.state.commit_range.bad}
+        recent = [job.commits for job in self.state.jobs[-ROUNDS_WITHOUT_ENDS:]]
+        return self.model.is_stable and any(names <= set(commits) for commits in recent)
 
     @cached_property
     def pending(self) -> tuple[Job, ...]:

@@ -1,11 +1,12 @@
 """What is measured next, seen from outside: the batch rule, pending jobs, and the same picks from a stored state."""
 
+import numpy as np
 import pytest
 
 from benchmarks.bisect.machine import chain, merge_dag
 from bot.bisect import Search
 from bot.codec.bisect_session import BisectSession, decode_session, encode_session
-from bot.model.bisection import Engine, Purpose
+from bot.model.bisection import Engine, Phase, Purpose
 from bot.model.metric import Direction, Metric, MetricKey
 from tests.support.virtual_searches import Virtual, names, reproduced, steps, suspects_of
 
@@ -22,7 +23,7 @@ def clear(size: int) -> Virtual:
 
 def test_a_round_holds_both_ends_once_and_at_most_three_suspects() -> None:
     for suspects in (1, 2, 3):
-        search = reproduced(steps(chain(64), {21: 0.10}, noise="3 %"), 0, suspects_per_round=suspects)
+        search = reproduced(steps(chain(64), {21: 0.10}, noise="3 %", offset_sd=0.06), 0, suspects_per_round=suspects)
         for job in search.propose(4):
             assert job.purpose is Purpose.SEARCH
             assert len(set(job.commits)) == len(job.commits)
@@ -36,6 +37,34 @@ def test_a_quiet_machine_measures_suspects_alone() -> None:
     assert job.commits == ("c32",)
     (job,) = reproduced(clear(64), 0, one_machine=False).propose()
     assert {"c0", "c64"} < set(job.commits)
+
+
+def test_a_stable_machine_measures_at_most_three_suspects_in_a_row_without_ends() -> None:
+    virtual = steps(chain(64), {21: 0.10}, noise="3 %")
+    search, machine = reproduced(virtual, 0), virtual.machine(1)
+    has_ends = []
+    while search.state.phase is Phase.SEARCH:
+        (job,) = search.propose()
+        has_ends.append({"c0", "c64"} <= set(job.commits))
+        search.record(job.id, *machine.run(job.commits))
+    assert has_ends[:8] == [False, False, False, True] * 2 or has_ends[:8] == [False, False, True, False] * 2
+    (job,) = reproduced(virtual, 0, one_machine=False).propose()
+    assert {"c0", "c64"} < set(job.commits)
+
+
+def test_a_machine_that_turns_unstable_gets_its_ends_back() -> None:
+    """A level that jumps from round to round once the ends were seen shows in the next round that holds both."""
+    virtual = steps(chain(64), {21: 0.10}, noise="1 %")
+    search, machine = reproduced(virtual, 0), virtual.machine(1)
+    jumping = np.random.default_rng(0)
+    while (outcome := search.outcome()) is None:
+        for job in search.propose():
+            level = float(np.exp(jumping.normal(0, 0.1)))
+            values, _ = machine.run(job.commits)
+            search.record(job.id, {commit: [level * value for value in own] for commit, own in values.items()})
+    searched = [job for job in search.state.jobs if job.purpose is Purpose.SEARCH]
+    assert sum({"c0", "c64"} <= set(job.commits) for job in searched) >= len(searched) / 2
+    assert [culprit.commit for culprit in outcome.culprits] == ["c22"]
 
 
 def test_the_first_suspect_splits_the_range_in_half() -> None:
