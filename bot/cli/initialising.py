@@ -1,6 +1,7 @@
-"""The verb that sets a repository up: init."""
+"""The verbs that set a repository up: init, and doctor in a job that does not work."""
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,9 @@ def add_verbs(verbs: Verbs) -> None:
     verb.add_argument("--split", action="store_true", help="two jobs and commands, for pull requests from forks")
     verb.add_argument("--force", action="store_true", help="replace files that are there")
     verb.add_argument("--check", action="store_true", help="only say what is outdated or unsafe in the files there")
+    verb = new_verb(verbs, "doctor", _doctor, "say which permission, event or setting this GitHub job lacks")
+    verb.add_argument("--repo", type=Path, default=Path(), metavar="DIR", help="the job's checkout (default: here)")
+    verb.add_argument("--config", type=Path, metavar="FILE", help="default: .github/perf-culprit.yml where it exists")
 
 
 def _init(arguments: argparse.Namespace) -> int:
@@ -93,6 +97,18 @@ def _default_branch(repository: Path) -> str:
     except git.GitError:
         return "main"
     return name.removeprefix("origin/")
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    """What the job lacks, then what is wrong in the files that are checked out."""
+    from bot.cli.options import chosen_config
+    from bot.pipeline.doctor import checkup
+
+    said, is_well = checkup(environ=os.environ, repository=arguments.repo, config=chosen_config(arguments))
+    for line in said:
+        print(line)
+    has_files = (arguments.repo / ".github" / "workflows").is_dir()
+    return _check(arguments.repo) if has_files and is_well else EXIT_FINE if is_well else EXIT_USAGE
 
 
 def _check(repository: Path) -> int:

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from bot.errors import DataError
+from bot.model.checkup import Grant, Permission
 from bot.model.dispatch import WorkflowRuns
 from bot.publish.check import CheckResult
 
@@ -127,6 +128,12 @@ class Host(Protocol):
         """The commit that merging this pull request made, if it was merged with exactly this head."""
 
     def may_write(self, *, login: str) -> bool: ...
+
+    def may(self, permission: Permission, *, number: int | None, workflow: str) -> Grant:
+        """Whether the token may write there; asking changes nothing."""
+
+    def refusing_rules(self, *, branch: str) -> tuple[str, ...]:
+        """The rules of a branch that refuse a plain push."""
 
     def read_default_branch_file(self, *, path: str) -> bytes | None: ...
 

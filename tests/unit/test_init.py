@@ -7,10 +7,10 @@ import pytest
 import yaml
 
 from bot.cli import main
-from bot.cli.init.check import check
+from bot.cli.init.check import CALLED, check
 from bot.cli.init.files import Choice, new_files, scalar
 from bot.cli.init.tools import look, suggestions
-from tests.support.recipes import ONE_FILE, SPLIT, WORKFLOWS
+from tests.support.recipes import ONE_FILE, PROJECT, SPLIT, WORKFLOWS
 from tests.support.tools import tool
 
 DOCUMENTED = Choice(
@@ -145,6 +145,52 @@ jobs:
         "write `queue: max`",
     ):
         assert text in said, text
+
+
+HISTORY_STEP = f"""
+jobs:
+  m:
+    cache-mode: none
+    steps:
+      - uses: perf-culprit/perf-culprit@{"1" * 40}
+        with: {{output-file-path: bench.json}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        ("on: [pull_request]", "add `push: {branches: [main]}` to `on`"),
+        ("on: {pull_request: , push: {branches: [main], paths: [src/**]}}", "leave `paths` of `push` out"),
+        ("on: [pull_request, push]\nconcurrency: {group: 'x-${{ github.ref }}'}", "put `github.run_id` of pushes"),
+        ("on: [pull_request, push]", None),
+        ("on: [pull_request, push]\nconcurrency: {group: 'x-${{ github.run_id }}'}", None),
+    ],
+)
+def test_check_wants_a_run_of_every_base(tmp_path: Path, head: str, said: str | None) -> None:
+    """Against stored runs a base without one fails no check."""
+    lay_out(tmp_path, {".github/workflows/perf.yml": f"permissions: {{}}\n{head}\n{HISTORY_STEP}"})
+    found = [remark.text for remark in check(tmp_path) if "without one no check fails" in remark.text]
+    assert [text.partition(", so that")[0].startswith(said or "?") for text in found] == ([True] if said else [])
+    paired = HISTORY_STEP.replace("bench.json", "bench.json, baseline-file-path: base.json")
+    lay_out(tmp_path, {".github/workflows/perf.yml": f"permissions: {{}}\n{head}\n{paired}"})
+    assert not [remark for remark in check(tmp_path) if "no check fails" in remark.text]
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_check_knows_what_our_called_workflows_ask_for(name: str) -> None:
+    (job,) = yaml.safe_load((PROJECT / ".github" / "workflows" / name).read_text())["jobs"].values()
+    assert {scope for scope, level in job["permissions"].items() if level == "write"} == CALLED[name]
+
+
+def test_check_names_the_permission_that_a_caller_does_not_grant(tmp_path: Path) -> None:
+    files = new_files(Choice(run="true", setup="", split=True))
+    path = ".github/workflows/perf-report.yml"
+    lay_out(tmp_path, files)
+    assert not [remark for remark in check(tmp_path) if "refuses" in remark.text]
+    lay_out(tmp_path, {path: "\n".join(line for line in files[path].splitlines() if "checks: write" not in line)})
+    (remark,) = [remark for remark in check(tmp_path) if "refuses" in remark.text]
+    assert remark.text == "job report calls report.yml, which GitHub refuses without `checks: write`"
 
 
 def test_check_of_a_repository_without_any(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,13 @@ from bot.release import COMMIT, IS_RELEASE
 
 OURS: Final = "perf-culprit/perf-culprit"
 PINNED: Final = re.compile(r"[0-9a-f]{40}")
+# What our called workflows ask for; GitHub starts no run whose caller grants less.
+CALLED: Final[Mapping[str, frozenset[str]]] = {
+    "measure.yml": frozenset(),
+    "bisect.yml": frozenset(),
+    "report.yml": frozenset({"actions", "checks", "contents", "issues", "pull-requests"}),
+    "command.yml": frozenset({"actions", "checks", "contents", "issues", "pull-requests"}),
+}
 FOREIGN_EVENTS: Final = ("pull_request_target", "issue_comment", "workflow_run")
 
 
@@ -55,9 +62,35 @@ def _of_workflow(name: str, workflow: Mapping[Any, Any], text: str) -> Iterator[
         yield Remark(
             file=name, text="finds its baseline by `git merge-base`, which fails on a push: leave --commits out"
         )
+    yield from _of_base(name, workflow, events)
     for job, about in workflow["jobs"].items():
         if isinstance(about, dict):
             yield from _of_job(name, job, about, events=tuple(events), foreign=foreign)
+
+
+def _of_base(name: str, workflow: Mapping[Any, Any], events: Any) -> Iterator[Remark]:
+    """Where a base is no commit with a run, what is compared with stored runs fails no check."""
+    steps = [
+        step
+        for job in workflow["jobs"].values()
+        if isinstance(job, dict)
+        for step in job.get("steps") or ()
+        if isinstance(step, dict) and str(step.get("uses", "")).startswith(f"{OURS}@")
+    ]
+    if "pull_request" not in events or not any("output-file-path" in (step.get("with") or {}) for step in steps):
+        return
+    if all("baseline-file-path" in (step.get("with") or {}) for step in steps):
+        return
+    why = "so that the base of every pull request has a run: without one no check fails"
+    if "push" not in events:
+        yield Remark(file=name, text=f"add `push: {{branches: [main]}}` to `on`, {why}")
+        return
+    push = events.get("push") if isinstance(events, dict) else None
+    if isinstance(push, dict) and {"paths", "paths-ignore"} & set(push):
+        yield Remark(file=name, text=f"leave `paths` of `push` out, {why}")
+    group = workflow.get("concurrency")
+    if group and "run_id" not in str(group) and "sha" not in str(group):
+        yield Remark(file=name, text=f"put `github.run_id` of pushes into the concurrency group, {why}")
 
 
 def _of_job(
@@ -70,6 +103,7 @@ def _of_job(
     )
     for uses in used:
         yield from _of_action(name, uses)
+    yield from _of_rights(name, job, used, about.get("permissions"))
     if measures and foreign:
         yield Remark(
             file=name, text=f"job {job} measures on {foreign[0]}: foreign code gets a writing token", is_unsafe=True
@@ -85,6 +119,14 @@ def _of_job(
         group = about.get("concurrency")
         if isinstance(group, dict) and group.get("queue") != "max":
             yield Remark(file=name, text=f"job {job}: a waiting report is dropped for the next one: write `queue: max`")
+
+
+def _of_rights(name: str, job: str, used: list[str], granted: Any) -> Iterator[Remark]:
+    held = {scope for scope, level in granted.items() if level == "write"} if isinstance(granted, dict) else set()
+    for called, needed in CALLED.items():
+        if any(uses.startswith(f"{OURS}/.github/workflows/{called}@") for uses in used) and (missing := needed - held):
+            lacking = ", ".join(f"`{scope}: write`" for scope in sorted(missing))
+            yield Remark(file=name, text=f"job {job} calls {called}, which GitHub refuses without {lacking}")
 
 
 def _of_checkout(name: str, job: str, given: Mapping[str, Any], *, measures: bool) -> Iterator[Remark]:

@@ -10,6 +10,8 @@ MAXIMUM_DISPATCH_INPUTS = 25
 
 
 def create_check_run(call: Call) -> Answer:
+    if call.body["head_sha"] == "0" * 40:
+        raise ApiError(422, f"No commit found for SHA: {call.body['head_sha']}")
     check = CheckRun(id=next(call.state.ids), name=call.body["name"], head_sha=call.body["head_sha"])
     write_check_run(check, call.body)
     call.state.check_runs[check.id] = check
@@ -132,6 +134,8 @@ def run_name(inputs: dict[str, str]) -> str:
 def dispatch_workflow(call: Call) -> Answer:
     if len(call.body.get("inputs", {})) > MAXIMUM_DISPATCH_INPUTS:
         raise ApiError(422, f"you may only define up to {MAXIMUM_DISPATCH_INPUTS} inputs")
+    if call.body["ref"].startswith("perf-culprit-doctor/"):
+        raise ApiError(422, f"No ref found for: {call.body['ref']}")
     run_id, workflow = next(call.state.ids), call.path["workflow_id"]
     call.state.dispatches.append({"workflow": workflow, "run_id": run_id, **call.body})
     call.state.runs[run_id] = WorkflowRun(

@@ -7,7 +7,10 @@ from tests.support.fake_github.state import Comment, Issue
 MAXIMUM_BODY_CHARACTERS = 65_536
 
 
-def refuse_long_body(body: str) -> None:
+def refuse_body(body: str) -> None:
+    if not body.strip():
+        error = {"resource": "IssueComment", "code": "unprocessable", "field": "data", "message": "Body can't be blank"}
+        raise ApiError(422, "Validation Failed", errors=[error])
     if len(body) > MAXIMUM_BODY_CHARACTERS:
         message = f"Body is too long (maximum is {MAXIMUM_BODY_CHARACTERS} characters)"
         error = {"resource": "IssueComment", "code": "unprocessable", "field": "data", "message": message}
@@ -29,7 +32,7 @@ def create_comment(call: Call) -> Answer:
     issue = call.number("issue_number")
     if issue in call.state.locked_issues:
         raise ApiError(403, "Unable to create comment because issue is locked.")
-    refuse_long_body(call.body["body"])
+    refuse_body(call.body["body"])
     comment = call.state.add_comment(issue=issue, author=call.login, body=call.body["body"])
     return Answer(201, call.shapes.comment(comment))
 
@@ -40,7 +43,7 @@ def get_comment(call: Call) -> Answer:
 
 def update_comment(call: Call) -> Answer:
     comment = own_comment(call)
-    refuse_long_body(call.body["body"])
+    refuse_body(call.body["body"])
     comment.body = call.body["body"]
     comment.writes += 1
     return Answer(200, call.shapes.comment(comment))
@@ -94,7 +97,10 @@ def list_issues(call: Call) -> Answer:
 
 
 def create_issue(call: Call) -> Answer:
-    refuse_long_body(call.body.get("body") or "")
+    if not call.body["title"]:
+        error = {"resource": "Issue", "code": "missing_field", "field": "title"}
+        raise ApiError(422, "Validation Failed", errors=[error])
+    refuse_body(call.body.get("body") or "none")
     number = next(call.state.ids)
     issue = Issue(number=number, title=call.body["title"], body=call.body.get("body"), author=call.login)
     issue.hidden_listings = call.state.listing_lag

@@ -12,6 +12,7 @@ OPERATIONS: dict[str, Callable[[Call], Answer]] = {
     "repos/compare-commits-with-basehead": repository_operations.compare,
     "repos/create-commit-status": repository_operations.create_status,
     "repos/list-pull-requests-associated-with-commit": repository_operations.list_pulls_of_commit,
+    "repos/get-branch-rules": repository_operations.list_rules,
     "git/get-ref": repository_operations.get_reference,
     "git/create-ref": repository_operations.create_reference,
     "issues/list-for-repo": issue_operations.list_issues,

@@ -12,6 +12,7 @@ SCOPES: dict[str, tuple[str, ...]] = {
     "statuses": ("statuses",),
     "actions": ("actions",),
     "collaborators": ("metadata",),
+    "rules": ("metadata",),
     "": ("metadata",),
 }
 

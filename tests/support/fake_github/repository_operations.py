@@ -3,7 +3,7 @@
 import base64
 from typing import Any
 
-from tests.support.fake_github.call import Answer, Call, found
+from tests.support.fake_github.call import Answer, ApiError, Call, found
 from tests.support.fake_github.pages import Listing
 
 
@@ -24,6 +24,8 @@ def get_reference(call: Call) -> Answer:
 
 
 def create_reference(call: Call) -> Answer:
+    if call.body["sha"] == "0" * 40:
+        raise ApiError(422, "Object does not exist")
     call.git("update-ref", call.body["ref"], call.body["sha"], "")
     return Answer(201, reference_body(call, call.body["ref"], call.body["sha"]))
 
@@ -32,6 +34,13 @@ def reference_body(call: Call, reference: str, sha: str) -> dict[str, Any]:
     url = call.shapes.repository_url
     target = {"type": "commit", "sha": sha, "url": f"{url}/git/commits/{sha}"}
     return {"ref": reference, "node_id": "REF", "url": f"{url}/git/{reference}", "object": target}
+
+
+def list_rules(call: Call) -> Answer:
+    """Of the repository's rulesets those rules that are active for a branch."""
+    source = {"ruleset_id": 1, "ruleset_source": call.shapes.repository, "ruleset_source_type": "Repository"}
+    rules = [{"type": kind, **source} for kind in call.state.rules.get(call.path["branch"], ())]
+    return Answer(200, Listing(rules))
 
 
 def get_content(call: Call) -> Answer:

@@ -47,6 +47,7 @@ KEPT_OPERATIONS: dict[str, tuple[str, ...]] = {
     "/contents/{path}": ("get",),
     "/git/ref/{ref}": ("get",),
     "/git/refs": ("post",),
+    "/rules/branches/{branch}": ("get",),
 }
 
 DROPPED_KEYS = frozenset({"example", "examples", "externalDocs", "tags", "description", "summary"})

@@ -1,0 +1,179 @@
+"""What a GitHub job lacks: its event, its token's permissions, its checkout, and the runs to compare with."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from bot import git
+from bot.config import Config
+from bot.errors import BotError, InfrastructureError, UsageError
+from bot.model.checkup import NEEDED, Grant, Health, Observation, Permission, Role, Symptom
+from bot.pipeline.event import event_ends, merge_of, read_event, within
+from bot.pipeline.publish import Destination, connect
+
+if TYPE_CHECKING:
+    from bot.publish.host import Host
+
+# These measure or judge what is checked out.
+WITH_CHECKOUT: Final = (Role.RECORD, Role.OTHER_BRANCH, Role.PULL_REQUEST, Role.FORK, Role.QUEUE, Role.PRIVILEGED)
+ROLES: Final[Mapping[str, Role]] = {
+    "pull_request": Role.PULL_REQUEST,
+    "pull_request_target": Role.PRIVILEGED,
+    "merge_group": Role.QUEUE,
+    "workflow_run": Role.REPORT,
+    "issue_comment": Role.COMMAND,
+    "workflow_dispatch": Role.BISECT,
+}
+HEALTH: Final[Mapping[Grant, Health]] = {
+    Grant.HELD: Health.FINE,
+    Grant.MISSING: Health.WRONG,
+    Grant.UNKNOWN: Health.UNKNOWN,
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Job:
+    environ: Mapping[str, str]
+    event: Mapping[str, Any]
+    repository: Path
+    config: Config
+
+    @property
+    def default_branch(self) -> str:
+        return str(within(self.event, "repository", "default_branch") or "main")
+
+    @property
+    def role(self) -> Role:
+        name = self.environ.get("GITHUB_EVENT_NAME", "")
+        if name == "push":
+            is_default = self.environ.get("GITHUB_REF") == f"refs/heads/{self.default_branch}"
+            return Role.RECORD if is_default else Role.OTHER_BRANCH
+        role = ROLES.get(name, Role.NONE)
+        head = within(self.event, "pull_request", "head", "repo", "id")
+        is_fork = role is Role.PULL_REQUEST and head != within(self.event, "repository", "id")
+        return Role.FORK if is_fork else role
+
+    @property
+    def number(self) -> int | None:
+        for place in ("pull_request", "issue"):
+            if isinstance(number := within(self.event, place, "number"), int):
+                return number
+        return None
+
+    @property
+    def git_url(self) -> str:
+        server = self.environ.get("GITHUB_SERVER_URL", "https://github.com").rstrip("/")
+        return f"{server}/{self.environ['GITHUB_REPOSITORY']}.git"
+
+
+def checkup(*, environ: Mapping[str, str], repository: Path, config: Config) -> tuple[tuple[str, ...], bool]:
+    """The job in words, and whether nothing is wrong with it."""
+    from bot.report.checkup import checkup_lines
+
+    found = examine(environ=environ, repository=repository, config=config)
+    return checkup_lines(found), not {seen.health for seen in found} & {Health.WRONG, Health.UNSAFE}
+
+
+def examine(*, environ: Mapping[str, str], repository: Path, config: Config) -> tuple[Observation, ...]:
+    """Of the job in `environ`. Nothing is changed, neither on GitHub nor here."""
+    path = environ.get("GITHUB_EVENT_PATH")
+    if not path or not environ.get("GITHUB_REPOSITORY"):
+        raise UsageError(
+            "this is no GitHub Actions job: GITHUB_EVENT_PATH and GITHUB_REPOSITORY are not set",
+            next_step="run it as a step of the job that does not work; here perf-culprit init --check reads the files",
+        )
+    job = _Job(environ=environ, event=read_event(Path(path)), repository=repository, config=config)
+    role = job.role
+    wrong = {Role.NONE: Health.WRONG, Role.PRIVILEGED: Health.UNSAFE}.get(role, Health.FINE)
+    facts = {"event": environ.get("GITHUB_EVENT_NAME", ""), "default": job.default_branch}
+    found = [Observation(symptom=Symptom.ROLE, kind=role, health=wrong, facts=facts)]
+    if NEEDED[role]:
+        found += _permissions(job, role)
+    if role in WITH_CHECKOUT:
+        found += _checkout(job)
+        found += _history(job)
+    return tuple(found)
+
+
+def _permissions(job: _Job, role: Role) -> Iterator[Observation]:
+    token = job.environ.get("GITHUB_TOKEN", "")
+    if not token:
+        yield Observation(symptom=Symptom.ANONYMOUS, health=Health.WRONG)
+        return
+    host = connect(
+        Destination(
+            repository=job.environ["GITHUB_REPOSITORY"],
+            api_url=job.environ.get("GITHUB_API_URL", "https://api.github.com").rstrip("/"),
+            server_url=job.environ.get("GITHUB_SERVER_URL", "https://github.com").rstrip("/"),
+            token=token,
+            bot_login="github-actions[bot]",
+        )
+    )
+    try:
+        for permission in NEEDED[role]:
+            yield _permission(host, permission, job)
+        if Permission.CONTENTS in NEEDED[role]:
+            branch = job.config.history.branch
+            if rules := host.refusing_rules(branch=branch):
+                facts = {"branch": branch, "rules": ", ".join(rules)}
+                yield Observation(symptom=Symptom.BRANCH_RULES, health=Health.WRONG, facts=facts)
+    except InfrastructureError as error:
+        facts = {"message": error.message, "next": error.next_step or ""}
+        yield Observation(symptom=Symptom.NO_ANSWER, health=Health.WRONG, facts=facts)
+
+
+def _permission(host: "Host", permission: Permission, job: _Job) -> Observation:
+    grant = host.may(permission, number=job.number, workflow=job.config.bisect.workflow)
+    return Observation(symptom=Symptom.PERMISSION, kind=permission, health=HEALTH[grant])
+
+
+def _checkout(job: _Job) -> Iterator[Observation]:
+    """What is checked out, of what depth, and whether the token lies beside it."""
+    repository = job.repository
+    try:
+        commit = git.head_commit(repository)
+    except BotError:
+        yield Observation(symptom=Symptom.NO_CHECKOUT, health=Health.UNKNOWN)
+        return
+    if git.is_shallow(repository):
+        yield Observation(symptom=Symptom.SHALLOW, health=Health.WRONG)
+    head = within(job.event, "pull_request", "head", "sha")
+    if isinstance(head, str) and commit != head:
+        merge = merge_of(repository, revision=commit, head=head)
+        facts = {"commit": commit[:7], "head": head[:7], "base": merge.base[:7] if merge else ""}
+        symptom = Symptom.MERGE_CHECKOUT if merge else Symptom.OTHER_CHECKOUT
+        yield Observation(symptom=symptom, health=Health.FINE if merge else Health.WRONG, facts=facts)
+    try:
+        git.run_git(repository, "config", "--includes", "--get-regexp", r"^http\..*\.extraheader$")
+    except git.GitError:
+        return
+    yield Observation(symptom=Symptom.STORED_CREDENTIALS, health=Health.UNSAFE)
+
+
+def _history(job: _Job) -> Iterator[Observation]:
+    """Against stored runs a check can fail only where the base has one."""
+    from bot.history import open_git_branch
+
+    branch, suite = job.config.history.branch, job.config.suite
+    facts: dict[str, str | int] = {"branch": branch, "suite": suite, "default": job.default_branch}
+    remote = git.Remote(url=job.git_url, token=job.environ.get("GITHUB_TOKEN") or None)
+    try:
+        with open_git_branch(remote, branch=branch) as history:
+            stored = history.commits(suite)
+    except BotError as error:
+        facts |= {"message": error.message, "next": error.next_step or ""}
+        yield Observation(symptom=Symptom.NO_ANSWER, health=Health.UNKNOWN, facts=facts)
+        return
+    if not stored:
+        yield Observation(symptom=Symptom.NO_RUNS, health=Health.UNKNOWN, facts=facts)
+        return
+    facts |= {"runs": sum(stored.values()), "commits": len(stored)}
+    yield Observation(symptom=Symptom.RUNS, facts=facts)
+    try:
+        base = event_ends(job.repository, job.environ).baseline
+    except BotError:
+        return
+    symptom = Symptom.BASE_WITH_RUN if base in stored else Symptom.BASE_WITHOUT_RUN
+    health = Health.FINE if base in stored else Health.UNKNOWN
+    yield Observation(symptom=symptom, health=health, facts={**facts, "base": base[:7]})

@@ -1,0 +1,270 @@
+"""`perf-culprit doctor` in jobs that lack something: it is named, nothing is changed, every request is a valid one."""
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot import git
+from bot.cli import main
+from bot.config import Config
+from bot.history import open_git_branch
+from bot.model.checkup import NEEDED, Health, Permission, Role, Symptom
+from bot.pipeline.doctor import examine
+from bot.report.checkup import PERMISSIONS, ROLES, WORDS
+from tests.support.fake_github.faults import Fault
+from tests.support.fake_github.permissions import ALL_PERMISSIONS
+from tests.support.fake_github.server import FakeGitHub
+from tests.support.fake_github.state import FORK_ID, PullRequest
+from tests.support.git_repository import chain, import_commits, init_repository, run_git
+from tests.support.job import Runner
+from tests.support.recipes import BLOCKS, SPLIT
+from tests.support.scenarios import LEVEL, open_project
+from tests.support.stored_runs import make_run
+from tests.support.webhooks import event
+from tests.support.workflows.runner import InThisProcess
+
+TOKEN = "token-of-the-job"
+
+
+@dataclass(kw_only=True, slots=True)
+class Ward:
+    """A job's checkout and variables; `granted` is what its token may."""
+
+    fake: FakeGitHub
+    checkout: Path
+    commits: Mapping[str, str]
+    temp: Path
+    monkeypatch: pytest.MonkeyPatch
+    capture: pytest.CaptureFixture[str]
+
+    def enter(self, name: str, payload: dict[str, Any], *, ref: str = "refs/heads/main", token: str = TOKEN) -> None:
+        payload["repository"]["default_branch"] = "main"
+        file = self.temp / "event.json"
+        file.write_text(json.dumps(payload))
+        facts = {
+            "GITHUB_EVENT_PATH": str(file),
+            "GITHUB_EVENT_NAME": name,
+            "GITHUB_REPOSITORY": self.fake.repository,
+            "GITHUB_REF": ref,
+            "GITHUB_API_URL": self.fake.api_url,
+            "GITHUB_SERVER_URL": self.fake.url,
+            "GITHUB_TOKEN": token,
+        }
+        for variable, value in facts.items():
+            self.monkeypatch.setenv(variable, value)
+
+    def grant(self, *without: str) -> None:
+        self.fake.add_token(TOKEN, {name: level for name, level in ALL_PERMISSIONS.items() if name not in without})
+
+    def doctor(self) -> tuple[int, str]:
+        code = main(["doctor", "--repo", str(self.checkout)])
+        said = self.capture.readouterr()
+        state = self.fake.state
+        written = (*state.comments, *state.check_runs, *state.issues, *state.dispatches)
+        assert not written, "the doctor wrote"
+        assert TOKEN not in said.out + said.err
+        return code, said.out + said.err
+
+    def checked_out(self, commit: str) -> None:
+        run_git(self.checkout, "checkout", "--quiet", "--detach", commit)
+
+
+@pytest.fixture
+def ward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Ward]:
+    bare = init_repository(tmp_path / "served.git", bare=True)
+    commits = import_commits(bare, {**chain("main", 3), **chain("change", 1, start=["main2"])})
+    run_git(bare, "update-ref", "refs/heads/main", commits["main3"])
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    run_git(checkout, "clone", "--quiet", "--no-hardlinks", str(bare), ".")
+    monkeypatch.chdir(checkout)
+    with FakeGitHub(git_dir=bare) as fake:
+        run_git(checkout, "remote", "set-url", "origin", f"{fake.url}/{fake.repository}.git")
+        fake.state.pulls[7] = PullRequest(number=7, head_sha=commits["change1"], head_branch="faster")
+        opened = Ward(
+            fake=fake, checkout=checkout, commits=commits, temp=tmp_path, monkeypatch=monkeypatch, capture=capsys
+        )
+        opened.grant()
+        yield opened
+    assert not fake.bad
+
+
+def push(ward: Ward) -> None:
+    ward.checked_out(ward.commits["main3"])
+    ward.enter("push", event("push", head_sha=ward.commits["main3"], base_sha=ward.commits["main2"]))
+
+
+def pull(ward: Ward, *, fork: bool = False) -> None:
+    ward.checked_out(ward.commits["change1"])
+    owner = "mallory" if fork else "octocat"
+    facts = {"head_sha": ward.commits["change1"], "base_sha": ward.commits["main3"], "head_owner": owner}
+    ward.enter("pull_request", event("pull_request", **facts), ref="refs/pull/7/merge")
+
+
+def report(ward: Ward) -> None:
+    ward.enter("workflow_run", event("workflow_run", head_sha=ward.commits["change1"]))
+
+
+def command(ward: Ward) -> None:
+    ward.enter("issue_comment", event("issue_comment"))
+
+
+JOBS: dict[Role, Callable[[Ward], None]] = {
+    Role.RECORD: push,
+    Role.PULL_REQUEST: pull,
+    Role.REPORT: report,
+    Role.COMMAND: command,
+}
+
+
+@pytest.mark.parametrize("role", JOBS)
+def test_a_job_that_has_all_is_well(ward: Ward, role: Role) -> None:
+    JOBS[role](ward)
+    code, said = ward.doctor()
+    assert code == 0, said
+    assert all(f"ok  permissions: {permission}: write\n" in said for permission in NEEDED[role]), said
+
+
+@pytest.mark.parametrize(("role", "missing"), [(role, missing) for role in JOBS for missing in NEEDED[role]])
+def test_each_missing_permission_is_named_and_no_other(ward: Ward, role: Role, missing: Permission) -> None:
+    # GitHub takes a comment on a pull request by either of these.
+    either = (Permission.ISSUES,) if missing is Permission.PULL_REQUESTS else ()
+    ward.grant(missing, *either)
+    JOBS[role](ward)
+    code, said = ward.doctor()
+    assert code == 2
+    wrong = [line.split()[2] for line in said.splitlines() if line.startswith(" WRONG  permissions")]
+    assert set(wrong) == {f"{name}:" for name in {missing, *either} & set(NEEDED[role])}, said
+    assert "Add it to the job's permissions" in said
+
+
+def test_a_fork_needs_nothing_and_hears_what_it_does_not_get(ward: Ward) -> None:
+    ward.fake.state.pulls[7].head_repository_id = FORK_ID
+    ward.grant(*ALL_PERMISSIONS)
+    pull(ward, fork=True)
+    code, said = ward.doctor()
+    assert code == 0
+    assert "its token may not write" in said
+    assert "--split" in said
+
+
+def test_events_that_lead_nowhere_or_too_far(ward: Ward) -> None:
+    push(ward)
+    ward.monkeypatch.setenv("GITHUB_EVENT_NAME", "schedule")
+    code, said = ward.doctor()
+    assert (code, "the event schedule: results are judged and recorded nowhere" in said) == (2, True)
+    pull(ward)
+    ward.monkeypatch.setenv("GITHUB_EVENT_NAME", "pull_request_target")
+    code, said = ward.doctor()
+    assert (code, "UNSAFE  event: pull_request_target" in said) == (2, True)
+
+
+def test_the_checkout(ward: Ward) -> None:
+    bare = ward.fake.git_dir
+    assert bare is not None
+    run_git(ward.checkout, "fetch", "--quiet", "--depth=1", str(bare), "main")
+    run_git(ward.checkout, "config", "http.https://github.com/.extraheader", "AUTHORIZATION: basic eA==")
+    pull(ward)
+    ward.checked_out(ward.commits["main1"])
+    code, said = ward.doctor()
+    assert code == 2
+    for text in (
+        "WRONG  checkout: the commits before are missing",
+        "UNSAFE  checkout: the token lies",
+        "is neither the",
+    ):
+        assert text in said, said
+    ward.enter("push", event("push"))
+    ward.monkeypatch.chdir(ward.temp)
+    assert main(["doctor", "--repo", str(ward.temp)]) == 0
+    assert "?  checkout: there is none here" in ward.capture.readouterr().out
+
+
+def test_a_base_without_a_run_and_what_to_add(ward: Ward) -> None:
+    pull(ward)
+    assert "holds no run of suite default" in ward.doctor()[1]
+    store(ward, "main1")
+    _, said = ward.doctor()
+    assert "history: 1 runs of 1 commits" in said
+    assert f"the base {ward.commits['main2'][:7]} has no run, so against stored runs no check can fail" in said
+    store(ward, "main2")
+    assert "so against stored runs a check can fail" in ward.doctor()[1]
+
+
+def store(ward: Ward, name: str) -> None:
+    with open_git_branch(git.Remote(url=str(ward.fake.git_dir)), branch="perf-history") as history:
+        history.append(make_run(1, commit=ward.commits[name]))
+
+
+def test_rules_of_the_history_branch(ward: Ward) -> None:
+    ward.fake.state.rules["perf-history"] = ["deletion", "pull_request"]
+    push(ward)
+    code, said = ward.doctor()
+    assert code == 2
+    assert "branch perf-history: rules (pull_request) refuse the push of a run" in said
+
+
+@pytest.mark.parametrize(
+    ("permission", "status", "message"),
+    [("issues", 410, "Issues are disabled"), ("actions", 404, "Not Found")],
+)
+def test_what_github_does_not_say_is_unknown(ward: Ward, permission: str, status: int, message: str) -> None:
+    path = {"issues": "/issues", "actions": ".*/dispatches"}[permission]
+    ward.fake.faults.append(Fault(request=f"POST .*{path}", status=status, message=message))
+    command(ward)
+    found = examine(environ=os.environ, repository=ward.checkout, config=Config())
+    unknown = [seen.kind for seen in found if seen.health is Health.UNKNOWN]
+    assert unknown == [permission]
+
+
+def test_a_dead_token_and_none(ward: Ward) -> None:
+    push(ward)
+    ward.monkeypatch.setenv("GITHUB_TOKEN", "expired")
+    code, said = ward.doctor()
+    assert (code, "the token is not accepted" in said) == (2, True)
+    ward.monkeypatch.delenv("GITHUB_TOKEN")
+    code, said = ward.doctor()
+    assert (code, "GITHUB_TOKEN: ${{ github.token }}" in said) == (2, True)
+
+
+def test_outside_of_a_job_it_says_where_to_run(monkeypatch: pytest.MonkeyPatch, capsys: Any, tmp_path: Path) -> None:
+    monkeypatch.delenv("GITHUB_EVENT_PATH", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert main(["doctor"]) == 2
+    assert "run it as a step of the job that does not work" in capsys.readouterr().err
+
+
+@pytest.mark.slow  # measures a real pull request in rounds
+def test_the_recipe_in_a_workflow_without_a_permission(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The documented step behind the documented file, whose author forgot `checks: write`."""
+    (recipe,) = [block for block in BLOCKS if block.document == SPLIT and block.is_steps]
+
+    def in_this_process(fake: FakeGitHub) -> InThisProcess:
+        workspace = tmp_path / "workspace"
+        return InThisProcess(
+            Runner(fake=fake, workspace=workspace, temp=tmp_path / "temp", monkeypatch=monkeypatch, capture=capsys)
+        )
+
+    with open_project(tmp_path, in_this_process, split=False) as project:
+        job = project.files["perf"]["jobs"]["perf"]
+        job["steps"] += recipe.value
+        assert recipe.value[0]["if"] == "failure()"
+        job["steps"][-1]["if"] = "always()"
+        del job["permissions"]["pull-requests"]
+        pull_request = project.open_pull(7, base=project.main, level=LEVEL, merged_level=LEVEL)
+        log = project.run_pull(pull_request).log
+        assert " WRONG  permissions: pull-requests: write is missing: there is no comment." in log
+        assert "ok  permissions: checks: write" in log
+        assert "checkout: " in log
+
+
+def test_every_symptom_has_words() -> None:
+    assert {*WORDS, Symptom.ROLE, Symptom.PERMISSION} == set(Symptom)
+    assert (set(ROLES), set(PERMISSIONS), set(NEEDED)) == (set(Role), set(Permission), set(Role))
