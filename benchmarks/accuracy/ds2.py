@@ -43,7 +43,7 @@ def out_of_control(target: Run, runs: list[Run]) -> list[Evidence]:
 
 
 def violation(flagged: list[Evidence]) -> float:
-    return mean([entry.details["time_in_violation"] for entry in flagged])
+    return mean([entry.excess.time_in_violation for entry in flagged])
 
 
 def main() -> None:

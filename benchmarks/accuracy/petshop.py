@@ -174,7 +174,7 @@ def tables_of(half: Half, target: Run, traffic: str, training: Training) -> tupl
 
 def by_violation(evidence: Sequence[Evidence]) -> Flagged:
     return {
-        entry.key.metric: (violation(entry), entry.details.get("time_in_violation", 0.0))
+        entry.key.metric: (violation(entry), entry.excess.time_in_violation)
         for entry in evidence
         if is_out_of_control(entry)
     }

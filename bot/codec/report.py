@@ -14,7 +14,7 @@ from bot.codec.wire import WIRE_CONFIG, decode, encode, same_fields
 from bot.model.acceptance import Acceptance
 from bot.model.baseline import BaselineSource, RunChoice
 from bot.model.environment import Environment
-from bot.model.finding import Evidence, Finding, Interval, Level, Severity, Side, Verdict
+from bot.model.finding import Evidence, Excess, Finding, Interval, Level, Precision, Severity, Side, Verdict
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.reason import Reason
 from bot.model.report import Conclusion, Report, Settings
@@ -60,6 +60,8 @@ class FindingEntry:
     samples_needed: int | None = None
     category: str | None = None
     category_now: str | None = None
+    precision: Precision = Precision()
+    excess: Excess = Excess()
     details: dict[str, float] = field(default_factory=dict)
     evidence_reason: Reason | None = None
     notes: tuple[Reason, ...] = ()

@@ -3,23 +3,21 @@
 docs/detectors/anova.md has the reasons and the measured error rates.
 """
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from bot.detect import blocks, summary
 from bot.detect.detector import DetectorOptions
-from bot.detect.levels import LEVELS, P_WITHOUT_MODES, Decision, Metrics, decide, without_modes
+from bot.detect.evidence import Tested, evidence_of
+from bot.detect.levels import LEVELS, Decision, Metrics, decide, without_modes
 from bot.detect.pairs import MetricPair, are_timed, metric_families
 from bot.detect.samples import SampleStatistics, has_samples, sample_statistics
 from bot.detect.side import describe_sides, precision_notes
-from bot.detect.units import milliseconds_per
-from bot.model.finding import Evidence, Interval
-from bot.model.reason import Reason, Remark, Untested, because
+from bot.model.finding import Evidence
 from bot.stats.power import samples_per_side
 from bot.stats.ragged import Floats
-from bot.stats.relative import MeanEstimate, change_interval, relative_change, relative_error, unit_interval
+from bot.stats.relative import MeanEstimate, bounded_change, samples_error
 from bot.stats.two_groups import welch
 
 ID = "anova"
@@ -50,20 +48,31 @@ def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[E
     runs = measured.run_means.moments()
     target = MeanEstimate(measured.target.mean, decision.uncertain.target_error)
     baseline = MeanEstimate(runs.mean, decision.uncertain.baseline_error)
-    change = relative_change(target.mean, baseline.mean)
-    fieller = change_interval(
-        target, baseline, degrees_of_freedom=decision.uncertain.degrees_of_freedom, level=1 - options.alpha
+    change = bounded_change(
+        target,
+        baseline,
+        degrees_of_freedom=decision.uncertain.degrees_of_freedom,
+        half_width=decision.uncertain.half_width,
+        logarithmic=decision.uncertain.logarithmic == 1,
+        level=metrics.confidence,
     )
-    low, high = unit_interval(change, decision.uncertain.half_width, decision.uncertain.logarithmic == 1, fieller)
-    columns = (
-        decision.deciding,
-        np.nanmax(decision.p_values, axis=0),
-        change,
-        low,
-        high,
-        _samples_needed(measured, decision, runs.mean, options),
-        measured.constant,
-        measured.constant & ~timed,
+    tested = Tested(
+        level=metrics.confidence,
+        statistic="mean",
+        tests=[LEVELS[level] for level in decision.deciding.tolist()],
+        p_value=np.nanmax(decision.p_values, axis=0),
+        change=change,
+        constant=measured.constant,
+        exact=measured.constant & ~timed,
+        samples_needed=_samples_needed(measured, decision, runs.mean, options),
+        precision={
+            "degrees_of_freedom": decision.uncertain.degrees_of_freedom,
+            "standard_error": change.error,
+            "target_samples_error": samples_error(decision.uncertain.target_samples_error, runs.mean),
+            "p_of_samples": decision.p_values[0],
+            "p_without_modes": without_modes(decision.p_values, decision.p_without_modes),
+        },
+        details=_details(measured, decision),
     )
     baseline_sides = describe_sides(
         measured.baseline, measured.baseline_median, means=runs.mean, runs=runs.count, exponent=measured.exponent
@@ -75,32 +84,8 @@ def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[E
         runs=measured.target_means.sizes.astype(np.float64),
         exponent=measured.exponent,
     )
-    details = _details(measured, decision, target, baseline)
-    evidence = []
-    for index, row in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
-        level, p_value, change, lower, upper, needed, constant, exact = row
-        pair, side = pairs[index], target_sides[index]
-        bounded = not np.isnan(lower)
-        notes = precision_notes(side)
-        if constant and milliseconds_per(pair.metric.unit) is not None:
-            notes = (because(Remark.COARSE_CLOCK),)
-        evidence.append(
-            Evidence(
-                key=pair.key,
-                metric=pair.metric,
-                test=summary.EXACT if exact else LEVELS[level],
-                baseline=baseline_sides[index],
-                target=side,
-                relative_change=None if np.isnan(change) else change,
-                confidence_interval=Interval(low=lower, high=upper, level=1 - options.alpha) if bounded else None,
-                p_value=p_value,
-                samples_needed=None if exact or np.isnan(needed) else int(needed),
-                reason=None if bounded else _unbounded_reason(baseline_sides[index].mean),
-                details={} if exact else details[index],
-                notes=notes,
-            )
-        )
-    return evidence
+    notes = map(precision_notes, target_sides)
+    return evidence_of(pairs, tested, baseline=baseline_sides, target=target_sides, notes=notes)
 
 
 def _samples_needed(
@@ -118,27 +103,12 @@ def _samples_needed(
     )
 
 
-def _details(
-    measured: SampleStatistics, decision: Decision, target: MeanEstimate, baseline: MeanEstimate
-) -> list[dict[str, float]]:
-    """The numbers behind each evidence by name; what does not exist or is infinite is left out."""
+def _details(measured: SampleStatistics, decision: Decision) -> dict[str, Floats]:
+    """The numbers behind the evidence by name."""
     p_welch = welch(measured.target, measured.baseline).p_value
-    of_samples = MeanEstimate(target.mean, decision.uncertain.target_samples_error)
-    certain = MeanEstimate(baseline.mean, np.zeros_like(baseline.mean))
-    columns = {
+    return {
         "f": decision.statistic,
         **dict(zip(("p_anova", "p_between_runs", "p_between_processes"), decision.p_values, strict=True)),
-        P_WITHOUT_MODES: without_modes(decision.p_values, decision.p_without_modes),
         "p_levene": measured.levene_p,
         "p_welch": np.where(measured.levene_p < LEVENE_ALPHA, p_welch, np.nan),
-        "degrees_of_freedom": decision.uncertain.degrees_of_freedom,
-        "standard_error": relative_error(target, baseline),
-        "standard_error_of_target_samples": relative_error(of_samples, certain),
     }
-    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-    return [{name: value for name, value in zip(columns, row, strict=True) if math.isfinite(value)} for row in rows]
-
-
-def _unbounded_reason(baseline_mean: float) -> Reason:
-    code = Untested.BASELINE_ZERO if baseline_mean == 0 else Untested.BASELINE_NEAR_ZERO
-    return because(code, statistic="mean")

@@ -15,12 +15,13 @@ from scipy import special
 from bot.detect import summary
 from bot.detect.detector import DetectorOptions
 from bot.detect.estimate import MEAN, averaged, estimate, is_measurable
+from bot.detect.evidence import EXACT, unbounded
 from bot.detect.executions import Executions, executions_of
 from bot.detect.pairs import MetricPair
 from bot.detect.side import HALF_WIDTH_LEVEL, precision_notes
 from bot.detect.units import is_deterministic
-from bot.model.finding import Evidence, Interval, Side
-from bot.model.reason import Reason, Untested, because
+from bot.model.finding import Evidence, Interval, Precision, Side
+from bot.model.reason import Untested, because
 from bot.model.run import Benchmark
 from bot.stats.block_interval import shift_interval
 from bot.stats.block_test import block_test
@@ -107,7 +108,7 @@ def _exact(pair: MetricPair, options: DetectorOptions) -> Evidence:
     described = _described(pair)
     return replace(
         described,
-        test=summary.EXACT,
+        test=EXACT,
         relative_change=change,
         confidence_interval=None
         if change is None
@@ -124,7 +125,7 @@ def _untested(pair: MetricPair, executions: Executions | None, rounds: int) -> E
 
 def _described(pair: MetricPair) -> Evidence:
     baseline, target = _side(pair.baseline), _side((pair.target,))
-    change = (target.mean - baseline.mean) / abs(baseline.mean) if baseline.mean else None
+    change = (target.value - baseline.value) / abs(baseline.value) if baseline.value else None
     return Evidence(
         key=pair.key,
         metric=pair.metric,
@@ -141,7 +142,8 @@ def _side(benchmarks: Sequence[Benchmark]) -> Side:
         return averaged([estimate(benchmark, MEAN) for benchmark in benchmarks]).side()
     numbers = np.concatenate([benchmark.samples or (benchmark.value,) for benchmark in benchmarks])
     return Side(
-        mean=float(numbers.mean()),
+        value=(mean := float(numbers.mean())),
+        mean=mean,
         median=float(np.median(numbers)),
         standard_deviation=float(numbers.std(ddof=1)) if len(numbers) > 1 else None,
         count=len(numbers),
@@ -156,12 +158,9 @@ def _tested(rows: Sequence[Executions], pairs: Sequence[MetricPair], options: De
     shifted = _shifted(values, blocks, options)
     freedom = len(blocks.block) - len(blocks.rows) - 1
     quantile = float(special.stdtrit(max(freedom, 1), 1 - options.alpha / 2))
-    shared = {
-        "rounds": float(len(blocks.rows)),
-        "executions": float(len(blocks.block)),
-        "least_p_value": blocks.least_p_value,
-        "degrees_of_freedom": float(max(freedom, 1)),
-    }
+    shared = Precision(
+        rounds=len(blocks.rows), least_p_value=blocks.least_p_value, degrees_of_freedom=float(max(freedom, 1))
+    )
     columns = (shifted.p_value, shifted.change, shifted.low, shifted.high, (shifted.high - shifted.low) / 2 / quantile)
     evidence = []
     for pair, row, own in zip(pairs, values, zip(*(column.tolist() for column in columns), strict=True), strict=True):
@@ -179,8 +178,9 @@ def _tested(rows: Sequence[Executions], pairs: Sequence[MetricPair], options: De
                 relative_change=change if math.isfinite(change) else None,
                 confidence_interval=Interval(low=low, high=high, level=1 - options.alpha) if bounded else None,
                 p_value=p_value,
-                reason=None if bounded else _unbounded(described),
-                details={**shared, "standard_error": error} if bounded else shared,
+                reason=None if bounded else unbounded(described.baseline, "mean"),
+                precision=replace(shared, standard_error=error) if bounded else shared,
+                details={"executions": float(len(blocks.block))},
                 notes=() if target is None else precision_notes(target),
             )
         )
@@ -216,14 +216,9 @@ def _shifted(values: Floats, blocks: Blocks, options: DetectorOptions) -> _Shift
 
 def _with_half_width(side: Side | None, values: Floats) -> Side | None:
     """That of the mean's 95 % confidence interval, from executions, which are independent as samples are not."""
-    if side is None or side.mean == 0 or len(values) < 2:
+    if side is None or side.value == 0 or len(values) < 2:
         return side
     critical = float(special.stdtrit(len(values) - 1, 0.5 + HALF_WIDTH_LEVEL / 2))
     return replace(
-        side, relative_half_width=critical * float(values.std(ddof=1)) / math.sqrt(len(values)) / abs(side.mean)
+        side, relative_half_width=critical * float(values.std(ddof=1)) / math.sqrt(len(values)) / abs(side.value)
     )
-
-
-def _unbounded(described: Evidence) -> Reason:
-    zero = described.baseline is not None and described.baseline.mean == 0
-    return because(Untested.BASELINE_ZERO if zero else Untested.BASELINE_NEAR_ZERO, statistic="mean")

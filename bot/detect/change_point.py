@@ -112,14 +112,14 @@ def _assess(pair: MetricPair, series: Floats, strength: float, *, minimum_effect
 
 def _silent(pair: MetricPair, series: Floats, strength: float) -> Evidence:
     before, after = _side(series[:-NEWEST][-SEPARATION_REACH:]), _side(series[-NEWEST:])
-    change = (after.median - before.median) / abs(before.median) if before.median else None
+    change = (after.value - before.value) / abs(before.value) if before.value else None
     return Evidence(
         key=pair.key,
         metric=pair.metric,
         test=ID,
         baseline=before,
         target=after,
-        relative_change=0.0 if after.median == before.median else change,
+        relative_change=0.0 if after.value == before.value else change,
         # At most the limit: other conditions than the strength may have kept the gate silent.
         score=strength,
         threshold=ALARM_STRENGTH,
@@ -135,8 +135,10 @@ def _place(pair: MetricPair, index: int) -> tuple[int, str | None]:
 def _side(values: Floats) -> Side:
     numbers = values.tolist()
     return Side(
+        value=(middle := median(numbers)),
+        statistic="median",
         mean=fmean(numbers),
-        median=median(numbers),
+        median=middle,
         standard_deviation=float(values.std(ddof=1)),
         count=len(numbers),
         runs=len(numbers),

@@ -40,7 +40,7 @@ def smallest_detectable(findings: Sequence[Finding]) -> float | None:
 def reading_order(finding: Finding) -> tuple[int, int, float, float, float, MetricKey]:
     evidence = finding.evidence
     if evidence.score is not None:
-        longest = evidence.details.get("time_in_violation", 0.0)
+        longest = evidence.excess.time_in_violation
         return READING_ORDER[finding.verdict], 1, -violation(evidence), -longest, 0.0, evidence.key
     change = evidence.relative_change
     return (

@@ -14,7 +14,7 @@ from bot.detect.detector import DetectorOptions
 from bot.detect.estimate import is_measurable
 from bot.detect.pairs import MetricPair
 from bot.detect.run_medians import RunMedians, level_p_values, median_allowance
-from bot.model.finding import Evidence, Side
+from bot.model.finding import Evidence, Excess, Side
 from bot.model.metric import Metric, MetricKey
 from bot.model.reason import Reason, Remark, Untested, because
 from bot.model.run import Benchmark
@@ -117,7 +117,7 @@ def _assess(
     )
     baseline = _side(np.concatenate(prepared.runs), median=made.limits.center, runs=len(prepared.runs))
     target = _side(prepared.target, median=float(np.median(prepared.target)), runs=1)
-    change = _change(target.median, baseline.median)
+    change = _change(target.value, baseline.value)
     out_of_control = charted.excess > 0
     evidence = Evidence(
         key=key,
@@ -128,6 +128,9 @@ def _assess(
         relative_change=change,
         score=made.violations.ratio,
         threshold=made.threshold,
+        excess=Excess(
+            above=made.violations.above > made.threshold_above, below=made.violations.below > made.threshold_below
+        ),
         details={
             **_chart_details(made),
             **prepared.details,
@@ -193,9 +196,9 @@ def _worse_ratios(target: Floats, made: Chart, metric: Metric) -> Floats | None:
 
 
 def _with_chances(entries: Sequence[tuple[Evidence, Charted | None]], options: DetectorOptions) -> list[Evidence]:
-    """How often chance brings such an excess, from the excesses of all metrics' baseline runs, as `p_excess`.
+    """How often chance brings such an excess, from those of all metrics' baseline runs, and such a median.
 
-    And such a median among the runs' medians, as `p_level`; and the effect from which on the target would have been
+    And the effect from which on the target would have been
     more out of control than any baseline run ever was.
     """
     known = [charted for _, charted in entries if charted is not None and len(charted.own_excesses)]
@@ -215,12 +218,13 @@ def _with_chances(entries: Sequence[tuple[Evidence, Charted | None]], options: D
         if charted is None:
             evidence.append(entry)
             continue
-        own = {"p_level": next(p_levels)}
-        if len(charted.own_excesses):
-            own["p_excess"] = next(chances)
-        effect = _detectable(charted, largest)
-        found = {} if effect is None else {"detectable_effect": effect}
-        evidence.append(replace(entry, details={**entry.details, **own, **found}))
+        excess = replace(
+            entry.excess,
+            level_chance=next(p_levels),
+            chance=next(chances) if len(charted.own_excesses) else None,
+            detectable_effect=_detectable(charted, largest),
+        )
+        evidence.append(replace(entry, excess=excess))
     return evidence
 
 
@@ -233,6 +237,8 @@ def _detectable(charted: Charted, largest: float) -> float | None:
 
 def _side(samples: Floats, *, median: float, runs: int) -> Side:
     return Side(
+        value=median,
+        statistic="median",
         mean=float(samples.mean()),
         median=median,
         standard_deviation=float(samples.std(ddof=1)) if len(samples) > 1 else None,

@@ -93,7 +93,7 @@ def samples_needed(trial: Trial, detector: BenchmarkDetector, settings: PolicySe
     needed = [
         np.inf if entry.samples_needed is None else entry.samples_needed
         for entry in evidence
-        if entry.p_value is not None and "standard_error" in entry.details
+        if entry.p_value is not None and entry.precision.standard_error is not None
     ]
     if not needed:
         return None

@@ -35,8 +35,10 @@ class Estimate:
 
     def side(self) -> Side:
         return Side(
-            mean=self.value,
-            median=self.value,
+            value=self.value,
+            statistic=self.statistic,
+            mean=self.value if self.statistic == MEAN else None,
+            median=self.value if self.statistic == "median" else None,
             standard_deviation=self.standard_deviation,
             count=self.count or self.runs,
             runs=self.runs,

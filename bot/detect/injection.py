@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from bot.detect.detector import BenchmarkDetector, DetectorOptions
-from bot.detect.limits import CHANCE, LEVEL, decide_by_limit
+from bot.detect.limits import decide_by_limit
 from bot.detect.pairs import MetricPair, scaled
 from bot.detect.settings import MetricSettings, PolicySettings
 from bot.detect.verdict import decide
@@ -76,7 +76,7 @@ def _is_regression(
     evidence: Evidence, *, metric: MetricSettings, settings: PolicySettings, metrics: int, paired: bool
 ) -> bool:
     if evidence.score is not None:
-        chance, level = evidence.details.get(CHANCE), evidence.details.get(LEVEL)
+        chance, level = evidence.excess.chance, evidence.excess.level_chance
         q_value = None if chance is None else min(1.0, chance * metrics)
         level_q = None if level is None else min(1.0, level * metrics)
         decided = decide_by_limit(

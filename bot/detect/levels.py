@@ -15,8 +15,6 @@ from bot.stats.unit_test import RunSizes, UnitComparison, uncertain_share, unit_
 
 # In the order of `decide`'s levels.
 LEVELS: Final = ("anova", "anova_between_runs", "anova_between_processes")
-# In the details of evidence: the p-value without the doubt of a second mode, where that doubt is what decides.
-P_WITHOUT_MODES: Final = "p_without_modes"
 # Beside whole runs, fewer processes per side say little about how much processes differ.
 MINIMUM_GROUPS = 3
 
@@ -89,7 +87,7 @@ def decide(measured: SampleStatistics, metrics: Metrics) -> Decision:
 
 
 def without_modes(p_values: Floats, p_without_modes: Floats) -> Floats:
-    """For the details (m,): NaN where that doubt makes the largest of `p_values` (levels, m) no larger."""
+    """The p-value (m,) without the doubt of a second mode; NaN where the largest of `p_values` (levels, m) has none."""
     return np.where(p_without_modes < np.nanmax(p_values, axis=0), p_without_modes, np.nan)
 
 

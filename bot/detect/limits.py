@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Final
 
 import numpy as np
 
@@ -13,16 +12,9 @@ from bot.detect.counters import TablePair
 from bot.detect.settings import MetricSettings, PolicySettings
 from bot.detect.verdict import SUSPICION, Decided, level_of, too_few_samples
 from bot.model.finding import Evidence, Finding, Level, Verdict
-from bot.model.metric import Direction
 from bot.model.reason import Reason, Remark, VerdictReason, because
 from bot.stats.multiplicity import benjamini_hochberg
 from bot.stats.unit_test import FEW_RUNS
-
-# Which side of the limits is the bad one, as the evidence's details name it.
-WORSE_SIDES: Final = {Direction.LOWER_IS_BETTER: "above", Direction.HIGHER_IS_BETTER: "below"}
-CHANCE: Final = "p_excess"
-LEVEL: Final = "p_level"
-DETECTABLE: Final = "detectable_effect"
 
 
 def decide_by_limit(
@@ -68,7 +60,7 @@ def decide_by_limit(
     else:
         code = VerdictReason.OVER_LIMIT_LIKE_BASELINE
     reason = _scored(code, evidence.test, score=score, limit=limit, effect=effect, runs=runs)
-    detectable = evidence.details.get(DETECTABLE) if verdict is Verdict.NO_CHANGE else None
+    detectable = evidence.excess.detectable_effect if verdict is Verdict.NO_CHANGE else None
     if detectable is not None and by_effect:
         detectable = max(detectable, metric.minimum_effect)
     return Decided(verdict=verdict, reason=reason, worsening=worsening, detectable_effect=detectable)
@@ -80,10 +72,20 @@ def surest(evidence: Evidence, policy: PolicySettings) -> float:
     return max(policy.false_discovery_rate, 1 / runs)
 
 
-def limit_q_values(evidence: Sequence[Evidence], name: str = CHANCE) -> Mapping[int, float]:
-    """By index, where the detector knows how often chance gives such an excess, or such a level."""
-    known = [(index, entry.details[name]) for index, entry in enumerate(evidence) if name in entry.details]
-    q_values = benjamini_hochberg(np.array([chance for _, chance in known]))
+def limit_q_values(evidence: Sequence[Evidence]) -> Mapping[int, float]:
+    """By index, where the detector knows how often chance gives such an excess."""
+    return known_q_values([entry.excess.chance for entry in evidence])
+
+
+def level_q_values_of(evidence: Sequence[Evidence]) -> Mapping[int, float]:
+    """By index, where the detector knows how often chance gives such a level."""
+    return known_q_values([entry.excess.level_chance for entry in evidence])
+
+
+def known_q_values(p_values: Sequence[float | None]) -> Mapping[int, float]:
+    """By index, of the p-values that are known."""
+    known = [(index, p_value) for index, p_value in enumerate(p_values) if p_value is not None]
+    q_values = benjamini_hochberg(np.array([p_value for _, p_value in known]))
     return dict(zip((index for index, _ in known), q_values.tolist(), strict=True))
 
 
@@ -91,7 +93,7 @@ def counter_findings(
     tables: Sequence[TablePair], evidence: Sequence[Evidence], settings: PolicySettings
 ) -> list[Finding]:
     """One finding per evidence. Only changed counters get a series: medians of long series take their time."""
-    q_values, level_q_values = limit_q_values(evidence), limit_q_values(evidence, LEVEL)
+    q_values, level_q_values = limit_q_values(evidence), level_q_values_of(evidence)
     places = chain.from_iterable(((pair, index) for index in range(len(pair.metrics))) for pair in tables)
     findings = []
     for number, ((pair, index), entry) in enumerate(zip(places, evidence, strict=True)):
@@ -124,7 +126,7 @@ def counter_findings(
 
 def chance_notes(findings: Iterable[Finding]) -> list[Reason]:
     """How many metrics are out of control, and how many would be if nothing had changed: 1 in (baseline runs + 1)."""
-    charted = [entry for finding in findings if CHANCE in (entry := finding.evidence).details]
+    charted = [entry for finding in findings if (entry := finding.evidence).excess.chance is not None]
     if not charted:
         return []
     found = sum(is_out_of_control(entry) for entry in charted)
@@ -154,7 +156,7 @@ def _worsening(evidence: Evidence) -> float:
     """Of the medians, positive where it is bad; where no way is good, any change is."""
     change = evidence.relative_change
     if change is None:
-        above = evidence.target is not None and evidence.target.median > 0
+        above = evidence.target is not None and evidence.target.value > 0
         change = float("inf") if above else -float("inf")
     sign = evidence.metric.direction.worse_sign
     return change * sign if sign else abs(change)
@@ -162,15 +164,14 @@ def _worsening(evidence: Evidence) -> float:
 
 def _side(evidence: Evidence, worsening: float, *, by_effect: bool) -> Verdict:
     """Which side of the limits is violated more than usual; the bad one counts first [METHODS 2.7]."""
-    worse = WORSE_SIDES.get(evidence.metric.direction)
-    if worse is None:
+    sign = evidence.metric.direction.worse_sign
+    if not sign:
         return Verdict.REGRESSION
     if by_effect:
         return Verdict.REGRESSION if worsening > 0 else Verdict.IMPROVEMENT
-    better = "below" if worse == "above" else "above"
-    details = evidence.details
-    for side, verdict in ((worse, Verdict.REGRESSION), (better, Verdict.IMPROVEMENT)):
-        if details.get(f"share_{side}", 0.0) > details.get(f"threshold_{side}", 1.0):
-            return verdict
+    violated = (evidence.excess.above, evidence.excess.below)
+    worse, better = violated if sign > 0 else violated[::-1]
+    if worse or better:
+        return Verdict.REGRESSION if worse else Verdict.IMPROVEMENT
     # Both sides a little, or a detector that does not tell them apart.
     return Verdict.IMPROVEMENT if worsening < 0 else Verdict.REGRESSION

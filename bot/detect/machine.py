@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from statistics import median, quantiles
 
-from bot.detect.summary import EXACT, P_NAMES
+from bot.detect.evidence import EXACT
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.finding import Evidence
 from bot.model.reason import Reason, VerdictReason, because
@@ -47,9 +47,8 @@ def common_shift(evidence: Sequence[Evidence], *, alpha: float) -> float | None:
 
 
 def _p_of_samples(evidence: Evidence) -> float | None:
-    """That of the samples alone, under the detectors' names for it."""
-    names = ("p_anova", "p_difference", *P_NAMES.values())
-    return next((evidence.details[name] for name in names if name in evidence.details), evidence.p_value)
+    of_samples = evidence.precision.p_of_samples
+    return evidence.p_value if of_samples is None else of_samples
 
 
 def hardware_differences(baseline: Baseline, target: Run) -> tuple[Reason, ...]:

@@ -11,17 +11,17 @@ from scipy import special
 
 from bot.detect import summary
 from bot.detect.detector import DetectorOptions
-from bot.detect.levels import P_WITHOUT_MODES, Metrics, without_modes
+from bot.detect.evidence import Tested, evidence_of
+from bot.detect.levels import Metrics, without_modes
 from bot.detect.medians import LEVELS, MedianStatistics, median_statistics
 from bot.detect.pairs import MetricPair, are_timed, metric_families
 from bot.detect.samples import has_samples
-from bot.detect.units import milliseconds_per
-from bot.model.finding import Evidence, Interval, Side
-from bot.model.reason import Reason, Remark, Untested, because
+from bot.model.finding import Evidence, Side
+from bot.model.reason import Remark, Untested, because
 from bot.stats.median_interval import LEVEL, MINIMUM_SAMPLES, MedianEstimate
 from bot.stats.power import samples_per_side
 from bot.stats.ragged import Floats
-from bot.stats.relative import MeanEstimate, change_interval, relative_change, relative_error, unit_interval
+from bot.stats.relative import MeanEstimate, bounded_change, samples_error
 
 ID = "median_interval"
 DESCRIPTION = "Medians with their confidence intervals: robust against outliers; intervals that overlap are no change"
@@ -76,54 +76,40 @@ def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[E
     measured = median_statistics(pairs, metrics, paired=options.paired)
     target = MeanEstimate(measured.target.median, measured.target_error)
     baseline = MeanEstimate(measured.baseline.median, measured.baseline_error)
-    change = relative_change(target.mean, baseline.mean)
-    fieller = change_interval(target, baseline, degrees_of_freedom=measured.degrees_of_freedom, level=level)
-    low, high = unit_interval(change, measured.half_width, measured.logarithmic, fieller)
-    columns = (
-        np.nanargmax(measured.p_values, axis=0),
-        np.nanmax(measured.p_values, axis=0),
-        change,
-        low,
-        high,
-        _samples_needed(measured, options),
-        measured.constant,
-        measured.constant & ~timed,
-        measured.deviation.excludes_zero & measured.deviation.overlap,
+    change = bounded_change(
+        target,
+        baseline,
+        degrees_of_freedom=measured.degrees_of_freedom,
+        half_width=measured.half_width,
+        logarithmic=measured.logarithmic,
+        level=level,
     )
-    sides = zip(
-        _sides(measured, measured.baseline, measured.baseline_count, measured.run_counts),
-        _sides(measured, measured.target, measured.target_count, measured.target_run_counts),
-        strict=True,
+    tested = Tested(
+        level=level,
+        statistic="median",
+        tests=[LEVELS[deciding] for deciding in np.nanargmax(measured.p_values, axis=0).tolist()],
+        p_value=np.nanmax(measured.p_values, axis=0),
+        change=change,
+        constant=measured.constant,
+        exact=measured.constant & ~timed,
+        samples_needed=_samples_needed(measured, options),
+        precision={
+            "degrees_of_freedom": measured.degrees_of_freedom,
+            "standard_error": change.error,
+            "target_samples_error": samples_error(measured.target_samples_error, baseline.mean),
+            "p_of_samples": measured.deviation.difference.p_value,
+            "p_without_modes": without_modes(measured.p_values, measured.p_without_modes),
+        },
+        details=_details(measured),
     )
-    details = _details(measured, target, baseline)
-    evidence = []
-    for pair, (before, after), of_pair, row in zip(
-        pairs, sides, details, zip(*(column.tolist() for column in columns), strict=True), strict=True
-    ):
-        deciding, p_value, change, lower, upper, needed, constant, exact, undecided = row
-        bounded = not np.isnan(lower)
-        notes: tuple[Reason, ...] = ()
-        if constant and milliseconds_per(pair.metric.unit) is not None:
-            notes = (because(Remark.COARSE_CLOCK),)
-        elif undecided:
-            notes = (because(Remark.INTERVALS_OVERLAP),)
-        evidence.append(
-            Evidence(
-                key=pair.key,
-                metric=pair.metric,
-                test=summary.EXACT if exact else LEVELS[deciding],
-                baseline=before,
-                target=after,
-                relative_change=None if np.isnan(change) else change,
-                confidence_interval=Interval(low=lower, high=upper, level=level) if bounded else None,
-                p_value=p_value,
-                samples_needed=None if exact or np.isnan(needed) else int(needed),
-                reason=None if bounded else _unbounded_reason(before.median),
-                details={} if exact else of_pair,
-                notes=notes,
-            )
-        )
-    return evidence
+    overlapping = (measured.deviation.excludes_zero & measured.deviation.overlap).tolist()
+    return evidence_of(
+        pairs,
+        tested,
+        baseline=_sides(measured, measured.baseline, measured.baseline_count, measured.run_counts),
+        target=_sides(measured, measured.target, measured.target_count, measured.target_run_counts),
+        notes=((because(Remark.INTERVALS_OVERLAP),) if overlap else () for overlap in overlapping),
+    )
 
 
 def _samples_needed(measured: MedianStatistics, options: DetectorOptions) -> Floats:
@@ -139,16 +125,15 @@ def _samples_needed(measured: MedianStatistics, options: DetectorOptions) -> Flo
 
 
 def _sides(measured: MedianStatistics, estimate: MedianEstimate, counts: Floats, runs: Floats) -> list[Side]:
-    """The median stands in both places of a side: it is what is compared and shown."""
     half_widths = estimate.bounds()[1] - estimate.median
     relative = np.full_like(half_widths, np.nan)
     np.divide(half_widths, np.abs(estimate.median), out=relative, where=estimate.median != 0)
     columns = (np.ldexp(estimate.median, measured.exponent), counts, runs, relative)
     return [
         Side(
-            mean=median,
+            value=median,
+            statistic="median",
             median=median,
-            standard_deviation=None,
             count=int(count),
             runs=int(of_runs),
             relative_half_width=None if np.isnan(half_width) else half_width,
@@ -157,29 +142,16 @@ def _sides(measured: MedianStatistics, estimate: MedianEstimate, counts: Floats,
     ]
 
 
-def _details(measured: MedianStatistics, target: MeanEstimate, baseline: MeanEstimate) -> list[dict[str, float]]:
-    """The numbers behind each evidence by name; what does not exist or is infinite is left out."""
-    certain = MeanEstimate(baseline.mean, np.zeros_like(baseline.mean))
-    of_samples = MeanEstimate(target.mean, measured.target_samples_error)
+def _details(measured: MedianStatistics) -> dict[str, Floats]:
+    """The numbers behind the evidence by name."""
     bounds = [
         np.ldexp(end, measured.exponent) for side in (measured.target, measured.baseline) for end in side.bounds()
     ]
-    columns = {
+    return {
         "difference_excludes_zero": measured.deviation.excludes_zero.astype(np.float64),
         "intervals_overlap": measured.deviation.overlap.astype(np.float64),
         "p_difference": measured.deviation.difference.p_value,
         "p_median_test": measured.p_median_test,
         **dict(zip(("p_between_runs", "p_between_processes"), measured.p_values[1:], strict=True)),
-        P_WITHOUT_MODES: without_modes(measured.p_values, measured.p_without_modes),
         **dict(zip(("target_low", "target_high", "baseline_low", "baseline_high"), bounds, strict=True)),
-        "degrees_of_freedom": measured.degrees_of_freedom,
-        "standard_error": relative_error(target, baseline),
-        "standard_error_of_target_samples": relative_error(of_samples, certain),
     }
-    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-    return [{name: value for name, value in zip(columns, row, strict=True) if math.isfinite(value)} for row in rows]
-
-
-def _unbounded_reason(baseline_median: float) -> Reason:
-    code = Untested.BASELINE_ZERO if baseline_median == 0 else Untested.BASELINE_NEAR_ZERO
-    return because(code, statistic="median")

@@ -4,15 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-import numpy as np
-
 from bot.detect import COUNTER_DETECTORS, DETECTORS, auto, rule_ensemble
 from bot.detect.categories import CategoryChange, category_change
 from bot.detect.conclusion import conclusion_of, reading_order, smallest_detectable
 from bot.detect.counters import CounterPairing, pair_counters
 from bot.detect.detector import Detector, DetectorOptions
-from bot.detect.levels import P_WITHOUT_MODES
-from bot.detect.limits import LEVEL, chance_notes, counter_findings, decide_by_limit, limit_q_values
+from bot.detect.limits import (
+    chance_notes,
+    counter_findings,
+    decide_by_limit,
+    known_q_values,
+    level_q_values_of,
+    limit_q_values,
+)
 from bot.detect.machine import common_shift, hardware_differences
 from bot.detect.new_level import settled
 from bot.detect.pairs import MetricPair, Pairing, pair_metrics
@@ -30,7 +34,6 @@ from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.reason import BaselineReason, Reason, Remark, VerdictReason, because
 from bot.model.report import Conclusion
 from bot.model.run import Run
-from bot.stats.multiplicity import benjamini_hochberg
 
 __all__ = ["MetricRule", "PolicySettings", "judge"]
 
@@ -189,10 +192,8 @@ def _findings(
 ) -> list[Finding]:
     # A detector has either p-values or scores.
     q_values = {**_q_values(evidence), **limit_q_values(evidence)}
-    suspicion = _q_values(
-        [replace(entry, p_value=entry.details.get(P_WITHOUT_MODES, entry.p_value)) for entry in evidence]
-    )
-    level_q_values = limit_q_values(evidence, LEVEL)
+    suspicion = _q_values([replace(entry, p_value=_p_without_modes(entry)) for entry in evidence])
+    level_q_values = level_q_values_of(evidence)
     findings = []
     for index, (pair, entry) in enumerate(zip(pairs, evidence, strict=True)):
         metric = settings.of(pair.key)
@@ -220,10 +221,13 @@ def _findings(
     return findings
 
 
+def _p_without_modes(evidence: Evidence) -> float | None:
+    without = evidence.precision.p_without_modes
+    return evidence.p_value if without is None else without
+
+
 def _q_values(evidence: Sequence[Evidence]) -> Mapping[int, float]:
-    tested = [(index, entry.p_value) for index, entry in enumerate(evidence) if entry.p_value is not None]
-    q_values = benjamini_hochberg(np.array([p_value for _, p_value in tested]))
-    return dict(zip((index for index, _ in tested), q_values.tolist(), strict=True))
+    return known_q_values([entry.p_value for entry in evidence])
 
 
 def _finding(
@@ -231,7 +235,7 @@ def _finding(
 ) -> Finding:
     category = CategoryChange()
     if evidence.target is not None:
-        category = category_change(pair, target_mean=evidence.target.mean, settings=metric)
+        category = category_change(pair, target_mean=evidence.target.value, settings=metric)
     regressed = decided.verdict is Verdict.REGRESSION
     return Finding(
         evidence=evidence,

@@ -17,7 +17,7 @@ from bot.detect.rules.sides import change_of_medians, finite, side
 from bot.detect.rules.training import Training, choose_training
 from bot.detect.rules.wording import broken_rule, counter_names, model_votes, training_remark, violated_rules
 from bot.detect.run_medians import RunMedians, level_p_values, median_allowance
-from bot.model.finding import Evidence, Side
+from bot.model.finding import Evidence, Excess, Side
 from bot.model.metric import Metric, MetricKey
 from bot.model.reason import Reason, Remark, Untested, because
 from bot.model.rules import RuleEvidence
@@ -80,7 +80,7 @@ def assess(tables: Sequence[TablePair], options: RuleOptions) -> list[Evidence]:
 
 
 def _with_levels(made: _Ensemble, evidence: Sequence[Evidence], *, loads: Sequence[float]) -> list[Evidence]:
-    """With the chance of the target's median among those of the nearest runs, as `p_level`.
+    """With the chance of the target's median among those of the nearest runs.
 
     A counter is inconclusive where what an unusual load leaves unexplained is no more than such runs differ by.
     """
@@ -97,7 +97,7 @@ def _with_levels(made: _Ensemble, evidence: Sequence[Evidence], *, loads: Sequen
         reason = entry.reason
         if reason is None and loads[counter] and made.out_of_control(counter) and rest > 1 - LEVEL:
             reason = because(Untested.UNUSUAL_LOAD, change=loads[counter])
-        found[counter] = replace(entry, reason=reason, details={**entry.details, "p_level": chance})
+        found[counter] = replace(entry, reason=reason, excess=replace(entry.excess, level_chance=chance))
     return found
 
 
@@ -148,7 +148,6 @@ def _evidence(made: _Ensemble, counter: int, table: int, key: MetricKey, metric:
     violated = in_violation(made.models, made.weights, counter, instants=len(made.target.values))
     rules = violated_rules(made.models, counter, made.names)
     details = {
-        "time_in_violation": float(violated.mean()),
         "models": float(combined.known[counter]),
         "flagged_by": float(combined.flagged[counter]),
     }
@@ -171,6 +170,7 @@ def _evidence(made: _Ensemble, counter: int, table: int, key: MetricKey, metric:
         score=float(combined.score[counter]),
         threshold=float(combined.threshold[counter]),
         reason=load_as_cause(change, table_loads(made.tables[table]).unusual) if flagged else None,
+        excess=Excess(time_in_violation=float(violated.mean())),
         details=details,
         notes=(*notes, *(_doubts(made) if flagged else ())),
         rules=RuleEvidence(

@@ -27,6 +27,7 @@ def describe_sides(moments: Moments, medians: Floats, *, means: Floats, runs: Fl
     columns = (*shown, moments.count, runs, half_widths)
     return [
         Side(
+            value=mean,
             mean=mean,
             median=median,
             standard_deviation=deviation if count > 1 else None,
@@ -45,5 +46,5 @@ def precision_notes(side: Side) -> tuple[Reason, ...]:
     width, deviation = side.relative_half_width, side.standard_deviation
     if width is None or deviation is None or width <= WIDE_HALF_WIDTH:
         return ()
-    needed = repetitions_for_half_width(deviation / abs(side.mean), half_width=WIDE_HALF_WIDTH, level=HALF_WIDTH_LEVEL)
+    needed = repetitions_for_half_width(deviation / abs(side.value), half_width=WIDE_HALF_WIDTH, level=HALF_WIDTH_LEVEL)
     return (because(Remark.MEAN_UNCERTAIN, width=width, repetitions=needed, wanted=WIDE_HALF_WIDTH),)

@@ -12,17 +12,17 @@ from scipy import special
 
 from bot.detect.detector import DetectorOptions
 from bot.detect.estimate import MEAN, Estimate, averaged, common_statistic, estimate, is_measurable, pooled_moments
-from bot.detect.levels import P_WITHOUT_MODES, without_modes
+from bot.detect.evidence import EXACT, Tested, evidence_of
+from bot.detect.levels import without_modes
 from bot.detect.pairs import MetricPair, are_timed, metric_families
 from bot.detect.units import is_deterministic, milliseconds_per
 from bot.model.finding import Evidence, Interval
 from bot.model.reason import Reason, Untested, because
 from bot.stats.ragged import Floats, Ragged
-from bot.stats.relative import MeanEstimate, change_interval, relative_change, relative_error, unit_interval
+from bot.stats.relative import MeanEstimate, bounded_change
 from bot.stats.two_groups import satterthwaite, student_t
 from bot.stats.unit_test import unit_test
 
-EXACT: Final = "exact"
 RUN_VALUES: Final = "run_values"
 WELCH: Final = "welch_from_summary"
 INTERVAL: Final = "interval_summary"
@@ -41,7 +41,7 @@ NORMAL_FREEDOM = 1e9
 Reduced = tuple[MetricPair, Estimate, list[Estimate], list[Estimate]]
 # p-value, squared errors of target and baseline, degrees of freedom, half-width of the change's interval, whether it is
 # that of the logarithm, and the p-value without modes; a row each, shape (7, m).
-Tested = Floats
+Columns = Floats
 
 
 def assess(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
@@ -107,50 +107,42 @@ def _tested(test: str, rows: Sequence[Reduced], options: DetectorOptions) -> lis
         own = _from_errors(test, rows, baselines, options)
         tested, own_p = _widest(tested, own), own[0]
     p_value, target_error, baseline_error, freedom, half_width, logarithmic, plain_p = tested
-    target_estimate = MeanEstimate(target_mean, target_error)
-    baseline_estimate = MeanEstimate(baseline_mean, baseline_error)
-    change = relative_change(target_mean, baseline_mean)
-    fieller = change_interval(target_estimate, baseline_estimate, degrees_of_freedom=freedom, level=1 - options.alpha)
-    low, high = unit_interval(change, half_width, logarithmic == 1, fieller)
-    columns = (
-        p_value,
-        change,
-        low,
-        high,
-        relative_error(target_estimate, baseline_estimate),
-        freedom,
-        own_p,
-        without_modes(p_value[None], plain_p),
+    change = bounded_change(
+        MeanEstimate(target_mean, target_error),
+        MeanEstimate(baseline_mean, baseline_error),
+        degrees_of_freedom=freedom,
+        half_width=half_width,
+        logarithmic=logarithmic == 1,
+        level=1 - options.alpha,
     )
-    evidence = []
-    for (pair, target, *_), baseline, row in zip(
-        rows, baselines, zip(*(column.tolist() for column in columns), strict=True), strict=True
-    ):
-        p, change, lower, upper, error, degrees, of_errors, plain = row
-        bounded = not np.isnan(lower)
-        details = {"degrees_of_freedom": degrees, **({"standard_error": error} if bounded else {})}
-        if test in P_NAMES:
-            details[P_NAMES[test]] = of_errors
-        if not np.isnan(plain):
-            details[P_WITHOUT_MODES] = plain
-        evidence.append(
-            Evidence(
-                key=pair.key,
-                metric=pair.metric,
-                test=test,
-                baseline=baseline.side(),
-                target=target.side(),
-                relative_change=None if np.isnan(change) else change,
-                confidence_interval=Interval(low=lower, high=upper, level=1 - options.alpha) if bounded else None,
-                p_value=p,
-                reason=None if bounded else because(Untested.BASELINE_NEAR_ZERO, statistic="value"),
-                details=details,
-            )
-        )
-    return evidence
+    never = np.zeros(len(rows), dtype=np.bool_)
+    columns = Tested(
+        level=1 - options.alpha,
+        statistic="value",
+        tests=[test] * len(rows),
+        p_value=p_value,
+        change=change,
+        constant=never,
+        exact=never,
+        samples_needed=np.full(len(rows), np.nan),
+        precision={
+            "degrees_of_freedom": freedom,
+            "standard_error": np.where(np.isnan(change.low), np.nan, change.error),
+            "p_of_samples": own_p,
+            "p_without_modes": without_modes(p_value[None], plain_p),
+        },
+        details={P_NAMES[test]: own_p} if test in P_NAMES else {},
+    )
+    return evidence_of(
+        [pair for pair, *_ in rows],
+        columns,
+        baseline=[baseline.side() for baseline in baselines],
+        target=[target.side() for _, target, *_ in rows],
+        notes=[()] * len(rows),
+    )
 
 
-def _between_runs(rows: Sequence[Reduced], options: DetectorOptions) -> Tested:
+def _between_runs(rows: Sequence[Reduced], options: DetectorOptions) -> Columns:
     """Values of runs against values of runs; of one more run the prediction interval of t, s over the old values."""
     pairs = [pair for pair, *_ in rows]
     test = unit_test(
@@ -170,14 +162,16 @@ def _values(sides: Sequence[Sequence[Estimate]]) -> Ragged:
     )
 
 
-def _widest(first: Tested, second: Tested) -> Tested:
+def _widest(first: Columns, second: Columns) -> Columns:
     """Per metric the one with the wider interval, and the larger p-value."""
     widest = np.where(first[4] >= second[4], first, second)
     widest[0], widest[6] = np.maximum(first[0], second[0]), np.maximum(first[6], second[6])
     return widest
 
 
-def _from_errors(test: str, rows: Sequence[Reduced], baselines: Sequence[Estimate], options: DetectorOptions) -> Tested:
+def _from_errors(
+    test: str, rows: Sequence[Reduced], baselines: Sequence[Estimate], options: DetectorOptions
+) -> Columns:
     targets = [target for _, target, *_ in rows]
     target_error = np.array([target.error or 0.0 for target in targets]) ** 2
     baseline_error = np.array([baseline.error or 0.0 for baseline in baselines]) ** 2

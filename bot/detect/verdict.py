@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 
 from bot.detect.blocks import WAYS_PER_ROUND, rounds_needed
 from bot.detect.change_point import ID as CHANGE_POINT
+from bot.detect.evidence import EXACT
 from bot.detect.settings import MetricSettings, PolicySettings
-from bot.detect.summary import EXACT, WITHOUT_SAMPLE_COUNT
+from bot.detect.summary import WITHOUT_SAMPLE_COUNT
 from bot.detect.visible import BLIND, detectable_effect
 from bot.model.finding import Evidence, Level, Verdict
 from bot.model.reason import Reason, VerdictReason, because
 from bot.stats.power import further_target_samples
 
-OF_TARGET = "standard_error_of_target_samples"
 # A metric "looks worse" while its q-value is at most this: of runs in which nothing changed at most 10 % have such a
 # metric [Benjamini & Hochberg 1995], and half of these on the good side, which is not doubted.
 SUSPICION = 0.10
@@ -78,7 +78,7 @@ def _open(
             # Alone it would be called: among so many that says little, and is no reason to be silent.
             more_rounds = because(VerdictReason.LOOKS_WORSE_ROUNDS, rounds=rounds)
             return Decided(verdict=Verdict.INCONCLUSIVE, reason=more_rounds, worsening=worsening)
-        count = int(evidence.details["rounds"])
+        count = evidence.precision.rounds
         return _inconclusive(because(VerdictReason.TOO_FEW_ROUNDS, count=count, rounds=rounds))
     detectable = detectable_effect(evidence, minimum_effect=effect, critical_p=critical_p)
     more = _more_samples(evidence, effect, critical_p, paired=paired)
@@ -128,8 +128,7 @@ def _is_lone_run(evidence: Evidence, *, paired: bool) -> bool:
 
 
 def _more_samples(evidence: Evidence, effect: float, critical_p: float, *, paired: bool) -> int | None:
-    error = evidence.details.get("standard_error")
-    of_target = evidence.details.get(OF_TARGET)
+    error, of_target = evidence.precision.standard_error, evidence.precision.target_samples_error
     # However many samples, they are of one run.
     if error is None or of_target is None or evidence.target is None or _is_lone_run(evidence, paired=paired):
         return None
@@ -140,7 +139,7 @@ def _more_samples(evidence: Evidence, effect: float, critical_p: float, *, paire
 
 def _least_rounds(evidence: Evidence, critical_p: float) -> int | None:
     """The rounds that can prove a change among as many metrics, where those that were measured cannot."""
-    if evidence.details.get("least_p_value", 0.0) <= critical_p:
+    if evidence.precision.least_p_value <= critical_p:
         return None
     return math.ceil(math.log(2 / critical_p) / math.log(WAYS_PER_ROUND))
 
@@ -151,13 +150,13 @@ def _looks_worse(
     """With what would decide."""
     if _is_lone_run(evidence, paired=paired):
         return because(VerdictReason.LONE_RUN)
-    error, rounds = (evidence.details.get(name) for name in ("standard_error", "rounds"))
+    error, rounds = evidence.precision.standard_error, evidence.precision.rounds
     if more_samples is not None:
         return because(VerdictReason.LOOKS_WORSE_SAMPLES, samples=more_samples)
     if paired and error is not None and rounds is not None:
-        needed = rounds_needed(int(rounds), error=error, effect=effect, alpha=critical_p)
+        needed = rounds_needed(rounds, error=error, effect=effect, alpha=critical_p)
         return because(VerdictReason.LOOKS_WORSE_ROUNDS, rounds=needed)
-    if OF_TARGET in evidence.details:
+    if evidence.precision.target_samples_error is not None:
         return because(VerdictReason.LOOKS_WORSE_ROUNDS if paired else VerdictReason.LOOKS_WORSE_BETWEEN_RUNS)
     return because(VerdictReason.LOOKS_WORSE)
 
@@ -182,12 +181,12 @@ def _worsening(evidence: Evidence) -> float | None:
     if evidence.relative_change is not None:
         # Of a metric with no known direction any departure counts against the target.
         return evidence.relative_change * sign if sign else abs(evidence.relative_change)
-    if evidence.baseline is None or evidence.target is None or evidence.baseline.mean != 0:
+    if evidence.baseline is None or evidence.target is None or evidence.baseline.value != 0:
         return None
-    if evidence.target.mean == 0:
+    if evidence.target.value == 0:
         return 0.0
     # From zero to something is a change of any size: Go's first allocation.
-    bad = sign == 0 or evidence.target.mean * sign > 0
+    bad = sign == 0 or evidence.target.value * sign > 0
     return float("inf") if bad else float("-inf")
 
 

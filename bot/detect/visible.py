@@ -14,8 +14,6 @@ from bot.stats.power import POWER, noncentrality
 
 # A detector without degrees of freedom has errors that count as known: the normal distribution's.
 NORMAL_FREEDOM = 1e9
-# The half width of the interval at the critical p-value, of the logarithm.
-CRITICAL = "critical_half_width"
 # More samples are not judged twice.
 MOST_SAMPLES = 2_000_000
 # More than this, a millionfold, is no number that tells anything.
@@ -46,7 +44,7 @@ def at_critical(
     again = detector.detect(pairs, replace(options, alpha=critical_p))
     widths = [None if entry.confidence_interval is None else _half_width(entry.confidence_interval) for entry in again]
     return [
-        entry if width is None else replace(entry, details={**entry.details, CRITICAL: width})
+        entry if width is None else replace(entry, precision=replace(entry.precision, critical_half_width=width))
         for entry, width in zip(known, widths, strict=True)
     ]
 
@@ -60,10 +58,10 @@ def detectable_effect(evidence: Evidence, *, minimum_effect: float, critical_p: 
     interval = evidence.confidence_interval
     if interval is None:
         return None
-    freedom = evidence.details.get("degrees_of_freedom", NORMAL_FREEDOM)
+    freedom = evidence.precision.degrees_of_freedom or NORMAL_FREEDOM
     error = _half_width(interval) / float(special.stdtrit(freedom, 0.5 + interval.level / 2))
     shift = noncentrality(freedom, alpha=critical_p) * error if error else 0.0
-    critical = evidence.details.get(CRITICAL)
+    critical = evidence.precision.critical_half_width
     if critical is not None:
         shift = max(shift, critical + float(special.ndtri(POWER)) * error)
     falls = evidence.metric.direction is Direction.HIGHER_IS_BETTER

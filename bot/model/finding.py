@@ -57,17 +57,57 @@ class Interval:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Side:
-    """The target or the baseline of one metric, described: mean and spread in the metric's unit.
+    """The target or the baseline of one metric, described in the metric's unit.
 
-    `runs` counts the runs behind it; `relative_half_width` is that of the mean's 95 % confidence interval.
+    `value` is what is compared and shown, `statistic` what it is: "mean", "median", or what a tool states. `mean` and
+    `median` are those of the `count` samples, where known. `runs` counts the runs behind it; `relative_half_width` is
+    that of the value's 95 % confidence interval.
     """
 
-    mean: float
-    median: float
+    value: float
+    statistic: str = "mean"
     count: int
+    mean: float | None = None
+    median: float | None = None
     runs: int = 1
     standard_deviation: float | None = None
     relative_half_width: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Precision:
+    """How exactly a test knows a change: what further measurements are planned by, and what would have been seen.
+
+    Errors are standard errors of the relative change: the whole one, and the part that more samples of the target would
+    lessen. `p_of_samples` is that of the samples alone, whatever their runs. `p_without_modes` leaves out the doubt of
+    a mode that one side was never in, where that doubt decides. `least_p_value`: so few `rounds` cannot give less.
+    `critical_half_width`: of the logarithm's interval at the p-value that would be significant in this suite.
+    """
+
+    degrees_of_freedom: float | None = None
+    standard_error: float | None = None
+    target_samples_error: float | None = None
+    p_of_samples: float | None = None
+    p_without_modes: float | None = None
+    critical_half_width: float | None = None
+    rounds: int | None = None
+    least_p_value: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Excess:
+    """What a detector that judges by a limit knows beside its score.
+
+    `chance`: how often such an excess comes without a change; `level_chance`: such a median among the runs' medians.
+    `above`, `below`: which limit is violated more than usual. `detectable_effect` would have been seen.
+    """
+
+    chance: float | None = None
+    level_chance: float | None = None
+    above: bool = False
+    below: bool = False
+    detectable_effect: float | None = None
+    time_in_violation: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,8 +119,8 @@ class Evidence:
     `relative_change` = (target - baseline) / baseline, with its interval.
     `samples_needed`: samples per side that would decide an effect of the minimum size at the detector's confidence.
     `score` and `threshold`: for detectors that judge by a limit instead of a p-value (violation ratio, share of votes);
-    out of control above the threshold. `details` holds the detector's own numbers by name (F, degrees of freedom, …).
-    `rules`: what a rule ensemble has beyond numbers, of counters out of control.
+    out of control above the threshold. `details` holds the detector's own numbers by name (F, control limits, …), for
+    people: nothing is decided by them. `rules`: what a rule ensemble has beyond numbers, of counters out of control.
     """
 
     key: MetricKey
@@ -95,6 +135,8 @@ class Evidence:
     threshold: float | None = None
     samples_needed: int | None = None
     reason: Reason | None = None
+    precision: Precision = Precision()
+    excess: Excess = Excess()
     details: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[Reason, ...] = ()
     rules: RuleEvidence | None = None

@@ -1,11 +1,11 @@
 """One finding as the cells of a Markdown table."""
 
-from bot.model.finding import Evidence, Finding, Level, Severity, Side, Verdict
+from bot.model.finding import Evidence, Finding, Level, Severity, Verdict
 from bot.report.charts import bar, sparkline
 from bot.report.inert import Safe, code, join, own, prose
 from bot.report.numbers import Quantity, is_time, percent, percent_at_least, percent_interval, probability, quantities
 from bot.report.sections import crossing
-from bot.report.wording import CHANGE_POINT, CONTROL_CHART, RULE_ENSEMBLE, comparison
+from bot.report.wording import CHANGE_POINT, CONTROL_CHART, comparison
 from bot.report.words import counted
 
 NOTHING = Safe("\N{EN DASH}")
@@ -24,7 +24,7 @@ def benchmark(finding: Finding, *, with_metric: bool) -> Safe:
 
 def before_and_after(evidence: Evidence) -> tuple[Safe, Safe]:
     sides = (evidence.baseline, evidence.target)
-    shown = iter(quantities(tuple(level(evidence, side) for side in sides if side is not None), evidence.metric.unit))
+    shown = iter(quantities(tuple(side.value for side in sides if side is not None), evidence.metric.unit))
     before, after = (NOTHING if side is None else _quantity(next(shown)) for side in sides)
     return before, after
 
@@ -39,9 +39,7 @@ def change_text(evidence: Evidence) -> tuple[str, str]:
     """The relative change and its interval, "" where that has no width; no foreign text."""
     relative_change, interval = evidence.relative_change, evidence.confidence_interval
     if relative_change is None:
-        from_zero = (
-            evidence.baseline is not None and evidence.target is not None and level(evidence, evidence.baseline) == 0
-        )
+        from_zero = evidence.baseline is not None and evidence.target is not None and evidence.baseline.value == 0
         return "from 0" if from_zero else NOTHING, ""
     number = percent(relative_change, signed=True)
     if interval is None or interval.low == interval.high:
@@ -62,20 +60,11 @@ def certainty_text(finding: Finding) -> str:
     if evidence.rules is not None:
         votes = evidence.rules.votes
         flagged = sum(vote.flagged for vote in votes)
-        violated = percent(_time_in_violation(evidence))
+        violated = percent(evidence.excess.time_in_violation)
         return f"{flagged} of {counted(len(votes), 'model')} broken, in {violated} of the time"
     if finding.q_value is None:
         return "not tested"
     return f"{probability('q', finding.q_value)}, {_backing(evidence)}"
-
-
-def _time_in_violation(evidence: Evidence) -> float:
-    return evidence.details.get("time_in_violation", 0.0)
-
-
-def level(evidence: Evidence, side: Side) -> float:
-    """What the relative change is of: charts, rules and change points judge medians."""
-    return side.median if evidence.test in (CONTROL_CHART, RULE_ENSEMBLE, CHANGE_POINT) else side.mean
 
 
 def _backing(evidence: Evidence) -> str:

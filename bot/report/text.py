@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from bot.model.finding import Finding, Verdict
 from bot.model.metric import MetricKey
 from bot.model.report import Conclusion, Report
-from bot.report.cells import NOTHING, change_text, level
+from bot.report.cells import NOTHING, change_text
 from bot.report.changed_table import changed_table
 from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, clean
 from bot.report.numbers import percent, percent_at_least, quantities
@@ -131,7 +131,7 @@ def _state(finding: Finding) -> str:
 def _sides(finding: Finding) -> tuple[str, str]:
     evidence = finding.evidence
     sides = (evidence.baseline, evidence.target)
-    levels = tuple(level(evidence, side) for side in sides if side is not None)
+    levels = tuple(side.value for side in sides if side is not None)
     shown = iter(quantities(levels, evidence.metric.unit))
     before, after = (
         NOTHING

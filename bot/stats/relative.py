@@ -71,13 +71,40 @@ def change_interval(
     return np.where(usable, np.minimum(*ends), np.nan), np.where(usable, np.maximum(*ends), np.nan)
 
 
-def unit_interval(
-    change: Floats, half_width: Floats, logarithmic: Booleans, otherwise: tuple[Floats, Floats]
-) -> tuple[Floats, Floats]:
-    """The interval of a relative `change` (m,) whose logarithm is known to +- `half_width`; else `otherwise`.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """The relative changes of m metrics with the ends of their intervals, and standard errors: NaN where not known."""
 
-    It excludes zero exactly where the test on logarithms does, up to the difference of means and geometric means.
+    change: Floats
+    low: Floats
+    high: Floats
+    error: Floats
+
+
+def bounded_change(
+    target: MeanEstimate,
+    baseline: MeanEstimate,
+    *,
+    degrees_of_freedom: Floats,
+    half_width: Floats,
+    logarithmic: Booleans,
+    level: float,
+) -> Change:
+    """With Fieller's interval; where `logarithmic` the change's logarithm is known to +- `half_width` (m,) instead.
+
+    That excludes zero exactly where the test on logarithms does, up to the difference of means and geometric means.
     """
+    change = relative_change(target.mean, baseline.mean)
+    fieller = change_interval(target, baseline, degrees_of_freedom=degrees_of_freedom, level=level)
     with np.errstate(over="ignore", invalid="ignore"):
-        low, high = ((1 + change) * np.exp(sign * half_width) - 1 for sign in (-1, 1))
-    return np.where(logarithmic, low, otherwise[0]), np.where(logarithmic, high, otherwise[1])
+        low, high = (
+            np.where(logarithmic, (1 + change) * np.exp(sign * half_width) - 1, end)
+            for sign, end in zip((-1, 1), fieller, strict=True)
+        )
+    return Change(change=change, low=low, high=high, error=relative_error(target, baseline))
+
+
+def samples_error(squared_error: Floats, baseline: Floats) -> Floats:
+    """Of the relative change, by a part of the target's squared error alone; NaN where the baseline's mean is zero."""
+    error = np.full_like(baseline, np.nan)
+    return np.divide(np.sqrt(squared_error), np.abs(baseline), out=error, where=baseline != 0)

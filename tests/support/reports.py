@@ -24,7 +24,7 @@ SETTINGS = Settings(
 
 
 def side(mean: float, *, count: int = 30, spread: float = 0.02, runs: int = 1) -> Side:
-    return Side(mean=mean, median=mean, standard_deviation=abs(mean) * spread, count=count, runs=runs)
+    return Side(value=mean, mean=mean, median=mean, standard_deviation=abs(mean) * spread, count=count, runs=runs)
 
 
 def finding(

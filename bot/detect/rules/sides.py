@@ -19,8 +19,10 @@ def side(runs: Sequence[Floats]) -> Side | None:
         mean, deviation = float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else None
     usable = deviation is not None and np.isfinite(deviation)
     return Side(
+        value=(median := float(np.median(values))),
+        statistic="median",
         mean=finite(mean),
-        median=float(np.median(values)),
+        median=median,
         standard_deviation=deviation if usable else None,
         count=len(values),
         runs=len(known),
@@ -31,9 +33,9 @@ def change_of_medians(target: Side | None, baseline: Side | None) -> float | Non
     """Of the medians."""
     if target is None or baseline is None:
         return None
-    if target.median == baseline.median:
+    if target.value == baseline.value:
         return 0.0
-    return (target.median - baseline.median) / abs(baseline.median) if baseline.median else None
+    return (target.value - baseline.value) / abs(baseline.value) if baseline.value else None
 
 
 def finite(value: float) -> float:

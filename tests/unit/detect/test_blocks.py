@@ -58,7 +58,7 @@ def test_blocks_fires() -> None:
     assert entry.relative_change == pytest.approx(0.2, abs=0.07)
     assert entry.confidence_interval is not None
     assert entry.confidence_interval.low > 0.05
-    assert entry.details["rounds"] == 8
+    assert entry.precision.rounds == 8
 
 
 def test_samples_of_one_execution_count_once() -> None:

@@ -13,7 +13,7 @@ from bot.detect.limits import (
 )
 from bot.detect.settings import PolicySettings
 from bot.detect.verdict import Decided
-from bot.model.finding import Evidence, Finding, Side, Verdict
+from bot.model.finding import Evidence, Excess, Finding, Side, Verdict
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.reason import Untested, VerdictReason, because
 from tests.support.reasons import said
@@ -29,19 +29,19 @@ def evidence(
     direction: Direction = Direction.LOWER_IS_BETTER,
     test: str = "control_chart",
     runs: int = 10,
-    **details: float,
+    excess: Excess = Excess(),  # noqa: B008  # frozen
 ) -> Evidence:
     target = 50 * (1 + change) if change is not None else 50.0
     return Evidence(
         key=MetricKey("host", "cpu"),
         metric=Metric(name="cpu", unit="%", direction=direction),
         test=test,
-        baseline=Side(mean=50.0, median=50.0, standard_deviation=1.0, count=100, runs=runs),
-        target=Side(mean=target, median=target, standard_deviation=1.0, count=100),
+        baseline=Side(value=50.0, standard_deviation=1.0, count=100, runs=runs),
+        target=Side(value=target, standard_deviation=1.0, count=100),
         relative_change=change,
         score=score,
         threshold=threshold,
-        details=details,
+        excess=excess,
     )
 
 
@@ -83,13 +83,12 @@ def test_no_more_can_be_asked_for_than_the_runs_can_show() -> None:
 
 
 @pytest.mark.parametrize(("above", "below", "verdict"), [
-    (0.3, 0.0, Verdict.REGRESSION),
-    (0.0, 0.3, Verdict.IMPROVEMENT),
-    (0.3, 0.3, Verdict.REGRESSION),
-    (0.05, 0.3, Verdict.IMPROVEMENT),
+    (True, False, Verdict.REGRESSION),
+    (False, True, Verdict.IMPROVEMENT),
+    (True, True, Verdict.REGRESSION),
 ])  # fmt: skip
-def test_the_bad_side_counts_first(above: float, below: float, verdict: Verdict) -> None:
-    entry = evidence(share_above=above, share_below=below, threshold_above=0.1, threshold_below=0.1)
+def test_the_bad_side_counts_first(above: bool, below: bool, verdict: Verdict) -> None:
+    entry = evidence(excess=Excess(above=above, below=below))
     assert decided(entry).verdict is verdict
 
 
@@ -111,13 +110,15 @@ def test_a_benchmark_must_also_move_by_the_minimum_effect(change: float | None, 
 
 
 def test_q_values_are_those_of_the_chances_that_are_known() -> None:
-    entries = [evidence(p_excess=0.01), evidence(), evidence(p_excess=0.04)]
+    entries = [evidence(excess=Excess(chance=0.01)), evidence(), evidence(excess=Excess(chance=0.04))]
     assert limit_q_values(entries) == pytest.approx({0: 0.02, 2: 0.04})
 
 
 def test_the_note_counts_what_was_found_and_what_chance_would_find() -> None:
     findings = [
-        Finding(evidence=evidence(score=score, runs=9, p_excess=0.5), verdict=Verdict.NO_CHANGE, reason=UNTOLD)
+        Finding(
+            evidence=evidence(score=score, runs=9, excess=Excess(chance=0.5)), verdict=Verdict.NO_CHANGE, reason=UNTOLD
+        )
         for score in (0.1, 0.3, 0.5, 0.1, 0.1)
     ]
     assert said(chance_notes(findings)) == ("2 of 5 metrics are out of control; up to 0.5 would be by chance",)

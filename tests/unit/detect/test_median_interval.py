@@ -74,7 +74,7 @@ def test_methods_3_numbers_of_1_to_11() -> None:
     entry = one(samples, samples)
     assert (entry.details["target_low"], entry.details["target_high"]) == pytest.approx((0.447, 11.553), abs=5e-4)
     assert entry.target is not None
-    assert (entry.target.mean, entry.target.median, entry.target.count) == (6.0, 6.0, 11)
+    assert (entry.target.value, entry.target.statistic, entry.target.count) == (6.0, "median", 11)
     assert entry.relative_change == 0.0
 
 

@@ -143,7 +143,7 @@ def test_what_only_a_second_mode_explains_looks_worse() -> None:
     worst = judgement.findings[0]
     assert (worst.verdict, worst.reason.code) == (Verdict.INCONCLUSIVE, VerdictReason.LONE_RUN)
     assert worst.q_value is not None
-    assert worst.q_value > 0.10 > 20 * worst.evidence.details["p_without_modes"]
+    assert worst.q_value > 0.10 > 20 * (worst.evidence.precision.p_without_modes or 1.0)
 
 
 def test_what_cannot_be_tested_is_silent_where_anything_could() -> None:

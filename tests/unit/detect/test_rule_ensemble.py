@@ -72,7 +72,7 @@ def test_rule_ensemble_fires() -> None:
     entry = entries[2]
     assert (entry.score, entry.threshold, entry.test) == (1.0, 0.5, "rule_ensemble")
     assert entry.relative_change == pytest.approx(0.15, abs=0.02)
-    assert entry.details["time_in_violation"] > 0.9
+    assert entry.excess.time_in_violation > 0.9
     assert (entry.details["models"], entry.details["flagged_by"]) == (5, 5)
     assert entry.details["confidence_change"] > 0.25
     assert "c2 is medium" in said(entry.notes)[0]
@@ -128,7 +128,7 @@ def test_a_counter_that_no_longer_follows_another_is_flagged_with_the_rule() -> 
     cpu = entries[1]
     assert said(cpu.notes)[0].startswith("when load is low, cpu is low: 100 % before, 0 % now")
     # The load is low or medium in two thirds of the instants, and only there the level is wrong.
-    assert cpu.details["time_in_violation"] == pytest.approx(2 / 3, abs=0.1)
+    assert cpu.excess.time_in_violation == pytest.approx(2 / 3, abs=0.1)
 
 
 def test_methods_4_4_a_premise_that_never_holds_in_the_target_flags_nothing() -> None:
@@ -150,7 +150,7 @@ def test_methods_4_5_time_in_violation_is_the_share_of_mismatching_instants() ->
     entries = evidence(counter_run(counter_table(changed)), *runs, options=options)
     assert flagged(entries) == ["c1"]
     # 101 instants are 100 intervals, the last of two: 40 medium, 60 high.
-    assert entries[1].details["time_in_violation"] == pytest.approx(0.6)
+    assert entries[1].excess.time_in_violation == pytest.approx(0.6)
     assert entries[1].rules is not None
     assert entries[1].rules.violations == ((40 * 60.0, 100 * 60.0),)
 

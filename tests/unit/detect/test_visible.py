@@ -9,9 +9,9 @@ from scipy import stats
 from bot.detect.policy import judge
 from bot.detect.settings import PolicySettings
 from bot.detect.verdict import decide
-from bot.detect.visible import CRITICAL, detectable_effect
+from bot.detect.visible import detectable_effect
 from bot.model.baseline import Baseline, BaselineSource
-from bot.model.finding import Evidence, Finding, Interval, Side, Verdict
+from bot.model.finding import Evidence, Finding, Interval, Precision, Side, Verdict
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.reason import VerdictReason
 from tests.support.noisy_runs import noisy_run
@@ -20,7 +20,7 @@ TIME = Metric(name="time", unit="ms", direction=Direction.LOWER_IS_BETTER)
 RATE = Metric(name="rate", unit="ops/s", direction=Direction.HIGHER_IS_BETTER)
 
 
-def evidence(low: float, high: float, *, metric: Metric = TIME, **details: float) -> Evidence:
+def evidence(low: float, high: float, *, metric: Metric = TIME, **precision: float) -> Evidence:
     return Evidence(
         key=MetricKey("x", metric.name),
         metric=metric,
@@ -28,7 +28,7 @@ def evidence(low: float, high: float, *, metric: Metric = TIME, **details: float
         baseline=None,
         target=None,
         confidence_interval=Interval(low=low, high=high, level=0.99),
-        details=details,
+        precision=Precision(**precision),  # type: ignore[arg-type]  # floats, all that a test gives
     )
 
 
@@ -82,7 +82,7 @@ def test_nine_of_ten_changes_are_found_that_would_have_been_seen(stored: int, at
 
 
 def test_a_metric_in_which_nothing_would_have_been_seen_was_not_tested() -> None:
-    side = Side(mean=1.0, median=1.0, standard_deviation=0.5, count=4)
+    side = Side(value=1.0, standard_deviation=0.5, count=4)
     vague = replace(
         evidence(-0.3, 0.4, degrees_of_freedom=1.0), baseline=side, target=side, relative_change=0.02, p_value=0.6
     )
@@ -102,7 +102,7 @@ def test_between_runs_the_detector_says_how_far_a_change_must_reach() -> None:
     for source, is_asked in ((BaselineSource.HISTORY, True), (BaselineSource.PAIRED, False)):
         judgement = judge(Baseline(runs=tuple(runs[:5]), source=source), runs[5], settings=PolicySettings())
         for finding in judgement.findings:
-            width = finding.evidence.details.get(CRITICAL)
+            width = finding.evidence.precision.critical_half_width
             assert (width is not None) is is_asked
             if width is not None and finding.detectable_effect is not None:
                 assert finding.detectable_effect > np.expm1(width)

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.model.finding import Evidence, Finding, Side, Verdict
+from bot.model.finding import Evidence, Excess, Finding, Side, Verdict
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.reason import VerdictReason, because
 from bot.model.report import Conclusion
@@ -17,7 +17,9 @@ CPU = Metric(name="cpu", unit="%", direction=Direction.UNKNOWN)
 
 def charted(score: float, threshold: float, *, name: str = "cpu", before: float = 40.0, after: float = 50.0) -> Finding:
     """The means are far from the medians, of which a control chart speaks."""
-    sides = [Side(mean=7.0, median=median, standard_deviation=1.0, count=400) for median in (before, after)]
+    sides = [
+        Side(value=median, mean=7.0, median=median, standard_deviation=1.0, count=400) for median in (before, after)
+    ]
     return Finding(
         evidence=Evidence(
             key=MetricKey("host", name),
@@ -74,6 +76,6 @@ def test_broken_rules_are_told_by_models_and_time() -> None:
     votes = tuple(ModelVote(run=str(number), weight=0.25, flagged=number < 3) for number in range(4))
     rules = RuleEvidence(votes=votes, rules=(), violations=(), lower_boundary=1.0, upper_boundary=2.0)
     shown = charted(0.75, 0.5)
-    evidence = replace(shown.evidence, test="rule_ensemble", rules=rules, details={"time_in_violation": 0.4})
+    evidence = replace(shown.evidence, test="rule_ensemble", rules=rules, excess=Excess(time_in_violation=0.4))
     told = certainty_text(replace(shown, evidence=evidence, q_value=None)).replace("\N{NO-BREAK SPACE}", " ")
     assert told == "3 of 4 models broken, in 40 % of the time"

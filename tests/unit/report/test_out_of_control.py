@@ -17,9 +17,7 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 
 def charted(name: str, score: float, threshold: float, *, verdict: Verdict = Verdict.NO_CHANGE) -> Finding:
     """The means are far from the medians, of which a control chart speaks."""
-    before, after = (
-        Side(mean=7.0, median=median, standard_deviation=1.0, count=400, runs=5) for median in (40.0, 50.0)
-    )
+    before, after = (Side(value=median, mean=7.0, standard_deviation=1.0, count=400, runs=5) for median in (40.0, 50.0))
     return Finding(
         evidence=Evidence(
             key=MetricKey("host", name),
