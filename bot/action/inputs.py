@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
-from bot.config import Config, LevelsConfig, load_config, parse_change, parse_ratio
+from bot.config import Config, LevelsConfig, load_config, override, parse_ratio
 from bot.config.reader import DEFAULT_PATH
-from bot.errors import UsageError
+from bot.errors import ConfigError, UsageError
 from bot.pipeline.settings import with_detector
 
 Mode = Literal["auto", "compare", "record", "publish", "command", "bisect"]
@@ -20,7 +20,6 @@ REMOTE_CONFIG_EVENTS = ("issue_comment", "workflow_run")
 _TRUE = ("true", "yes", "on", "1")
 _FALSE = ("false", "no", "off", "0")
 _WORKFLOW = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.ya?ml")
-_MENTION = re.compile(r"@[A-Za-z0-9-]{1,39}(/[A-Za-z0-9._-]{1,100})?")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,17 +70,17 @@ def read_inputs(environ: Mapping[str, str]) -> Inputs:
     def lines(name: str) -> tuple[str, ...]:
         return tuple(line.strip() for line in text(name).splitlines() if line.strip())
 
-    mode = text("mode") or "auto"
-    found = next((known for known in MODES if known == mode), None)
-    if found is None:
-        raise UsageError(f"{mode!r} is no mode", place="input mode", next_step=f"write one of {', '.join(MODES)}")
+    name = text("mode") or "auto"
+    mode = next((mode for mode in MODES if mode == name), None)
+    if mode is None:
+        raise UsageError(f"{name!r} is no mode", place="input mode", next_step=f"write one of {', '.join(MODES)}")
     path = Path(text("config")) if text("config") else None
-    is_remote = found in REMOTE_CONFIG_MODES or environ.get("GITHUB_EVENT_NAME") in REMOTE_CONFIG_EVENTS
+    is_remote = mode in REMOTE_CONFIG_MODES or environ.get("GITHUB_EVENT_NAME") in REMOTE_CONFIG_EVENTS
 
     def configure(config: Config) -> Config:
         if text("detector"):
             config = with_detector(config, text("detector"))
-        return config.model_copy(update=_overrides(text, flag, config))
+        return _overridden(config, text, flag)
 
     config = configure(Config() if is_remote else load_config(path))
     if text("run-id") and not text("run-id").isdecimal():
@@ -89,7 +88,7 @@ def read_inputs(environ: Mapping[str, str]) -> Inputs:
             "is no number", place="input run-id", next_step="write ${{ github.run_id }} or another run's id"
         )
     return Inputs(
-        mode=found,
+        mode=mode,
         config=config,
         tool=text("tool") or "auto",
         output_files=lines("output-file-path"),
@@ -112,25 +111,35 @@ def read_inputs(environ: Mapping[str, str]) -> Inputs:
     )
 
 
-def _overrides(text: Any, flag: Any, config: Config) -> dict[str, object]:
-    changes: dict[str, object] = {}
-    if text("name"):
-        changes["suite"] = text("name")
-    if text("minimum-effect"):
-        changes["minimum_effect"] = parse_change(text("minimum-effect"), name="input minimum-effect")
+def _overridden(config: Config, text: Any, flag: Any) -> Config:
+    for name, setting in (("name", "suite"), ("minimum-effect", "minimum_effect")):
+        if text(name):
+            config = override(config, {setting: text(name)}, place=f"input {name}")
+    history, comment = config.history, config.comment
     if text("history-branch"):
-        changes["history"] = config.history.model_copy(update={"branch": text("history-branch")})
-    warn = parse_ratio(text("alert-threshold"), name="alert-threshold") if text("alert-threshold") else None
-    fail = parse_ratio(text("fail-threshold"), name="fail-threshold") if text("fail-threshold") else None
-    if warn is not None or fail is not None:
-        changes["levels"] = LevelsConfig.model_construct(
-            warn=config.levels.warn if warn is None else warn,
-            fail=fail if fail is not None else warn,
+        history = override(history, {"branch": text("history-branch")}, place="input history-branch")
+    names = tuple(name.strip() for name in text("alert-comment-cc-users").split(",") if name.strip())
+    if names:
+        comment = override(comment, {"mention": names}, place="input alert-comment-cc-users")
+    when = _when(flag, config, given=bool(text("comment-always")))
+    sections = {"history": history, "levels": _levels(text, config.levels)}
+    return config.model_copy(update={**sections, "comment": comment.model_copy(update={"when": when})})
+
+
+def _levels(text: Any, levels: LevelsConfig) -> LevelsConfig:
+    """Thresholds are ratios, unlike the file's percentages; what warns also fails where nothing else does."""
+    given = {name: parse_ratio(text(name), name=name) for name in ("alert-threshold", "fail-threshold") if text(name)}
+    if not given:
+        return levels
+    warn = given.get("alert-threshold", levels.warn)
+    fail = given.get("fail-threshold", warn)
+    if warn is not None and fail is not None and fail < warn:
+        raise ConfigError(
+            "lower than alert-threshold: nothing would ever only warn",
+            place="input fail-threshold",
+            next_step="write a higher one, or leave it out",
         )
-    changes["comment"] = config.comment.model_copy(
-        update={"when": _when(flag, config, given=bool(text("comment-always"))), "mention": _mentions(text, config)}
-    )
-    return changes
+    return levels.model_copy(update={"warn": warn, "fail": fail})
 
 
 def _when(flag: Any, config: Config, *, given: bool) -> str:
@@ -139,18 +148,6 @@ def _when(flag: Any, config: Config, *, given: bool) -> str:
     if not given:
         return config.comment.when
     return "always" if flag("comment-always", default=True) else "change"
-
-
-def _mentions(text: Any, config: Config) -> tuple[str, ...]:
-    names = tuple(name.strip() for name in text("alert-comment-cc-users").split(",") if name.strip())
-    wrong = next((name for name in names if not _MENTION.fullmatch(name)), None)
-    if wrong is not None:
-        raise UsageError(
-            f"{wrong!r} is no user or team",
-            place="input alert-comment-cc-users",
-            next_step="write @octocat,@octo-org/perf",
-        )
-    return names or config.comment.mention
 
 
 def _workflow(text: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from bot import __version__
 from bot.cli import accepting, auditing, diagnosing, initialising, judging, looking_back, measuring, showing
 from bot.cli.options import EXIT_CODES
+from bot.cli.parser import Parser
 from bot.errors import EXIT_FINE, EXIT_INFRASTRUCTURE, BotError
 
 EXIT_INTERRUPTED = 130
@@ -19,9 +20,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not (sys.argv[1:] if argv is None else argv):
         parser.print_help()
         return EXIT_FINE
-    arguments = parser.parse_args(argv)
-    verb: Callable[[argparse.Namespace], int] = arguments.verb
     try:
+        arguments = parser.parse_args(argv)
+        verb: Callable[[argparse.Namespace], int] = arguments.verb
         return verb(arguments)
     except BotError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -45,8 +46,8 @@ def _unexpected(error: Exception) -> int:
     return EXIT_INFRASTRUCTURE
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="perf-culprit",
         description="Finds performance regressions, the commit that brought them and the code behind them.",
         epilog=EXIT_CODES,

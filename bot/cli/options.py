@@ -43,21 +43,17 @@ def add_input_options(verb: argparse.ArgumentParser) -> None:
 
 
 def chosen_config(arguments: argparse.Namespace) -> "Config":
-    from bot.config import load_config, parse_change
+    from bot.config import load_config, override
 
     config = load_config(arguments.config)
     if getattr(arguments, "detector", None):
         from bot.pipeline.settings import with_detector
 
         config = with_detector(config, arguments.detector)
-    changes: dict[str, object] = {}
-    if getattr(arguments, "suite", None):
-        changes["suite"] = arguments.suite
-    if getattr(arguments, "minimum_effect", None):
-        changes["minimum_effect"] = parse_change(arguments.minimum_effect, name="--minimum-effect")
-    if getattr(arguments, "ignore_environment", False):
-        changes["ignore_environment"] = True
-    return config.model_copy(update=changes)
+    for name in ("suite", "minimum_effect", "ignore_environment"):
+        if value := getattr(arguments, name, None):
+            config = override(config, {name: value}, place=f"--{name.replace('_', '-')}")
+    return config
 
 
 def count(text: str) -> int:

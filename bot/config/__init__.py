@@ -10,7 +10,7 @@ from bot.config.model import (
     LevelsConfig,
     config_schema,
 )
-from bot.config.reader import load_config, parse_config
+from bot.config.reader import load_config, override, parse_config
 from bot.config.units import parse_change, parse_ratio
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "LevelsConfig",
     "config_schema",
     "load_config",
+    "override",
     "parse_change",
     "parse_config",
     "parse_ratio",

@@ -6,9 +6,9 @@ by jobs without secrets, and they are taken from the default branch.
 """
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -19,6 +19,8 @@ from bot.errors import ConfigError
 DEFAULT_PATH = Path(".github/perf-culprit.yml")
 MAX_CONFIG_BYTES = 256 * 1024
 DOCS = "docs/configuration.md"
+
+Section = TypeVar("Section", bound=BaseModel)
 
 
 def load_config(path: Path | None) -> Config:
@@ -64,6 +66,16 @@ def parse_config(data: bytes, *, place: str) -> Config:
         first = error.errors(include_url=False)[0]
         line = _line_of(root, first["loc"])
         raise ConfigError(_message(first), place=f"{place}:{line}", next_step=f"see {DOCS}") from None
+
+
+def override(section: Section, values: Mapping[str, object], *, place: str) -> Section:
+    """`section` with `values`, written as in the file, of an option or input; a ConfigError that names `place`."""
+    try:
+        checked = type(section).model_validate(values)
+    except ValidationError as error:
+        message = _message(error.errors(include_url=False)[0])
+        raise ConfigError(message, place=place, next_step=f"see {DOCS}") from None
+    return section.model_copy(update={name: getattr(checked, name) for name in values})
 
 
 class _Loader(yaml.SafeLoader):

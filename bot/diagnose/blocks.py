@@ -75,7 +75,7 @@ def blocks(name: str, *, truncated: Callable[[str], None], block_bytes: int = BL
             else:
                 yield from _streamed(file, block_bytes=block_bytes)
     except OSError as error:
-        raise UsageError(
+        raise DataError(
             f"cannot be read: {error.strerror or error}", place=name, next_step="give log files that exist"
         ) from None
 

@@ -40,7 +40,7 @@ def read_log(
 ) -> ReadLog:
     """The files as one log. A given `executor` (of a cluster, say) shares their folder and is left open.
 
-    Raises: UsageError for a file that cannot be read; ConfigError where the pattern takes for ever; DataError where
+    Raises: DataError for a file that cannot be read; ConfigError where the pattern takes for ever; DataError where
     nothing can be used.
     """
     truncated: list[str] = []

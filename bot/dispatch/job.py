@@ -99,7 +99,7 @@ def _read(path: Path, stdin: BinaryIO | None) -> bytes:
             with path.open("rb") as file:
                 data = file.read(MOST_REQUEST_BYTES + 1)
     except OSError as error:
-        raise UsageError(
+        raise DataError(
             f"cannot be read: {error.strerror}", place=str(path), next_step="write the input `request` into this file"
         ) from None
     if len(data) > MOST_REQUEST_BYTES:

@@ -41,7 +41,7 @@ def test_counts_are_ranked_by_their_shares(
         ([], 2, "needs --log with --pattern, or --profile"),
         (["--profile", "shop.pstats"], 2, "--trusted-profile"),
         (["--profile", "shop.pstats", "--log", "x"], 2, "give one of the two"),
-        (["--profile", "none.json"], 2, "cannot be read"),
+        (["--profile", "none.json"], 3, "cannot be read"),
         (["--profile", "pyspy.txt", "--format", "x"], 2, "is no known format of profiles"),
         (["--profile", "sums.callgrind", "perf.script"], 3, "which no one order has"),
     ],

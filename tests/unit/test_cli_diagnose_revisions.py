@@ -95,7 +95,7 @@ def test_logs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["--baseline", "before.json"], 2, "give the files of both revisions"),
         (["--baseline", "before.json", "--target", "after.json", "--base", "HEAD"], 2, "--base and --head"),
-        (["--baseline", "before.json", "--target", "none.json"], 2, "give profiles that exist"),
+        (["--baseline", "before.json", "--target", "none.json"], 3, "give profiles that exist"),
         (["--baseline", "other.json", "--target", "both.json"], 3, "no service is in both revisions"),
     ],
 )

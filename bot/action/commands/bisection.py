@@ -8,6 +8,7 @@ from bot import dispatch
 from bot.action.commands.grammar import BisectCommand
 from bot.action.commands.thread import Thread, default_branch, put_answer, remote, trusted_config
 from bot.action.job import Job
+from bot.config import override
 from bot.errors import InfrastructureError
 from bot.publish.check import CheckConclusion, CheckResult
 from bot.publish.host import Check, Host
@@ -134,7 +135,7 @@ def with_options(config: "Config", command: BisectCommand) -> "Config":
         "budget_minutes": command.minutes,
     }
     given = {name: value for name, value in options.items() if value is not None}
-    return config.model_copy(update={"bisect": config.bisect.model_copy(update=given)})
+    return config.model_copy(update={"bisect": override(config.bisect, given, place="/perf-bisect")})
 
 
 def go_on(thread: Thread) -> bool:

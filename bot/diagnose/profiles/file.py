@@ -8,7 +8,7 @@ from typing import Final
 
 from bot.diagnose.blocks import STDIN_NAME, Readable, unpacked
 from bot.diagnose.profiles.intake import Intake
-from bot.errors import DataError, UsageError
+from bot.errors import DataError
 from bot.model.profile import RecordFault
 
 HEAD_BYTES: Final = 1 << 16
@@ -126,7 +126,7 @@ class ProfileFile:
         self.intake.reject(RecordFault.TOO_LONG, place=f"{self.place}:{number}", text=line)
 
 
-def _unreadable(name: str, error: OSError | ValueError) -> UsageError:
+def _unreadable(name: str, error: OSError | ValueError) -> DataError:
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
-    return UsageError(f"cannot be read: {reason}", place=shown, next_step="give profiles that exist")
+    return DataError(f"cannot be read: {reason}", place=shown, next_step="give profiles that exist")

@@ -59,7 +59,7 @@ def read_folder(folder: Path, intake: Intake) -> tuple[Profile, ...]:
     """All .dat files of the folder, packed or not, as one log."""
     names = sorted(str(path) for path in folder.iterdir() if ".dat" in path.suffixes and path.is_file())
     if not names:
-        raise UsageError(
+        raise DataError(
             "holds no .dat file of Kieker", place=str(folder), next_step="give files, or the folder of one Kieker log"
         )
     log = _new_log(folder, str(folder), intake)

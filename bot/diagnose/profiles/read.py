@@ -22,7 +22,7 @@ def read_profiles(
     """Each file is one repetition of every service in it; `-` is standard input, a folder one Kieker log.
 
     `format` is an id of PROFILE_READERS, or AUTO. `trusted`: the files come from no stranger, so cProfile's may be
-    opened. Raises: UsageError for a name or a format that does not exist; DataError for a file that gives no profile,
+    opened. Raises: UsageError for a format that does not exist; DataError for a file that gives no profile,
     or for services whose files count in different units.
     """
     check_format(format)

@@ -109,9 +109,9 @@ def test_a_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: object) -
 
 
 def test_what_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="No such file"):
+    with pytest.raises(DataError, match="No such file"):
         read(tmp_path / "none", block_bytes=10)
-    with pytest.raises(UsageError, match="Is a directory"):
+    with pytest.raises(DataError, match="Is a directory"):
         read(tmp_path, block_bytes=10)
 
 

@@ -1,0 +1,29 @@
+"""The argument parser: what is wrong on the command line is a UsageError like any other, with a next step."""
+
+import argparse
+import difflib
+import re
+from collections.abc import Sequence
+from typing import Any, Final, NoReturn
+
+from bot.errors import UsageError
+
+_MISTYPED: Final = re.compile(r"unrecognized arguments: (-\S+)|invalid choice: '([^']+)'")
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse's, whose errors name the closest option and the command's own help."""
+
+    def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> tuple[Any, list[str]]:  # type: ignore[override]  # the stubs' overloads
+        """All of them are known: a command answers for its own arguments, and not its parent."""
+        parsed, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return parsed, []
+
+    def error(self, message: str) -> NoReturn:
+        mistyped = _MISTYPED.search(message)
+        names = [name for action in self._actions for name in (*action.option_strings, *(action.choices or ()))]
+        close = difflib.get_close_matches(mistyped[1] or mistyped[2], names, n=1) if mistyped else []
+        hint = f"did you mean {close[0]}? " if close else ""
+        raise UsageError(message, place=self.prog, next_step=f"{hint}`{self.prog} --help` lists what there is")

@@ -1,0 +1,59 @@
+"""Every input of the action is checked like the configuration file, and the message names the input."""
+
+import pytest
+
+from bot.action.inputs import read_inputs
+from bot.errors import EXIT_USAGE, BotError
+
+WRONG = {
+    "mode": "watch",
+    "name": "x" * 101,
+    "detector": "anowa",
+    "minimum-effect": "150%",
+    "history-branch": "--upload-pack=x",
+    "alert-threshold": "5%",
+    "fail-threshold": "twice",
+    "run-id": "first",
+    "alert-comment-cc-users": "octocat",
+    "report-directory": "../out",
+    "measure-workflow": "perf",
+    "comment-always": "maybe",
+    "comment-on-alert": "maybe",
+    "auto-push": "maybe",
+    "save-data-file": "maybe",
+    "summary-always": "maybe",
+    "fail-on-alert": "maybe",
+    "config": "none.yml",
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_input_is_a_usage_error(name: str) -> None:
+    with pytest.raises(BotError) as raised:
+        read_inputs({f"INPUT_{name.upper()}": WRONG[name]})
+    assert raised.value.exit_code == EXIT_USAGE
+    assert raised.value.next_step
+    if name not in ("detector", "config"):
+        assert raised.value.place == f"input {name}"
+
+
+def test_thresholds_in_the_wrong_order_are_refused() -> None:
+    with pytest.raises(BotError, match="nothing would ever only warn") as raised:
+        read_inputs({"INPUT_ALERT-THRESHOLD": "200%", "INPUT_FAIL-THRESHOLD": "150%"})
+    assert raised.value.place == "input fail-threshold"
+
+
+def test_what_is_right_reaches_the_configuration() -> None:
+    config = read_inputs(
+        {
+            "INPUT_NAME": "nightly",
+            "INPUT_MINIMUM-EFFECT": "2%",
+            "INPUT_HISTORY-BRANCH": "perf/nightly",
+            "INPUT_ALERT-THRESHOLD": "150%",
+            "INPUT_FAIL-THRESHOLD": "300%",
+            "INPUT_ALERT-COMMENT-CC-USERS": "@octocat, @octo-org/perf",
+        }
+    ).config
+    assert (config.suite, config.minimum_effect, config.history.branch) == ("nightly", 0.02, "perf/nightly")
+    assert (config.levels.warn, config.levels.fail) == (0.5, 2.0)
+    assert config.comment.mention == ("@octocat", "@octo-org/perf")
