@@ -51,7 +51,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("--clones", type=Path, required=True)
-    parser.add_argument("--half", choices=("tune", "report"))
+    parser.add_argument("--half", choices=("tune", "report", "new"))
     parser.add_argument("--tool", choices=tuple(SUFFIXES), action="append")
     parser.add_argument("--runs", type=int, nargs="+", default=[5, 2, 1])
     parser.add_argument("--only", action="append")

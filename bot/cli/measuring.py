@@ -89,6 +89,7 @@ def _add_measure(verbs: Verbs) -> None:
         "--trace-budget", type=seconds, default=60.0, metavar="SECONDS", help="of executions per commit (default: 60)"
     )
     verb.add_argument("--trace-full", action="store_true", help="follow every path, not only where time goes")
+    verb.add_argument("--at", metavar="PKG.MODULE:FUNCTION", help="trace what this does; leave imports and set-up out")
     verb.add_argument(
         "--trace-include", nargs="+", default=(), metavar="MODULE", help="follow these modules or packages as well"
     )
@@ -257,6 +258,7 @@ def _trace_plan(arguments: argparse.Namespace) -> "TracePlan | None":
         budget_s=arguments.trace_budget,
         full=arguments.trace_full,
         include=tuple(arguments.trace_include),
+        at=arguments.at,
     )
 
 

@@ -154,6 +154,7 @@ class Doubt(StrEnum):
     NOT_ALIGNED = "not_aligned"
     ALL_SLOWER = "all_slower"
     WHOLE_SLOWER = "whole_slower"
+    MORE_SAMPLES = "more_samples"
     NOISY_METHODS = "noisy_methods"
 
 

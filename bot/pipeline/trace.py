@@ -25,6 +25,7 @@ DIAGNOSIS_NAME: Final = "diagnosis"
 class TracePlan:
     """`full`: follow every path, not only where time goes. `include`: modules or packages that are followed as well.
 
+    `at`: the function that the trace begins at, as `package.module:function`.
     `budget_s`: of executions per commit; a trace that it ends has the upper levels.
     """
 
@@ -32,6 +33,7 @@ class TracePlan:
     budget_s: float = TRACE_BUDGET_S
     full: bool = False
     include: tuple[str, ...] = ()
+    at: str | None = None
 
 
 def trace_commits(
@@ -119,6 +121,7 @@ def _trace(
             service="benchmark",
             repetitions=plan.repetitions,
             python_path=os.environ.get("PYTHONPATH", ""),
+            at=plan.at,
             include=plan.include,
             minimum_share=0.0 if plan.full else MINIMUM_SHARE,
             follow=follow,

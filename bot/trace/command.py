@@ -1,5 +1,6 @@
 """Tracing a command: every pass and every repetition is an execution of its own, in fresh processes."""
 
+import difflib
 import json
 import tempfile
 from collections.abc import Callable, Container, Mapping, Sequence
@@ -29,6 +30,7 @@ def trace_command(
     service: str,
     repetitions: int,
     python_path: str = "",
+    at: str | None = None,
     include: Sequence[str] = (),
     minimum_share: float = MINIMUM_SHARE,
     follow: Container[CallPath] = (),
@@ -66,7 +68,18 @@ def trace_command(
         plan = {**base, "selected": list(selected), "tree": rows}
         return [_sum(run(plan)) for _ in range(repetitions)]
 
-    nodes = measure_levels(tree, time_pass, minimum_share=minimum_share, follow=follow, allowed=budget.allows)
+    starts = [tree.nodes[i] for i in tree.starts(at)]
+    if at is not None and not starts:
+        known = sorted({node.method.name for node in tree.nodes if not node.method.is_c})
+        close = difflib.get_close_matches(at.replace(":", "."), known, n=3, cutoff=0.3)
+        raise TraceError(
+            f"the command never calls {at[:100]}",
+            next_step=f"name a function that it calls{', such as ' if close else ''}{', '.join(close)}"[:400],
+        )
+    if at is not None or any(node.is_benchmark for node in starts):
+        names = sorted({node.method.name for node in starts})
+        budget.say(f"from {', '.join(names[:5])} on; imports and set-up are left out")
+    nodes = measure_levels(tree, time_pass, at=at, minimum_share=minimum_share, follow=follow, allowed=budget.allows)
     if not nodes:
         raise TraceError(
             "the command runs no code that is to be followed",

@@ -78,11 +78,12 @@ def measure_levels(
     tree: Tree,
     time_pass: TimePass,
     *,
+    at: str | None = None,
     minimum_share: float = MINIMUM_SHARE,
     follow: Container[Path] = (),
     allowed: Callable[[int], bool] = lambda _: True,
 ) -> tuple[TimedNode, ...]:
-    """Time level after level. `follow`: paths that are descended however small their share.
+    """Time level after level, from `tree.starts(at)` on. `follow`: paths that are descended however small their share.
 
     `allowed` is asked before each level with its number of passes; where it refuses, the levels so far are the answer,
     and what lies below stays with its caller. A node's own time is its elapsed time less that of its timed callees in
@@ -90,9 +91,9 @@ def measure_levels(
     """
     children = tree.children()
     names = _names(tree)
-    paths = _paths(tree, names)
     rows: dict[int, tuple[float, ...]] = {}
-    level = [i for i, node in enumerate(tree.nodes) if node.parent == OUTSIDE and not node.is_transparent]
+    level = tree.starts(at)
+    paths = _paths(tree, names, frozenset(level))
     total = 0.0
     while level:
         passes = split_passes(tree, level)
@@ -115,10 +116,10 @@ def measure_levels(
     return _timed(tree, children, rows, names)
 
 
-def _paths(tree: Tree, names: Mapping[Method, str]) -> list[Path]:
+def _paths(tree: Tree, names: Mapping[Method, str], starts: Container[int]) -> list[Path]:
     paths: list[Path] = []
-    for node in tree.nodes:
-        paths.append((*(() if node.parent == OUTSIDE else paths[node.parent]), names[node.method]))
+    for i, node in enumerate(tree.nodes):
+        paths.append((*(() if node.parent == OUTSIDE or i in starts else paths[node.parent]), names[node.method]))
     return paths
 
 
@@ -140,7 +141,7 @@ def _timed(
         nodes.append(
             TimedNode(
                 method=node.method._replace(name=names[node.method]),
-                parent=None if node.parent == OUTSIDE else places[node.parent],
+                parent=places.get(node.parent),
                 calls=node.calls,
                 elapsed_ms=rows[index],
                 self_ms=own,

@@ -2,9 +2,18 @@
 
 import threading
 from types import FrameType
+from typing import Final
 
 from .method import Kind, Scope, c_method
 from .tree import OUTSIDE, Tree
+
+# Where benchmark tools call what they time.
+TIMING_LOOPS: Final = (
+    "/pytest_benchmark/fixture.py",
+    "/asv_runner/benchmarks/time.py",
+    "/pyperf/_runner.py",
+    "<timeit-src>",
+)
 
 
 class _Open:
@@ -44,6 +53,7 @@ class Recorder:
                 node = self._tree.enter(node, method)
                 if is_call and node != OUTSIDE:
                     self._tree.nodes[node].calls += 1
+                    self._tree.nodes[node].is_benchmark |= _is_timing_loop(frame.f_back)
         stack.append(_Open(frame, node, is_leaf_caller=kind is Kind.FOLLOWED))
 
     def end(self, frame: FrameType) -> None:
@@ -69,3 +79,7 @@ class Recorder:
         stack = self._stacks.get(threading.get_ident())
         if stack and stack[-1].frame is frame:
             stack[-1].c_node = None
+
+
+def _is_timing_loop(caller: FrameType | None) -> bool:
+    return caller is not None and caller.f_code.co_filename.endswith(TIMING_LOOPS)

@@ -15,7 +15,7 @@ OUTSIDE: Final = -1  # the parent of roots
 
 @dataclass(slots=True)
 class Node:
-    """`returns_to`: ancestors that are called again from here.
+    """`returns_to`: ancestors that are called again from here. `is_benchmark`: a benchmark tool's timing loop calls it.
 
     `is_transparent`: a C function that runs Python code. Its callees belong to its caller, and so does its time: frames
     do not tell what a C function called.
@@ -25,6 +25,7 @@ class Node:
     parent: int
     calls: int = 0
     is_transparent: bool = False
+    is_benchmark: bool = False
     returns_to: set[int] = field(default_factory=set)
 
 
@@ -82,6 +83,7 @@ class Tree:
             if place != OUTSIDE:
                 self.nodes[place].calls += node.calls
                 self.nodes[place].is_transparent |= node.is_transparent
+                self.nodes[place].is_benchmark |= node.is_benchmark
         for place, node in zip(places, other.nodes, strict=True):
             for ancestor in node.returns_to:
                 self._steps[place, self.nodes[places[ancestor]].method] = places[ancestor]
@@ -90,17 +92,46 @@ class Tree:
     def rows(self) -> list[list[Any]]:
         """As JSON holds it."""
         return [
-            [*node.method, node.parent, node.calls, node.is_transparent, sorted(node.returns_to)] for node in self.nodes
+            [
+                *node.method,
+                node.parent,
+                node.calls,
+                node.is_transparent,
+                node.is_benchmark,
+                sorted(node.returns_to),
+            ]
+            for node in self.nodes
         ]
+
+    def starts(self, at: str | None) -> list[int]:
+        """The nodes that a trace begins at: calls of `at`, else what benchmark tools time, else all roots.
+
+        Imports and set-up lie beside or above them.
+        """
+        found: list[int] = []
+        inside = [False] * len(self.nodes)
+        is_benchmark = at is None and any(node.is_benchmark for node in self.nodes)
+        for index, node in enumerate(self.nodes):
+            if node.is_transparent:
+                is_start = False
+            elif at is not None:
+                is_start = f".{node.method.name}".endswith(f".{at.replace(':', '.')}")
+            else:
+                is_start = node.is_benchmark if is_benchmark else node.parent == OUTSIDE
+            above = node.parent != OUTSIDE and inside[node.parent]
+            inside[index] = above or is_start
+            if is_start and not above:
+                found.append(index)
+        return found
 
 
 def tree_from_rows(rows: Sequence[Sequence[Any]]) -> Tree:
     tree = Tree()
-    for name, file, line, is_c, parent, calls, is_transparent, returns_to in rows:
+    for name, file, line, is_c, parent, calls, is_transparent, is_benchmark, returns_to in rows:
         if not OUTSIDE <= parent < len(tree.nodes):
             raise ValueError(f"parent {parent} does not come before node {len(tree.nodes)}")
         method = Method(name, file, line, is_c)
-        tree.nodes.append(Node(method, parent, calls, is_transparent, set(returns_to)))
+        tree.nodes.append(Node(method, parent, calls, is_transparent, is_benchmark, set(returns_to)))
         tree._steps[parent, method] = len(tree.nodes) - 1  # noqa: SLF001 - its constructor from outside
     for index, node in enumerate(tree.nodes):
         for ancestor in node.returns_to:

@@ -12,6 +12,7 @@ SEPARATORS: Final = re.compile(r"::|->|[.:/#$\\]")
 # Parts that name no function of their own: Java's lambda$main$0, Go's func1, what is left of `<locals>`.
 NO_NAME: Final = re.compile(r"lambda|func[0-9]+|[0-9]+|")
 GO_RECEIVER: Final = re.compile(r"\(\*?(\w+)(?:\[[^\[\]()]*\])?\)\.")
+PYTHON_FILE: Final = re.compile(r"[^:()]*\.py:(?=[^0-9])")  # file:name, as cProfile and py-spy are read
 PYTHON_STATISTICS: Final = re.compile(r"[^()]+:[0-9]+\(([^()]+)\)")  # cProfile: file:line(name)
 KEYWORDS: Final = ("async ", "new ", "static ", "get ", "set ")
 FILE_NAMES: Final = frozenset({"__init__", "index", "mod", "lib", "main"})
@@ -74,6 +75,7 @@ def name_parts(method: str) -> tuple[str, ...]:
     text = method[:LONGEST_NAME].strip()
     if line_and_name := PYTHON_STATISTICS.fullmatch(text):
         text = line_and_name[1]
+    text = PYTHON_FILE.sub("", text, count=1)
     for keyword in KEYWORDS:
         text = text.removeprefix(keyword)
     text = GO_RECEIVER.sub(r"\1.", text.partition(" [as ")[0]).removeprefix("(anonymous namespace)::")

@@ -7,8 +7,10 @@ from typing import Final
 
 import numpy as np
 
+from bot.diagnose.comparison.align import AlignedTree
 from bot.diagnose.comparison.common import is_relative
-from bot.diagnose.comparison.methods import Row, total_row
+from bot.diagnose.comparison.methods import total_row
+from bot.diagnose.comparison.observed import Spread, spread
 from bot.diagnose.comparison.search import TRIFLE, Searched
 from bot.diagnose.comparison.settings import ComparisonSettings
 from bot.diagnose.comparison.significance import basis_of, visible_gain
@@ -19,8 +21,11 @@ from bot.stats.two_groups import welch
 
 # Less than this share of the time in methods of both revisions is no comparison *(choice)*.
 ALIGNED: Final = 0.8
-# "Nothing got slower" must not hide a change of more than a quarter of the whole *(choice)*.
-VISIBLE: Final = 0.25
+# A benchmark's regression is called from 5 % on (`minimum_effect` of the configuration): "nothing got slower" must not
+# deny one of that size.
+VISIBLE: Final = 0.05
+# The whole takes so much longer that what gained most is listed, though no method is slower for sure *(choice)*.
+MUCH: Final = 0.25
 # The whole need not be slower for sure to forbid "nothing got slower".
 DOUBTFUL: Final = 0.05
 # Common to all methods; less is how medians of good runs differ.
@@ -40,8 +45,7 @@ class Judgement:
     def is_slower_whole(self) -> bool:
         """The whole takes so much longer that it is hardly chance, though no method does for sure."""
         return any(
-            doubt.code is Doubt.WHOLE_SLOWER and float(str(doubt.arguments["change"])) >= VISIBLE
-            for doubt in self.doubts
+            doubt.code is Doubt.WHOLE_SLOWER and float(str(doubt.arguments["change"])) >= MUCH for doubt in self.doubts
         )
 
 
@@ -66,7 +70,7 @@ def _doubts(one: Searched, visible: float | None, aligned: float, settings: Comp
     if aligned < ALIGNED:
         yield because(Doubt.NOT_ALIGNED, aligned=aligned)
     if (change := _whole_change(one, settings)) is not None:
-        yield because(Doubt.WHOLE_SLOWER, change=change)
+        yield because(Doubt.MORE_SAMPLES if is_relative(tree) else Doubt.WHOLE_SLOWER, change=change)
     if one.common.methods and one.common.factor >= COMMON and not is_relative(tree):
         yield because(Doubt.ALL_SLOWER, factor=one.common.factor)
     if visible is None:
@@ -99,22 +103,31 @@ def _aligned(one: Searched) -> float:
 
 
 def _whole_change(one: Searched, settings: ComparisonSettings) -> float | None:
-    """How much longer the whole takes than what all methods have in common, where that may be more than chance."""
+    """How much longer the whole takes than what all methods have in common, where that may be more than chance.
+
+    Of shares the samples behind them: where both sides did the same work, they are its time.
+    """
     tree = one.tree
-    if is_relative(tree) or tree.baseline.total <= 0:
+    sides = tree.target.wholes, tree.baseline.wholes
+    if not is_relative(tree):
+        factor = max(1.0, one.common.factor)
+        change = tree.target.total / (tree.baseline.total * factor) - 1 if tree.baseline.total > 0 else 0.0
+        row = total_row(tree)
+        target, baseline = row.target, row.baseline
+    elif all(map(sum, sides)):
+        target, baseline = map(spread, sides)
+        change = target.mean / baseline.mean - 1
+    else:
         return None
-    change = tree.target.total / (tree.baseline.total * max(1.0, one.common.factor)) - 1
-    if change < settings.minimum_effect:
-        return None
-    return change if _p_value(one, total_row(tree)) < DOUBTFUL else None
+    smallest = VISIBLE if is_relative(tree) else settings.minimum_effect
+    return change if change >= smallest and _p_value(tree, target, baseline) < DOUBTFUL else None
 
 
-def _p_value(one: Searched, row: Row) -> float:
-    tree = one.tree
+def _p_value(tree: AlignedTree, target: Spread, baseline: Spread) -> float:
     if min(tree.target.repetitions, tree.baseline.repetitions) < 2:
         return 0.0
-    target, baseline = (
+    moments = (
         Moments(np.array([float(side.repetitions)]), np.array([amount.mean]), np.array([amount.squares]))
-        for side, amount in ((tree.target, row.target), (tree.baseline, row.baseline))
+        for side, amount in ((tree.target, target), (tree.baseline, baseline))
     )
-    return float(welch(target, baseline).p_value[0])
+    return float(welch(*moments).p_value[0])

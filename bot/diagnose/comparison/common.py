@@ -23,8 +23,8 @@ class Common:
     """Factors per repetition (n,) around those of both revisions together; `factor`: the target's over the baseline's.
 
     Medians over methods, as DESeq normalises counts of genes [Anders & Huber 2010, section 2.2]: right as long as
-    fewer than half of the methods changed. All 1 where there are too few methods. `variance`: of the factor's
-    logarithm.
+    fewer than half of the methods changed. Where calls are counted, of the time per call: what is called more often is
+    the program, not the machine. All 1 where there are too few methods. `variance`: of the factor's logarithm.
     """
 
     baseline: Floats
@@ -40,19 +40,21 @@ def common(tree: AlignedTree, methods: Sequence[Method]) -> Common:
     totals = [side.total for side in sides]
     if min(totals) <= 0:
         return none
-    rows = [
-        method.own
+    found = [
+        method
         for method in methods
         if all(
             spread.mean >= SMALLEST_SHARE * total and spread.mean * (side.whole or np.inf) >= SMALLEST_COUNT / 2
             for spread, side, total in zip((method.own.baseline, method.own.target), sides, totals, strict=True)
         )
     ]
-    if len(rows) < FEWEST_METHODS:
+    if len(found) < FEWEST_METHODS:
         return none
+    rows = [method.own for method in found]
+    calls = np.array([method.calls or (1.0, 1.0) for method in found])
     values = _values(rows)
     if values is None:
-        logs = np.log([one.target.mean / one.baseline.mean for one in rows])
+        logs = np.log([one.target.mean / one.baseline.mean for one in rows]) - np.log(calls[:, 1] / calls[:, 0])
         return Common(
             baseline=none.baseline,
             target=none.target,
@@ -61,6 +63,8 @@ def common(tree: AlignedTree, methods: Sequence[Method]) -> Common:
             methods=len(rows),
         )
     count = tree.baseline.repetitions
+    values[:, :count] /= calls[:, :1]
+    values[:, count:] /= calls[:, 1:]
     # The middle of the two sides, so that neither of them is what is compared with.
     middle = np.sqrt(values[:, :count].mean(axis=1) * values[:, count:].mean(axis=1))
     factors = np.maximum(np.median(values / middle[:, None], axis=0), 1e-9)

@@ -19,7 +19,8 @@ class Row:
 class Method:
     """`places`: its nodes; `outermost`: those that do not run inside another call of it.
 
-    `own`: without callees; `total`: with them, of the outermost calls (a recursion is one).
+    `own`: without callees; `total`: with them, of the outermost calls (a recursion is one). `calls`: of baseline and
+    target, per repetition; None where they are not counted, or a side has none.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Method:
     is_in_baseline: bool
     is_in_target: bool
     is_loading: bool
+    calls: tuple[float, float] | None
 
     @property
     def is_in_both(self) -> bool:
@@ -51,11 +53,23 @@ def methods_of(tree: AlignedTree) -> tuple[Method, ...]:
             own=_merged([tree.nodes[i] for i in found], lambda node: node.own, tree),
             total=_merged([tree.nodes[i] for i in outermost[name]], lambda node: node.elapsed, tree),
             is_loading=all(_is_loading(tree, i) for i in found),
+            calls=_calls([tree.nodes[i] for i in found]),
             is_in_baseline=any(tree.nodes[i].baseline is not None for i in found),
             is_in_target=any(tree.nodes[i].target is not None for i in found),
         )
         for name, found in places.items()
     )
+
+
+def _calls(nodes: Sequence[AlignedNode]) -> tuple[float, float] | None:
+    before, after = (
+        [side.calls for side in sides if side is not None]
+        for sides in zip(*((n.baseline, n.target) for n in nodes), strict=True)
+    )
+    if None in before or None in after:
+        return None
+    totals = sum(filter(None, before)), sum(filter(None, after))
+    return totals if all(totals) else None
 
 
 def row(node: AlignedNode, of: Callable[[ObservedNode], Spread], tree: AlignedTree) -> Row:

@@ -36,13 +36,17 @@ class ObservedNode:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Observed:
-    """`whole`: where the amounts are shares of one count, that count; None otherwise."""
+    """`wholes`: where samples were counted, those of each repetition; empty otherwise."""
 
     service: str
     unit: str
     repetitions: int
     nodes: tuple[ObservedNode, ...]
-    whole: float | None = None
+    wholes: tuple[float, ...] = ()
+
+    @property
+    def whole(self) -> float | None:
+        return sum(self.wholes) if self.wholes else None
 
     @property
     def total(self) -> float:
@@ -58,7 +62,7 @@ def observed_profile(profile: Profile, *, same_work: bool = False) -> Observed:
         unit=profile.unit if scale is None else SHARE,
         repetitions=profile.repetitions,
         nodes=tuple(_node(node, scale) for node in profile.nodes),
-        whole=sum(wholes) if wholes is not None and profile.unit == SAMPLES else None,
+        wholes=tuple(wholes) if wholes is not None and profile.unit == SAMPLES else (),
     )
 
 

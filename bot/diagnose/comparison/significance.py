@@ -1,7 +1,7 @@
 """Whether amounts of two revisions differ: by repetitions, by counted samples, or by totals alone."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -57,9 +57,9 @@ def basis_of(baseline: Observed, target: Observed) -> Basis:
 def test_rows(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: float) -> Tests:
     """Rows below a thousandth of the whole on both sides, or of a handful of samples, are not tested.
 
-    SAMPLES: a t-test of trimmed means; the variance is steadied by those of the other rows, because few repetitions
-    say little of their own. Without single values (logs of many calls) ANOVA [H13, section 4.2] and Welch's test, the
-    larger p-value. COUNTS: log ratios of counts, with the spread that the other methods show. TOTALS: no test.
+    SAMPLES: a t-test of trimmed means of logarithms; the variance is steadied by those of the other rows, because few
+    repetitions say little of their own. Without single values (logs of many calls) ANOVA [H13, section 4.2] and Welch's
+    test, the larger p-value. COUNTS: log ratios of counts, with the spread of the other methods. TOTALS: no test.
     """
     basis = basis_of(tree.baseline, tree.target)
     if not rows:
@@ -114,17 +114,20 @@ def _tests(target: Floats, baseline: Floats, p_value: Floats, error: Floats, fre
     with np.errstate(all="ignore"):
         change = target / baseline - 1
         half = special.stdtrit(np.maximum(freedom, 1.0), 0.5 + level / 2) * error / baseline
-    change = np.where(np.isfinite(change), change, np.nan)
-    half = np.where(np.isfinite(half), half, np.nan)
+        low, high = change - half, change + half
     return Tests(
-        change=change,
+        change=_known(change),
         gain=target - baseline,
         p_value=p_value,
-        low=np.maximum(change - half, -1.0),
-        high=change + half,
+        low=_known(np.maximum(low, -1.0)),
+        high=_known(high),
         error=error,
         freedom=freedom,
     )
+
+
+def _known(values: Floats) -> Floats:
+    return np.where(np.isfinite(values), values, np.nan)
 
 
 def _sampled(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: float) -> Tests:
@@ -140,18 +143,28 @@ def _sampled(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: f
         sides.append(np.array(values, dtype=np.float64) / own * scale)
     is_trimmed = min(side.shape[1] for side in sides) >= TRIMMED_FROM
     target, baseline = (_trimmed(side, is_trimmed=is_trimmed) for side in sides)
-    freedom = np.full(len(rows), target.freedom + baseline.freedom)
-    pooled = (target.squares + baseline.squares) / freedom
-    steadied = _steadied(pooled, freedom, 0.5 * (target.mean + baseline.mean), sides, used=_is_testable(tree, rows))
-    variance = steadied.variance * (1 / target.kept + 1 / baseline.kept)
+    # Noise multiplies times, so logarithms have equal variances [Box & Cox 1964]; what is tiny counts as nothing.
+    nothing = SMALLEST_SHARE * max(tree.target.total, tree.baseline.total)
+    logs = [np.log(np.maximum(side, 0.0) + nothing) for side in sides]
+    after, before = (_trimmed(side, is_trimmed=is_trimmed) for side in logs)
+    freedom = np.full(len(rows), after.freedom + before.freedom)
+    pooled = (after.squares + before.squares) / freedom
+    steadied = _steadied(pooled, freedom, 0.5 * (target.mean + baseline.mean), logs, used=_is_testable(tree, rows))
+    variance = steadied.variance * (1 / after.kept + 1 / before.kept)
     if is_trimmed:
-        variance = variance * (1 + min(target.kept, baseline.kept) ** TRIMMED_MARGIN)
-    difference = target.mean - baseline.mean
+        variance = variance * (1 + min(after.kept, before.kept) ** TRIMMED_MARGIN)
+    difference = after.mean - before.mean
     p_value = student_t(difference, variance, steadied.freedom).p_value
-    if target.kept != baseline.kept:
+    if after.kept != before.kept:
         # Unequal variances with unequal numbers of repetitions would look like changes.
-        p_value = np.maximum(p_value, _unpooled(target, baseline))
-    return _tests(target.mean, baseline.mean, p_value, np.sqrt(variance), steadied.freedom, level=level)
+        p_value = np.maximum(p_value, _unpooled(after, before))
+    error = np.sqrt(variance)
+    before_mean = baseline.mean + nothing
+    half = special.stdtrit(np.maximum(steadied.freedom, 1.0), 0.5 + level / 2) * error
+    result = _tests(target.mean, baseline.mean, p_value, error * before_mean, steadied.freedom, level=level)
+    with np.errstate(all="ignore"):
+        bounds = [(before_mean * np.exp(difference + side) - nothing) / baseline.mean - 1 for side in (-half, half)]
+    return replace(result, low=_known(np.maximum(bounds[0], -1.0)), high=_known(bounds[1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,12 +205,12 @@ class _Steadied:
 
 
 def _steadied(variance: Floats, freedom: Floats, mean: Floats, sides: Sequence[Floats], *, used: Mask) -> _Steadied:
-    """Small amounts vary more, relatively: variances are steadied around their line over the mean [Law et al. 2014]."""
+    """Small amounts vary more: variances of logarithms are steadied around a line over the mean [Law et al. 2014]."""
     used = used & (variance > 0) & (mean > 0)
     if used.sum() < FEWEST_ROWS:
         return _Steadied(variance, freedom)
     x, y = np.log(mean[used]), np.log(variance[used])
-    slope = float(np.clip(((x - x.mean()) * (y - y.mean())).sum() / max(((x - x.mean()) ** 2).sum(), 1e-12), 0.0, 2.0))
+    slope = float(np.clip(((x - x.mean()) * (y - y.mean())).sum() / max(((x - x.mean()) ** 2).sum(), 1e-12), -2.0, 0.0))
     line = np.ones_like(variance)
     line[used] = np.exp(y.mean() + slope * (x - x.mean()))
     residuals = np.hstack([side - side.mean(axis=1, keepdims=True) for side in sides])
@@ -243,15 +256,7 @@ def _counted(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: f
         target * by_target, baseline * by_baseline, p_value, error * baseline, np.full(len(rows), 1e6), level=level
     )
     factor = np.exp(special.ndtri(0.5 + level / 2) * error)
-    return Tests(
-        change=result.change,
-        gain=result.gain,
-        p_value=p_value,
-        low=np.exp(ratio) / factor - 1,
-        high=np.exp(ratio) * factor - 1,
-        error=result.error,
-        freedom=result.freedom,
-    )
+    return replace(result, low=np.exp(ratio) / factor - 1, high=np.exp(ratio) * factor - 1)
 
 
 # A method's share differs from run to run by some percent of itself, however many samples there are.

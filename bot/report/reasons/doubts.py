@@ -28,6 +28,10 @@ DOUBTS: Final[Mapping[ReasonCode, str]] = {
         "the whole takes {change:+%}, and no single method explains it; record more repetitions of both revisions in "
         "turns on one machine"
     ),
+    Doubt.MORE_SAMPLES: (
+        "the number of samples grew by {change:%} and all methods kept their shares; where both revisions did the same "
+        "work the whole is slower: compare again with --same-work"
+    ),
     Doubt.NOISY_METHODS: (
         "a method could take {visible:%} of the whole more unseen; record {wanted:# repetition} or more per revision"
     ),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.trace import TraceError
+from bot.trace.budget import Budget
 from bot.trace.child import FOLDER_VARIABLE
 from bot.trace.command import Execute, trace_command
 from bot.trace.profile import Trace
@@ -118,3 +119,49 @@ def test_a_damaged_result_is_an_error_of_the_command(tmp_path: Path, result: obj
 
     with pytest.raises(TraceError, match="damaged trace"):
         traced(execute, tmp_path)
+
+
+SETUP = """
+def prepare():
+    return sum(range(20_000))
+
+def step(x):
+    return x + 1
+
+def work():
+    return [step(number) for number in range(500)]
+
+prepare()
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "at"),
+    [("work()", "bench:work"), ("import timeit; timeit.timeit(work, number=3)", None)],
+    ids=["named", "found"],
+)
+def test_imports_and_set_up_are_left_out(tmp_path: Path, end: str, at: str | None) -> None:
+    (tmp_path / "bench.py").write_text(SETUP + end)
+    said: list[str] = []
+    trace = trace_command(
+        running(newer_interpreter(), "bench.py", folder=tmp_path),
+        root=tmp_path,
+        service="benchmark",
+        repetitions=1,
+        minimum_share=0.0,
+        at=at,
+        budget=Budget(say=said.append),
+    )
+    assert {(node.method.name, node.parent) for node in trace.nodes if node.method.file} == {
+        ("bench.work", None),
+        ("bench.step", 0),
+    }
+    assert said[0] == "from bench.work on; imports and set-up are left out"
+
+
+def test_a_function_that_is_never_called_is_answered_with_those_that_are(tmp_path: Path) -> None:
+    (tmp_path / "bench.py").write_text(SETUP + "work()")
+    execute = running(newer_interpreter(), "bench.py", folder=tmp_path)
+    with pytest.raises(TraceError, match="never calls bench:wrok") as caught:
+        trace_command(execute, root=tmp_path, service="benchmark", repetitions=1, at="bench:wrok")
+    assert "bench.work" in str(caught.value.next_step)

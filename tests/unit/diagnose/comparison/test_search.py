@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from bot.diagnose.comparison import ComparisonSettings, compare_profiles
-from bot.model.profile import Profile
+from bot.diagnose.profiles.combine import combine
+from bot.model.profile import Profile, ProfileNode
 from bot.model.reason import Doubt
 from bot.model.tree_comparison import Answer, Basis, ChangeCause, NodeState, SuspectReason, TreeComparison
 from bot.stats.multiplicity import benjamini_hochberg
@@ -122,6 +123,30 @@ def test_nothing_got_slower_says_what_would_have_been_seen() -> None:
     assert seen >= 27
 
 
+def samples_of(rng: np.random.Generator, own: dict[str, float], repetitions: int = 8) -> Profile:
+    return combine([sampled({path: int(rng.poisson(mean)) for path, mean in own.items()}) for _ in range(repetitions)])
+
+
+@pytest.mark.parametrize(
+    ("before", "factor", "answer", "doubts"),
+    [
+        (40_000.0, 1.0, Answer.NOT_SLOWER, []),
+        (40_000.0, 1.3, Answer.UNDECIDED, [Doubt.MORE_SAMPLES]),
+        (40.0, 1.0, Answer.UNDECIDED, [Doubt.NOISY_METHODS]),
+    ],
+    ids=["equal", "everything slower", "12 % could hide"],
+)
+def test_equal_shares_deny_nothing_that_they_cannot_show(
+    before: float, factor: float, answer: Answer, doubts: list[Doubt]
+) -> None:
+    """Shares do not show a program that is slower everywhere, nor few samples a slowdown of a benchmark's size."""
+    rng = np.random.default_rng(4)
+    own = {"main": 0.0} | {f"main>{name}": before for name in "abcdefghij"}
+    sides = [samples_of(rng, {path: mean * by for path, mean in own.items()}) for by in (1.0, factor)]
+    (service,) = compare_profiles([sides[0]], [sides[1]]).services
+    assert (service.answer, [doubt.code for doubt in service.doubts]) == (answer, doubts)
+
+
 def test_one_outlier_hides_nothing() -> None:
     rng = np.random.default_rng(1)
     before, after = (Tree(own=EXAMPLE | {"foo>doo>fem": own}).profile(rng, 10) for own in (1.0, 3.0))
@@ -182,13 +207,19 @@ def test_shares_are_means_over_services_with_a_slower_method() -> None:
     assert result.suspects[0].parts.own_time > 0.9
 
 
+def logs(before: Profile, after: Profile, *nodes: ProfileNode) -> list[np.ndarray]:
+    """Of the elapsed times, a thousandth of the whole counting as nothing."""
+    nothing = 0.001 * max(float(np.mean(side.nodes[0].elapsed_ms)) for side in (before, after))
+    return [np.log(np.array(node.elapsed_ms) + nothing) for node in nodes]
+
+
 def test_p_values_of_few_repetitions_agree_with_scipy_and_q_values_hold_inside_a_family() -> None:
     rng = np.random.default_rng(3)
     before = Tree(own=EXAMPLE, noise=0.05).profile(rng, 4)
     after = Tree(own=EXAMPLE | {"foo>doo>fem": 6.0}, noise=0.05).profile(rng, 4)
     result = by_path(compare_profiles([before], [after]))
     expected = [
-        float(stats.ttest_ind(one.elapsed_ms, other.elapsed_ms).pvalue)
+        float(stats.ttest_ind(*logs(before, after, one, other)).pvalue)
         for one, other in zip(before.nodes, after.nodes, strict=True)
     ]
     assert [node.p_value for node in result.values()] == pytest.approx(expected, rel=1e-9)
@@ -201,9 +232,8 @@ def test_trimmed_p_values_are_yuens_with_a_margin() -> None:
     rng = np.random.default_rng(4)
     before, after = (Tree(own={"foo": own}, noise=0.05).profile(rng, 10) for own in (1.0, 1.05))
     p_value = compare_profiles([before], [after]).services[0].nodes[0].p_value
-    yuen = float(
-        stats.ttest_ind(before.nodes[0].elapsed_ms, after.nodes[0].elapsed_ms, trim=0.2, equal_var=True).pvalue
-    )
+    sides = logs(before, after, before.nodes[0], after.nodes[0])
+    yuen = float(stats.ttest_ind(*sides, trim=0.2, equal_var=True).pvalue)
     assert p_value is not None
     assert yuen < p_value < 2 * yuen
 
