@@ -5,7 +5,17 @@ import math
 from collections.abc import Iterator
 
 from bot.collect.json_value import JsonValue
-from bot.collect.parser import TIME, Parsed, components, epoch_time, from_samples, from_summary, full_hash, unique
+from bot.collect.parser import (
+    TIME,
+    VALUE,
+    Parsed,
+    components,
+    epoch_time,
+    from_samples,
+    from_summary,
+    full_hash,
+    unique,
+)
 from bot.collect.source import Source
 from bot.model.environment import Environment
 from bot.model.metric import Direction, Metric
@@ -16,14 +26,16 @@ DESCRIPTION = "asv result file (.asv/results/MACHINE/COMMIT-ENV.json)"
 EXAMPLE = "asv run --record-samples, then .asv/results/MACHINE/COMMIT-ENV.json"
 DOCS = "asv"
 
-# The file has no units: asv's kind of benchmark, the start of its method's name, says them. asv compares every kind
-# as "less is better".
+# The result file has no units: asv's kind of benchmark, the start of its method's name, says them. asv compares every
+# kind as "less is better".
 KINDS = {
     "time": (TIME, "s"),
     "timeraw": (TIME, "s"),
     "mem": ("memory", "B"),
     "peakmem": ("peak_memory", "B"),
 }
+# What asv found in the suite, beside the machines' folders; only there are the units of tracked values.
+SUITE = "../benchmarks.json"
 CONFIDENCE_LEVEL = 0.99
 MAX_PARAMETER_COMBINATIONS = 100_000
 
@@ -35,8 +47,10 @@ def matches(source: Source, /) -> bool:
 
 def parse(source: Source, /) -> Parsed:
     root = source.root()
+    beside = source.beside(SUITE)
+    suite = JsonValue(None if beside is None else beside.json_or_none(), SUITE)
     rows = [(name, row) for name, value in root.at("results").members() if (row := _row(root, value)) is not None]
-    found = [outcome for name, row in rows for outcome in _outcomes(name, row)]
+    found = [outcome for name, row in rows for outcome in _outcomes(name, row, suite)]
     failed = sum(benchmark is None for benchmark, _ in found) + len(root.at("results").value) - len(rows)
     starts = [start for _, row in rows if (start := _started(row)) is not None]
     return Parsed(
@@ -61,7 +75,7 @@ def _row(root: JsonValue, value: JsonValue) -> dict[str, JsonValue] | None:
     return dict(zip(names, value.elements(), strict=False))
 
 
-def _outcomes(name: str, row: dict[str, JsonValue]) -> Iterator[tuple[Benchmark | None, str]]:
+def _outcomes(name: str, row: dict[str, JsonValue], suite: JsonValue) -> Iterator[tuple[Benchmark | None, str]]:
     result = row.get("result")
     if result is None or result.value is None:
         yield None, name
@@ -69,7 +83,7 @@ def _outcomes(name: str, row: dict[str, JsonValue]) -> Iterator[tuple[Benchmark 
     values = list(result.elements()) if isinstance(result.value, list) else [result]
     names = _names(name, row.get("params"), result, count=len(values))
     for i, (full_name, value) in enumerate(zip(names, values, strict=True)):
-        yield _benchmark(full_name, value, row, index=i, metric=_metric(name)), value.place
+        yield _benchmark(full_name, value, row, index=i, metric=_metric(name, suite.peek(name))), value.place
 
 
 def _benchmark(
@@ -113,9 +127,12 @@ def _names(name: str, params: JsonValue | None, result: JsonValue, *, count: int
     return [f"{name}({', '.join(str(value.value) for value in values)})" for values in itertools.product(*axes)]
 
 
-def _metric(name: str) -> Metric:
+def _metric(name: str, described: object) -> Metric:
     kind = name.rpartition(".")[2].partition("_")[0].lower()
-    metric_name, unit = KINDS.get(kind, ("value", ""))
+    tracked = described.get("unit") if isinstance(described, dict) else None
+    # "unit" is what asv writes where the suite names none.
+    unit = tracked if isinstance(tracked, str) and tracked != "unit" else ""
+    metric_name, unit = KINDS.get(kind, (VALUE, unit))
     return Metric(name=metric_name, unit=unit, direction=Direction.LOWER_IS_BETTER)
 
 

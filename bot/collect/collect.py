@@ -1,14 +1,18 @@
 """The stage's front door: names or bytes in, one run out."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 from typing import BinaryIO
 
+from bot.collect import numbers
+from bot.collect.directions import SET_DIRECTION, Directions, directed
 from bot.collect.executions import join_executions
 from bot.collect.inputs import Input, read_inputs
 from bot.collect.merge import Read, merge
 from bot.collect.parser import Parser
+from bot.collect.parts import documents, paragraphs
 from bot.collect.registry import (
     AUTO,
     CONSOLE_PARSERS,
@@ -34,6 +38,7 @@ def collect(
     tool: str = AUTO,
     stdin: BinaryIO | None = None,
     suite: str | None = None,
+    directions: Directions | None = None,
     commit: str | None = None,
     time: datetime | None = None,
     job: str | None = None,
@@ -44,10 +49,11 @@ def collect(
 
     `environment`, this machine's, completes what the files say where nothing in them shows that they were measured
     elsewhere or hours ago: give `machine_environment()` only in the job that measured.
+    `directions` is what the configuration says of metrics whose file does not say which way is good.
     `tell` hears what was read as what.
     """
-    inputs = read_inputs(paths, stdin=stdin)
-    return _run(inputs, tool=tool, suite=suite, commit=commit, time=time, job=job, environment=environment, tell=tell)
+    reading = _Reading(tool=tool, suite=suite, directions=directions, environment=environment)
+    return reading.run(read_inputs(paths, stdin=stdin), commit=commit, time=time, job=job, tell=tell)
 
 
 def collect_each(
@@ -56,10 +62,12 @@ def collect_each(
     tool: str = AUTO,
     stdin: BinaryIO | None = None,
     suite: str | None = None,
+    directions: Directions | None = None,
     environment: Environment | None = None,
 ) -> tuple[Run, ...]:
     """One run per file (of a pattern too), directory or archive: for baselines, where runs are told from samples."""
-    return tuple(run for _, run in _each(paths, tool=tool, stdin=stdin, suite=suite, environment=environment))
+    reading = _Reading(tool=tool, suite=suite, directions=directions, environment=environment)
+    return tuple(run for _, run in reading.each(paths, stdin=stdin))
 
 
 def collect_executions(
@@ -68,13 +76,14 @@ def collect_executions(
     tool: str = AUTO,
     stdin: BinaryIO | None = None,
     suite: str | None = None,
+    directions: Directions | None = None,
     commit: str | None = None,
     time: datetime | None = None,
     environment: Environment | None = None,
 ) -> Run:
     """One run of one side of a paired measurement: each file (directory, archive) is an execution of its own."""
-    each = _each(paths, tool=tool, stdin=stdin, suite=suite, environment=environment)
-    return join_executions(list(each), suite=suite, commit=commit, time=time)
+    reading = _Reading(tool=tool, suite=suite, directions=directions, environment=environment)
+    return join_executions(list(reading.each(paths, stdin=stdin)), suite=suite, commit=commit, time=time)
 
 
 def collect_separate(
@@ -83,10 +92,11 @@ def collect_separate(
     tool: str = AUTO,
     stdin: BinaryIO | None = None,
     suite: str | None = None,
+    directions: Directions | None = None,
     commit: str | None = None,
 ) -> Run:
     """The target of a comparison of files with files: each file is a run of its own, as each of the baseline's is."""
-    each = list(_each(paths, tool=tool, stdin=stdin, suite=suite, environment=None))
+    each = list(_Reading(tool=tool, suite=suite, directions=directions).each(paths, stdin=stdin))
     # Executions that know their rounds shared a job, whatever the number of files.
     in_rounds = any(benchmark.rounds for _, run in each for benchmark in run.benchmarks)
     joined = join_executions(each, suite=suite, commit=commit)
@@ -98,6 +108,7 @@ def collect_sources(
     *,
     tool: str = AUTO,
     suite: str | None = None,
+    directions: Directions | None = None,
     commit: str | None = None,
     time: datetime | None = None,
     job: str | None = None,
@@ -105,10 +116,13 @@ def collect_sources(
 ) -> Run:
     """The same for bytes that came from elsewhere (artifacts); files of no known format are passed over and noted."""
     inputs = (Input(sources=tuple(sources), is_search=True, is_tree=True),)
-    return _run(inputs, tool=tool, suite=suite, commit=commit, time=time, job=job, environment=environment)
+    reading = _Reading(tool=tool, suite=suite, directions=directions, environment=environment)
+    return reading.run(inputs, commit=commit, time=time, job=job)
 
 
-def collect_history(paths: Sequence[str], *, tool: str = AUTO, suite: str | None = None) -> tuple[Run, ...]:
+def collect_history(
+    paths: Sequence[str], *, tool: str = AUTO, suite: str | None = None, directions: Directions | None = None
+) -> tuple[Run, ...]:
     """Every run of files that hold many (data.js, Otava's CSV, Nyrkiö), oldest first within each file."""
     parsers = tuple(parser for parser in parsers_for(tool) if parser.ID in HISTORY_PARSERS)
     runs: list[Run] = []
@@ -122,53 +136,56 @@ def collect_history(paths: Sequence[str], *, tool: str = AUTO, suite: str | None
             )
         runs.extend(
             merge((Read(place=source.place, parsed=parsed),), suite=suite)
-            for parsed in HISTORY_PARSERS[parser.ID].parse_history(source)
-            if parsed.benchmarks
+            for found in HISTORY_PARSERS[parser.ID].parse_history(source)
+            if (parsed := directed(found, directions)).benchmarks
         )
     return tuple(runs)
 
 
-def _each(
-    paths: Sequence[str], *, tool: str, stdin: BinaryIO | None, suite: str | None, environment: Environment | None
-) -> Iterator[tuple[str, Run]]:
-    """The place and the run of every file, directory or archive by itself."""
-    for entry in read_inputs(paths, stdin=stdin):
-        for part in [entry] if entry.is_tree else [replace(entry, sources=(source,)) for source in entry.sources]:
-            run = _run((part,), tool=tool, suite=suite, commit=None, time=None, job=None, environment=environment)
-            yield part.sources[0].place, run
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Reading:
+    """How files are read: as what, for which suite, and what the caller knows of metrics and machine."""
 
+    tool: str
+    suite: str | None
+    directions: Directions | None
+    environment: Environment | None = None
 
-def _run(
-    inputs: Sequence[Input],
-    *,
-    tool: str,
-    suite: str | None,
-    commit: str | None,
-    time: datetime | None,
-    job: str | None,
-    environment: Environment | None,
-    tell: Callable[[Sequence[FileRead]], None] | None = None,
-) -> Run:
-    parsers = parsers_for(tool)
-    reads: list[Read] = []
-    skipped: list[DataError] = []
-    for entry in inputs:
-        found, unknown = _read(entry, parsers, is_named=tool != AUTO)
-        reads.extend(found)
-        skipped.extend(unknown)
-    if not any(read.parsed.benchmarks or read.parsed.counters for read in reads):
-        raise _nothing(inputs, reads, skipped)
-    if tell is not None:
-        tell([_file_read(read) for read in reads])
-    return merge(
-        reads,
-        suite=suite,
-        commit=commit,
-        time=time,
-        job=job,
-        environment=environment,
-        notes=_skipped_notes(skipped),
-    )
+    def each(self, paths: Sequence[str], *, stdin: BinaryIO | None) -> Iterator[tuple[str, Run]]:
+        """The place and the run of every file, directory or archive by itself."""
+        for entry in read_inputs(paths, stdin=stdin):
+            for part in [entry] if entry.is_tree else [replace(entry, sources=(source,)) for source in entry.sources]:
+                yield part.sources[0].place, self.run((part,))
+
+    def run(
+        self,
+        inputs: Sequence[Input],
+        *,
+        commit: str | None = None,
+        time: datetime | None = None,
+        job: str | None = None,
+        tell: Callable[[Sequence[FileRead]], None] | None = None,
+    ) -> Run:
+        parsers = parsers_for(self.tool)
+        reads: list[Read] = []
+        skipped: list[DataError] = []
+        for entry in inputs:
+            found, unknown = _read(entry, parsers, is_named=self.tool != AUTO)
+            reads.extend(replace(read, parsed=directed(read.parsed, self.directions)) for read in found)
+            skipped.extend(unknown)
+        if not any(read.parsed.benchmarks or read.parsed.counters for read in reads):
+            raise _nothing(inputs, reads, skipped)
+        if tell is not None:
+            tell([_file_read(read) for read in reads])
+        return merge(
+            reads,
+            suite=self.suite,
+            commit=commit,
+            time=time,
+            job=job,
+            environment=self.environment,
+            notes=_skipped_notes(skipped),
+        )
 
 
 def _read(entry: Input, parsers: tuple[Parser, ...], *, is_named: bool) -> tuple[list[Read], list[DataError]]:
@@ -182,7 +199,7 @@ def _read(entry: Input, parsers: tuple[Parser, ...], *, is_named: bool) -> tuple
         if belonging:
             rest = tuple(source for source in rest if not tree.belongs(source))
             reads.append(Read(place=belonging[0].place, parsed=tree.parse_tree(belonging), format=tree.ID))
-    for source in rest:
+    for source in chain.from_iterable(_parts(source, parsers) for source in rest):
         parser = find_parser(source, parsers)
         if parser is None and is_named and not entry.is_search:
             # The user knows better than the content; the parser says what it misses.
@@ -196,10 +213,30 @@ def _read(entry: Input, parsers: tuple[Parser, ...], *, is_named: bool) -> tuple
     return reads, skipped
 
 
+def _parts(source: Source, parsers: tuple[Parser, ...]) -> Iterator[Source]:
+    """The file itself, or what it holds of several formats. Other documents of a log are none of ours."""
+    # Of a format with a document on each line, lines are no documents of their own.
+    whole = tuple(parser for parser in parsers if parser.ID not in CONSOLE_PARSERS)
+    pieces, rest = documents(source, lambda piece: find_parser(piece, whole) is not None)
+    yield from pieces
+    if not pieces or find_parser(rest, parsers) is not None:
+        yield rest
+
+
 def _read_all(source: Source, first: Parser, parsers: tuple[Parser, ...]) -> Iterator[Read]:
     """What the first parser that knows the content makes of it, and the others where a log holds several tools'."""
-    several = text_parsers(source, parsers) if first.ID in CONSOLE_PARSERS else (first,)
-    for parser in several if len(several) > 1 else (first,):
+    several = text_parsers(source, parsers) if first.ID in CONSOLE_PARSERS else ()
+    several = several or (first,)
+    others = tuple(parser for parser in parsers if parser not in several and parser.ID != numbers.ID)
+    for paragraph in paragraphs(source):
+        other = find_parser(paragraph, others)
+        if other is not None and find_parser(paragraph, several) is None:
+            raise DataError(
+                f"holds results of two formats, {several[0].ID} and {other.ID}, which cannot be told apart",
+                place=source.place,
+                next_step="write each tool's results to a file of its own",
+            )
+    for parser in several:
         yield Read(place=source.place, parsed=parser.parse(source), format=parser.ID)
 
 
@@ -228,5 +265,7 @@ def _nothing(inputs: Sequence[Input], reads: Sequence[Read], skipped: Sequence[D
     return DataError(
         "; ".join(["holds no benchmark and no counter", *reasons[:MAX_SHOWN_SKIPPED]]),
         place=places[0] if len(places) == 1 else f"{len(places)} files" if places else None,
-        next_step="check that the benchmark step ran and that these are its results",
+        next_step=f"{SET_DIRECTION}, or name a tool that says it, such as customSmallerIsBetter"
+        if any(read.parsed.undirected for read in reads)
+        else "check that the benchmark step ran and that these are its results",
     )

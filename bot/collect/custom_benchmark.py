@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 from bot.collect.json_value import JsonValue
-from bot.collect.parser import Parsed, direction_of, from_summary, unique
-from bot.collect.source import Source, shown
-from bot.errors import DataError
+from bot.collect.parser import VALUE, Parsed, direction_of, from_summary, unique
+from bot.collect.source import Source
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Summary
 
@@ -35,14 +34,8 @@ class CustomBenchmark:
 
     def _benchmark(self, entry: JsonValue) -> Benchmark:
         name, unit = entry.at("name").text(), entry.at("unit").text()
-        direction = self.direction or direction_of(unit)
-        if direction is None:
-            raise DataError(
-                f"the unit `{shown(unit)}` does not say which way is good",
-                place=entry.place,
-                next_step="name the tool: customSmallerIsBetter or customBiggerIsBetter",
-            )
-        metric = Metric(name="value", unit=unit, direction=direction)
+        direction = self.direction or direction_of(unit) or Direction.UNKNOWN
+        metric = Metric(name=VALUE, unit=unit, direction=direction)
         return from_summary(name, metric=metric, summary=Summary(value=_number(entry.at("value"))), place=entry.place)
 
 

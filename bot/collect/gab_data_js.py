@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from bot.collect.console import NANOSECONDS, qualified
 from bot.collect.json_value import JsonValue
-from bot.collect.parser import TIME, Parsed, direction_of, epoch_time, from_summary, full_hash, gathered
+from bot.collect.parser import TIME, VALUE, Parsed, direction_of, epoch_time, from_summary, full_hash, gathered
 from bot.collect.source import Source
 from bot.errors import DataError
 from bot.model.metric import Direction, Metric
@@ -87,33 +87,28 @@ def _suites(source: Source) -> dict[str, list[JsonValue]]:
 def _run(suite: str, entry: JsonValue) -> Parsed:
     commit, tool = entry.at("commit"), entry.at("tool").text()
     found = [(bench, _metric(tool, bench.find("unit"))) for bench in entry.at("benches").elements()]
-    unknown = sum(metric is None for _, metric in found)
     return Parsed(
         benchmarks=gathered(_benchmarks(found)),
         commit=full_hash(commit.peek("id")),
         time=epoch_time(entry.at("date").number() / 1000.0),
         suite=suite,
-        notes=(f"{unknown} benchmarks are left out: neither tool nor unit says which way is good",) * bool(unknown),
     )
 
 
-def _benchmarks(found: list[tuple[JsonValue, Metric | None]]) -> Iterator[tuple[Benchmark, str]]:
+def _benchmarks(found: list[tuple[JsonValue, Metric]]) -> Iterator[tuple[Benchmark, str]]:
     for bench, metric in found:
-        if metric is not None:
-            # `range` is free text that means something else with each tool.
-            summary = Summary(value=bench.at("value").number() * _scale(bench.peek("unit"), metric))
-            yield from_summary(bench.at("name").text(), metric=metric, summary=summary, place=bench.place), bench.place
+        # `range` is free text that means something else with each tool.
+        summary = Summary(value=bench.at("value").number() * _scale(bench.peek("unit"), metric))
+        yield from_summary(bench.at("name").text(), metric=metric, summary=summary, place=bench.place), bench.place
 
 
-def _metric(tool: str, unit_value: JsonValue | None) -> Metric | None:
+def _metric(tool: str, unit_value: JsonValue | None) -> Metric:
     unit = "" if unit_value is None else unit_value.text()
-    direction = CUSTOM.get(tool) or direction_of(unit) or TOOLS.get(tool)
-    if direction is None:
-        return None
+    direction = CUSTOM.get(tool) or direction_of(unit) or TOOLS.get(tool, Direction.UNKNOWN)
     # The spelling of our readers of the same tools, so that an imported history goes on.
     cost, _, per = unit.partition("/")
     if tool in CUSTOM or cost not in NANOSECONDS or per not in ("", "iter", "op"):
-        return Metric(name="value", unit=unit, direction=direction)
+        return Metric(name=VALUE, unit=unit, direction=direction)
     spelling = {"jmh": unit, "catch2": "ns"}.get(tool, cost)
     return Metric(name=TIME, unit=spelling, direction=direction)
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from bot.collect import go_text
@@ -18,8 +19,9 @@ MATCHED_LINES = 5
 
 
 def matches(source: Source, /) -> bool:
-    head = source.head().splitlines()[:MATCHED_LINES]
-    return any(_event(line) is not None for line in head)
+    text = source.text_or_empty()
+    likely = (line for line in text.splitlines() if '"Action"' in line) if '"Action"' in text else iter(())
+    return any(_event(line) is not None for line in islice(likely, MATCHED_LINES))
 
 
 def parse(source: Source, /) -> Parsed:

@@ -46,20 +46,16 @@ def parse(source: Source, /) -> Parsed:
     output = _read(source)
     names = _names({(package, name) for package, name, _ in output.samples})
     benchmarks: list[Benchmark] = []
-    unknown: dict[str, None] = {}
     for key, samples in output.samples.items():
         package, name, unit = key
         metric = _metric(unit, output.directions)
-        if metric is None:
-            unknown[unit] = None
-            continue
         place = f"{source.place}:{output.first_lines[key]}"
         benchmarks.append(from_samples(names[package, name], metric=metric, samples=samples, place=place))
     known = output.configuration
     return Parsed(
         benchmarks=tuple(benchmarks),
         environment=components(os=known.get("goos"), architecture=known.get("goarch"), cpu=known.get("cpu")),
-        notes=_notes(output, len(unknown)),
+        notes=_notes(output),
     )
 
 
@@ -113,7 +109,7 @@ def _processors(name: str) -> str:
     return dash + digits if PROCESSORS.fullmatch(dash + digits) else ""
 
 
-def _metric(unit: str, directions: dict[str, Direction]) -> Metric | None:
+def _metric(unit: str, directions: dict[str, Direction]) -> Metric:
     if unit == "ns/op":
         return Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
     direction = directions.get(unit)
@@ -123,19 +119,14 @@ def _metric(unit: str, directions: dict[str, Direction]) -> Metric | None:
         direction = Direction.HIGHER_IS_BETTER
     if direction is None:
         # Go's convention for ReportMetric: `p99-ns` is in ns.
-        direction = direction_of(unit.rpartition("-")[2])
-    return None if direction is None else Metric(name=unit, unit=unit, direction=direction)
+        direction = direction_of(unit.rpartition("-")[2]) or Direction.UNKNOWN
+    return Metric(name=unit, unit=unit, direction=direction)
 
 
-def _notes(output: _Output, unknown: int) -> tuple[str, ...]:
+def _notes(output: _Output) -> tuple[str, ...]:
     notes = []
     if output.failed:
         notes.append(f"{output.failed} benchmarks failed")
     if output.not_finite:
         notes.append(f"{output.not_finite} values are left out: not finite numbers")
-    if unknown:
-        notes.append(
-            f"{unknown} custom metrics are left out: nothing says which way is good"
-            " (a line `Unit NAME better=lower` would)"
-        )
     return tuple(notes)

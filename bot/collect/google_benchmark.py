@@ -17,6 +17,7 @@ DOCS = "google_benchmark"
 TIMES = {"real_time": TIME, "cpu_time": "cpu_time"}
 # Rates that the library computes itself. The direction of a user's counter is nowhere written.
 RATES = {"bytes_per_second": "bytes/s", "items_per_second": "items/s"}
+# The first three have always been there; tables without repetitions hold nothing else.
 AGGREGATES = ("mean", "median", "stddev", "cv")
 # Everything of an entry that is no user counter.
 OWN_FIELDS = {
@@ -57,7 +58,7 @@ def read(entries: list[JsonValue], context: JsonValue) -> Parsed:
         benchmarks=benchmarks + unique(_summaries(aggregates, names)),
         environment=_environment(context),
         time=utc_time(context.peek("date"), local_is_unknown=True),
-        notes=tuple(_notes(context, failed=len(failed), counters=_counters(iterations))),
+        notes=tuple(_notes(context, failed=len(failed))),
     )
 
 
@@ -72,7 +73,8 @@ def _aggregate(entry: JsonValue, names: frozenset[str]) -> str | None:
     stem, _, suffix = entry.at("name").text().rpartition("_")
     if run_type is not None:
         return suffix  # of any name: `ComputeStatistics` adds aggregates of the user's own
-    return suffix if suffix in AGGREGATES and stem in names else None
+    all_there = names.issuperset(f"{stem}_{name}" for name in AGGREGATES[:3])
+    return suffix if suffix in AGGREGATES and (stem in names or all_there) else None
 
 
 def _run_name(entry: JsonValue, names: frozenset[str]) -> str:
@@ -98,6 +100,9 @@ def _values(entry: JsonValue) -> Iterator[tuple[Metric, JsonValue]]:
         value = entry.find(field)
         if value is not None:
             yield Metric(name=field, unit=rate_unit, direction=Direction.HIGHER_IS_BETTER), value
+    for field, value in entry.members():
+        if field not in OWN_FIELDS and value.is_finite:
+            yield Metric(name=field, unit="", direction=Direction.UNKNOWN), value
 
 
 def _summaries(aggregates: list[JsonValue], names: frozenset[str]) -> Iterator[tuple[Benchmark, str]]:
@@ -117,15 +122,9 @@ def _summaries(aggregates: list[JsonValue], names: frozenset[str]) -> Iterator[t
             yield from_summary(name, metric=metric, summary=summary, place=value.place), value.place
 
 
-def _counters(iterations: list[JsonValue]) -> int:
-    return len({field for entry in iterations for field in entry.value if field not in OWN_FIELDS})
-
-
-def _notes(context: JsonValue, *, failed: int, counters: int) -> Iterator[str]:
+def _notes(context: JsonValue, *, failed: int) -> Iterator[str]:
     if failed:
         yield f"left out because they failed or were skipped: {failed}"
-    if counters:
-        yield f"user counters left out because the file does not say which way is good: {counters}"
     if context.peek("library_build_type") == "debug":
         yield "Google Benchmark was built as debug: its times are not to be trusted"
     if context.peek("cpu_scaling_enabled") is True:

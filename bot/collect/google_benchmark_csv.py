@@ -8,7 +8,6 @@ from bot.collect.console import is_number, number_of
 from bot.collect.json_value import JsonValue
 from bot.collect.parser import Parsed
 from bot.collect.source import Source
-from bot.errors import DataError
 
 ID = "google_benchmark_csv"
 DESCRIPTION = "Google Benchmark CSV (--benchmark_format=csv)"
@@ -16,6 +15,7 @@ EXAMPLE = "./bench --benchmark_repetitions=10 --benchmark_format=csv > bench.csv
 DOCS = "google_benchmark_csv"
 
 HEADER = "name,iterations,real_time,cpu_time,time_unit,"
+LEAST_CELLS = 10
 TEXTS = ("name", "time_unit", "label", "error_message")
 
 
@@ -28,28 +28,20 @@ def parse(source: Source, /) -> Parsed:
 
 
 def _entries(source: Source) -> Iterator[JsonValue]:
-    lines = source.text().splitlines()
-    # The machine's facts go to standard error, which some redirect to the same file.
-    first = next((i for i, line in enumerate(lines) if line.startswith(HEADER)), len(lines))
     names: list[str] = []
-    for number, line in enumerate(lines[first:], start=first + 1):
+    for number, line in enumerate(source.text().splitlines(), start=1):
+        # Other output, such as the machine's facts, which some redirect to the same file, is in between.
+        if line.startswith(HEADER):
+            names = line.split(",")
+            continue
         try:
             cells = next(csv.reader([line]), [])
         except csv.Error:
-            cells = []
-        if not names:
-            names = cells
-        elif len(cells) <= len(names):
-            # A failed benchmark's row ends before the user counters.
-            row = {name: cell for name, cell in zip(names, cells, strict=False) if cell}
-            if row:
-                yield JsonValue({name: _value(name, cell) for name, cell in row.items()}, f"{source.place}:{number}")
-        else:
-            raise DataError(
-                "has more cells than the header",
-                place=f"{source.place}:{number}",
-                next_step="check that only the benchmark writes to this file",
-            )
+            continue
+        # A failed benchmark's row ends before the user counters.
+        if names and LEAST_CELLS <= len(cells) <= len(names):
+            row = {name.strip('"'): cell for name, cell in zip(names, cells, strict=False) if cell}
+            yield JsonValue({name: _value(name, cell) for name, cell in row.items()}, f"{source.place}:{number}")
 
 
 def _value(name: str, cell: str) -> object:

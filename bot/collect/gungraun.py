@@ -14,7 +14,7 @@ DESCRIPTION = "Gungraun (iai-callgrind) console text"
 EXAMPLE = "cargo bench | tee bench.txt"
 DOCS = "gungraun"
 
-# What a run costs. A hit of a near cache may be good news (no miss) or bad (one access more): those are left out.
+# What a run costs. A hit of a near cache may be good news (no miss) or bad (one access more): nothing says which.
 COSTS = frozenset({"Instructions", "Total read+write", "RAM Hits", "Estimated Cycles", "Total bytes", "Total blocks"})
 BENCHMARK = re.compile(r"\S+::\S+(?: \S.{0,10000})?")
 ROW = re.compile(
@@ -29,13 +29,7 @@ def matches(source: Source, /) -> bool:
 
 
 def parse(source: Source, /) -> Parsed:
-    rows = list(_rows(source))
-    costs = [(_benchmark(name, metric, value, place), place) for name, metric, value, place in rows if metric in COSTS]
-    others = sorted({metric for _, metric, _, _ in rows if metric not in COSTS})
-    return Parsed(
-        benchmarks=gathered(costs),
-        notes=(f"unknown which way is good; left out: {', '.join(others)}",) * bool(others),
-    )
+    return Parsed(benchmarks=gathered((_benchmark(*row), row[-1]) for row in _rows(source)))
 
 
 def _rows(source: Source) -> Iterator[tuple[str, str, float, str]]:
@@ -49,5 +43,6 @@ def _rows(source: Source) -> Iterator[tuple[str, str, float, str]]:
 
 
 def _benchmark(name: str, metric: str, value: float, place: str) -> Benchmark:
-    cost = Metric(name=metric.lower().replace(" ", "_"), unit="", direction=Direction.LOWER_IS_BETTER)
-    return from_samples(name, metric=cost, samples=(value,), place=place)
+    direction = Direction.LOWER_IS_BETTER if metric in COSTS else Direction.UNKNOWN
+    count = Metric(name=metric.lower().replace(" ", "_"), unit="", direction=direction)
+    return from_samples(name, metric=count, samples=(value,), place=place)

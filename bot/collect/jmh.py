@@ -40,13 +40,12 @@ def parse(source: Source, /) -> Parsed:
     primary = [(_primary(entry), entry.place) for entry in entries]
     secondary = [(metric, _secondary(entry, metric)) for entry in entries for metric in _secondary_metrics(entry)]
     known = [(benchmark, metric.place) for metric, benchmark in secondary if benchmark is not None]
-    unknown = len(secondary) - len(known)
+    without = len(secondary) - len(known)
     versions = {text for entry in entries if isinstance(text := entry.peek("jdkVersion"), str)}
     return Parsed(
         benchmarks=unique(primary + known),
         environment=components(java=", ".join(sorted(versions))),
-        notes=(f"secondary results left out, without a finite value or of unknown direction: {unknown}",)
-        * bool(unknown),
+        notes=(f"secondary results without a finite value are left out: {without}",) * bool(without),
     )
 
 
@@ -71,7 +70,7 @@ def _secondary_metrics(entry: JsonValue) -> Iterator[JsonValue]:
 
 
 def _secondary(entry: JsonValue, score: JsonValue) -> Benchmark | None:
-    """A profiler's or an auxiliary counter's result, or None where its direction or its value is unknown."""
+    """A profiler's or an auxiliary counter's result, or None where it has no value."""
     unit = score.at("scoreUnit").text()
     # Older versions mark profilers with a middle dot.
     name = score.path.partition(".secondaryMetrics.")[2].removeprefix("·")
@@ -80,7 +79,7 @@ def _secondary(entry: JsonValue, score: JsonValue) -> Benchmark | None:
     elif unit.endswith("/op") or (name.startswith("gc.") and unit in LOWER_SECONDARY_UNITS):
         direction = Direction.LOWER_IS_BETTER
     else:
-        return None
+        direction = Direction.UNKNOWN
     metric = Metric(name=name, unit=unit, direction=direction)
     try:
         return _benchmark(entry, score, metric)

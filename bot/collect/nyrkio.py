@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from bot.collect.json_value import JsonValue
-from bot.collect.parser import Parsed, direction_of, epoch_time, from_summary, full_hash, unique
+from bot.collect.parser import VALUE, Parsed, direction_of, epoch_time, from_summary, full_hash, unique
 from bot.collect.source import Source
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Summary
@@ -45,31 +45,30 @@ def parse_history(source: Source, /) -> tuple[Parsed, ...]:
 
 def _run(entries: list[JsonValue]) -> Parsed:
     metrics = [(entry, metric) for entry in entries for metric in entry.at("metrics").elements()]
-    known = [(entry, metric, direction) for entry, metric in metrics if (direction := _direction(metric)) is not None]
-    unknown = len(metrics) - len(known)
     first = entries[0]
     return Parsed(
-        benchmarks=unique((_benchmark(entry, metric, direction), metric.place) for entry, metric, direction in known),
+        benchmarks=unique((_benchmark(entry, metric), metric.place) for entry, metric in metrics),
         commit=full_hash(first.at("attributes").peek("git_commit")),
         time=epoch_time(first.at("timestamp").number()),
-        notes=(f"left out because neither direction nor unit says which way is good: {unknown}",) * bool(unknown),
     )
 
 
-def _direction(metric: JsonValue) -> Direction | None:
+def _direction(metric: JsonValue) -> Direction:
     named, unit = metric.find("direction"), metric.find("unit")
     if named is not None and named.text() in DIRECTIONS:
         return DIRECTIONS[named.text()]
-    return None if unit is None else direction_of(unit.text())
+    return (unit is not None and direction_of(unit.text())) or Direction.UNKNOWN
 
 
-def _benchmark(entry: JsonValue, metric: JsonValue, direction: Direction) -> Benchmark:
+def _benchmark(entry: JsonValue, metric: JsonValue) -> Benchmark:
     name, unit = metric.at("name").text(), metric.find("unit")
     test = entry.at("attributes").find("test_name")
     return from_summary(
         name if test is None else test.text(),
         metric=Metric(
-            name="value" if test is None else name, unit="" if unit is None else unit.text(), direction=direction
+            name=VALUE if test is None else name,
+            unit="" if unit is None else unit.text(),
+            direction=_direction(metric),
         ),
         summary=Summary(value=metric.at("value").number()),
         place=metric.place,

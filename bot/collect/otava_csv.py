@@ -8,12 +8,12 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 
 from bot.collect.console import is_number, number_of
-from bot.collect.parser import Parsed, direction_of, epoch_time, from_summary, full_hash, unique, utc_time
+from bot.collect.parser import VALUE, Parsed, direction_of, epoch_time, from_summary, full_hash, unique, utc_time
 from bot.collect.source import Source, shown
 from bot.errors import DataError
 from bot.model.metric import Direction, Metric
@@ -54,41 +54,28 @@ class OtavaCsv:
     def parse(self, source: Source, /) -> Parsed:
         """The newest row; Otava's rows are runs, so earlier ones are history."""
         rows = _rows(source)
-        metrics = self._metrics(rows, source.place)
         others = len(rows) - 1
-        run = _run(rows[-1], metrics)
         notes = (f"{others} earlier rows are history, not this run",) * bool(others)
-        unknown = sum(metric is None for metric in metrics.values())
-        notes += (f"{unknown} columns are left out: their names do not say which way is good",) * bool(unknown)
-        return Parsed(benchmarks=run.benchmarks, commit=run.commit, time=run.time, notes=notes)
+        return replace(_run(rows[-1], self._metrics(rows)), notes=notes)
 
     def parse_history(self, source: Source, /) -> tuple[Parsed, ...]:
         rows = _rows(source)
-        metrics = self._metrics(rows, source.place)
+        metrics = self._metrics(rows)
         return tuple(_run(row, metrics) for row in rows)
 
-    def _metrics(self, rows: Sequence[_Row], place: str) -> dict[str, Metric | None]:
+    def _metrics(self, rows: Sequence[_Row]) -> dict[str, Metric]:
         """A column is a metric where its first filled cell is a number, else another attribute of the run."""
         firsts: dict[str, str] = {}
         for row in rows:
             for name, cell in row.cells.items():
                 if cell:
                     firsts.setdefault(name, cell)
-        columns = [name for name, cell in firsts.items() if is_number(cell.removeprefix("-"))]
-        metrics = {name: self._metric(name) for name in columns}
-        if columns and not any(metrics.values()):
-            raise DataError(
-                f"no column says which way is good, such as `{shown(columns[0])}`",
-                place=place,
-                next_step="name the tool: otava_csv_smaller or otava_csv_bigger; or end the names with units (`_ms`)",
-            )
-        return metrics
+        return {name: self._metric(name) for name, cell in firsts.items() if is_number(cell.removeprefix("-"))}
 
-    def _metric(self, column: str) -> Metric | None:
+    def _metric(self, column: str) -> Metric:
         end = UNIT.fullmatch(column[max(map(column.rfind, "[(_ ")) :])
         unit = "" if end is None or direction_of(end[1]) is None else end[1]
-        direction = self.direction or direction_of(unit)
-        return None if direction is None else Metric(name="value", unit=unit, direction=direction)
+        return Metric(name=VALUE, unit=unit, direction=self.direction or direction_of(unit) or Direction.UNKNOWN)
 
 
 def _rows(source: Source) -> list[_Row]:
@@ -139,14 +126,14 @@ def _time(text: str) -> datetime | None:
     return epoch_time(number_of(text)) if is_number(text) else utc_time(text)
 
 
-def _run(row: _Row, metrics: dict[str, Metric | None]) -> Parsed:
+def _run(row: _Row, metrics: dict[str, Metric]) -> Parsed:
     return Parsed(benchmarks=unique(_benchmarks(row, metrics)), commit=full_hash(row.commit), time=row.time)
 
 
-def _benchmarks(row: _Row, metrics: dict[str, Metric | None]) -> Iterator[tuple[Benchmark, str]]:
+def _benchmarks(row: _Row, metrics: dict[str, Metric]) -> Iterator[tuple[Benchmark, str]]:
     for name, metric in metrics.items():
         text = row.cells[name]
-        if metric is None or not text:
+        if not text:
             continue
         place = f"{row.place}: {shown(name)}"
         if not is_number(text.removeprefix("-")):

@@ -18,6 +18,8 @@ MAX_NAME_CHARACTERS = 10_000
 MAX_UNIT_CHARACTERS = 100
 MAX_SAMPLES = 1_000_000
 TIME = "time"
+# The metric's name where the file has none.
+VALUE = "value"
 TIME_UNITS = {
     *("ns", "nsec", "nanoseconds", "us", "\N{MICRO SIGN}s", "\N{GREEK SMALL LETTER MU}s", "usec", "microseconds"),
     *("ms", "msec", "milliseconds", "s", "sec", "second", "seconds", "min", "minutes"),
@@ -33,8 +35,9 @@ _RATE_UNIT = re.compile(
 class Parsed:
     """What one file says about one run. `commit` is a full hash, `time` aware UTC; None where the file is silent.
 
-    `suite`, `job`, `regressions`, `confirmed` and `looks` come only from our own run files. `notes` are data-quality
-    remarks for the report.
+    `benchmarks` of unknown direction are left out unless the configuration states it (`directions`): `undirected` of
+    them were. `suite`, `job`, `regressions`, `confirmed` and `looks` come only from our own run files. `notes` are
+    data-quality remarks for the report.
     """
 
     benchmarks: tuple[Benchmark, ...] = ()
@@ -47,6 +50,7 @@ class Parsed:
     regressions: tuple[MetricKey, ...] = ()
     confirmed: tuple[MetricKey, ...] = ()
     looks: int = 1
+    undirected: int = 0
     notes: tuple[str, ...] = ()
 
     @property

@@ -106,14 +106,15 @@ TREE_PARSERS: Final[dict[str, TreeParser]] = {"criterion": criterion}
 # Tools that print their results: one log may hold those of several.
 CONSOLE_PARSERS: Final = frozenset(
     {
-        "bencher_metric_format",
         "go_text",
+        "go_json",
+        "perf_stat_json",
         "bencher_text",
         "criterion_text",
         "divan",
         "gungraun",
         "catch2_text",
-        *("benchmarkjs_text", "google_benchmark_text"),
+        *("benchmarkjs_text", "google_benchmark_text", "google_benchmark_csv"),
     }
 )
 

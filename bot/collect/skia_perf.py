@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from bot.collect.json_value import JsonValue
-from bot.collect.parser import TIME_UNITS, Parsed, components, direction_of, from_summary, full_hash, unique
+from bot.collect.parser import TIME_UNITS, VALUE, Parsed, components, direction_of, from_summary, full_hash, unique
 from bot.collect.source import Source
 from bot.model.environment import Environment
 from bot.model.metric import Direction, Metric
@@ -29,13 +29,10 @@ def parse(source: Source, /) -> Parsed:
     root = source.root()
     shared = _keys(root)
     values = [value for result in root.at("results").elements() for value in _values(result, shared)]
-    found = [(_benchmark(*value), value[-1].place) for value in values]
-    unknown = sum(benchmark is None for benchmark, _ in found)
     return Parsed(
-        benchmarks=unique((benchmark, place) for benchmark, place in found if benchmark is not None),
+        benchmarks=unique((_benchmark(*value), value[-1].place) for value in values),
         environment=_environment(shared),
         commit=full_hash(root.at("git_hash").value),
-        notes=(f"left out because neither key nor unit says which way is good: {unknown}",) * bool(unknown),
     )
 
 
@@ -49,7 +46,7 @@ def _values(result: JsonValue, shared: dict[str, str]) -> Iterator[tuple[dict[st
     keys = {**shared, **_keys(result)}
     groups = result.find("measurements")
     if groups is None:
-        yield keys, "value", result.at("measurement")
+        yield keys, VALUE, result.at("measurement")
         return
     for group, entries in groups.members():
         # Some files name the group by its unit, others name it `stat`.
@@ -58,11 +55,9 @@ def _values(result: JsonValue, shared: dict[str, str]) -> Iterator[tuple[dict[st
             yield {**unit, **keys}, entry.at("value").text(), entry.at("measurement")
 
 
-def _benchmark(keys: dict[str, str], metric_name: str, number: JsonValue) -> Benchmark | None:
+def _benchmark(keys: dict[str, str], metric_name: str, number: JsonValue) -> Benchmark:
     unit = next((keys[name] for name in UNITS if name in keys), "")
-    direction = DIRECTIONS.get(keys.get(IMPROVEMENT, "")) or direction_of(unit)
-    if direction is None:
-        return None
+    direction = DIRECTIONS.get(keys.get(IMPROVEMENT, "")) or direction_of(unit) or Direction.UNKNOWN
     rest = {name: text for name, text in keys.items() if name not in (TEST, IMPROVEMENT, *UNITS)}
     words = [keys[TEST]] if TEST in keys else []
     name = " ".join([*words, *(f"{key}={rest[key]}" for key in sorted(rest))])

@@ -4,7 +4,7 @@ import io
 import json
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -54,10 +54,14 @@ def shown(text: str, limit: int = MAX_SHOWN_CHARACTERS) -> str:
 
 @dataclass(frozen=True)
 class Source:
-    """A file's bytes and its display path. `name` and `data` are foreign; show the name only as `place`."""
+    """A file's bytes and its display path. `name` and `data` are foreign; show the name only as `place`.
+
+    `is_on_disk`: the name is a path that the user gave or that was found there.
+    """
 
     name: str
     data: bytes
+    is_on_disk: bool = False
 
     @cached_property
     def place(self) -> str:
@@ -67,6 +71,15 @@ class Source:
     def parts(self) -> Sequence[str]:
         """The components of the name, for formats whose files mean something by where they lie."""
         return self.name.replace("\\", "/").split("/")
+
+    def beside(self, path: str) -> "Source | None":
+        """The file at `path` from this one's folder, where there is one on disk: never raises."""
+        if not self.is_on_disk:
+            return None
+        try:
+            return read_file(Path(self.name).parent / path)
+        except DataError:
+            return None
 
     def content(self) -> bytes:
         """All bytes; a DataError where they are too many to be in memory."""
@@ -153,10 +166,10 @@ def open_file(path: str) -> Source:
         file = Path(path)
         if file.is_file() and MAX_FILE_BYTES < file.stat().st_size <= MAX_STREAMED_BYTES:
             with file.open("rb") as stream:
-                return LargeFile(path, stream.read(LARGE_HEAD_BYTES))
+                return LargeFile(path, stream.read(LARGE_HEAD_BYTES), is_on_disk=True)
     except (OSError, ValueError):
         pass  # read_file says what is wrong with it
-    return read_file(path, max_bytes=MAX_FILE_BYTES)
+    return replace(read_file(path, max_bytes=MAX_FILE_BYTES), is_on_disk=True)
 
 
 def read_file(path: str | Path, *, max_bytes: int = MAX_FILE_BYTES) -> Source:

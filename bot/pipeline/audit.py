@@ -12,7 +12,7 @@ from bot.history.remote import history_remote
 from bot.model.acceptance import Acceptance
 from bot.model.audit import Audit
 from bot.model.run import Run
-from bot.pipeline.settings import policy_settings
+from bot.pipeline.settings import directions, policy_settings
 
 # The newest stored runs; older ones were measured on machines that are gone.
 MOST_RUNS = 200
@@ -52,7 +52,8 @@ def audit_files(
     """One run per file, oldest first."""
     from bot.collect import collect_each
 
-    return audit_runs(collect_each(files, tool=tool, stdin=stdin, suite=config.suite), config=config, seed=seed)
+    runs = collect_each(files, tool=tool, stdin=stdin, suite=config.suite, directions=directions(config))
+    return audit_runs(runs, config=config, seed=seed)
 
 
 def audit_runs(runs: Sequence[Run], *, config: Config, seed: int = 0, accepted: Sequence[Acceptance] = ()) -> Audit:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -17,7 +16,7 @@ from bot.model.report import Report
 from bot.model.run import Run
 from bot.pipeline.confirm import confirm_report
 from bot.pipeline.event import Merge
-from bot.pipeline.settings import corrected_for_looks, policy_settings, report_settings
+from bot.pipeline.settings import corrected_for_looks, directions, policy_settings, report_settings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,7 +52,7 @@ def collect_run(
         stdin=stdin,
         suite=config.suite,
         commit=commit,
-        time=datetime.now(UTC),
+        directions=directions(config),
         environment=machine_environment(),
     )
 
@@ -114,7 +113,7 @@ def compare_files(
     from bot.collect import collect_executions, collect_separate
 
     read = collect_executions if paired else collect_separate
-    run = read(target, tool=tool, stdin=stdin, suite=config.suite, commit=target_commit)
+    run = read(target, tool=tool, stdin=stdin, suite=config.suite, directions=directions(config), commit=target_commit)
     source = BaselineSource.PAIRED if paired else BaselineSource.FILES
     return compare_run_with_files(
         run,
@@ -124,7 +123,7 @@ def compare_files(
         stdin=stdin,
         config=config,
         base_commit=base_commit,
-        confirm=read(confirm, tool=tool, suite=config.suite) if confirm else None,
+        confirm=read(confirm, tool=tool, suite=config.suite, directions=directions(config)) if confirm else None,
         confirm_baseline=confirm_baseline,
     )
 
@@ -148,10 +147,12 @@ def compare_run_with_files(
     """
     from bot.collect import collect_each, collect_executions
 
+    known = directions(config)
+
     def read(files: Sequence[str], stdin: BinaryIO | None = None) -> tuple[Run, ...]:
         if source is BaselineSource.PAIRED:
-            return (collect_executions(files, tool=tool, stdin=stdin, suite=config.suite),)
-        return collect_each(files, tool=tool, stdin=stdin, suite=config.suite)
+            return (collect_executions(files, tool=tool, stdin=stdin, suite=config.suite, directions=known),)
+        return collect_each(files, tool=tool, stdin=stdin, suite=config.suite, directions=known)
 
     return compare_runs(
         run,

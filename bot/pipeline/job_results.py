@@ -15,6 +15,7 @@ from bot.model.run import Run
 from bot.pipeline.compare import Compared, compare_run_with_history, compare_runs
 from bot.pipeline.event import Merge
 from bot.pipeline.render import report_json, report_markdown
+from bot.pipeline.settings import directions
 
 REPORT_NAME: Final = "report.json"
 COMMENT_NAME: Final = "comment.md"
@@ -64,7 +65,7 @@ def collect_baseline(files: Sequence[str], *, config: Config, tool: str = "auto"
     """Each file is an execution, measured in turn with one of the target."""
     from bot.collect import collect_executions
 
-    return collect_executions(files, tool=tool, suite=config.suite)
+    return collect_executions(files, tool=tool, suite=config.suite, directions=directions(config))
 
 
 def compare_results(

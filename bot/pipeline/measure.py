@@ -20,6 +20,7 @@ from bot.model.report import Conclusion, Report
 from bot.model.run import Run
 from bot.pipeline.compare import judge_run
 from bot.pipeline.confirm import BENCHMARKS_VARIABLE, flagged, only
+from bot.pipeline.settings import directions
 from bot.pipeline.trace import TracePlan, diagnose_traces, trace_commits
 
 LOOKS: Final = 4
@@ -197,7 +198,10 @@ def _looks(plan: MeasurePlan) -> int:
 def _side_run(side: _Side, *, plan: MeasurePlan, config: Config, job: str, looks: int) -> Run:
     """All executions of one side as one run; each execution is a group of samples of its round."""
     run = join_executions(
-        [(result, collect([result], tool=plan.tool, suite=config.suite)) for result in side.results],
+        [
+            (result, collect([result], tool=plan.tool, suite=config.suite, directions=directions(config)))
+            for result in side.results
+        ],
         rounds=side.rounds,
         suite=config.suite,
         commit=side.commit,

@@ -10,6 +10,7 @@ from bot.model.report import Settings
 from bot.model.run import Run
 
 if TYPE_CHECKING:
+    from bot.collect.directions import Directions
     from bot.detect.settings import Categories, PolicySettings
 
 
@@ -72,6 +73,14 @@ def policy_settings(config: Config) -> "PolicySettings":
             weights=config.rule_ensemble.weights or None,
         ),
     )
+
+
+def directions(config: Config) -> "Directions | None":
+    """What the configuration says of metrics whose file does not say which way is good."""
+    if not any(entry.direction for entry in config.benchmarks):
+        return None
+    settings = policy_settings(config)
+    return lambda key: settings.of(key).direction
 
 
 def with_detector(config: Config, name: str) -> Config:

@@ -10,7 +10,6 @@ JSON_GOLDENS = (
     ("asv", "asv/226be61e.json"),
     ("asv", "asv/version_1.json"),
     ("bencher_metric_format", "bencher_metric_format/measures.json"),
-    ("bencher_metric_format", "bencher_metric_format/within_text.txt"),
     ("benchmarkdotnet", "benchmarkdotnet/brief.json"),
     ("benchmarkdotnet", "benchmarkdotnet/full.json"),
     ("custom_benchmark", "custom_benchmark/units.json"),

@@ -74,17 +74,14 @@ def parsed(source: Source, readings: Iterable[Reading]) -> Parsed:
             place=source.place,
             next_step="use events that this machine supports, such as task-clock",
         )
-    costs = [reading for reading in counted if _is_cost(reading)]
-    others = list(dict.fromkeys(shown(reading.event) for reading in counted if not _is_cost(reading)))
-    if others:
-        notes.append(f"{source.place}: unknown which way is good; left out: {names_shown(others)}")
     name = _command_name(source)
-    return Parsed(benchmarks=gathered(_benchmark(name, reading) for reading in costs), notes=tuple(notes))
+    return Parsed(benchmarks=gathered(_benchmark(name, reading) for reading in counted), notes=tuple(notes))
 
 
 def _benchmark(name: str, reading: Reading) -> tuple[Benchmark, str]:
     value = reading.value or 0.0
-    metric = Metric(name=reading.name, unit=reading.unit, direction=Direction.LOWER_IS_BETTER)
+    direction = Direction.LOWER_IS_BETTER if _is_cost(reading) else Direction.UNKNOWN
+    metric = Metric(name=reading.name, unit=reading.unit, direction=direction)
     error = abs(value) * reading.spread / 100 if reading.spread else None
     summary = Summary(
         value=value,

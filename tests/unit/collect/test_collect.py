@@ -25,7 +25,7 @@ def test_github_action_benchmarks_names_work_and_give_the_direction() -> None:
         (benchmark,) = collect([points], tool=tool).benchmarks
         assert benchmark.metric.direction is direction
         assert benchmark.value == 96.0
-    with pytest.raises(DataError, match="does not say which way is good"):
+    with pytest.raises(DataError, match="nothing says which way is good"):
         collect([points])
 
 

@@ -89,11 +89,10 @@ def test_times_are_spelled_as_our_readers_of_the_tools_do(
     assert [(b.metric.name, b.metric.unit, b.value) for b in run.benchmarks] == [expected]
 
 
-def test_unknown_directions_are_left_out_and_noted() -> None:
+def test_neither_tool_nor_unit_may_say_the_direction() -> None:
     benches = [{"name": "f", "value": 1, "unit": "apples"}, {"name": "g", "value": 1, "unit": "ms"}]
     run = gab_data_js.parse(store(S=[entry(FIRST, 1, tool="newtool", benches=benches)]))
-    assert [b.name for b in run.benchmarks] == ["g"]
-    assert run.notes == ("1 benchmarks are left out: neither tool nor unit says which way is good",)
+    assert [b.metric.direction for b in run.benchmarks] == [Direction.UNKNOWN, Direction.LOWER_IS_BETTER]
 
 
 @pytest.mark.parametrize(

@@ -66,9 +66,8 @@ def test_sizes_at_the_end_stay_without_a_processor_count() -> None:
 
 def test_custom_metrics_need_a_direction() -> None:
     text = "BenchmarkX-4 10 5 ns/op 2.5 hits 3 misses\n"
-    parsed = parse(text)
-    assert [b.metric.name for b in parsed.benchmarks] == ["time"]
-    assert parsed.notes[0].startswith("2 custom metrics are left out")
+    directions = [b.metric.direction for b in parse(text).benchmarks]
+    assert directions == [LOWER, Direction.UNKNOWN, Direction.UNKNOWN]
     parsed = parse("Unit hits better=higher assume=nothing\nUnit misses better=lower\nUnit\n" + text)
     assert [b.metric for b in parsed.benchmarks][1:] == [
         Metric(name="hits", unit="hits", direction=HIGHER),

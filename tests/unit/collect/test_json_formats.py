@@ -1,11 +1,12 @@
 """What each JSON format means, beyond its golden file: the gotchas, one by one."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.collect import PARSERS, collect_sources
+from bot.collect import PARSERS, collect, collect_sources
 from bot.collect.parser import Parsed
 from bot.collect.source import Source
 from bot.errors import DataError
@@ -110,7 +111,7 @@ def test_bencher_metric_format_between_lines_refuses_a_name_that_stands_twice() 
         collect_sources([Source("f.txt", text)])
 
 
-def test_google_benchmark_leaves_out_failures_fits_and_counters() -> None:
+def test_google_benchmark_leaves_out_failures_and_fits() -> None:
     parsed = google(
         entry("ok", 1.0, run_type="iteration", cache_misses=7.0, bytes_per_second=5e6),
         {"name": "bad", "run_type": "iteration", "error_occurred": True, "error_message": "no"},
@@ -119,9 +120,10 @@ def test_google_benchmark_leaves_out_failures_fits_and_counters() -> None:
         library_build_type="debug",
         cpu_scaling_enabled=True,
     )
-    assert set(keyed(parsed)) == {("ok", "time"), ("ok", "cpu_time"), ("ok", "bytes_per_second")}
+    assert set(keyed(parsed)) == {("ok", metric) for metric in ("time", "cpu_time", "bytes_per_second", "cache_misses")}
     assert keyed(parsed)["ok", "bytes_per_second"].metric.direction is HIGHER
-    assert len(parsed.notes) == 4
+    assert keyed(parsed)["ok", "cache_misses"].metric.direction is Direction.UNKNOWN
+    assert len(parsed.notes) == 3
 
 
 # JMH
@@ -176,8 +178,9 @@ def test_jmh_secondary_results_count_where_their_direction_is_known() -> None:
     }
     parsed = parse("jmh", [content])
     directions = {name: benchmark.metric.direction for (_, name), benchmark in keyed(parsed).items()}
-    assert directions == {"throughput": HIGHER, "gc.alloc.rate.norm": LOWER, "gc.count": LOWER, "hits": HIGHER}
-    assert parsed.notes == ("secondary results left out, without a finite value or of unknown direction: 2",)
+    known = {"throughput": HIGHER, "gc.alloc.rate.norm": LOWER, "gc.count": LOWER, "hits": HIGHER}
+    assert directions == {**known, "gc.alloc.rate": Direction.UNKNOWN}
+    assert parsed.notes == ("secondary results without a finite value are left out: 1",)
 
 
 def test_jmh_refuses_a_mode_that_it_does_not_know() -> None:
@@ -308,24 +311,6 @@ def test_benchmarkdotnet_leaves_out_an_interval_of_unknown_level() -> None:
     assert summary.confidence_interval is None
 
 
-def test_bencher_looks_for_json_only_so_often() -> None:
-    hostile = Source("f", b"{\n" * 200_000 + b'{"a": {"latency": {"value": 1}}}\n')
-    assert not PARSERS["bencher_metric_format"].matches(hostile)
-    with pytest.raises(DataError, match="is not valid JSON"):
-        PARSERS["bencher_metric_format"].parse(hostile)
-
-
-def test_bencher_names_are_unique_over_all_reports_of_an_output() -> None:
-    report = b'{"a": {"latency": {"value": 1}}}\n'
-    with pytest.raises(DataError, match="`a` is also at"):
-        PARSERS["bencher_metric_format"].parse(Source("f", report + b"and\n" + report))
-
-
-def test_bencher_says_what_other_json_misses() -> None:
-    with pytest.raises(DataError, match="holds no Bencher Metric Format"):
-        parse("bencher_metric_format", {"a": 1})
-
-
 @pytest.mark.parametrize("value", ["", "many", "nan", "inf", "1" * 200, True, None, [1]])
 def test_custom_values_have_to_be_finite_numbers(value: object) -> None:
     with pytest.raises(DataError, match=r"f\.json: \[0\]"):
@@ -411,3 +396,12 @@ def test_our_own_files_may_come_from_a_windows_shell() -> None:
     plain = collect_sources([Source("f", text.encode())])
     assert collect_sources([Source("f", text.encode("utf-16"))]) == plain
     assert collect_sources([Source("f", text.encode("utf-8-sig"))]) == plain
+
+
+def test_asv_tracked_values_have_the_unit_of_the_suite_beside_the_machines_folder(tmp_path: Path) -> None:
+    (tmp_path / "machine").mkdir()
+    result = tmp_path / "machine" / "result.json"
+    result.write_bytes(golden("asv/226be61e.json"))
+    (tmp_path / "benchmarks.json").write_bytes(golden("asv/benchmarks.json"))
+    units = {b.metric.name: b.metric.unit for b in collect([str(result)]).benchmarks}
+    assert units == {"time": "s", "value": "numbers", "memory": "B"}

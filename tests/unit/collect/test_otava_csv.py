@@ -51,8 +51,8 @@ def test_other_times() -> None:
 
 def test_directions_are_named_where_the_columns_do_not_say_them() -> None:
     text = f"time,commit,branch,metric1,metric2\n2024-01-01,{COMMITS[0]},main,154023,10.43\n"
-    with pytest.raises(DataError, match="no column says which way is good, such as `metric1`"):
-        otava_csv.EITHER.parse(source(text))
+    with pytest.raises(DataError, match="nothing says which way is good: `metric1`, `metric2`"):
+        collect_sources([source(text)])
     for parser, direction in (
         (otava_csv.SMALLER, Direction.LOWER_IS_BETTER),
         (otava_csv.BIGGER, Direction.HIGHER_IS_BETTER),
@@ -67,9 +67,9 @@ def test_directions_are_named_where_the_columns_do_not_say_them() -> None:
 
 def test_some_columns_may_stay_unknown() -> None:
     text = "time,commit,metric1,x (ms)\n2024-01-01,a,1,2\n"
-    parsed = otava_csv.EITHER.parse(source(text))
-    assert [b.name for b in parsed.benchmarks] == ["x (ms)"]
-    assert parsed.notes == ("1 columns are left out: their names do not say which way is good",)
+    run = collect_sources([source(text)])
+    assert [b.name for b in run.benchmarks] == ["x (ms)"]
+    assert run.notes[0].startswith("left out because nothing says which way is good: `metric1`;")
 
 
 @pytest.mark.parametrize(

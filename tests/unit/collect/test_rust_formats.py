@@ -6,6 +6,7 @@ from bot.collect import divan, go_json, go_text, gungraun
 from bot.collect.parser import Parsed
 from bot.collect.source import Source
 from bot.errors import DataError
+from bot.model.metric import Direction
 from tests.support.goldens import golden
 
 
@@ -31,12 +32,13 @@ def test_divan_tables_of_several_binaries_keep_their_names_apart() -> None:
 
 
 @pytest.mark.parametrize(("path", "cycles"), [("iai_callgrind", 151.0), ("gungraun", 117.0)])
-def test_gungraun_counts_are_costs_and_hits_of_caches_are_left_out(path: str, cycles: float) -> None:
+def test_gungraun_counts_are_costs_and_hits_of_caches_have_no_direction(path: str, cycles: float) -> None:
     parsed = gungraun.parse(Source("g.txt", golden(f"gungraun/{path}.txt")))
     first = {b.metric.name: b.value for b in parsed.benchmarks if "short" in b.name}
-    assert first.keys() == {"instructions", "ram_hits", "total_read+write", "estimated_cycles"}
+    assert first.keys() == {"instructions", "l1_hits", "ll_hits", "ram_hits", "total_read+write", "estimated_cycles"}
+    unknown = {b.metric.name for b in parsed.benchmarks if b.metric.direction is Direction.UNKNOWN}
+    assert unknown == {"l1_hits", "ll_hits"}
     assert (first["instructions"], first["estimated_cycles"]) == (60.0, cycles)
-    assert parsed.notes == ("unknown which way is good; left out: L1 Hits, LL Hits",)
 
 
 def test_gungraun_counts_are_the_new_ones_of_a_comparison() -> None:

@@ -42,12 +42,10 @@ def test_google_benchmarks_csv_is_read_after_other_lines_and_its_failures_are_no
     assert parsed.notes[0] == FAILED
 
 
-def test_google_benchmarks_rows_that_are_cut_off_or_too_long_are_refused_with_their_line() -> None:
-    header = b"name,iterations,real_time,cpu_time,time_unit,bytes_per_second\n"
-    with pytest.raises(DataError, match=r"b\.csv:2: has no `cpu_time`"):
-        google_benchmark_csv.parse(Source("b.csv", header + b'"f",1,2.5'))
-    with pytest.raises(DataError, match=r"b\.csv:2: has more cells"):
-        google_benchmark_csv.parse(Source("b.csv", header + b'"f",1,2.5,2.5,ns,,7'))
+def test_other_output_between_google_benchmarks_rows_is_passed_over() -> None:
+    rows = golden("google_benchmark/repetitions.csv")
+    noisy = b"built\n" + rows.replace(b"\n", b"\nPASS, really\n") + b'"f",1,2.5'
+    assert google_benchmark_csv.parse(Source("b.csv", noisy)) == google_benchmark_csv.parse(Source("b.csv", rows))
 
 
 def test_hyperfines_csv_is_a_summary_and_commands_are_told_by_their_parameters() -> None:
@@ -69,3 +67,13 @@ def test_hyperfines_rows_that_are_cut_off_are_refused_with_their_line(row: str, 
     text = f"command,mean,stddev,median,user,system,min,max\n{row}\n"
     with pytest.raises(DataError, match=message):
         hyperfine_csv.parse(Source("h.csv", text.encode()))
+
+
+def test_google_benchmarks_aggregates_alone_are_one_summary_and_no_samples() -> None:
+    lines = golden("google_benchmark/repetitions.csv").decode().splitlines()
+    header = next(line for line in lines if line.startswith("name,"))
+    aggregates = [line for line in lines if line.split('",')[0].endswith(("_mean", "_median", "_stddev", "_cv"))]
+    parsed = google_benchmark_csv.parse(Source("b.csv", "\n".join([header, *aggregates]).encode()))
+    assert parsed.benchmarks
+    assert {b.summary.statistic for b in parsed.benchmarks if b.summary is not None} == {"mean"}
+    assert not any(b.samples or b.name.endswith("_stddev") for b in parsed.benchmarks)

@@ -1,0 +1,40 @@
+"""Metrics whose file does not say which way is good: the configuration says it, or they are left out by name."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from bot.collect.parser import VALUE, Parsed
+from bot.collect.source import shown
+from bot.model.metric import Direction, MetricKey
+
+if TYPE_CHECKING:
+    from bot.model.run import Benchmark
+
+# What the configuration says of a metric; None where it says nothing.
+Directions: TypeAlias = Callable[[MetricKey], Direction | None]
+
+SET_DIRECTION = "set their `direction` in the configuration (benchmarks: - match: NAME)"
+MAX_SHOWN_NAMES = 5
+
+
+def directed(parsed: Parsed, directions: Directions | None) -> Parsed:
+    """`parsed` with benchmarks of known direction only; a note names the others."""
+    kept: list[Benchmark] = []
+    undirected: dict[str, None] = {}
+    for benchmark in parsed.benchmarks:
+        metric = benchmark.metric
+        if metric.direction is Direction.UNKNOWN:
+            known = None if directions is None else directions(benchmark.key)
+            if known is None or known is Direction.UNKNOWN:
+                undirected[benchmark.name if metric.name == VALUE else metric.name] = None
+                continue
+            benchmark = replace(benchmark, metric=replace(metric, direction=known))  # noqa: PLW2901 - the same one
+        kept.append(benchmark)
+    if not undirected:
+        return replace(parsed, benchmarks=tuple(kept)) if kept else parsed
+    names = [f"`{shown(name)}`" for name in undirected]
+    more = len(names) - MAX_SHOWN_NAMES
+    listed = ", ".join(names[:MAX_SHOWN_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+    note = f"left out because nothing says which way is good: {listed}; {SET_DIRECTION}"
+    return replace(parsed, benchmarks=tuple(kept), notes=(*parsed.notes, note), undirected=len(undirected))

@@ -1,0 +1,83 @@
+"""A file that holds results of several formats: JSON documents between the lines of a log, tables one after another."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import islice
+
+from bot.collect.source import LargeFile, Source
+from bot.errors import DataError
+
+# A line that may begin a document: not `[INFO]`, and not a lone brace of a program's own output.
+BEGINNING = re.compile(r"^[ \t]{0,20}(?=\{\s{0,40}\"|\[\s{0,40}[\[{])", re.MULTILINE)
+BLANK_LINES = re.compile(r"\n[ \t\r]{0,20}\n\s{0,1000}")
+MAX_DOCUMENTS = 2_000
+# Every attempt that fails reads the text up to its error, to count lines: a second of that is enough.
+MAX_CHARACTERS_READ = 500_000_000
+MAX_PARAGRAPHS = 500
+
+
+def documents(source: Source, is_known: Callable[[Source], bool]) -> tuple[list[Source], Source]:
+    """The known JSON documents that begin a line of a text, and the text without them.
+
+    Lines keep their numbers, except those of a table after the first document: its header has to begin the text.
+    A DataError where one after them is cut off: what it held would be lost.
+    """
+    if isinstance(source, LargeFile) or source.json_or_none() is not None:
+        return [], source
+    text = source.text_or_empty()
+    pieces: list[Source] = []
+    rest: list[str] = []
+    last = line = 0
+    for start, end in islice(_documents(text), MAX_DOCUMENTS):
+        place = f"{source.place}:{text.count(chr(10), 0, start) + 1}"
+        if end is None and pieces:
+            raise DataError(
+                "holds a JSON document that is cut off", place=place, next_step="check that the benchmark step finished"
+            )
+        if end is None:
+            continue
+        piece = _named(source, text[start:end])
+        try:
+            piece.json()
+        except DataError as error:  # a name that stands there twice
+            raise DataError(error.message, place=place, next_step=error.next_step) from None
+        if is_known(piece):
+            lines = line + text.count("\n", last, start)
+            pieces.append(_named(source, "\n" * lines + text[start:end]))
+            rest += [text[last:start], "\n" * text.count("\n", start, end)]
+            last, line = end, lines + text.count("\n", start, end)
+    return pieces, _named(source, "".join([*rest, text[last:]]).lstrip("\n")) if pieces else source
+
+
+def paragraphs(source: Source) -> Iterator[Source]:
+    """What stands between blank lines, where there are some."""
+    found = [] if isinstance(source, LargeFile) else BLANK_LINES.split(source.text_or_empty(), MAX_PARAGRAPHS)
+    if len(found) > 1 and source.json_or_none() is None:
+        yield from (_named(source, text) for text in found if "\n" in text)
+
+
+def _named(source: Source, text: str) -> Source:
+    return replace(source, data=text.encode("utf-8", errors="replace"))
+
+
+def _documents(text: str) -> Iterator[tuple[int, int | None]]:
+    """Where each begins and ends; None for one that the text's end cuts off."""
+    decoder = json.JSONDecoder()
+    position = read = 0
+    while read <= MAX_CHARACTERS_READ:
+        beginning = BEGINNING.search(text, position)
+        if beginning is None:
+            return
+        start = beginning.end()
+        position = start + 1
+        try:
+            _, position = decoder.raw_decode(text, start)
+            yield start, position
+        except json.JSONDecodeError as error:
+            read += error.pos
+            if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
+                yield start, None
+        except (ValueError, RecursionError):
+            read += len(text)
