@@ -162,7 +162,7 @@ def _comment(
     url: str | None = None
     for pull_request in current:
         destination = replace(job.destination, measured_url=run.url, is_advice=pull_request.from_fork)
-        too_many = pull_request.from_fork and len(reports) > MOST_FORK_COMMENTS
+        too_many = pull_request.from_fork and len(reports) * len(current) > MOST_FORK_COMMENTS
         if len(reports) > 1 and (too_many or config.comment.suites == "joint"):
             url = pipeline.joint_comment(host, destination, reports=reports, number=pull_request.number, config=config)
             continue

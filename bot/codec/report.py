@@ -2,9 +2,9 @@
 
 from dataclasses import field
 from functools import cache
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, TypeAdapter
+from pydantic import AwareDatetime, Field, TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from bot.codec.diagnosis import CostsEntry, costs, costs_entry
@@ -13,7 +13,7 @@ from bot.codec.tree_comparison import TreeComparisonFile, tree_comparison, tree_
 from bot.codec.wire import WIRE_CONFIG, decode, encode, same_fields
 from bot.model.acceptance import Acceptance
 from bot.model.baseline import BaselineSource, RunChoice
-from bot.model.environment import Environment
+from bot.model.environment import LONGEST_NAME, LONGEST_VALUE, MOST_COMPONENTS, Environment
 from bot.model.finding import Evidence, Excess, Finding, Interval, Level, Precision, Severity, Side, Verdict
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.reason import Reason
@@ -87,7 +87,10 @@ class ReportFile:
     baseline_source: BaselineSource = BaselineSource.FILES
     baseline_runs: int = 0
     choices: tuple[RunChoice, ...] = ()
-    environment: dict[str, str] = field(default_factory=dict)
+    environment: Annotated[
+        dict[Annotated[str, Field(max_length=LONGEST_NAME)], Annotated[str, Field(max_length=LONGEST_VALUE)]],
+        Field(max_length=MOST_COMPONENTS),
+    ] = field(default_factory=dict)
     missing: tuple[MetricKey, ...] = ()
     new: tuple[MetricKey, ...] = ()
     detectable_effect: float | None = None

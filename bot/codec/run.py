@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 from bot.codec.counters import CounterTableEntry, decode_table, encode_table
 from bot.codec.large import decode_large
 from bot.errors import DataError
-from bot.model.environment import Environment
+from bot.model.environment import LONGEST_NAME, LONGEST_VALUE, MOST_COMPONENTS, Environment
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.run import Benchmark, Run, Summary
 
@@ -55,7 +55,13 @@ class RunFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     version: Literal[1]
     benchmarks: tuple[BenchmarkEntry, ...]
     counters: tuple[CounterTableEntry, ...] | UnsetType | None = UNSET
-    environment: dict[str, str] = {}
+    environment: Annotated[
+        dict[
+            Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)],
+            Annotated[str, msgspec.Meta(max_length=LONGEST_VALUE)],
+        ],
+        msgspec.Meta(max_length=MOST_COMPONENTS),
+    ] = {}
     commit: str | UnsetType | None = UNSET
     time: datetime | UnsetType | None = UNSET
     suite: str = "default"

@@ -68,10 +68,12 @@ def run_command(
             fault = output.pump(started + timeout_seconds, timeout_seconds) or _fault(process.returncode)
         finally:
             end_group(process)
-            left = end_escaped()
+            gone, left = end_escaped()
         output.drain()
+    if gone:
+        log.remark(f"ended {gone - left} processes that had left the command's session")
     if left:
-        log.remark(f"ended {left} processes that had left the command's session")
+        log.remark(f"could not end {left}, as they are another user's: they may disturb what is measured next")
     elapsed_seconds = time.monotonic() - started
     log.remark(f"{fault or 'done'} after {elapsed_seconds:.1f} s")
     return Ended(fault=fault, elapsed_seconds=elapsed_seconds)

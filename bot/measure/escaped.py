@@ -44,13 +44,13 @@ def guard() -> bool:
     return bool(library.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
 
 
-def end_escaped() -> int:
-    """Kill every descendant in another session than ours, and theirs; how many there were.
+def end_escaped() -> tuple[int, int]:
+    """Kill every descendant in another session than ours, and theirs; how many there were, and how many are left.
 
     Our own helpers (git) share our session. Commands get one of their own, which nothing of them can leave for ours.
     """
     if not guard():
-        return 0
+        return 0, 0
     ended: set[int] = set()
     deadline = time.monotonic() + SWEEP_SECONDS
     while (found := escaped()) and time.monotonic() < deadline:
@@ -64,7 +64,7 @@ def end_escaped() -> int:
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(process.id, os.WNOHANG)
         time.sleep(0.005)
-    return len(ended)
+    return len(ended), len(found)
 
 
 def escaped() -> tuple[Process, ...]:

@@ -6,6 +6,11 @@ from dataclasses import dataclass, field
 # Components that change a benchmark's level by themselves: numbers from another CPU are no baseline.
 HARDWARE_COMPONENTS = ("cpu", "architecture", "os")
 
+# Of a file: more is no machine, and a stranger's file could fill the history with it.
+MOST_COMPONENTS = 100
+LONGEST_NAME = 100
+LONGEST_VALUE = 1000
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Environment:

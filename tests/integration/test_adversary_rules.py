@@ -13,6 +13,7 @@ from bot.config import Config
 from bot.model.baseline import BaselineSource
 from bot.pipeline.compare import Compared, compare_runs
 from bot.pipeline.job_results import JobResults, result_files
+from bot.publish.github import client
 from bot.publish.markers import marker
 from tests.support.adversary import INNOCENT_PULL, MALLORY_PULL, Scene, open_scene
 from tests.support.fake_github.state import BOT
@@ -121,6 +122,48 @@ def test_wanted_a_flood_by_many_suites_got_one_comment(scene: Scene) -> None:
     three = {f"{name}/{file}": data for name in "efg" for file, data in left(scene, suite=name).items()}
     scene.publish(three)
     assert len(scene.fake.state.comments) == 4
+
+
+def test_wanted_a_flood_by_many_pull_requests_of_one_head_got_three_comments(scene: Scene) -> None:
+    for number in (9, 10, 11):
+        pull = replace(scene.fake.state.pulls[MALLORY_PULL], number=number, base_branch=f"b{number}")
+        scene.fake.state.pulls[number] = pull
+    files = {f"{name}/{file}": data for name in "abc" for file, data in left(scene, suite=name).items()}
+    result = scene.publish(files)
+    assert result.exit_code == 0, result.log
+    assert sorted(comment_bodies(scene)) == [MALLORY_PULL, 9, 10]
+    assert len(scene.fake.state.comments) == 3
+
+
+def test_wanted_all_requests_of_the_repository_got_a_job_that_ends(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread of more comments than any is, behind which our own would be."""
+    monkeypatch.setattr(client, "MAXIMUM_REQUESTS", 12)
+    for _ in range(1_500):
+        scene.fake.state.add_comment(issue=MALLORY_PULL, author="mallory", body="x")
+    result = scene.publish(left(scene))
+    assert result.exit_code == 4
+    assert "this job has sent 12 requests, as many as one may" in result.log
+    assert len(scene.fake.log) == 12
+    assert not comment_bodies(scene)
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [{f"k{number}": "v" for number in range(101)}, {"k" * 101: "v"}, {"cpu": "v" * 1_001}],
+    ids=["keys", "a name", "a value"],
+)
+@pytest.mark.parametrize("file", ["report.json", "run.json"])
+def test_wanted_room_by_an_endless_environment_got_refused(
+    scene: Scene, file: str, environment: dict[str, str]
+) -> None:
+    files = left(scene)
+    said = json.loads(files[file]) | {"environment": environment}
+    result = scene.publish({**files, file: json.dumps(said).encode()})
+    assert result.exit_code == 3
+    assert "environment" in result.summary
+    assert scene.writes == []
 
 
 def failed(scene: Scene, conclusion: str = "failure") -> str:

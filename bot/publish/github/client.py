@@ -12,7 +12,7 @@ from github.Repository import Repository
 from urllib3 import BaseHTTPResponse
 from urllib3.connectionpool import ConnectionPool
 
-from bot.errors import UsageError
+from bot.errors import InfrastructureError, UsageError
 
 # The name of GITHUB_TOKEN. `GET /user` is forbidden to that token, so the name cannot be asked for.
 ACTIONS_BOT = "github-actions[bot]"
@@ -27,6 +27,9 @@ RETRIED_METHODS = frozenset({"GET", "PATCH", "PUT", "DELETE"})
 # GitHub asks for at least a minute after a secondary limit that names no time.
 SECONDARY_LIMIT_WAIT_SECONDS = 60.0
 MAXIMUM_LIMIT_WAIT_SECONDS = 120.0
+# A job needs about ten. GitHub allows GITHUB_TOKEN 1,000 an hour in a repository, and other workflows need some too: a
+# thread or a run that somebody filled up must not use them all.
+MAXIMUM_REQUESTS = 250
 
 Sleep = Callable[[float], None]
 
@@ -63,7 +66,7 @@ def connect(
         raise UsageError(f"not a repository: {repository[:100]!r}", next_step="write it as owner/name")
     server = github.Github(
         base_url=api_url.rstrip("/"),
-        auth=github.Auth.Token(token),
+        auth=BudgetedToken(token),
         api_version=API_VERSION,
         lazy=True,
         per_page=100,
@@ -83,6 +86,24 @@ def connect(
         ),
     )
     return Client(repository=server.get_repo(repository), bot_login=bot_login, sleep=sleep)
+
+
+class BudgetedToken(github.Auth.Token):
+    """The token of a job, for at most `MAXIMUM_REQUESTS` requests. PyGithub asks it to sign each one."""
+
+    def __init__(self, token: str) -> None:
+        super().__init__(token)
+        self.left = MAXIMUM_REQUESTS
+
+    def authentication(self, headers: dict[str, Any]) -> None:
+        if self.left == 0:
+            raise InfrastructureError(
+                f"this job has sent {MAXIMUM_REQUESTS} requests, as many as one may",
+                place="GitHub",
+                next_step="look for what is so long: a thread of thousands of comments, or as many artifacts",
+            )
+        self.left -= 1
+        super().authentication(headers)
 
 
 class PatientRetry(github.GithubRetry):

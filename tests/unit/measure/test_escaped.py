@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.measure import escaped
 from bot.measure.command import run_command
 from bot.measure.log import Log
 
@@ -43,6 +44,23 @@ def test_what_gets_away_is_ended(tmp_path: Path, way: str) -> None:
     assert int((tmp_path / "pid").read_text()) not in alive(tmp_path)
     assert alive(tmp_path) == set()
     assert "that had left the command's session" in (tmp_path / "log.txt").read_text()
+
+
+def test_what_cannot_be_ended_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another user's process, such as sudo starts: killing it is refused."""
+
+    def refuse(_: int, __: int) -> None:
+        raise PermissionError
+
+    kill = os.kill
+    monkeypatch.setattr(escaped, "SWEEP_SECONDS", 0.1)
+    with Log(tmp_path / "log.txt") as log:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "kill", refuse)
+            command = f"{ESCAPES['a session of its own']} while [ ! -s pid ]; do sleep 0.01; done"
+            run_command(command, directory=tmp_path, environment=dict(os.environ), log=log, timeout_seconds=20)
+        kill(int((tmp_path / "pid").read_text()), 9)
+    assert "could not end 1, as they are another user's" in (tmp_path / "log.txt").read_text()
 
 
 def test_our_own_helpers_stay(tmp_path: Path) -> None:

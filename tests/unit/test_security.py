@@ -1,0 +1,15 @@
+"""docs/security.md's list of attacks: each line names a test that is there."""
+
+import re
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+PAGE = TESTS.parent / "docs" / "security.md"
+
+
+def test_each_attack_has_its_test_and_each_test_its_line() -> None:
+    named = re.findall(r"^\|.*\| `(test_\w+)` \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    text = "".join(path.read_text(encoding="utf-8") for path in TESTS.rglob("test_*.py"))
+    defined = re.findall(r"^def (test_\w+)\(", text, re.MULTILINE)
+    assert set(named) <= set(defined)
+    assert {name for name in defined if name.startswith("test_wanted_")} <= set(named)
