@@ -1,4 +1,4 @@
-"""The outcome of a search in values and one plain sentence."""
+"""The outcome of a search in values."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -20,7 +20,6 @@ from bot.model.bisection import (
     OutcomeKind,
     Phase,
     SearchState,
-    Sought,
     Suspect,
 )
 from bot.model.finding import Interval
@@ -34,58 +33,27 @@ def conclude(standing: Standing, kind: OutcomeKind, *, needed: int | None = None
     return replace(standing.state, phase=Phase.DONE, outcome=outcome_of(standing, kind, needed=needed))
 
 
-def outcome_of(standing: Standing, kind: OutcomeKind, *, needed: int | None = None) -> Outcome:  # noqa: PLR0911 - a row of the table of outcomes each
+def outcome_of(standing: Standing, kind: OutcomeKind, *, needed: int | None = None) -> Outcome:
     """The answer of this kind; named culprits outrank a spent budget."""
     base = Outcome(
         kind=kind,
-        reason="",
         executions=standing.executions,
         rounds=len(standing.state.results),
         skipped=standing.skipped,
         noise=_noise(standing),
     )
-    if kind is OutcomeKind.UNMEASURABLE:
-        return replace(base, reason="An end of the range cannot be measured.")
-    if kind is OutcomeKind.FIXED_ON_GOOD_SIDE:
-        base_names = ", ".join(standing.state.commit_range.merge_bases)
-        return replace(base, reason=f"The merge base {base_names} is as slow as the bad end: fixed on the good side.")
+    if kind in {OutcomeKind.UNMEASURABLE, OutcomeKind.FIXED_ON_GOOD_SIDE}:
+        return base
     base = _with_change(standing, base)
-    if kind is OutcomeKind.NOT_REPRODUCED:
-        return replace(base, visible_effect=visible_effect(standing), reason=_not_reproduced(standing))
-    if kind is OutcomeKind.INCONCLUSIVE:
-        return _inconclusive(standing, base, needed)
+    if kind in {OutcomeKind.NOT_REPRODUCED, OutcomeKind.INCONCLUSIVE}:
+        return replace(base, needed=needed, visible_effect=visible_effect(standing))
     if kind is OutcomeKind.DECAY:
         return _decay(standing, base)
     if standing.state.named:
         return _culprits(standing, base)
     if standing.state.phase in (Phase.MERGE_BASE, Phase.REPRODUCE):
-        reason = "The budget was spent before the ends of the range could be told apart."
-        return replace(base, visible_effect=visible_effect(standing), reason=reason)
-    suspects = _suspects(standing)
-    if kind is OutcomeKind.SUSPECT_SET:
-        reason = f"No measurable commit tells {len(suspects)} candidates apart."
-    else:
-        reason = f"The budget was spent; {len(suspects)} candidates hold {SET_MASS:.0%} of the probability."
-    return replace(base, suspects=suspects, reason=reason)
-
-
-def _not_reproduced(standing: Standing) -> str:
-    center, half = end_to_end(standing)
-    sought = standing.state.settings.sought
-    if sought is Sought.ANY or center + half >= 0:
-        return "The ends of the range do not differ."
-    is_better = sought is Sought.WORSE
-    found, other = ("better", "--direction better") if is_better else ("worse", "--direction worse")
-    return f"The bad end is {found} than the good one: search with {other}."
-
-
-def _inconclusive(standing: Standing, base: Outcome, needed: int | None) -> Outcome:
-    visible = visible_effect(standing)
-    if needed is not None:
-        reason = f"The change is real; to find its commit takes about {needed} more executions, over the budget."
-    else:
-        reason = f"A change below {visible:.1%} cannot be seen at this noise with this many executions."
-    return replace(base, visible_effect=visible, reason=reason)
+        return replace(base, visible_effect=visible_effect(standing))
+    return replace(base, suspects=_suspects(standing))
 
 
 def visible_effect(standing: Standing) -> float | None:
@@ -157,21 +125,13 @@ def _culprits(standing: Standing, base: Outcome) -> Outcome:
         (stretch.upper for stretch in residual.stretches(standing) if stretch.probability > 0.05), default=0.0
     )
     if suspects:
-        reason = f"No measurable commit tells {len(suspects)} candidates apart; one of them is the culprit."
         kind = OutcomeKind.SUSPECT_SET
         culprits = [culprit for culprit in culprits if culprit.commit not in {suspect.commit for suspect in suspects}]
     else:
         kind = OutcomeKind.CULPRIT if len(culprits) == 1 else OutcomeKind.SEVERAL_CULPRITS
-        reason = (
-            "One commit explains the change." if len(culprits) == 1 else f"{len(culprits)} commits share the change."
-        )
-    if unresolved > residual.NEGLIGIBLE and kind is not OutcomeKind.SUSPECT_SET:
-        found = "One commit was found" if len(culprits) == 1 else f"{len(culprits)} commits were found"
-        reason = f"{found}; up to {min(unresolved, 1.0):.0%} of the change may come from others."
     return replace(
         base,
         kind=kind,
-        reason=reason,
         culprits=tuple(culprits),
         suspects=tuple(suspects),
         unresolved=min(unresolved, 1.0),
@@ -214,7 +174,7 @@ def _decay(standing: Standing, base: Outcome) -> Outcome:
                 share=rise / whole,
             )
         )
-    return replace(base, decay=tuple(parts), reason="The change came in many small parts: no single culprit.")
+    return replace(base, decay=tuple(parts))
 
 
 def isotonic(values: evidence.Floats, weights: evidence.Floats) -> evidence.Floats:

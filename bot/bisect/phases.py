@@ -14,7 +14,7 @@ from bot.bisect.evidence import Design
 from bot.bisect.pairs import step_size
 from bot.bisect.samples import samples_of
 from bot.bisect.standing import Standing, executions
-from bot.model.bisection import SMALLEST_EFFECT, NamedStep, OutcomeKind, Phase, SearchState, Sought
+from bot.model.bisection import NEGLIGIBLE, SMALLEST_EFFECT, NamedStep, OutcomeKind, Phase, SearchState, Sought
 
 QUIET_LOOK: Final = 2  # executions per end after which a quiet machine is believed
 EARLY_LOOK: Final = 4  # executions per end after which overwhelming evidence begins the search
@@ -224,7 +224,7 @@ def _is_small(standing: Standing, candidate: int) -> bool:
     sizes = [step_size(standing, other) for other in (candidate, *standing.named)]
     own, *named = (size for size in sizes if size is not None)
     largest = max((abs(size.center) for size in named), default=0.0)
-    return abs(own.center) + own.half < residual.NEGLIGIBLE * largest
+    return abs(own.center) + own.half < NEGLIGIBLE * largest
 
 
 def residual_budget(standing: Standing) -> int:
@@ -256,7 +256,7 @@ def _seeks_further(standing: Standing) -> bool:
     further = [model.column_of(int(np.argmax(mass))) for mass in model.step_masses]
     steps = np.abs(evidence.fit(model.design, np.vstack([model.named_columns, *further])).delta)
     named = len(model.named)
-    return bool(steps[named:].max() >= residual.NEGLIGIBLE * steps[:named].max())
+    return bool(steps[named:].max() >= NEGLIGIBLE * steps[:named].max())
 
 
 def _is_explained(standing: Standing) -> bool:

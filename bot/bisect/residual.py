@@ -9,8 +9,8 @@ from scipy.special import stdtr, stdtrit
 from bot.bisect import evidence
 from bot.bisect.evidence import Design
 from bot.bisect.standing import Standing
+from bot.model.bisection import NEGLIGIBLE
 
-NEGLIGIBLE: Final = 0.2  # rho: the part of the whole change that a stretch may keep without being followed
 SURE: Final = 0.95
 OPEN: Final = 0.25  # below it nothing was seen that would have to be looked at again
 Z_SURE: Final = 1.645

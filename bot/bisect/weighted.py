@@ -106,16 +106,14 @@ def advance(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of the
     state = standing.state
     commit_range = state.commit_range
     if any(name in standing.skipped for name in (commit_range.good, commit_range.bad, *commit_range.merge_bases)):
-        return _conclude(standing, OutcomeKind.UNMEASURABLE, "An end of the range cannot be measured.")
+        return _conclude(standing, OutcomeKind.UNMEASURABLE)
     repetitions = state.settings.repetitions
     if state.phase is Phase.MERGE_BASE:
         differences = _merge_base_differences(standing)
         if len(differences) < repetitions:
             return state
         if p_value(differences) < level(standing):
-            return _conclude(
-                standing, OutcomeKind.FIXED_ON_GOOD_SIDE, "The merge base is slow: fixed on the good side."
-            )
+            return _conclude(standing, OutcomeKind.FIXED_ON_GOOD_SIDE)
         state = replace(state, phase=Phase.REPRODUCE)
         standing = Standing(state, standing.reach)
     if state.phase is Phase.REPRODUCE:
@@ -123,7 +121,7 @@ def advance(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of the
         if len(differences) < repetitions:
             return state
         if p_value(differences) >= level(standing):
-            return _conclude(standing, OutcomeKind.NOT_REPRODUCED, "The ends of the range do not differ significantly.")
+            return _conclude(standing, OutcomeKind.NOT_REPRODUCED)
         state = replace(state, phase=Phase.SEARCH)
         standing = Standing(state, standing.reach)
     if state.phase is Phase.SEARCH and _read(standing).target is None:
@@ -144,14 +142,13 @@ def _merge_base_differences(standing: Standing) -> npt.NDArray[np.float64]:
     return np.array(rounds)
 
 
-def _conclude(standing: Standing, kind: OutcomeKind, reason: str) -> SearchState:
-    return replace(standing.state, phase=Phase.DONE, outcome=_outcome(standing, kind, reason))
+def _conclude(standing: Standing, kind: OutcomeKind) -> SearchState:
+    return replace(standing.state, phase=Phase.DONE, outcome=_outcome(standing, kind))
 
 
-def _outcome(standing: Standing, kind: OutcomeKind, reason: str) -> Outcome:
+def _outcome(standing: Standing, kind: OutcomeKind) -> Outcome:
     return Outcome(
         kind=kind,
-        reason=reason,
         executions=standing.executions,
         rounds=len(standing.state.results),
         skipped=standing.skipped,
@@ -161,9 +158,8 @@ def _outcome(standing: Standing, kind: OutcomeKind, reason: str) -> Outcome:
 def _answer(standing: Standing) -> Outcome:
     left = np.flatnonzero(_read(standing).candidates)
     if len(left) > 1:
-        reason = f"No measurable commit tells {len(left)} candidates apart."
-        return replace(_outcome(standing, OutcomeKind.SUSPECT_SET, reason), suspects=_suspects(standing))
-    found = _outcome(standing, OutcomeKind.CULPRIT, "The first commit whose test against the good end fired.")
+        return replace(_outcome(standing, OutcomeKind.SUSPECT_SET), suspects=_suspects(standing))
+    found = _outcome(standing, OutcomeKind.CULPRIT)
     return replace(found, culprits=(_culprit(standing, int(left[0])),))
 
 
@@ -194,7 +190,7 @@ def _suspects(standing: Standing) -> tuple[Suspect, ...]:
 
 def partial_outcome(standing: Standing) -> Outcome:
     """The candidates that the tests so far left over."""
-    outcome = _outcome(standing, OutcomeKind.BUDGET_SPENT, "The budget was spent.")
+    outcome = _outcome(standing, OutcomeKind.BUDGET_SPENT)
     return replace(outcome, suspects=_suspects(standing) if standing.state.phase is Phase.SEARCH else ())
 
 

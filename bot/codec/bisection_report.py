@@ -1,6 +1,6 @@
 """A bisection's answer as JSON (bisection v1): what `bisect --json` writes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from functools import cache
 from typing import Final, Literal, TypeVar
@@ -41,6 +41,7 @@ class BisectionFile:
     outcome: OutcomeKind
     definite: bool
     reason: str
+    needed: int | None = None
     good: str
     bad: str
     benchmark: str
@@ -71,7 +72,8 @@ def bisection_adapter() -> TypeAdapter[BisectionFile]:
     return TypeAdapter(BisectionFile)
 
 
-def encode_bisection(report: BisectionReport) -> bytes:
+def encode_bisection(report: BisectionReport, *, sentence: Callable[[BisectionReport], str]) -> bytes:
+    """`sentence` words the reason: JSON is read by people as well."""
     outcome = report.outcome
     file = same_fields(
         BisectionFile,
@@ -80,6 +82,7 @@ def encode_bisection(report: BisectionReport) -> bytes:
         version=1,
         outcome=outcome.kind,
         definite=report.is_definite,
+        reason=sentence(report),
         good=report.commit_range.good,
         bad=report.commit_range.bad,
         benchmark=report.key.benchmark,

@@ -53,6 +53,7 @@ class Engine(StrEnum):
 
 
 SMALLEST_EFFECT: Final = 0.0005  # of times: nobody measures less
+NEGLIGIBLE: Final = 0.2  # rho: the part of the whole change that may stay without a name
 
 
 class Sought(StrEnum):
@@ -205,14 +206,15 @@ class Noise:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """The answer of a search. `reason` is one plain sentence.
+    """The answer of a search; its sentences are made in `bot.report.bisection_words`.
 
-    `relative_change` is bad against good. `visible_effect` is the change that would have been seen (not reproduced,
+    `needed`: executions that the search would still take, where that is why it stopped. `relative_change` is bad
+    against good. `visible_effect` is the change that would have been seen (not reproduced,
     inconclusive). `unresolved` is the part of the change, as a fraction, that the residual check left open.
     """
 
     kind: OutcomeKind
-    reason: str
+    needed: int | None = None
     culprits: tuple[Culprit, ...] = ()
     suspects: tuple[Suspect, ...] = ()
     decay: tuple[DecayPart, ...] = ()

@@ -83,8 +83,9 @@ def bisection_markdown(report: BisectionReport) -> str:
 
 def bisection_json(report: BisectionReport) -> bytes:
     from bot.codec.bisection_report import encode_bisection
+    from bot.report.bisection_words import reason_of
 
-    return encode_bisection(report)
+    return encode_bisection(report, sentence=reason_of)
 
 
 def unmeasured_text(reason: str, *, sha: str, run_url: str) -> str:

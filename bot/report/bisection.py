@@ -1,27 +1,16 @@
-"""A bisection's answer for a terminal and for a comment: who, how sure, how much, and what was seen."""
+"""A bisection's answer, for a terminal and for a comment: one view in two forms."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import islice
-from math import expm1
 from typing import Final, TypeVar
 
-from bot.model.bisection import Culprit, Noise, OutcomeKind, Suspect
+from bot.model.bisection import Culprit, OutcomeKind
 from bot.model.bisection_report import BisectionReport, MeasuredCommit
-from bot.report.inert import (
-    NAME_LIMIT,
-    SENTENCE_LIMIT,
-    SHORT_HASH,
-    Safe,
-    clean,
-    code,
-    commit,
-    join,
-    ours,
-    own,
-    prose,
-    row,
-)
-from bot.report.numbers import MINUS, percent, percent_interval, significant
+from bot.report.bisection_words import HEADLINES, certainty, cost_of, facts_of, introduced, reason_of
+from bot.report.inert import NAME_LIMIT, SENTENCE_LIMIT, SHORT_HASH, Safe, clean, code, commit, join, ours, own, row
+from bot.report.inert import prose as inert_prose
+from bot.report.numbers import MINUS, percent
 from bot.report.words import counted
 
 T = TypeVar("T")
@@ -30,63 +19,60 @@ MOST_ROWS: Final = 60
 SUBJECT_LIMIT: Final = 120
 COMMAND_LIMIT: Final = 2000
 
-HEADLINES: Final = {
-    OutcomeKind.CULPRIT: "Found the commit",
-    OutcomeKind.SEVERAL_CULPRITS: "Several commits introduced the change",
-    OutcomeKind.SUSPECT_SET: "One of several commits introduced the change",
-    OutcomeKind.DECAY: "A slow decay: many commits, none of them alone",
-    OutcomeKind.NOT_REPRODUCED: "The change was not reproduced",
-    OutcomeKind.INCONCLUSIVE: "Inconclusive: more executions are needed",
-    OutcomeKind.FIXED_ON_GOOD_SIDE: "Nothing got worse: the good side got better",
-    OutcomeKind.BUDGET_SPENT: "Stopped before the answer was sure: the budget is spent",
-    OutcomeKind.UNMEASURABLE: "An end of the range cannot be measured",
-}
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Form:
+    """How the parts of the view become text. `name` and `prose` take foreign text, `ours` our own."""
+
+    ours: Callable[[str], Safe]
+    name: Callable[..., Safe]
+    prose: Callable[[str], Safe]
+    commit: Callable[[str], Safe]
+    heading: str
+    quoted: str
+    table: Callable[[Sequence[str], Sequence[Sequence[Safe]]], Safe]
+    figure: str
+    item: str
 
 
 def bisection_text(report: BisectionReport) -> str:
     """For a terminal; foreign control characters never reach it."""
-    outcome = report.outcome
-    benchmark = f"Benchmark: {_plain(report.key.benchmark)}, {_plain(report.key.metric)}."
-    said = [_plain(outcome.reason, limit=SENTENCE_LIMIT), benchmark, *_facts(report)]
-    culprit = _one_culprit(report)
-    blocks = [headline(report), "\n".join(said)]
-    if culprit is not None:
-        about = (_plain(line, limit=SENTENCE_LIMIT) for line in _about(report, culprit))
-        blocks[0] = "\n".join([blocks[0], *(f"  {line}" for line in about)])
-    elif outcome.culprits:
-        blocks.append("\n".join(_culprit_line(report, culprit) for culprit in outcome.culprits))
-    if outcome.suspects:
-        blocks.append("Suspects:\n" + "\n".join(_suspect_line(report, entry) for entry in _cut(outcome.suspects)))
-    if outcome.decay:
-        blocks.append(
-            "Parts:\n"
-            + "\n".join(
-                f"  {_short(part.after)}..{_short(part.until)}  {percent(part.relative_change, signed=True)}"
-                f"  {percent(part.share)} of the change"
-                for part in _cut(outcome.decay)
-            )
-        )
-    if report.measured:
-        blocks.append("Measured, against the good commit:\n" + plot(report.measured))
-    if outcome.skipped:
-        blocks.append(
-            "Skipped:\n"
-            + "\n".join(
-                f"  {_short(commit)}  {_plain(why, limit=SENTENCE_LIMIT)}"
-                for commit, why in _cut(outcome.skipped.items())
-            )
-        )
-    if outcome.notes:
-        blocks.append("Notes:\n" + "\n".join(f"  {_plain(note, limit=SENTENCE_LIMIT)}" for note in outcome.notes))
-    blocks.append(_cost(report))
-    blocks.append(f"Again: {_plain(report.command, limit=COMMAND_LIMIT)}")
-    return "\n\n".join(blocks) + "\n"
+    form = _Form(
+        ours=Safe,
+        name=_plain,
+        prose=lambda text: _plain(text, limit=SENTENCE_LIMIT),
+        commit=_short,
+        heading="{}",
+        quoted='"{}"',  # a line may look like a command of GitHub's runner
+        table=_aligned,
+        figure="{}\n{}",
+        item="  {}",
+    )
+    return _view(report, form)
+
+
+def bisection_markdown(report: BisectionReport) -> str:
+    """For a comment or a job summary. Subjects, failures and commands are foreign text."""
+    form = _Form(
+        ours=ours,
+        name=code,
+        prose=inert_prose,
+        commit=lambda name: commit(name, repository_url=report.repository_url),
+        heading="### {}",
+        quoted="{}",
+        table=lambda head, rows: join(
+            "\n", [row([Safe(cell) for cell in head]), Safe("|" + "---|" * len(head)), *map(row, rows)]
+        ),
+        figure="{}\n\n```text\n{}\n```",
+        item="- {}",
+    )
+    return _view(report, form)
 
 
 def headline(report: BisectionReport) -> str:
     """One line without Markdown: the commit where there is one, else what became of the search."""
     culprit = _one_culprit(report)
-    return HEADLINES[report.outcome.kind] if culprit is None else f"{_short(culprit.commit)} {_introduced(culprit)}"
+    return HEADLINES[report.outcome.kind] if culprit is None else f"{_short(culprit.commit)} {introduced(culprit)}"
 
 
 def _one_culprit(report: BisectionReport) -> Culprit | None:
@@ -95,81 +81,77 @@ def _one_culprit(report: BisectionReport) -> Culprit | None:
     return outcome.culprits[0] if outcome.kind is OutcomeKind.CULPRIT and outcome.culprits else None
 
 
-def _introduced(culprit: Culprit) -> str:
-    what = "improvement" if culprit.improvement else "regression"
-    interval = culprit.confidence_interval
-    change = percent(culprit.relative_change, signed=True)
-    return f"introduced the {what}: {change} {percent_interval(interval.low, interval.high)}"
-
-
-def _about(report: BisectionReport, culprit: Culprit) -> Iterable[str]:
-    """A named commit as its reader knows it: subject, author, date, size, web page, and how sure the name is."""
-    subject = report.subjects.get(culprit.commit)
-    if subject:
-        yield f'"{subject}"'  # never a line of its own: it may look like a command of GitHub's runner
-    facts = report.facts.get(culprit.commit)
-    if facts is not None:
-        lines = f"+{facts.insertions:,} {MINUS}{facts.deletions:,} lines in {counted(facts.files, 'file')}"
-        yield f"{facts.author}, {facts.date[:10]}; {lines}"
-    if report.repository_url is not None:
-        yield f"{report.repository_url}/commit/{culprit.commit}"
-    if culprit.posterior is not None:
-        yield f"posterior {_sure(culprit.posterior)}, confirmed against its parent"
-
-
-def _sure(posterior: float) -> str:
-    """Never certain: the model itself may be wrong."""
-    return "over 99.9 %" if posterior > 0.999 else percent(posterior)
-
-
-def bisection_markdown(report: BisectionReport) -> str:
-    """For a comment or a job summary. Subjects, reasons and commands are foreign text."""
-    outcome = report.outcome
-    benchmark = own("Benchmark: {}, {}.", code(report.key.benchmark), code(report.key.metric))
-    said = [prose(outcome.reason), benchmark, *(ours(fact) for fact in _facts(report))]
-    culprit = _one_culprit(report)
-    first = Safe(HEADLINES[outcome.kind])
-    if culprit is not None:
-        name = commit(culprit.commit, repository_url=report.repository_url)
-        first = own("{} {}", name, ours(_introduced(culprit)))
-    blocks = [own("### {}", first), join("\n", said)]
-    if outcome.culprits:
-        head = [
-            Safe("| commit | change | interval | posterior | subject | author | date |"),
-            Safe("|---|---:|---|---:|---|---|---|"),
-        ]
-        blocks.append(join("\n", [*head, *(_culprit_row(report, culprit) for culprit in outcome.culprits)]))
+def _view(report: BisectionReport, form: _Form) -> str:
+    outcome, one = report.outcome, _one_culprit(report)
+    first = Safe(HEADLINES[outcome.kind]) if one is None else _named(report, one, form)
+    about = [] if one is None else _about(report, one, form)
+    benchmark = own("Benchmark: {}, {}.", form.name(report.key.benchmark), form.name(report.key.metric))
+    said = [form.ours(reason_of(report)), benchmark, *map(form.ours, facts_of(report))]
+    blocks = [join("\n", [own(form.heading, first), *about]), join("\n", said)]
+    if one is None and outcome.culprits:
+        lines = ([_named(report, culprit, form), *_about(report, culprit, form)] for culprit in outcome.culprits)
+        blocks.append(join("\n", (own(form.item, join("; ", line)) for line in lines)))
     if outcome.suspects:
-        head = [Safe("| suspect | posterior | subject |"), Safe("|---|---:|---|")]
-        rows = (
-            row([code(_short(entry.commit)), Safe(percent(entry.posterior)), _subject(report, entry.commit)])
+        rows = [
+            [form.commit(entry.commit), Safe(percent(entry.posterior)), _subject(report, entry.commit, form)]
+            + ([form.prose(entry.skipped)] if entry.skipped else [])
             for entry in _cut(outcome.suspects)
-        )
-        blocks.append(join("\n", [*head, *rows]))
+        ]
+        blocks.append(form.table(("suspect", "posterior", "subject", "skipped"), rows))
     if outcome.decay:
-        head = [Safe("| after | until | change | share |"), Safe("|---|---|---:|---:|")]
-        rows = (
-            row(
-                [
-                    code(_short(part.after)),
-                    code(_short(part.until)),
-                    Safe(percent(part.relative_change, signed=True)),
-                    Safe(percent(part.share)),
-                ]
-            )
+        rows = [
+            [
+                *map(form.commit, (part.after, part.until)),
+                Safe(percent(part.relative_change, signed=True)),
+                Safe(percent(part.share)),
+            ]
             for part in _cut(outcome.decay)
-        )
-        blocks.append(join("\n", [*head, *rows]))
+        ]
+        blocks.append(form.table(("after", "until", "change", "share"), rows))
     if report.measured:
-        blocks.append(own("Measured, against the good commit:\n\n```text\n{}\n```", Safe(plot(report.measured))))
+        blocks.append(own(form.figure, Safe("Measured, against the good commit:"), Safe(plot(report.measured))))
     if outcome.skipped:
-        skipped = (own("- {} {}", code(_short(name)), prose(why)) for name, why in _cut(outcome.skipped.items()))
-        blocks.append(own("Skipped:\n\n{}", join("\n", skipped)))
+        skipped = (own("{} {}", form.name(_short(name)), form.prose(why)) for name, why in outcome.skipped.items())
+        blocks.append(_items("Skipped:", _cut(skipped), form))
     if outcome.notes:
-        blocks.append(own("Notes:\n\n{}", join("\n", (own("- {}", prose(note)) for note in outcome.notes))))
-    blocks.append(ours(_cost(report)))
-    blocks.append(own("Again: {}", code(report.command, limit=COMMAND_LIMIT)))
-    return "\n\n".join(blocks) + "\n"
+        blocks.append(_items("Notes:", (form.prose(note) for note in outcome.notes), form))
+    blocks.append(form.ours(cost_of(report)))
+    blocks.append(own("Again: {}", form.name(report.command, limit=COMMAND_LIMIT)))
+    return join("\n\n", blocks) + "\n"
+
+
+def _named(report: BisectionReport, culprit: Culprit, form: _Form) -> Safe:
+    """The commit, its subject, who wrote it and when, and what it did."""
+    subject, facts = _subject(report, culprit.commit, form), report.facts.get(culprit.commit)
+    parts = [form.commit(culprit.commit), own(form.quoted, subject) if subject else Safe("")]
+    if facts is not None:
+        parts.append(own("by {}, {},", form.name(facts.author), form.name(facts.date[:10])))
+    return join(" ", [part for part in (*parts, form.ours(introduced(culprit))) if part])
+
+
+def _about(report: BisectionReport, culprit: Culprit, form: _Form) -> list[Safe]:
+    """What it changed, how certain its name is, and its page where the name is no link to it."""
+    facts, said = report.facts.get(culprit.commit), []
+    if facts is not None:
+        said.append(f"+{facts.insertions:,} {MINUS}{facts.deletions:,} lines in {counted(facts.files, 'file')}")
+    if culprit.posterior is not None:
+        said.append(f"posterior {certainty(culprit.posterior)}, confirmed against its parent")
+    lines = [form.ours("; ".join(said))] if said else []
+    if report.repository_url is not None and "](" not in form.commit(culprit.commit):
+        lines.append(form.prose(f"{report.repository_url}/commit/{culprit.commit}"))
+    return lines
+
+
+def _items(title: str, entries: Iterable[Safe], form: _Form) -> Safe:
+    between = "\n" if form.item.startswith(" ") else "\n\n"
+    return own("{}{}{}", Safe(title), Safe(between), join("\n", (own(form.item, entry) for entry in entries)))
+
+
+def _aligned(head: Sequence[str], rows: Sequence[Sequence[Safe]]) -> Safe:
+    table = [[Safe(cell) for cell in head[: max(map(len, rows))]], *rows]
+    widths = [max(len(cells[place]) for cells in table if place < len(cells)) for place in range(len(table[0]))]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=False)) for cells in table)
+    return join("\n", (Safe(f"  {line.rstrip()}") for line in lines))
 
 
 def plot(measured: Sequence[MeasuredCommit], *, width: int = PLOT_WIDTH) -> str:
@@ -202,88 +184,18 @@ def plot(measured: Sequence[MeasuredCommit], *, width: int = PLOT_WIDTH) -> str:
     return "\n".join(lines)
 
 
-def _facts(report: BisectionReport) -> Iterable[str]:
-    """Sentences of numbers."""
-    outcome = report.outcome
-    if outcome.relative_change is not None:
-        interval = outcome.confidence_interval
-        bounds = f" {percent_interval(interval.low, interval.high)}" if interval else ""
-        yield f"Bad against good: {percent(outcome.relative_change, signed=True)}{bounds}."
-    if outcome.visible_effect is not None:
-        yield f"A change of {percent(outcome.visible_effect)} would have been seen."
-    if outcome.noise is not None:
-        yield _noise(outcome.noise)
+def _subject(report: BisectionReport, name: str, form: _Form) -> Safe:
+    subject = report.subjects.get(name)
+    return form.name(subject, limit=SUBJECT_LIMIT) if subject else Safe("")
 
 
-def _noise(noise: Noise) -> str:
-    parts = [f"Noise of one execution: {percent(expm1(noise.standard_deviation))}"]
-    if noise.autocorrelation is not None:
-        parts.append(f"autocorrelation from one to the next {significant(noise.autocorrelation)}")
-    if noise.mode_ratio is not None and noise.slow_share is not None:
-        parts.append(
-            f"the machine has two states, a factor of {significant(noise.mode_ratio)} apart, "
-            f"the slow one {percent(noise.slow_share)} of the time"
-        )
-    return "; ".join(parts) + "."
-
-
-def _cost(report: BisectionReport) -> str:
-    outcome = report.outcome
-    return (
-        f"{counted(outcome.executions, 'execution')} in {counted(outcome.rounds, 'round')}; "
-        f"{counted(len(report.commit_range.commits), 'candidate')}, "
-        f"{counted(len(report.measured), 'commit')} measured; "
-        f"engine {report.settings.engine}, seed {report.settings.seed}."
-    )
-
-
-def _culprit_line(report: BisectionReport, culprit: Culprit) -> str:
-    change = percent(culprit.relative_change, signed=True)
-    bounds = percent_interval(culprit.confidence_interval.low, culprit.confidence_interval.high)
-    sure = "" if culprit.posterior is None else f"  posterior {_sure(culprit.posterior)}"
-    better = "  (an improvement)" if culprit.improvement else ""
-    return f"  {_short(culprit.commit)}  {change} {bounds}{sure}{better}  {_plain_subject(report, culprit.commit)}"
-
-
-def _culprit_row(report: BisectionReport, culprit: Culprit) -> Safe:
-    bounds = percent_interval(culprit.confidence_interval.low, culprit.confidence_interval.high)
-    facts = report.facts.get(culprit.commit)
-    return row(
-        [
-            commit(culprit.commit, repository_url=report.repository_url),
-            Safe(percent(culprit.relative_change, signed=True) + (" (improvement)" if culprit.improvement else "")),
-            Safe(bounds),
-            Safe("" if culprit.posterior is None else _sure(culprit.posterior)),
-            _subject(report, culprit.commit),
-            Safe("") if facts is None else code(facts.author),
-            Safe("") if facts is None else code(facts.date[:10]),
-        ]
-    )
-
-
-def _suspect_line(report: BisectionReport, suspect: Suspect) -> str:
-    why = f"  (skipped: {_plain(suspect.skipped)})" if suspect.skipped else ""
-    posterior = percent(suspect.posterior)
-    return f"  {_short(suspect.commit)}  {posterior:>7}  {_plain_subject(report, suspect.commit)}{why}"
-
-
-def _subject(report: BisectionReport, commit: str) -> Safe:
-    subject = report.subjects.get(commit)
-    return code(subject, limit=SUBJECT_LIMIT) if subject else Safe("")
-
-
-def _plain_subject(report: BisectionReport, commit: str) -> str:
-    subject = report.subjects.get(commit)
-    return _plain(subject, limit=SUBJECT_LIMIT) if subject else ""
-
-
-def _plain(foreign: str, *, limit: int = NAME_LIMIT) -> str:
+def _plain(foreign: str, *, limit: int = NAME_LIMIT) -> Safe:
     """Foreign text for a line; `##[` anywhere in a line is a command to GitHub's runner."""
-    return clean(foreign, limit=limit).replace("##[", "## [")
+    return Safe(clean(foreign, limit=limit).replace("##[", "## ["))
 
 
-def _short(commit: str) -> str:
-    return clean(commit)[:SHORT_HASH]
+def _short(name: str) -> Safe:
+    return Safe(clean(name)[:SHORT_HASH])
 
 
 def _cut(entries: Iterable[T]) -> list[T]:

@@ -1,7 +1,7 @@
 """Where a dispatched bisection stands: the answer in the thread and the check run, after every step."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from bot.model.bisection import Phase, Progress
@@ -46,7 +46,7 @@ def step_texts(step: BisectionStep, *, repository_url: str, meanwhile: Objection
     """`meanwhile`: what happened after the bisection's end."""
     if step.report is not None:
         title = headline(step.report)
-        blocks = [Safe(bisection_markdown(step.report).rstrip())]
+        blocks = [Safe(bisection_markdown(replace(step.report, repository_url=repository_url)).rstrip())]
         objection, head = step.bisection.stopped, step.bisection.head
         if objection is not None:
             said = objection_text(objection, head)

@@ -86,7 +86,7 @@ def test_a_spent_budget_gives_the_answer_so_far(conversation: Conversation) -> N
         dispatches += 1
         assert dispatches < MOST_DISPATCHES
     answer = conversation.answer(asked)
-    assert "more executions, over the budget" in answer, answer
+    assert "more executions, which is over the budget" in answer, answer
     assert "Measured, against the good commit" in answer
     (check,) = conversation.fake.state.check_runs.values()
     assert (check.status, check.conclusion) == ("completed", "neutral")

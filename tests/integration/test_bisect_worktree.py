@@ -270,7 +270,7 @@ def test_a_killed_search_loses_at_most_the_running_round(repository: Path, tmp_p
     hashes = measured_repository(repository, line(12, step_at=CULPRIT))
     state = tmp_path / "state.json"
     ends = {"good": hashes["c0"], "bad": hashes["c11"]}
-    for kill_after in (1, 4, 8):
+    for kill_after in (1, 2, 4):
         options = ["--resume", str(state)] if state.exists() else []
         argv = [sys.executable, "-m", "bot", "bisect", "--repo", str(repository), "--good", ends["good"]]
         process = subprocess.Popen(
@@ -282,7 +282,7 @@ def test_a_killed_search_loses_at_most_the_running_round(repository: Path, tmp_p
         process.kill()
         process.wait()
     kept = json.loads(state.read_bytes())["search"]["results"]
-    assert len(kept) >= 8
+    assert len(kept) >= 4
     assert worktrees(repository) > 1
     # A child of the killed process may still be at work.
     place = next(temporary.glob("perf-culprit-measure-*"))

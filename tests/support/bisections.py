@@ -10,7 +10,7 @@ RANGE = CommitRange(good=GOOD, bad=BAD, commits=(FIRST, SECOND, BAD), parents=((
 REPORT = BisectionReport(
     outcome=Outcome(
         kind=OutcomeKind.CULPRIT,
-        reason="One commit explains the change.",
+        unresolved=0.04,
         culprits=(
             Culprit(
                 commit=SECOND,

@@ -13,7 +13,7 @@ def ended(kind: OutcomeKind) -> SearchState:
         phase=Phase.DONE,
         since=4,
         suspect="c1",
-        outcome=Outcome(kind=kind, reason=""),
+        outcome=Outcome(kind=kind),
     )
 
 

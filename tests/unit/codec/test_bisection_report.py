@@ -6,13 +6,14 @@ from pathlib import Path
 import jsonschema
 
 from bot.codec.bisection_report import encode_bisection
+from bot.report.bisection_words import reason_of
 from tests.support.bisections import REPORT, SECOND
 
 DOCS = Path(__file__).parents[3] / "docs"
 
 
 def test_the_whole_answer() -> None:
-    answer = json.loads(encode_bisection(REPORT))
+    answer = json.loads(encode_bisection(REPORT, sentence=reason_of))
     jsonschema.validate(answer, json.loads((DOCS / "bisection-v1.schema.json").read_text()))
     assert answer["outcome"] == "culprit"
     assert answer["definite"] is True

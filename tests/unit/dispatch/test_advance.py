@@ -163,7 +163,7 @@ def test_a_killed_controller_costs_nothing(engine: Engine, what: str, moment: st
             break
     else:
         pytest.fail("no search has so many steps")
-    assert number > 5
+    assert number > 3  # the moments of several dispatches
 
 
 @ENGINES

@@ -10,6 +10,7 @@ from bot.model.bisection_report import DEFINITE, MeasuredCommit
 from bot.model.finding import Interval
 from bot.model.metric import MetricKey
 from bot.report.bisection import MOST_ROWS, bisection_markdown, bisection_text, plot
+from bot.report.bisection_words import reason_of
 from tests.support.bisections import BAD, FIRST, GOOD, REPORT, SECOND
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "bisection"
@@ -25,14 +26,13 @@ def test_whole_texts(name: str, render: object) -> None:
 def test_every_outcome_has_words(kind: OutcomeKind) -> None:
     outcome = Outcome(
         kind=kind,
-        reason="A reason.",
         suspects=(Suspect(commit=FIRST, posterior=0.6, skipped="no compiler"), Suspect(commit=BAD, posterior=0.4)),
         decay=(DecayPart(after=GOOD, until=BAD, relative_change=0.2, share=1.0),),
         visible_effect=0.03,
     )
     subject = replace(REPORT, outcome=outcome, measured=())
     for text in (bisection_text(subject), bisection_markdown(subject)):
-        assert "A reason." in text
+        assert reason_of(subject) in text.replace("\N{NO-BREAK SPACE}", " ")
         assert "A change of 3" in text
         assert FIRST[:7] in text
         assert "+20.0 %" in text

@@ -1,0 +1,116 @@
+"""What a bisection's answer says in sentences of ours; foreign text never enters them."""
+
+from collections.abc import Iterator
+from math import expm1
+from typing import Final
+
+from bot.model.bisection import NEGLIGIBLE, Culprit, Noise, Outcome, OutcomeKind, Sought
+from bot.model.bisection_report import BisectionReport
+from bot.report.numbers import percent, percent_interval, significant
+from bot.report.words import counted
+
+HEADLINES: Final = {
+    OutcomeKind.CULPRIT: "Found the commit",
+    OutcomeKind.SEVERAL_CULPRITS: "Several commits introduced the change",
+    OutcomeKind.SUSPECT_SET: "One of several commits introduced the change",
+    OutcomeKind.DECAY: "A slow decay: many commits, none of them alone",
+    OutcomeKind.NOT_REPRODUCED: "The change was not reproduced",
+    OutcomeKind.INCONCLUSIVE: "Inconclusive: more executions are needed",
+    OutcomeKind.FIXED_ON_GOOD_SIDE: "Nothing got worse: the good side got better",
+    OutcomeKind.BUDGET_SPENT: "Stopped before the answer was certain: the budget is spent",
+    OutcomeKind.UNMEASURABLE: "An end of the range cannot be measured",
+}
+PLAIN: Final = {
+    OutcomeKind.DECAY: "The change came in many small parts: no single culprit.",
+    OutcomeKind.INCONCLUSIVE: "The ends could not be told apart at this noise with this many executions.",
+    OutcomeKind.FIXED_ON_GOOD_SIDE: (
+        "The merge base measures like the bad end: the good side fixed what the bad side still has."
+    ),
+    OutcomeKind.BUDGET_SPENT: "The ends of the range could not be told apart before.",
+    OutcomeKind.UNMEASURABLE: "Without numbers of both ends there is nothing to search.",
+}
+
+
+def reason_of(report: BisectionReport) -> str:
+    """Why the search ended as it did, in one sentence."""
+    outcome, left = report.outcome, counted(len(report.outcome.suspects), "candidate")
+    match outcome.kind:
+        case OutcomeKind.CULPRIT | OutcomeKind.SEVERAL_CULPRITS:
+            return _resolved(outcome)
+        case OutcomeKind.SUSPECT_SET:
+            return f"No measurable commit tells {left} apart."
+        case OutcomeKind.NOT_REPRODUCED:
+            return _denied(report)
+        case OutcomeKind.INCONCLUSIVE if outcome.needed is not None:
+            more = counted(outcome.needed, "more execution")
+            return f"The change is real; finding its commit takes about {more}, which is over the budget."
+        case OutcomeKind.BUDGET_SPENT if outcome.suspects:
+            return f"{left[:1].upper()}{left[1:]} hold 95 % of the probability."
+        case kind:
+            return PLAIN[kind]
+
+
+def _resolved(outcome: Outcome) -> str:
+    """How much of the change the named commits may leave to others."""
+    subject = "It" if len(outcome.culprits) == 1 else "Each"
+    if outcome.unresolved is None:
+        return f"{subject} is the first whose test against the good end is significant."
+    if outcome.unresolved > NEGLIGIBLE:
+        return f"Unresolved: up to {percent(outcome.unresolved)} of the change may come from commits not named."
+    explained = "explains" if len(outcome.culprits) == 1 else "and the others explain"
+    return f"{subject} {explained} the change."
+
+
+def _denied(report: BisectionReport) -> str:
+    interval, sought = report.outcome.confidence_interval, report.settings.sought
+    if sought is Sought.ANY or interval is None or interval.low <= 0 <= interval.high:
+        return "The ends of the range do not differ."
+    found, other = ("better", Sought.BETTER) if sought is Sought.WORSE else ("worse", Sought.WORSE)
+    return f"The bad end is {found} than the good one: search with --direction {other}."
+
+
+def introduced(culprit: Culprit) -> str:
+    what = "improvement" if culprit.improvement else "regression"
+    interval = culprit.confidence_interval
+    change = percent(culprit.relative_change, signed=True)
+    return f"introduced the {what}: {change} {percent_interval(interval.low, interval.high)}"
+
+
+def certainty(posterior: float) -> str:
+    """Never certain: the model itself may be wrong."""
+    return "over 99.9 %" if posterior > 0.999 else percent(posterior)
+
+
+def facts_of(report: BisectionReport) -> Iterator[str]:
+    """Sentences of numbers."""
+    outcome = report.outcome
+    if outcome.relative_change is not None:
+        interval = outcome.confidence_interval
+        bounds = f" {percent_interval(interval.low, interval.high)}" if interval else ""
+        yield f"Bad against good: {percent(outcome.relative_change, signed=True)}{bounds}."
+    if outcome.visible_effect is not None:
+        yield f"A change of {percent(outcome.visible_effect)} would have been seen."
+    if outcome.noise is not None:
+        yield _noise(outcome.noise)
+
+
+def _noise(noise: Noise) -> str:
+    parts = [f"Noise of one execution: {percent(expm1(noise.standard_deviation))}"]
+    if noise.autocorrelation is not None:
+        parts.append(f"autocorrelation from one to the next {significant(noise.autocorrelation)}")
+    if noise.mode_ratio is not None and noise.slow_share is not None:
+        parts.append(
+            f"the machine has two states, a factor of {significant(noise.mode_ratio)} apart, "
+            f"the slow one {percent(noise.slow_share)} of the time"
+        )
+    return "; ".join(parts) + "."
+
+
+def cost_of(report: BisectionReport) -> str:
+    outcome = report.outcome
+    return (
+        f"{counted(outcome.executions, 'execution')} in {counted(outcome.rounds, 'round')}; "
+        f"{counted(len(report.commit_range.commits), 'candidate')}, "
+        f"{counted(len(report.measured), 'commit')} measured; "
+        f"engine {report.settings.engine}, seed {report.settings.seed}."
+    )
