@@ -18,7 +18,8 @@ import numpy as np
 from scipy import stats
 from tabulate import tabulate
 
-from bot.detect.deviation_matrix import Version, deviation_matrix
+from bot.detect.deviation_matrix import deviation_matrix
+from bot.model.deviation import Version
 from bot.model.finding import Verdict
 from bot.stats.median_interval import Booleans, deviation, intervals_overlap, median_estimate, median_test
 from bot.stats.ragged import Floats, Ragged

@@ -4,6 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from bot import pipeline
 from bot.cli.options import Verbs, chosen_config, count, new_verb
 from bot.cli.output import write
 from bot.errors import EXIT_FINE, UsageError
@@ -19,6 +20,12 @@ def add_verbs(verbs: Verbs) -> None:
     )
     verb.add_argument("--index", metavar="NAME", help="column that names the rows: commit, build or time")
     verb.add_argument("--repo", type=Path, metavar="DIR", help="instead of a file: this repository's stored history")
+    verb.add_argument(
+        "--releases",
+        nargs="*",
+        metavar="NAME=FILE",
+        help="compare released versions, the oldest first: results by name, or with --repo the stored tags",
+    )
     verb.add_argument("--history", metavar="URL", help="where the history branch lives (default: remote origin)")
     verb.add_argument("--benchmark", metavar="PATTERN", help="only stored benchmarks of this name or shell pattern")
     verb.add_argument("--suite", metavar="NAME", help="stored suite (default: configuration)")
@@ -39,8 +46,9 @@ def add_verbs(verbs: Verbs) -> None:
 
 
 def _changes(arguments: argparse.Namespace) -> int:
+    if arguments.releases is not None:
+        return _releases(arguments)
     _check_source(arguments)
-    from bot import pipeline
 
     if arguments.repo is not None:
         changes = pipeline.changes_in_history(
@@ -65,6 +73,23 @@ def _changes(arguments: argparse.Namespace) -> int:
         write(arguments.json, pipeline.changes_json(changes))
     stream = sys.stderr if arguments.json == Path("-") else sys.stdout
     print(pipeline.changes_text(changes), end="", file=stream)
+    return EXIT_FINE
+
+
+def _releases(arguments: argparse.Namespace) -> int:
+    if bool(arguments.releases) == (arguments.repo is not None):
+        raise UsageError(
+            "--releases takes NAME=FILE for each version, or --repo for the tags with stored runs",
+            next_step="such as: perf-culprit changes --releases v1.0=old.json v1.1=new.json",
+        )
+    config = chosen_config(arguments)
+    if arguments.repo is None:
+        matrix = pipeline.releases_in_files(arguments.releases, config=config)
+    else:
+        matrix = pipeline.releases_in_history(arguments.repo, config=config, history_url=arguments.history)
+    if arguments.json:
+        write(arguments.json, pipeline.encode_releases(matrix))
+    print(pipeline.releases_text(matrix), end="", file=sys.stderr if arguments.json == Path("-") else sys.stdout)
     return EXIT_FINE
 
 

@@ -1,6 +1,5 @@
 """Profiles as JSON (perf-culprit-trace v1): what the tracer writes, one profile per line."""
 
-from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -69,25 +68,11 @@ def encode_profile(profile: Profile) -> bytes:
     return msgspec.json.encode(line) + b"\n"
 
 
-def encode_profiles(profiles: Sequence[Profile]) -> bytes:
-    return b"".join(map(encode_profile, profiles))
-
-
 def decode_profile(data: bytes, *, place: str) -> Profile:
     """The profile in `data` (one line of a file); a DataError with place where it is none."""
     line = decode_large(ProfileLine, data, place=place, what=SCHEMA_NAME)
     nodes = tuple(_node(entry, i, line.repetitions, place) for i, entry in enumerate(line.nodes))
     return Profile(service=line.service, nodes=nodes, repetitions=line.repetitions, unit=line.unit)
-
-
-def decode_profiles(data: bytes, *, place: str) -> tuple[Profile, ...]:
-    """Of all lines, at least one."""
-    lines = [(number, line) for number, line in enumerate(data.splitlines(), 1) if line.strip()]
-    if not lines:
-        raise DataError("holds no profile", place=place, next_step=NEXT_STEP)
-    return tuple(
-        decode_profile(line, place=place if len(lines) == 1 else f"{place}:{number}") for number, line in lines
-    )
 
 
 def _node(entry: ProfileNodeEntry, i: int, repetitions: int, place: str) -> ProfileNode:

@@ -19,6 +19,7 @@ from bot.codec import (
     bisection_report,
     diagnosis,
     profile,
+    releases,
     report,
     run,
     tree_comparison,
@@ -35,6 +36,7 @@ SCHEMAS: Final[dict[str, Callable[[], dict[str, Any]]]] = {
     acceptance.SCHEMA_NAME: lambda: acceptance.acceptance_adapter().json_schema(mode="validation"),
     diagnosis.SCHEMA_NAME: lambda: diagnosis.diagnosis_adapter().json_schema(mode="validation"),
     tree_comparison.SCHEMA_NAME: lambda: tree_comparison.tree_comparison_adapter().json_schema(mode="validation"),
+    releases.SCHEMA_NAME: lambda: releases.releases_adapter().json_schema(mode="validation"),
     profile.SCHEMA_NAME: lambda: msgspec.json.schema(profile.ProfileLine),
 }
 

@@ -48,6 +48,7 @@ from bot.git.revisions import (
     recorded_parents,
     resolve_commit,
     shallow_commits,
+    tags,
 )
 from bot.git.worktrees import add_worktree, common_folder, prune_worktrees, remove_worktree, tree_names, worktrees
 
@@ -96,6 +97,7 @@ __all__ = [
     "resolve_commit",
     "run_git",
     "shallow_commits",
+    "tags",
     "tree_names",
     "worktrees",
     "write_blob",

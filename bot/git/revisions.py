@@ -83,6 +83,14 @@ def ancestors(repository: Path, commits: Sequence[str], *, first_parent: bool = 
     return tuple(output.decode().split())
 
 
+def tags(repository: Path) -> dict[str, str]:
+    """The commits of all tags by the tags' names, the oldest tag first."""
+    form = "--format=%(objectname) %(*objectname) %(refname:strip=2)"
+    lines = run_git(repository, "for-each-ref", "--sort=creatordate", form, "refs/tags").decode("utf-8", "replace")
+    found = (line.split(" ", 2) for line in lines.splitlines())
+    return {name: of_tag or commit for commit, of_tag, name in found}
+
+
 def parents(repository: Path, commit: str) -> tuple[str, ...]:
     output = run_git(repository, "rev-list", "--parents", "--max-count=1", "--end-of-options", commit)
     return tuple(output.decode().split()[1:])

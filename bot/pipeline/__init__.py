@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         publish_file,
     )
     from bot.pipeline.record import record_files, record_run
+    from bot.pipeline.releases import encode_releases, releases_in_files, releases_in_history, releases_text
     from bot.pipeline.render import (
         bisection_json,
         bisection_markdown,

@@ -4,7 +4,6 @@ The runner takes `::command::` at a line's start and `##[command]` anywhere in a
 """
 
 import re
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -36,19 +35,6 @@ def group(stream: TextIO, title: str) -> Iterator[None]:
         yield
     finally:
         stream.write("::endgroup::\n")
-        stream.flush()
-
-
-@contextmanager
-def commands_stopped(stream: TextIO) -> Iterator[None]:
-    """Inside, the runner executes nothing: for output of programs that cannot be rewritten line by line."""
-    token = secrets.token_hex(16)
-    stream.write(f"::stop-commands::{token}\n")
-    stream.flush()
-    try:
-        yield
-    finally:
-        stream.write(f"\n::{token}::\n")
         stream.flush()
 
 

@@ -33,7 +33,6 @@ class NextStep:
 
 
 CONTROL_CHART = "control_chart"
-RULE_ENSEMBLE = "rule_ensemble"
 CHANGE_POINT = "change_point"
 _EXPECTED = {
     Direction.LOWER_IS_BETTER: ", where lower is better",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bot.cli import main
-from bot.codec.profile import encode_profiles
+from bot.codec.profile import encode_profile
 from bot.codec.report import decode_report
 from tests.support.compared_trees import Tree
 from tests.support.execution_logs import call, log
@@ -21,9 +21,9 @@ OWN = {"parse": 1.0, "parse>tokenize": 4.0, "parse>build": 2.0}
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(2)
-    (tmp_path / "before.json").write_bytes(encode_profiles([Tree(own=OWN).profile(rng)]))
+    (tmp_path / "before.json").write_bytes(encode_profile(Tree(own=OWN).profile(rng)))
     slow = OWN | {"parse>tokenize": 7.0}
-    (tmp_path / "after.json").write_bytes(encode_profiles([Tree(own=slow).profile(rng)]))
+    (tmp_path / "after.json").write_bytes(encode_profile(Tree(own=slow).profile(rng)))
     return tmp_path
 
 
@@ -103,9 +103,9 @@ def test_exit_codes(
     folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, message: str
 ) -> None:
     rng = np.random.default_rng(2)
-    (folder / "other.json").write_bytes(encode_profiles([Tree(own=OWN, service="other").profile(rng)]))
+    (folder / "other.json").write_bytes(encode_profile(Tree(own=OWN, service="other").profile(rng)))
     both = [Tree(own=OWN, service=name).profile(rng) for name in ("a", "b")]
-    (folder / "both.json").write_bytes(encode_profiles(both))
+    (folder / "both.json").write_bytes(b"".join(map(encode_profile, both)))
     assert main(["diagnose", *arguments]) == code
     assert message in capsys.readouterr().err
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.codec.profile import decode_profile, decode_profiles, encode_profile, encode_profiles
+from bot.codec.profile import decode_profile, encode_profile
 from bot.codec.schema import schema_text
 from bot.errors import DataError
 from bot.model.profile import Profile, ProfileNode
@@ -36,13 +36,6 @@ def encoded(**changes: object) -> bytes:
 
 def test_a_profile_survives() -> None:
     assert decode_profile(encode_profile(PROFILE), place="f") == PROFILE
-
-
-def test_a_file_holds_a_profile_per_line() -> None:
-    other = Profile(service="cart", repetitions=1, unit="samples", nodes=())
-    data = encode_profiles((PROFILE, other))
-    assert data.count(b"\n") == 2
-    assert decode_profiles(data, place="f") == (PROFILE, other)
 
 
 def test_it_is_valid_by_the_schema() -> None:
@@ -85,15 +78,10 @@ def test_what_is_no_profile_is_refused_with_its_place(changes: dict[str, object]
         decode_profile(encoded(**changes), place="f")
 
 
-@pytest.mark.parametrize("text", [b"", b"\n \n", b"NaN", b"[" * 100_000, b"\xff\xfe", b'{"format": "perf-'])
+@pytest.mark.parametrize("text", [b"", b"NaN", b"[" * 100_000, b"\xff\xfe", b'{"format": "perf-'])
 def test_broken_files_are_refused(text: bytes) -> None:
     with pytest.raises(DataError):
-        decode_profiles(text, place="f")
-
-
-def test_a_refusal_names_the_line() -> None:
-    with pytest.raises(DataError, match=r"^f:2: not a valid"):
-        decode_profiles(encode_profile(PROFILE) + b"{}\n", place="f")
+        decode_profile(text, place="f")
 
 
 numbers = st.floats(min_value=0, max_value=1e24)

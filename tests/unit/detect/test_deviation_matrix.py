@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from bot.detect.deviation_matrix import Digression, Outcome, Row, Version, deviation_matrix
+from bot.detect.deviation_matrix import deviation_matrix
+from bot.model.deviation import Digression, Outcome, Row, Version
 from bot.model.finding import Verdict
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Run, Summary

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from bot.publish.log import LogLevel, commands_stopped, group, message_command, neutral
+from bot.publish.log import LogLevel, group, message_command, neutral
 
 # What the runner takes for a command: `::` at a line's start after blanks, `##[` anywhere.
 COMMAND = re.compile(r"^\s*::|##\[", re.MULTILINE)
@@ -43,31 +43,6 @@ def test_a_group_is_closed_after_an_error() -> None:
     with pytest.raises(KeyError):
         fail()
     assert stream.getvalue() == "::group::measure%0A::error::x 100%25\n::endgroup::\n"
-
-
-def test_commands_are_off_inside_and_on_after_an_error() -> None:
-    stream = io.StringIO()
-
-    def fail() -> None:
-        with commands_stopped(stream):
-            stream.write("::error::x")
-            raise KeyError("x")
-
-    with pytest.raises(KeyError):
-        fail()
-    opening, *inside, closing = stream.getvalue().splitlines()
-    token = opening.removeprefix("::stop-commands::")
-    assert re.fullmatch("[0-9a-f]{32}", token)
-    assert inside == ["::error::x"]
-    assert closing == f"::{token}::"
-
-
-def test_the_token_is_never_the_same() -> None:
-    streams = [io.StringIO(), io.StringIO()]
-    for stream in streams:
-        with commands_stopped(stream):
-            pass
-    assert streams[0].getvalue() != streams[1].getvalue()
 
 
 def test_a_message_is_one_command() -> None:

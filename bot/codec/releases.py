@@ -1,0 +1,30 @@
+"""The deviation matrix as JSON (releases v1): what `changes --releases --json` writes."""
+
+from functools import cache
+from typing import Final, Literal
+
+from pydantic import TypeAdapter
+from pydantic.dataclasses import dataclass
+
+from bot.codec.wire import WIRE_CONFIG, encode, same_fields
+from bot.model.deviation import DeviationMatrix
+
+SCHEMA_NAME: Final = "releases-v1"
+
+
+@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
+class ReleasesFile(DeviationMatrix):
+    """The whole file. `format` and `version` make it known by content."""
+
+    format: Literal["perf-culprit-releases"]
+    version: Literal[1]
+
+
+@cache
+def releases_adapter() -> TypeAdapter[ReleasesFile]:
+    return TypeAdapter(ReleasesFile)
+
+
+def encode_releases(matrix: DeviationMatrix) -> bytes:
+    file = same_fields(ReleasesFile, matrix, format="perf-culprit-releases", version=1)
+    return encode(releases_adapter(), file, indent=1)

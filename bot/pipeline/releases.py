@@ -1,0 +1,53 @@
+"""collect or history -> detect -> report: how released versions differ from one to the next."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from bot import git
+from bot.codec.releases import encode_releases
+from bot.collect import collect, named_alike
+from bot.config import Config
+from bot.detect.deviation_matrix import deviation_matrix
+from bot.errors import DataError, UsageError
+from bot.history.git_branch import open_git_branch
+from bot.history.main_line import main_line
+from bot.history.remote import history_remote
+from bot.model.deviation import DeviationMatrix, Version
+from bot.report.releases import releases_text
+
+__all__ = ["encode_releases", "releases_in_files", "releases_in_history", "releases_text"]
+
+EXAMPLE = "such as: perf-culprit changes --releases v1.0=old.json v1.1=new.json"
+
+
+def releases_in_files(named: Sequence[str], *, config: Config) -> DeviationMatrix:
+    """`named`: NAME=FILE, the oldest first; several files of one name are one version."""
+    paths: dict[str, list[str]] = {}
+    for entry in named:
+        name, separator, path = entry.partition("=")
+        if not (name and separator and path):
+            raise UsageError(f"{entry!r} is no NAME=FILE", place="--releases", next_step=EXAMPLE)
+        paths.setdefault(name, []).append(path)
+    if len(paths) < 2:
+        raise UsageError("one version has nothing to be compared with", place="--releases", next_step=EXAMPLE)
+    *former, newest = map(collect, paths.values())
+    before, last = named_alike(former, newest)
+    versions = [Version(name=name, run=run) for name, run in zip(paths, (*before, last), strict=True)]
+    return deviation_matrix(versions, minimum_effect=config.minimum_effect)
+
+
+def releases_in_history(repository: Path, *, config: Config, history_url: str | None = None) -> DeviationMatrix:
+    """Of the tags of HEAD's own line whose commits have stored runs."""
+    remote = history_remote(repository, history_url, None)
+    with open_git_branch(remote, branch=config.history.branch) as stored:
+        line = main_line(stored, repository, suite=config.suite, any_hardware=config.ignore_environment)
+    names = {commit: name for name, commit in git.tags(repository).items()}
+    runs = {names[run.commit]: run for run in line.runs if run.commit in names}
+    if len(runs) < 2:
+        raise DataError(
+            f"holds runs of {len(runs)} of this line's {len(names):,} tagged commits; two are compared",
+            place=f"{remote.shown} {config.history.branch}",
+            next_step="record runs of the tags, or give their files: " + EXAMPLE.removeprefix("such as: "),
+        )
+    versions = [Version(name=name, run=run) for name, run in runs.items()]
+    return deviation_matrix(versions, minimum_effect=config.minimum_effect)

@@ -1,0 +1,78 @@
+"""The deviation matrix for reading: a row per metric, a column per version in which something deviates [B17]."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from bot.model.deviation import Cell, DeviationMatrix, Outcome, Row
+from bot.model.finding import Verdict
+from bot.report.numbers import percent
+from bot.report.text import plain
+from bot.report.words import counted
+
+NAME_LIMIT: Final = 60
+VERSION_LIMIT: Final = 24
+LISTED: Final = 200
+SYMBOLS: Final = {Outcome.DEVIATION: "\u00b7", Outcome.SIGNIFICANT_OVERLAP: "\u25cf", Outcome.OVERLAP: "\u00b7"}
+
+
+def releases_text(matrix: DeviationMatrix) -> str:
+    from tabulate import tabulate
+
+    changed = {cell.version for row in matrix.rows for cell in row.cells if _moved(cell)}
+    versions = [version for version in matrix.versions if version in changed]
+    rows = [row for row in matrix.rows if any(map(_moved, row.cells))]
+    lines = [_summary(matrix, rows)]
+    if rows:
+        header = ["", *(plain(version, limit=VERSION_LIMIT) for version in versions)]
+        body = [[plain(_name(row), limit=NAME_LIMIT), *_symbols(row, versions)] for row in rows[:LISTED]]
+        lines += ["", tabulate([header, *body], tablefmt="plain", disable_numparse=True)]
+        lines += [f"and {len(rows) - LISTED:,} more rows: see --json"] if len(rows) > LISTED else []
+        lines += [
+            "",
+            "\u25b2 worse, \u25bc better, \u25cf differs but the intervals overlap, \u00b7 no difference,",
+            "  blank: not measured. Each version against the one before it.",
+            "  With one run of each, another machine looks the same: `compare` several runs of both.",
+        ]
+    lines += _digressions(rows)
+    few = [row for row in matrix.rows if row.too_few]
+    if few:
+        lines.append(f"Cannot tell of some versions of {counted(len(few), 'benchmark')}: under 5 samples")
+    return "\n".join(lines) + "\n"
+
+
+def _summary(matrix: DeviationMatrix, rows: Sequence[Row]) -> str:
+    worse = sum(cell.verdict is Verdict.REGRESSION for row in rows for cell in row.cells)
+    better = sum(cell.verdict is Verdict.IMPROVEMENT for row in rows for cell in row.cells)
+    compared = f"{counted(len(matrix.rows), 'benchmark')} over {counted(len(matrix.versions), 'version')}"
+    found = f"{worse:,} worse, {better:,} better" if worse or better else "no deviation"
+    return f"{compared}: {found} (of {percent(matrix.minimum_effect)} or more, intervals of medians apart)"
+
+
+def _moved(cell: Cell) -> bool:
+    return cell.verdict is not Verdict.NO_CHANGE
+
+
+def _name(row: Row) -> str:
+    return row.key.benchmark if row.key.metric == "time" else f"{row.key.benchmark} ({row.key.metric})"
+
+
+def _symbols(row: Row, versions: Sequence[str]) -> list[str]:
+    cells = {cell.version: cell for cell in row.cells}
+    first = {row.first: "\u00b7"}
+    return [_symbol(cells[version]) if version in cells else first.get(version, "") for version in versions]
+
+
+def _symbol(cell: Cell) -> str:
+    if not _moved(cell):
+        return SYMBOLS[cell.outcome]
+    arrow = "\u25b2" if cell.verdict is Verdict.REGRESSION else "\u25bc"
+    return f"{arrow} {'from 0' if cell.relative_change is None else percent(cell.relative_change, signed=True)}"
+
+
+def _digressions(rows: Sequence[Row]) -> list[str]:
+    found = [(row, one) for row in rows for one in row.digressions]
+    return [
+        f"Transient: {plain(_name(row), limit=NAME_LIMIT)} got worse in {plain(one.start, limit=VERSION_LIMIT)}"
+        f" and was back in {plain(one.end, limit=VERSION_LIMIT)}"
+        for row, one in found[:LISTED]
+    ]
