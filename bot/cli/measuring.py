@@ -111,7 +111,8 @@ def _add_bisect(verbs: Verbs) -> None:
     verb.add_argument(
         "--metric",
         metavar="NAME",
-        help=f"needed where the benchmark has several; {', '.join(COUNTS)}: counted by valgrind",
+        help=f"needed where the benchmark has several; {', '.join(COUNTS)}: counted by valgrind; auto: "
+        "search by instructions, confirm by time",
     )
     verb.add_argument(
         "--direction", choices=("any", "worse", "better"), default="any", help="change to look for (default: any)"

@@ -500,3 +500,30 @@ def test_what_cannot_be_counted_is_measured(
     assert [entry["commit"] for entry in answer["culprits"]] == [hashes["c5"]]
     assert answer["metric"] == "value"
     assert any(why in note for note in answer["notes"])
+
+
+@pytest.mark.usefixtures("counting")
+def test_counts_find_the_commit_and_its_time_confirms_it(repository: Path) -> None:
+    hashes = measured_repository(repository, line(34, step_at=CULPRIT))
+    code, answer = bisect(repository, "--metric", "auto", good=hashes["c0"], bad=hashes["c33"])
+    assert (code, answer["metric"]) == (0, "instructions")
+    assert [entry["commit"] for entry in answer["culprits"]] == [hashes["c5"]]
+    assert answer["executions"] <= 12
+    assert any("its time (result) confirms it" in note for note in answer["notes"])
+
+
+@pytest.mark.usefixtures("counting")
+@pytest.mark.parametrize(
+    ("step_at", "run", "why", "outcome"),
+    [
+        (CULPRIT, "echo 1000", "and its time does not", "not_reproduced"),
+        (99, "cat value", "name no commit", "not_reproduced"),
+    ],
+)
+def test_where_counts_and_times_disagree_times_decide(
+    repository: Path, step_at: int, run: str, why: str, outcome: str
+) -> None:
+    hashes = measured_repository(repository, line(9, step_at=step_at))
+    code, answer = bisect(repository, "--metric", "auto", good=hashes["c0"], bad=hashes["c8"], run=run)
+    assert (code, answer["outcome"], answer["metric"]) == (0, outcome, "value")
+    assert any(why in note for note in answer["notes"])
