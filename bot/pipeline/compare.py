@@ -16,7 +16,7 @@ from bot.model.report import Report
 from bot.model.run import Run
 from bot.pipeline.confirm import confirm_report
 from bot.pipeline.event import Merge
-from bot.pipeline.settings import corrected_for_looks, directions, policy_settings, report_settings
+from bot.pipeline.settings import corrected_for_looks, directions, is_named, policy_settings, report_settings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,10 +79,15 @@ def formats_list() -> str:
 
 def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
     """Detector, policy and report: the same for every kind of baseline."""
+    from bot.detect.derived import without_derived
     from bot.detect.policy import judge
     from bot.report.build import build_report
+    from bot.report.collected import derived_text
 
     config = corrected_for_looks(config, looks=max(run.looks for run in (target, *baseline.runs)))
+    baseline, target, derived = without_derived(baseline, target, keep=partial(is_named, config))
+    if derived:
+        target = replace(target, notes=(*target.notes, derived_text(derived)))
     judgement = judge(
         baseline,
         target,

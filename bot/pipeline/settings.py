@@ -1,6 +1,7 @@
 """The configuration in each stage's own words."""
 
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from bot.config import CategoryConfig, Config, LevelsConfig
@@ -81,6 +82,11 @@ def directions(config: Config) -> "Directions | None":
         return None
     settings = policy_settings(config)
     return lambda key: settings.of(key).direction
+
+
+def is_named(config: Config, key: MetricKey) -> bool:
+    """Whether the user's settings are about this metric, not just about all of its benchmark."""
+    return any(entry.metric != "*" and fnmatchcase(key.metric, entry.metric) for entry in config.benchmarks)
 
 
 def with_detector(config: Config, name: str) -> Config:

@@ -1,5 +1,7 @@
 """One finding as the cells of a Markdown table."""
 
+from collections.abc import Sequence
+
 from bot.model.finding import Evidence, Finding, Level, Severity, Verdict
 from bot.report.charts import bar, sparkline
 from bot.report.inert import Safe, code, join, own, prose
@@ -11,6 +13,7 @@ from bot.report.words import counted
 NOTHING = Safe("\N{EN DASH}")
 UNIT_LIMIT = 24
 CATEGORY_LIMIT = 40
+MOST_BESIDE = 3
 NO_BREAK = "\N{NO-BREAK SPACE}"
 # Their evidence is a number per run, whatever the number of samples.
 BETWEEN_RUNS = frozenset({"run_values", "anova_between_runs", "median_interval_between_runs"})
@@ -83,8 +86,8 @@ def certainty(finding: Finding) -> Safe:
     return join(", ", words)
 
 
-def state(finding: Finding) -> Safe:
-    """The emoji, the same in words, the category that was left, the course of the values."""
+def state(finding: Finding, *, beside: Sequence[Finding] = ()) -> Safe:
+    """The emoji, the same in words, the category that was left, other times of the row, the course of the values."""
     if finding.verdict is Verdict.IMPROVEMENT:
         words = own("🔵{}{}", Safe(NO_BREAK), Safe(comparison(finding)))
     else:
@@ -94,6 +97,10 @@ def state(finding: Finding) -> Safe:
     if crossed:
         was, now = (prose(category, limit=CATEGORY_LIMIT) for category in crossed)
         words = own("{}, left *{}* (now *{}*)", words, was, now)
+    for other in beside[:MOST_BESIDE]:
+        words = own(
+            "{}; {} {}", words, prose(other.evidence.key.metric, limit=40), _unbroken(change_text(other.evidence)[0])
+        )
     line = sparkline(finding.series)
     return own("{} `{}`", words, Safe(line)) if line else words
 

@@ -6,17 +6,15 @@ from bot.model.finding import Finding, Verdict
 from bot.report.cells import certainty_text, change_text
 from bot.report.charts import sparkline
 
-GAP = 2
 # A line that starts with a foreign "::" would be a command to GitHub's runner, so no line starts with a name.
 MARK = "• "
 INDENT = " " * len(MARK)
 RESET = "\x1b[0m"
 COLOURS = {Verdict.REGRESSION: "\x1b[31m", Verdict.IMPROVEMENT: "\x1b[36m", Verdict.INCONCLUSIVE: "\x1b[33m"}
 RIGHT = frozenset({"before", "after", "change"})
-# Always there, and the others in the order in which they are worth their room.
-NEEDED = ("before", "after", "change", "")
-MORE = ("interval", "certainty", "course")
 ORDER = ("before", "after", "change", "interval", "", "certainty", "course")
+# Only where there is room, in the order in which they are worth it.
+MORE = ("interval", "certainty", "course")
 
 
 def changed_table(
@@ -34,25 +32,20 @@ def changed_table(
     Where even the needed columns leave a name no room, every name gets a line of its own.
     """
     rows = [_cells(*row) for row in zip(findings, sides, states, strict=True)]
-    widths = {column: max(len(column), *(len(row[column]) for row in rows)) for column in ORDER}
-    empty = {column for column in MORE if not any(row[column] for row in rows)}
-    longest = max(len(noun), *map(len, names))
-    stacked = len(MARK) + longest + _room(NEEDED, widths) > width
-    first = len(INDENT) if stacked else len(MARK) + longest
-    kept = list(NEEDED)
-    for column in MORE:
-        if column not in empty and first + _room([*kept, column], widths) <= width:
-            kept.append(column)
-    columns = [column for column in ORDER if column in kept]
-    header = _line({column: column for column in ORDER}, columns, widths)
-    start = INDENT if stacked else f"{INDENT}{noun:{longest}}"
-    lines = [f"{start}{header}"]
-    for name, row, finding in zip(names, rows, findings, strict=True):
-        cells = _line(row, columns, widths)
-        line = f"{MARK}{name}\n{INDENT}{cells}" if stacked else f"{MARK}{name:{longest}}{cells}"
-        shade = COLOURS.get(finding.verdict, "") if colour else ""
-        lines.append(f"{shade}{line}{RESET}" if shade else line)
-    return "\n".join(lines)
+    marked = [f"{INDENT}{noun}", *(f"{MARK}{name}" for name in names)]
+    kept = [column for column in ORDER if column not in MORE]
+    stacked = _width(_lines(rows, kept, first=marked)) > width
+    first = [INDENT] * len(marked) if stacked else marked
+    for more in MORE:
+        columns = [column for column in ORDER if column in (*kept, more)]
+        if any(row[more] for row in rows) and _width(_lines(rows, columns, first=first)) <= width:
+            kept = columns
+    header, *lines = _lines(rows, kept, first=first)
+    if stacked:
+        lines = [f"{name}\n{line}" for name, line in zip(marked[1:], lines, strict=True)]
+    shades = [COLOURS.get(finding.verdict, "") if colour else "" for finding in findings]
+    coloured = (f"{shade}{line}{RESET}" if shade else line for shade, line in zip(shades, lines, strict=True))
+    return "\n".join([header, *coloured])
 
 
 def _cells(finding: Finding, sides: tuple[str, str], state: str) -> dict[str, str]:
@@ -68,10 +61,17 @@ def _cells(finding: Finding, sides: tuple[str, str], state: str) -> dict[str, st
     }
 
 
-def _room(columns: Sequence[str], widths: dict[str, int]) -> int:
-    return sum(widths[column] + GAP for column in columns)
+def _width(lines: Sequence[str]) -> int:
+    return max(map(len, lines))
 
 
-def _line(row: dict[str, str], columns: Sequence[str], widths: dict[str, int]) -> str:
-    cells = (f"{row[column]:{'>' if column in RIGHT else '<'}{widths[column]}}" for column in columns)
-    return "".join(f"{'':{GAP}}{cell}" for cell in cells).rstrip()
+def _lines(rows: Sequence[dict[str, str]], columns: Sequence[str], *, first: Sequence[str]) -> list[str]:
+    """The header and a line per row; `first` is the column before the named ones."""
+    import tabulate
+
+    cells = [list(columns), *([row[column] for column in columns] for row in rows)]
+    align = ["left", *("right" if column in RIGHT else "left" for column in columns)]
+    table = [[start, *row] for start, row in zip(first, cells, strict=True)]
+    # The first column begins with the mark's blanks.
+    text = tabulate.tabulate(table, tablefmt="plain", disable_numparse=True, colalign=align, preserve_whitespace=True)
+    return [line.rstrip() for line in text.split("\n")]

@@ -19,6 +19,11 @@ def collected_text(reads: Sequence[FileRead]) -> str:
     return "\n".join([*lines, *(f"  note: {note}" for note in notes[:MAX_NOTES]), *more])
 
 
+def derived_text(metrics: Sequence[str]) -> str:
+    """Of rates that are judged with the times that they were computed from."""
+    return f"{', '.join(metrics)}: computed from the same samples as the times, so judged once, as time"
+
+
 def formats_text(formats: Iterable[tuple[str, str, str]]) -> str:
     """Each reader's id and description, and below how its file is written."""
     return "\n".join(f"{name:24} {description}\n{'':24}   {example}" for name, description, example in formats)

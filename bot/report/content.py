@@ -128,7 +128,7 @@ def _changed_part(sections: Sections, *, most_rows: int) -> Part:
             after,
             cells.change(finding.evidence, bold=True),
             cells.certainty(finding),
-            cells.state(finding),
+            cells.state(finding, beside=sections.beside.get(finding.evidence.key, ())),
         )
 
     return table(sections.changed, cells_of, head=_CHANGED, most_rows=most_rows)

@@ -2,10 +2,13 @@
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from bot.model.finding import Finding, Level, Severity, Verdict
+from bot.model.metric import Direction, MetricKey
 from bot.model.report import Conclusion, Report
+from bot.report.numbers import is_time
 
 # Conclusions that say: these numbers do not judge the code.
 UNJUDGED = (Conclusion.OTHER_HARDWARE, Conclusion.MACHINE_CHANGED, Conclusion.FIRST_RUN)
@@ -19,7 +22,8 @@ class Sections:
 
     `undecided` look like a change that is not proven; `untested` could not be tested. `accepted` got worse, and
     somebody accepted that. `unjudged` are all metrics that differ or may differ, where the conclusion is that
-    nobody may judge them.
+    nobody may judge them. `beside` are further times of a benchmark (CPU beside wall) with the same verdict: one row,
+    and counted once.
     """
 
     regressions: tuple[Finding, ...]
@@ -30,6 +34,7 @@ class Sections:
     unjudged: tuple[Finding, ...]
     several_metrics: bool
     accepted: tuple[Finding, ...] = ()
+    beside: Mapping[MetricKey, tuple[Finding, ...]] = field(default_factory=dict)
 
     @property
     def changed(self) -> tuple[Finding, ...]:
@@ -49,7 +54,7 @@ class Sections:
 
 
 def split(report: Report) -> Sections:
-    ordered = sorted(report.findings, key=_reading_order)
+    ordered, beside = _one_time_each(sorted(report.findings, key=_reading_order))
     judged = report.conclusion not in UNJUDGED
     per_benchmark = Counter(finding.evidence.key.benchmark for finding in ordered)
 
@@ -66,7 +71,30 @@ def split(report: Report) -> Sections:
         accepted=tuple(finding for finding in ordered if finding.accepted is not None),
         unjudged=() if judged else tuple(entry for entry in ordered if entry.verdict is not Verdict.NO_CHANGE),
         several_metrics=any(count > 1 for count in per_benchmark.values()),
+        beside=beside,
     )
+
+
+def _one_time_each(ordered: Sequence[Finding]) -> tuple[list[Finding], dict[MetricKey, tuple[Finding, ...]]]:
+    """The findings with one time per benchmark and verdict, and the others by its key."""
+    together: dict[tuple[object, ...], list[Finding]] = {}
+    for finding in ordered:
+        together.setdefault(_sameness(finding), []).append(finding)
+    kept: list[Finding] = []
+    beside: dict[MetricKey, tuple[Finding, ...]] = {}
+    for group in together.values():
+        first = min(group, key=lambda finding: (_LOUDEST_FIRST[finding.level], finding.evidence.key.metric != "time"))
+        kept.append(first)
+        if len(group) > 1:
+            beside[first.evidence.key] = tuple(finding for finding in group if finding is not first)
+    return kept, beside
+
+
+def _sameness(finding: Finding) -> tuple[object, ...]:
+    evidence = finding.evidence
+    timed = evidence.metric.direction is Direction.LOWER_IS_BETTER and is_time(evidence.metric.unit)
+    metric = None if timed and finding.accepted is None else evidence.key.metric
+    return evidence.key.benchmark, metric, finding.verdict, finding.is_untested
 
 
 def worsening(finding: Finding) -> float | None:

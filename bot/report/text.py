@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from bot.model.finding import Finding, Verdict
 from bot.model.metric import MetricKey
 from bot.model.report import Conclusion, Report
-from bot.report.cells import NOTHING, change_text
+from bot.report.cells import MOST_BESIDE, NOTHING, change_text
 from bot.report.changed_table import changed_table
 from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, clean
 from bot.report.numbers import percent, percent_at_least, quantities
@@ -110,22 +110,23 @@ def _table_of(findings: Sequence[Finding], sections: Sections, *, width: int, co
         findings,
         names=[_name(finding, sections, limit=NAME_LIMIT) for finding in findings],
         sides=[_sides(finding) for finding in findings],
-        states=[_state(finding) for finding in findings],
+        states=[_state(finding, sections) for finding in findings],
         noun=sections.noun,
         width=width,
         colour=colour,
     )
 
 
-def _state(finding: Finding) -> str:
+def _state(finding: Finding, sections: Sections) -> str:
     if finding.verdict is Verdict.INCONCLUSIVE:
         return "no verdict"
-    word = comparison(finding)
-    crossed = crossing(finding)
-    if not crossed:
-        return word
-    was, now = (plain(category, limit=20) for category in crossed)
-    return f"{word}, left {was} (now {now})"
+    words = comparison(finding)
+    if crossed := crossing(finding):
+        was, now = (plain(category, limit=20) for category in crossed)
+        words = f"{words}, left {was} (now {now})"
+    for other in sections.beside.get(finding.evidence.key, ())[:MOST_BESIDE]:
+        words += f"; {plain(other.evidence.key.metric, limit=40)} {change_text(other.evidence)[0]}"
+    return words
 
 
 def _sides(finding: Finding) -> tuple[str, str]:

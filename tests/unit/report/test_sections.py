@@ -2,8 +2,10 @@ import random
 from dataclasses import replace
 
 from bot.model.finding import Level, Severity, Verdict
+from bot.model.metric import MetricKey
 from bot.model.report import Conclusion
 from bot.report.sections import crossing, split, worsening
+from bot.report.text import render_text
 from tests.support.reports import FASTER, MEMORY, NOISY, SLOWER, THROUGHPUT, UNCHANGED, finding, report
 
 
@@ -44,3 +46,25 @@ def test_crossing_needs_two_different_categories() -> None:
     assert crossing(crossed) == ("fast", "medium")
     assert crossing(replace(crossed, category_now="fast")) is None
     assert crossing(replace(crossed, category_now=None)) is None
+
+
+def test_wall_and_cpu_time_of_one_verdict_are_one_row_and_counted_once() -> None:
+    wall = finding("sort", 10.0, 13.0, verdict=Verdict.REGRESSION)
+    cpu_metric = replace(wall.evidence.metric, name="cpu_time")
+    cpu = replace(
+        wall, evidence=replace(wall.evidence, key=MetricKey("sort", "cpu_time"), metric=cpu_metric, relative_change=0.4)
+    )
+    sections = split(report(Conclusion.REGRESSION, wall, cpu))
+    assert sections.regressions == (wall,)
+    assert sections.beside == {wall.evidence.key: (cpu,)}
+    assert (sections.total, sections.several_metrics) == (1, False)
+    text = render_text(report(Conclusion.REGRESSION, wall, cpu), colour=False, width=200)
+    assert "slower; cpu_time +40.0 %" in text
+
+
+def test_wall_and_cpu_time_of_different_verdicts_are_two_rows() -> None:
+    wall = finding("sort", 10.0, 13.0, verdict=Verdict.REGRESSION)
+    cpu = finding("sort", 10.0, 10.0)
+    cpu = replace(cpu, evidence=replace(cpu.evidence, key=MetricKey("sort", "cpu_time")))
+    sections = split(report(Conclusion.REGRESSION, wall, cpu))
+    assert (sections.regressions, sections.unchanged, sections.beside) == ((wall,), (cpu,), {})

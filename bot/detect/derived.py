@@ -1,0 +1,68 @@
+"""Rates that a tool computes from the times of the same benchmark: the same finding again, so judged once, as time."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from operator import attrgetter
+
+from bot.model.baseline import Baseline
+from bot.model.metric import Direction, MetricKey
+from bot.model.run import Benchmark, Run
+
+RATE_ENDINGS = ("/s", "/sec", "_per_second")
+# Relative: what is printed with six digits is the same number.
+PRECISION = 1e-5
+
+
+def without_derived(
+    baseline: Baseline, target: Run, *, keep: Callable[[MetricKey], bool]
+) -> tuple[Baseline, Run, tuple[str, ...]]:
+    """Both sides without the rates that are a constant over the times beside them in every run, and their names.
+
+    Where the work per call changed too, the constant did: such a rate says something of its own and stays. So does
+    one that the user `keep`s, and one without repeated samples, of which nobody can tell.
+    """
+    if len({benchmark.name for benchmark in target.benchmarks}) == len(target.benchmarks):
+        return baseline, target, ()
+    runs = (*baseline.runs, target)
+    by_key = [{benchmark.key: benchmark for benchmark in run.benchmarks} for run in runs]
+    derived = {
+        rate.key
+        for rate, times in _candidates(target.benchmarks)
+        if not keep(rate.key) and any(_is_function(rate.key, time.key, by_key) for time in times)
+    }
+    if not derived:
+        return baseline, target, ()
+    *kept, last = (
+        replace(run, benchmarks=tuple(benchmark for benchmark in run.benchmarks if benchmark.key not in derived))
+        for run in runs
+    )
+    names = tuple(dict.fromkeys(key.metric for key in sorted(derived)))
+    return replace(baseline, runs=tuple(kept)), last, names
+
+
+def _candidates(benchmarks: Sequence[Benchmark]) -> Iterator[tuple[Benchmark, list[Benchmark]]]:
+    """Each rate of a benchmark, and what may be its times."""
+    by_name = sorted(benchmarks, key=attrgetter("name"))
+    for _, group in groupby(by_name, key=attrgetter("name")):
+        metrics = list(group)
+        times = [found for found in metrics if found.metric.direction is Direction.LOWER_IS_BETTER and found.samples]
+        for found in metrics:
+            metric = found.metric
+            is_rate = metric.unit.endswith(RATE_ENDINGS) or metric.name.endswith(RATE_ENDINGS)
+            if metric.direction is Direction.HIGHER_IS_BETTER and is_rate and found.samples and times:
+                yield found, times
+
+
+def _is_function(rate: MetricKey, time: MetricKey, runs: Sequence[dict[MetricKey, Benchmark]]) -> bool:
+    products: list[float] = []
+    times: set[float] = set()
+    for run in runs:
+        ours, theirs = run.get(rate), run.get(time)
+        if ours is None or theirs is None or not ours.samples:
+            continue
+        if len(ours.samples) != len(theirs.samples):
+            return False
+        times.update(theirs.samples)
+        products += [own * other for own, other in zip(ours.samples, theirs.samples, strict=True)]
+    return len(times) > 1 and max(products) - min(products) <= PRECISION * max(products)
