@@ -305,10 +305,10 @@ def prepare_again(scene: Scene, job: str) -> tuple[str, dict[str, Any]]:
 
 
 @pytest.mark.slow  # a process that is killed and another that repeats its work, for each request
-@pytest.mark.parametrize("applied", [False, True])
 @pytest.mark.parametrize("job", JOBS)
-def test_a_job_that_was_killed_at_any_request_is_finished_by_the_next(scene: Scene, job: str, *, applied: bool) -> None:
-    for passed in range(MOST_REQUESTS):
+def test_a_job_that_was_killed_at_any_request_is_finished_by_the_next(scene: Scene, job: str) -> None:
+    """Before the first request and after each: what is before a later one is after the one before it."""
+    for passed, applied in [(0, False), *((number, True) for number in range(MOST_REQUESTS))]:
         is_killed = kill(scene, job, passed=passed, applied=applied)
         repeated: JobResult | None = None
         if is_killed:

@@ -125,13 +125,13 @@ def test_any_finite_numbers_have_a_finite_answer(rows: list[list[float]]) -> Non
 
 @pytest.mark.parametrize("noise", ["lognormal", "bimodal", "heavy_tailed"])
 @pytest.mark.parametrize(("runs", "own", "shared"), [(1, 0.0, 0.0), (4, 0.03, 0.0), (8, 0.02, 0.02)])
-@pytest.mark.slow  # 25 whole suites of 200 benchmarks against up to 8 runs each; benchmarks/detect.py has the full size
+@pytest.mark.slow  # 25 whole suites of 60 benchmarks against up to 8 runs each; benchmarks/detect.py has the full size
 def test_nothing_changed_is_nothing_said(noise: Noise, runs: int, own: float, shared: float) -> None:
     rng = np.random.default_rng([runs, len(noise)])
     alarms, trials = 0, 25
     for _ in range(trials):
         target, *stored = (
-            noisy_run(rng, benchmarks=200, samples=30, noise=noise, own_offset=own, shared_offset=shared)
+            noisy_run(rng, benchmarks=60, samples=30, noise=noise, own_offset=own, shared_offset=shared)
             for _ in range(runs + 1)
         )
         alarms += bool(CHANGES & set(verdicts(judged(target, *stored, source=BaselineSource.HISTORY)).values()))

@@ -45,7 +45,7 @@ FILES = (
 )
 TOOLS = tuple(dict.fromkeys(name for name, _ in FILES))
 MEBIBYTE = 1 << 20
-SIZE = 5 * MEBIBYTE
+SIZE = 2 * MEBIBYTE
 LIMIT_SECONDS = 2.0
 T = TypeVar("T")
 
@@ -145,7 +145,7 @@ def test_only_data_errors_escape_from_changed_files(name: str, data: bytes) -> N
         harmless(Source(f"criterion/{name}/new/results", changed))
 
 
-@pytest.mark.slow  # 5 MiB through each reader, some forty times
+@pytest.mark.slow  # 2 MiB through each reader, some forty times
 @pytest.mark.parametrize(("name", "piece"), [(name, piece) for name, pieces in HOSTILE.items() for piece in pieces])
 def test_hostile_text_takes_linear_time(name: str, piece: str) -> None:
     data = piece.encode()

@@ -51,7 +51,7 @@ def test_a_a_false_alarms_hold_the_stated_rate(detector: str) -> None:
     noises: tuple[Noise, ...] = ("lognormal", "bimodal", "heavy_tailed")
     for noise in noises:
         for _ in range(30):
-            runs = [noisy_run(rng, benchmarks=40, samples=20, noise=noise, own_offset=0.02) for _ in range(6)]
+            runs = [noisy_run(rng, benchmarks=15, samples=20, noise=noise, own_offset=0.02) for _ in range(6)]
             baseline = Baseline(runs=tuple(runs[1:]), source=BaselineSource.HISTORY)
             judgement = judge(baseline, runs[0], detector=detector, settings=SETTINGS)
             alarms += any(f.verdict in {Verdict.REGRESSION, Verdict.IMPROVEMENT} for f in judgement.findings)

@@ -12,6 +12,7 @@ from bot.errors import InfrastructureError
 from bot.measure import command
 from bot.measure.command import Ended, run_command
 from bot.measure.log import Log
+from tests.support.processes import is_alive
 
 
 def run(
@@ -29,14 +30,6 @@ def run(
             standard_output=output,
         )
         return ended, (folder / "log.txt").read_text(errors="replace"), log.tail
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
 
 
 def wait_for(path: Path) -> str:
@@ -74,9 +67,8 @@ def test_faults_in_words(tmp_path: Path, text: str, fault: str) -> None:
 
 
 def test_a_command_that_never_ends_is_ended_with_its_children(tmp_path: Path) -> None:
-    ended, _, _ = run("sleep 60 & echo $! > child; wait", tmp_path, timeout_seconds=0.5)
+    ended, _, _ = run("sleep 100000 & echo $! > child; wait", tmp_path, timeout_seconds=0.5)
     assert ended.fault == "took longer than 0.5 s"
-    assert ended.elapsed_seconds < 10
     assert not is_alive(int((tmp_path / "child").read_text()))
 
 
@@ -89,9 +81,8 @@ def test_what_ignores_term_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_child_that_stays_neither_holds_us_up_nor_disturbs_the_next(tmp_path: Path) -> None:
     output = io.BytesIO()
-    ended, _, _ = run("sleep 60 & echo $! > child; echo 7", tmp_path, output=output)
+    ended, _, _ = run("sleep 100000 & echo $! > child; echo 7", tmp_path, output=output)
     assert ended.fault is None
-    assert ended.elapsed_seconds < 10
     assert output.getvalue() == b"7\n"
     assert not is_alive(int((tmp_path / "child").read_text()))
 
@@ -132,7 +123,7 @@ def test_an_interrupt_ends_the_command(tmp_path: Path) -> None:
     signal.setitimer(signal.ITIMER_REAL, 0.5)
     try:
         with pytest.raises(KeyboardInterrupt):
-            run("sleep 60 & echo $! > child; wait", tmp_path)
+            run("sleep 100000 & echo $! > child; wait", tmp_path)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,32 @@
+"""Processes as a test sees them: is one still alive, and how many are started."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+@contextmanager
+def counted_processes() -> Iterator[list[Any]]:
+    """The argument lists of the processes that are started inside."""
+    started: list[Any] = []
+    begin = subprocess.Popen.__init__
+
+    def counting(self: Any, args: Any, *positional: Any, **named: Any) -> None:
+        started.append(args)
+        begin(self, args, *positional, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subprocess.Popen, "__init__", counting)
+        yield started
