@@ -25,7 +25,7 @@ from bot.model.tree_comparison import Answer, TreeComparison
 from bot.report.tree_comparison import shown_suspects
 
 HERE = Path(__file__).parent
-SUFFIXES = {"cprofile": "prof", "pyspy": "txt"}
+SUFFIXES = {"cprofile": "prof", "pyspy": "txt", "tracer": "json"}
 SURE = (Certainty.FILE_AND_LINE, Certainty.QUALIFIED_NAME, Certainty.BARE_NAME)
 FIRST = 3
 UNCHANGED_DRAWS = 10
@@ -99,7 +99,9 @@ def unchanged(pair: dict[str, str], arguments: argparse.Namespace, tool: str, ru
     """Runs of one revision, drawn for two sides. One run: by totals alone nothing is ever said for sure."""
     rng = random.Random(pair["id"])
     known = [(name, i) for name in ("baseline", "again") for i in range(5)]
-    for _ in range(UNCHANGED_DRAWS):
+    if tool == "tracer":
+        runs, known = 1, [("baseline", 0), ("again", 0)]
+    for _ in range(UNCHANGED_DRAWS if tool != "tracer" else 1):
         drawn = rng.sample(known, 2 * runs)
         comparison: TreeComparison = compare_profiles(
             profiles(arguments.out, pair, tool, drawn[:runs]), profiles(arguments.out, pair, tool, drawn[runs:])
@@ -110,6 +112,8 @@ def unchanged(pair: dict[str, str], arguments: argparse.Namespace, tool: str, ru
 
 
 def profiles(out: Path, pair: dict[str, str], tool: str, runs: Sequence[tuple[str, int]]) -> tuple[Profile, ...]:
+    """A trace has its repetitions in one file."""
+    runs = runs if tool != "tracer" else runs[:1]
     files = [str(out / pair["id"] / f"{tool}-{name}-{i}.{SUFFIXES[tool]}") for name, i in runs]
     return read_profiles(files, trusted=True).profiles
 

@@ -81,7 +81,7 @@ def _add_comparison(verb: argparse.ArgumentParser) -> None:
         "--flame",
         type=Path,
         metavar="OUT",
-        help="the difference as a flame graph's data: .json for d3-flame-graph, else two columns for flamegraph.pl",
+        help="the difference as a flame graph: .html is a page that draws it, else two columns for flamegraph.pl",
     )
 
 
@@ -172,7 +172,7 @@ def _diagnose_revisions(arguments: argparse.Namespace) -> int:
     if arguments.json:
         write(arguments.json, pipeline.tree_comparison_json(comparison))
     if arguments.flame:
-        write(arguments.flame, pipeline.flame_data(comparison, collapsed=arguments.flame.suffix != ".json"))
+        write(arguments.flame, pipeline.flame_graph(comparison, is_page=arguments.flame.suffix == ".html"))
     text = pipeline.tree_comparison_text(comparison, top=arguments.top)
     to_standard_output = Path("-") in (arguments.json, arguments.flame)
     print(text, end="", file=sys.stderr if to_standard_output else sys.stdout)

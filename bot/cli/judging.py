@@ -129,7 +129,7 @@ def _compare(arguments: argparse.Namespace) -> int:
         if arguments.markdown:
             write(arguments.markdown, markdown.encode())
         if arguments.html:
-            write(arguments.html, pipeline.preview_html(markdown).encode())
+            write(arguments.html, pipeline.preview_html(markdown, report).encode())
     stream = sys.stderr if json_to_stdout else sys.stdout
     print(pipeline.report_text(report, colour=colour(stream), width=table_width(stream)), file=stream)
     return EXIT_REGRESSION if report.failed else EXIT_FINE

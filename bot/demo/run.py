@@ -66,7 +66,7 @@ def run_demo(directory: Path, *, say: Say) -> None:
     replace_file(directory / "report.json", pipeline.report_json(report))
     replace_file(directory / "comment.md", markdown.encode())
     try:
-        replace_file(directory / "preview.html", pipeline.preview_html(markdown).encode())
+        replace_file(directory / "preview.html", pipeline.preview_html(markdown, report).encode())
         preview = f"{directory / 'preview.html'} shows it as GitHub would; "
     except UsageError as error:
         preview = f"no HTML preview ({error.message}); "

@@ -58,10 +58,11 @@ def tree_comparison_json(comparison: TreeComparison) -> bytes:
     return encode_tree_comparison(comparison)
 
 
-def flame_data(comparison: TreeComparison, *, collapsed: bool) -> bytes:
-    from bot.report.flame import collapsed_difference, flame_graph
+def flame_graph(comparison: TreeComparison, *, is_page: bool) -> bytes:
+    from bot.report.flame import collapsed_difference
+    from bot.report.html import flame_page
 
-    return collapsed_difference(comparison) if collapsed else flame_graph(comparison)
+    return flame_page(comparison).encode() if is_page else collapsed_difference(comparison)
 
 
 def with_diagnosis(report: Report, name: str) -> Report:

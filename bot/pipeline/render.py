@@ -54,10 +54,10 @@ def headline(report: Report) -> str:
     return check_texts(report)[0]
 
 
-def preview_html(markdown: str) -> str:
+def preview_html(markdown: str, report: Report) -> str:
     from bot.report.html import render_html
 
-    return render_html(markdown)
+    return render_html(markdown, report.diagnosis)
 
 
 def schema(name: str) -> bytes:

@@ -16,7 +16,16 @@ from bot.report.charts import bar
 from bot.report.inert import Safe, code, commit, ours, own, prose, row
 from bot.report.mermaid import call_tree_picture
 from bot.report.numbers import percent, significant
-from bot.report.tree_comparison import amounts, answer_markdown, calls, certainty, change, shown_suspects, why
+from bot.report.tree_comparison import (
+    amounts,
+    answer_markdown,
+    calls,
+    certainty,
+    change,
+    own_change,
+    shown_suspects,
+    why,
+)
 from bot.report.view import Fold, Part
 from bot.report.words import counted
 
@@ -157,8 +166,11 @@ def _effect(suspect: ComparedSuspect) -> str:
         return "is new"
     if suspect.relative_change is None:
         return "got slower"
+    size = percent(abs(suspect.relative_change))
+    own = own_change(suspect.baseline, suspect.target)
+    callees = "" if own is None else f" with callees, own time {own}"
     if suspect.unit == "share":
-        return f"takes a {percent(abs(suspect.relative_change))} larger share of the time"
+        return f"takes a {size} larger share of the time{callees}"
     if suspect.relative_change >= MANY_TIMES:
-        return f"takes {significant(1 + suspect.relative_change)} times as long"
-    return f"takes {percent(abs(suspect.relative_change))} {'longer' if suspect.relative_change >= 0 else 'less time'}"
+        return f"takes {significant(1 + suspect.relative_change)} times as long{callees}"
+    return f"takes {size} {'longer' if suspect.relative_change >= 0 else 'less time'}{callees}"

@@ -1,29 +1,50 @@
-"""The difference of two revisions as a flame graph's data: of d3-flame-graph, and in two columns for flamegraph.pl."""
+"""The difference of two revisions as a flame graph: drawn in a page, and in two columns for flamegraph.pl."""
 
+import base64
+import hashlib
 import json
-from typing import Any, Final
+from typing import Final
 
 from bot.model.tree_comparison import ComparedNode, ServiceComparison, TreeComparison
+from bot.report.inert import Safe, clean
+from bot.report.templating import fill
 
 # Flame graphs draw whole numbers: microseconds, millionths of a share, or what was counted.
 _SCALES: Final = {"ms": 1_000.0, "share": 1_000_000.0}
+_NAME_LIMIT: Final = 500
 
 
-def flame_graph(comparison: TreeComparison) -> bytes:
-    """Nested `name`, `value`, `delta`, `children`, as d3-flame-graph reads them (differential: blue is less, red more).
+def flame_section(comparison: TreeComparison) -> Safe:
+    """HTML; names are data of its script, never markup. Services lie below a root of their own where they are many.
 
-    `value` is the target's time with callees, `delta` what it gained. Services lie below the root.
-    Paths that are gone have the value 0. Nested without recursion: trees may be deep.
+    Each node is [name, parent, time with callees before and after, own time before and after, 1 for a suspect].
     """
-    services = [_nested(service) for service in comparison.services]
-    return _json(
-        {
-            "name": "all",
-            "value": sum(service["value"] for service in services),
-            "delta": sum(service["delta"] for service in services),
-            "children": services,
-        }
-    )
+    units = {one.unit for one in comparison.services}
+    nodes: list[list[str | int | float]] = []
+    above = -1
+    if len(comparison.services) > 1:
+        totals = [sum(one[place] for one in map(_totals, comparison.services)) for place in (0, 1)]
+        nodes.append(["all services", above, *totals, 0, 0, 0])
+        above = 0
+    for service in comparison.services:
+        top = len(nodes)
+        nodes.append([clean(service.service, limit=_NAME_LIMIT), above, *_totals(service), 0, 0, 0])
+        for node in service.nodes:
+            parent = top if node.parent is None else top + 1 + node.parent
+            sides = (node.baseline, node.target)
+            elapsed = [0.0 if side is None else side.elapsed for side in sides]
+            own = [0.0 if side is None else max(0.0, side.self_time) for side in sides]
+            nodes.append([clean(node.method, limit=_NAME_LIMIT), parent, *elapsed, *own, int(bool(node.reasons))])
+    data = json.dumps({"unit": units.pop() if len(units) == 1 else "", "nodes": nodes}, separators=(",", ":"))
+    # No character of a name can end the script element.
+    return Safe(fill("flame.html.j2", data=Safe(data.replace("<", "\\u003c"))))
+
+
+def flame_script() -> tuple[Safe, Safe]:
+    """The script that draws, and its hash for the page's content security policy."""
+    script = fill("flame.js.j2")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return Safe(script), Safe(f"'sha256-{digest}'")
 
 
 def collapsed_difference(comparison: TreeComparison) -> bytes:
@@ -40,50 +61,16 @@ def collapsed_difference(comparison: TreeComparison) -> bytes:
     return "".join(lines).encode("utf-8", "replace")
 
 
-def _nested(service: ServiceComparison) -> dict[str, Any]:
-    top: dict[str, Any] = {"name": service.service, "value": 0, "delta": 0, "children": []}
-    made: list[dict[str, Any]] = []
-    for node in service.nodes:
-        before, after = _elapsed(node, service)
-        one: dict[str, Any] = {"name": node.method, "value": after, "delta": after - before, "children": []}
-        made.append(one)
-        above = top if node.parent is None else made[node.parent]
-        above["children"].append(one)
-        if node.parent is None:
-            top["value"] += after
-            top["delta"] += after - before
-    return top
-
-
-def _json(document: dict[str, Any]) -> bytes:
-    """As json.dumps, which would recurse once per level."""
-    pieces: list[str] = []
-    stack: list[dict[str, Any] | str] = [document]
-    while stack:
-        one = stack.pop()
-        if isinstance(one, str):
-            pieces.append(one)
-            continue
-        own = json.dumps({name: value for name, value in one.items() if name != "children"}, ensure_ascii=False)
-        pieces.append(own[:-1] + ', "children": [')
-        stack.append("]}")
-        for place, child in enumerate(reversed(one["children"])):
-            stack += [", ", child] if place else [child]
-    return ("".join(pieces) + "\n").encode("utf-8", "replace")
-
-
-def _elapsed(node: ComparedNode, service: ServiceComparison) -> tuple[int, int]:
-    before, after = (side.elapsed if side is not None else 0.0 for side in (node.baseline, node.target))
-    return _whole(before, service), _whole(after, service)
+def _totals(service: ServiceComparison) -> tuple[float, float]:
+    roots = [node for node in service.nodes if node.parent is None]
+    before = sum(node.baseline.elapsed for node in roots if node.baseline is not None)
+    return before, sum(node.target.elapsed for node in roots if node.target is not None)
 
 
 def _own(node: ComparedNode, service: ServiceComparison) -> tuple[int, int]:
-    before, after = (max(0.0, side.self_time) if side is not None else 0.0 for side in (node.baseline, node.target))
-    return _whole(before, service), _whole(after, service)
-
-
-def _whole(amount: float, service: ServiceComparison) -> int:
-    return round(amount * _SCALES.get(service.unit, 1.0))
+    scale = _SCALES.get(service.unit, 1.0)
+    before, after = (0.0 if side is None else max(0.0, side.self_time) for side in (node.baseline, node.target))
+    return round(before * scale), round(after * scale)
 
 
 def _frame(name: str) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 from bot.model.tree_comparison import ComparedNode, NodeState, ServiceComparison, TreeComparison
 from bot.report.inert import Safe, clean
 from bot.report.numbers import percent
-from bot.report.tree_comparison import count
+from bot.report.tree_comparison import count, own_change
 
 # More boxes are no picture. GitHub's Mermaid takes 50,000 characters and 500 edges.
 MOST_NODES: Final = 24
@@ -57,7 +57,10 @@ def _words(node: ComparedNode, *, is_touched: bool) -> str:
     elif node.state is NodeState.REMOVED:
         said.append("gone")
     elif node.relative_change is not None:
+        own = own_change(node.baseline, node.target)
         said.append(percent(node.relative_change, signed=True).replace(" ", "\N{NO-BREAK SPACE}"))
+        if own is not None:
+            said.append(f"(own time {own})".replace(" ", "\N{NO-BREAK SPACE}"))
     before, after = (None if side is None else side.calls for side in (node.baseline, node.target))
     if before and after and not 0.99 < after / before < 1.01:
         said.append(f"· {count(before)} → {count(after)} calls")

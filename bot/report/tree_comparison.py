@@ -34,6 +34,7 @@ ANSWERS: Final = {
 }
 # Less is worth a word.
 FULLY_ALIGNED: Final = 0.99
+FULLY_OWN: Final = 0.99
 CAUSES: Final = {
     ChangeCause.MORE_CALLS: "called more often",
     ChangeCause.TIME_PER_CALL: "longer per call",
@@ -154,6 +155,15 @@ def change(suspect: ComparedSuspect) -> str:
     if suspect.baseline is None:
         return "new"
     return percent(suspect.relative_change, signed=True) if suspect.relative_change is not None else "from 0"
+
+
+def own_change(before: NodeAmount | None, after: NodeAmount | None) -> str | None:
+    """Of the time without callees; None where there are none, or where one side took no time of its own."""
+    if before is None or after is None or before.self_time <= 0:
+        return None
+    if all(side.self_time > FULLY_OWN * side.elapsed for side in (before, after)):
+        return None
+    return percent(after.self_time / before.self_time - 1, signed=True)
 
 
 def certainty(suspect: ComparedSuspect) -> str:

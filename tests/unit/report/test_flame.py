@@ -1,31 +1,69 @@
 """Flame graphs of the difference: deep trees, gone paths, hostile names."""
 
+import base64
+import hashlib
 import json
+import re
+from dataclasses import replace
 
 from bot.diagnose.comparison import compare_profiles
-from bot.report.flame import collapsed_difference, flame_graph
+from bot.model.profile import Profile
+from bot.report.flame import collapsed_difference, flame_section
+from bot.report.html import flame_page, render_html
 from tests.support.compared_trees import sampled
 
+HOSTILE = "</script><img src=x onerror=alert(1)>\u202e"
 
-def test_a_deep_tree_is_written_without_recursion() -> None:
+
+def named(profile: Profile, name: str) -> Profile:
+    return replace(profile, service=name, nodes=tuple(replace(node, method=name) for node in profile.nodes))
+
+
+def test_a_deep_tree_is_written_whole() -> None:
     path, counts = "a", {"a": 1}
     for _ in range(3_000):
         path += ">a"
         counts[path] = 1
-    data = flame_graph(compare_profiles([sampled(counts)], [sampled(counts)]))
-    assert data.count(b'"name": "a"') == 3_001
-    assert data.count(b"[") == data.count(b"]") == 3_003
+    section = flame_section(compare_profiles([sampled(counts)], [sampled(counts)]))
+    assert section.count('["a",') == 3_001
 
 
-def test_gone_paths_have_no_value_and_names_stay_frames() -> None:
+def test_gone_paths_keep_their_place_and_names_stay_frames() -> None:
     result = compare_profiles([sampled({"m": 10, "m>old; \n1": 30})], [sampled({"m": 40, 'm>new"': 60})])
-    children = json.loads(flame_graph(result))["children"][0]["children"][0]["children"]
-    assert [(one["name"], one["value"], one["delta"]) for one in children] == [
-        ('new"', 600_000, 600_000),
-        ("old; \n1", 0, -750_000),
-    ]
+    data = re.search(r'class="flame-data">(.*?)</script>', flame_section(result), re.DOTALL)
+    assert data is not None
+    assert json.loads(data[1]) == {
+        "unit": "share",
+        "nodes": [
+            ["app", -1, 1.0, 1.0, 0, 0, 0],
+            ["m", 0, 1.0, 1.0, 0.25, 0.4, 0],
+            ['new"', 1, 0.0, 0.6, 0.0, 0.6, 0],
+            ["old;  1", 1, 0.75, 0.0, 0.75, 0.0, 0],
+        ],
+    }
     assert collapsed_difference(result).decode().splitlines() == [
         "app;m 250000 400000",
         'app;m;new" 0 600000',
         "app;m;old_ _1 750000 0",
     ]
+
+
+def test_services_lie_below_one_root() -> None:
+    profiles = [replace(sampled({"m": 10}), service=name) for name in ("one", "two")]
+    section = flame_section(compare_profiles(profiles, profiles))
+    assert '["all services",-1,2.0,2.0,0,0,0],["one",0,' in section
+    assert '["two",0,' in section
+
+
+def test_only_our_script_runs_whatever_methods_are_called() -> None:
+    sides = [named(sampled({"m": 10, "m>x": count}), HOSTILE) for count in (30, 90)]
+    result = compare_profiles(sides[:1], sides[1:])
+    for page in (flame_page(result), render_html("```mermaid\nflowchart LR\n```\n", result)):
+        scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
+        assert len(scripts) == 1
+        assert f"script-src 'sha256-{digest}'" in page
+        assert page.count("</script>") == 2
+        assert "<img" not in page
+        assert "\u202e" not in page
+        assert "mermaid" not in page
