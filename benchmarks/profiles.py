@@ -19,7 +19,7 @@ from bot.model.finding import Verdict
 from bot.model.metric import Direction, Metric
 from bot.model.report import Conclusion, Report
 from bot.model.run import Benchmark, Run
-from bot.pipeline.compare import judge_run
+from bot.pipeline.judge import judge_run
 
 SEED: Final = 20_260_301
 TIME: Final = Metric(name="time", unit="ms", direction=Direction.LOWER_IS_BETTER)

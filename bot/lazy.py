@@ -24,10 +24,10 @@ def front_door(package: str) -> Callable[[str], object]:
     """The package's `__getattr__`."""
 
     def load(name: str) -> object:
-        module = listed(package).get(name)
-        if module is None:
+        if name not in listed(package):
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value: object = getattr(import_module(module), name)
+        module, original = listed(package)[name]
+        value: object = getattr(import_module(module), original)
         setattr(sys.modules[package], name, value)
         return value
 
@@ -35,11 +35,11 @@ def front_door(package: str) -> Callable[[str], object]:
 
 
 @cache
-def listed(package: str) -> dict[str, str]:
-    """The module of each name that the package imports under `if TYPE_CHECKING:`."""
+def listed(package: str) -> dict[str, tuple[str, str]]:
+    """By name the module and the name there, of all that the package imports under `if TYPE_CHECKING:`."""
     source = Path(sys.modules[package].__file__ or "").read_text(encoding="utf-8")
     return {
-        alias.name: statement.module or ""
+        alias.asname or alias.name: (statement.module or "", alias.name)
         for block in ast.parse(source).body
         if isinstance(block, ast.If)
         for statement in block.body

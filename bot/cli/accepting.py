@@ -3,7 +3,8 @@
 import argparse
 from pathlib import Path
 
-from bot.cli.options import Verbs, new_verb
+from bot import pipeline
+from bot.cli.options import Verbs, chosen_config, new_verb
 from bot.errors import EXIT_FINE
 
 
@@ -23,10 +24,6 @@ def add_verbs(verbs: Verbs) -> None:
 
 
 def _accept(arguments: argparse.Namespace) -> int:
-    from bot import pipeline
-    from bot.cli.options import chosen_config
-    from bot.report.text import plain
-
     accepted = pipeline.accept_here(
         arguments.repo,
         benchmark=arguments.benchmark,
@@ -37,9 +34,8 @@ def _accept(arguments: argparse.Namespace) -> int:
         config=chosen_config(arguments),
         history_url=arguments.history,
     )
-    names = ", ".join(plain(name) for name in accepted.benchmarks) or "every benchmark that got worse"
+    names = ", ".join(pipeline.plain(name) for name in accepted.benchmarks) or "every benchmark that got worse"
     word = "accepted" if accepted.stored else "was accepted before"
-    print(
-        f"{word}: {names} at {accepted.commit[:12]}, by {plain(accepted.author)}: {plain(accepted.reason, limit=300)}"
-    )
+    author, reason = pipeline.plain(accepted.author), pipeline.plain(accepted.reason, limit=300)
+    print(f"{word}: {names} at {accepted.commit[:12]}, by {author}: {reason}")
     return EXIT_FINE

@@ -4,6 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from bot import pipeline
 from bot.cli.options import Verbs, add_input_options, chosen_config, count, new_verb
 from bot.cli.output import write
 from bot.errors import EXIT_FINE
@@ -24,8 +25,6 @@ def add_verbs(verbs: Verbs) -> None:
 
 
 def _audit(arguments: argparse.Namespace) -> int:
-    from bot import pipeline
-
     config = chosen_config(arguments)
     if arguments.files:
         audit = pipeline.audit_files(
@@ -36,8 +35,8 @@ def _audit(arguments: argparse.Namespace) -> int:
             repository=arguments.repo or Path(), config=config, history_url=arguments.history, seed=arguments.seed
         )
     if arguments.json:
-        write(arguments.json, pipeline.audit_as_json(audit))
+        write(arguments.json, pipeline.audit_json(audit))
     if arguments.svg:
-        write(arguments.svg, pipeline.audit_svg(audit))
+        write(arguments.svg, pipeline.audit_svg(audit).encode())
     print(pipeline.audit_text(audit), end="", file=sys.stderr if arguments.json == Path("-") else sys.stdout)
     return EXIT_FINE

@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from bot import config, pipeline
 from bot.cli.options import Verbs, new_verb, positive, seconds
 from bot.cli.output import write
 from bot.errors import EXIT_FINE, UsageError
@@ -86,8 +87,6 @@ def _add_comparison(verb: argparse.ArgumentParser) -> None:
 
 
 def _diagnose(arguments: argparse.Namespace) -> int:
-    from bot import pipeline
-
     if arguments.baseline or arguments.target:
         return _diagnose_revisions(arguments)
     if arguments.profile:
@@ -118,15 +117,12 @@ def _diagnose(arguments: argparse.Namespace) -> int:
 
 
 def _diagnose_profiles(arguments: argparse.Namespace) -> int:
-    from bot import pipeline
-    from bot.pipeline.diagnose_profiles import ProfilePlan, diagnose_profiles
-
     if arguments.log or arguments.pattern:
         raise UsageError(
             "--profile takes the place of --log and --pattern", place="diagnose", next_step="give one of the two"
         )
-    diagnosis, remarks = diagnose_profiles(
-        ProfilePlan(
+    diagnosis, remarks = pipeline.diagnose_profiles(
+        pipeline.ProfilePlan(
             profiles=arguments.profile,
             format=arguments.format,
             trusted=arguments.trusted_profile,
@@ -144,9 +140,6 @@ def _diagnose_profiles(arguments: argparse.Namespace) -> int:
 
 
 def _diagnose_revisions(arguments: argparse.Namespace) -> int:
-    from bot.config import parse_change
-    from bot.pipeline import diagnose_revisions as pipeline
-
     if not arguments.baseline or not arguments.target or arguments.log or arguments.profile:
         raise UsageError(
             "two revisions are compared by --baseline and --target, which take the place of --log and --profile",
@@ -167,7 +160,7 @@ def _diagnose_revisions(arguments: argparse.Namespace) -> int:
         workers=arguments.workers,
     )
     if arguments.minimum_effect:
-        plan = replace(plan, minimum_effect=parse_change(arguments.minimum_effect, name="--minimum-effect"))
+        plan = replace(plan, minimum_effect=config.parse_change(arguments.minimum_effect, name="--minimum-effect"))
     comparison = pipeline.diagnose_revisions(plan)
     if arguments.json:
         write(arguments.json, pipeline.tree_comparison_json(comparison))

@@ -4,15 +4,13 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from bot import git
+from bot.cli import init
 from bot.cli.options import Verbs, new_verb
 from bot.errors import EXIT_FINE, EXIT_USAGE, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bot.cli.init.files import Choice
+from bot.files import replace_file
+from bot.release import IS_RELEASE
 
 
 def add_verbs(verbs: Verbs) -> None:
@@ -32,12 +30,8 @@ def add_verbs(verbs: Verbs) -> None:
 def _init(arguments: argparse.Namespace) -> int:
     if arguments.check:
         return _check(arguments.repo)
-    from bot.cli.init.files import new_files
-    from bot.files import replace_file
-    from bot.release import IS_RELEASE
-
     choice = _choice(arguments)
-    files = new_files(choice)
+    files = init.new_files(choice)
     present = [path for path in files if (arguments.repo / path).exists()]
     if present and not arguments.force:
         raise UsageError(
@@ -61,18 +55,15 @@ def _init(arguments: argparse.Namespace) -> int:
     return EXIT_FINE
 
 
-def _choice(arguments: argparse.Namespace) -> "Choice":
+def _choice(arguments: argparse.Namespace) -> "init.Choice":
     """At most three questions: the command, what prepares the machine, and whether strangers send pull requests."""
-    from bot.cli.init.files import Choice
-    from bot.cli.init.tools import look, suggestions
-
-    found = suggestions(look(arguments.repo))
+    found = init.suggestions(init.look(arguments.repo))
     run, setup = arguments.run, arguments.setup
     if found and run is None:
         print(f"found: {', '.join(each.tool for each in found)}")
         setup = found[0].setup if setup is None else setup
     asks = not arguments.yes and sys.stdin.isatty()
-    ask: Callable[[str, str], str] = _ask if asks else lambda _, default: default
+    ask = _ask if asks else _default
     if run is None:
         run = ask("Command that measures a commit", found[0].run if found else "")
     if not run:
@@ -82,16 +73,18 @@ def _choice(arguments: argparse.Namespace) -> "Choice":
     if arguments.setup is None:
         setup = ask("Command that prepares the machine", setup or "")
     split = arguments.split or ask("Do pull requests come from forks? (yes/no)", "no").lower().startswith("y")
-    return Choice(run=run, setup=setup or "", branch=_default_branch(arguments.repo), split=split)
+    return init.Choice(run=run, setup=setup or "", branch=_default_branch(arguments.repo), split=split)
 
 
 def _ask(question: str, default: str) -> str:
     return input(f"{question} [{default}]: ").strip() or default
 
 
-def _default_branch(repository: Path) -> str:
-    from bot import git
+def _default(_: str, default: str) -> str:
+    return default
 
+
+def _default_branch(repository: Path) -> str:
     try:
         name = git.run_git(repository, "rev-parse", "--abbrev-ref", "origin/HEAD").decode().strip()
     except git.GitError:
@@ -112,9 +105,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
 
 
 def _check(repository: Path) -> int:
-    from bot.cli.init.check import check
-
-    remarks = check(repository)
+    remarks = init.check_files(repository)
     for remark in remarks:
         print(f"{remark.file}: {'UNSAFE: ' if remark.is_unsafe else ''}{remark.text}")
     if not remarks:

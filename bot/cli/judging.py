@@ -5,6 +5,7 @@ import os
 import sys
 from pathlib import Path
 
+from bot import pipeline
 from bot.cli.options import Verbs, add_input_options, chosen_config, new_verb
 from bot.cli.output import colour, table_width, write
 from bot.errors import EXIT_FINE, EXIT_REGRESSION
@@ -78,8 +79,6 @@ def _add_publish(verbs: Verbs) -> None:
 
 
 def _collect(arguments: argparse.Namespace) -> int:
-    from bot import pipeline
-
     data = pipeline.collect_as_json(
         arguments.files,
         tool=arguments.tool,
@@ -93,8 +92,6 @@ def _collect(arguments: argparse.Namespace) -> int:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    from bot import pipeline
-
     config = chosen_config(arguments)
     if arguments.baseline:
         report = pipeline.compare_files(
@@ -136,8 +133,6 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 
 def _record(arguments: argparse.Namespace) -> int:
-    from bot import pipeline
-
     stored = pipeline.record_files(
         arguments.files,
         repository=arguments.repo,
@@ -153,8 +148,6 @@ def _record(arguments: argparse.Namespace) -> int:
 
 
 def _publish(arguments: argparse.Namespace) -> int:
-    from bot import pipeline
-
     said = pipeline.publish_file(
         arguments.report,
         config=chosen_config(arguments),

@@ -49,7 +49,6 @@ def _changes(arguments: argparse.Namespace) -> int:
     if arguments.releases is not None:
         return _releases(arguments)
     _check_source(arguments)
-
     if arguments.repo is not None:
         changes = pipeline.changes_in_history(
             arguments.repo,
@@ -70,9 +69,9 @@ def _changes(arguments: argparse.Namespace) -> int:
             stdin=sys.stdin.buffer,
         )
     if arguments.json:
-        write(arguments.json, pipeline.changes_json(changes))
+        write(arguments.json, pipeline.changes_json(changes.found))
     stream = sys.stderr if arguments.json == Path("-") else sys.stdout
-    print(pipeline.changes_text(changes), end="", file=stream)
+    print(pipeline.changes_text(changes.table, changes.found), end="", file=stream)
     return EXIT_FINE
 
 

@@ -15,7 +15,6 @@ from bot.errors import EXIT_FINE, EXIT_NO_DATA
 if TYPE_CHECKING:
     from bot.config import Config
     from bot.measure import Commands
-    from bot.pipeline.trace import TracePlan
 
 # The fewest that can prove one change among 1,000 benchmarks at 1 %: 2 / 6 ** 7 is below 0.01 / 1,000.
 ROUNDS = 7
@@ -249,12 +248,10 @@ def _bisect_job(arguments: argparse.Namespace) -> int:
     return EXIT_FINE
 
 
-def _trace_plan(arguments: argparse.Namespace) -> "TracePlan | None":
-    from bot.pipeline.trace import TracePlan
-
+def _trace_plan(arguments: argparse.Namespace) -> "pipeline.TracePlan | None":
     if not arguments.trace:
         return None
-    return TracePlan(
+    return pipeline.TracePlan(
         repetitions=arguments.trace_repetitions,
         budget_s=arguments.trace_budget,
         full=arguments.trace_full,

@@ -3,10 +3,9 @@
 import argparse
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from bot.config import Config
+from bot import config, pipeline
 
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 - argparse names the type so
 EXIT_CODES = """\
@@ -42,18 +41,14 @@ def add_input_options(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--config", type=Path, metavar="FILE", help="default: .github/perf-culprit.yml where it exists")
 
 
-def chosen_config(arguments: argparse.Namespace) -> "Config":
-    from bot.config import load_config, override
-
-    config = load_config(arguments.config)
+def chosen_config(arguments: argparse.Namespace) -> "config.Config":
+    chosen = config.load_config(arguments.config)
     if getattr(arguments, "detector", None):
-        from bot.pipeline.settings import with_detector
-
-        config = with_detector(config, arguments.detector)
+        chosen = pipeline.with_detector(chosen, arguments.detector)
     for name in ("suite", "minimum_effect", "ignore_environment"):
         if value := getattr(arguments, name, None):
-            config = override(config, {name: value}, place=f"--{name.replace('_', '-')}")
-    return config
+            chosen = config.override(chosen, {name: value}, place=f"--{name.replace('_', '-')}")
+    return chosen
 
 
 def count(text: str) -> int:

@@ -1,9 +1,12 @@
 """Where a verb's output goes, and how wide and coloured it is."""
 
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import TextIO
+
+from bot.files import replace_file
 
 UNLIMITED = 10_000
 
@@ -13,8 +16,6 @@ def write(path: Path | None, data: bytes) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return
-    from bot.files import replace_file
-
     replace_file(path, data)
 
 
@@ -26,8 +27,6 @@ def colour(stream: TextIO) -> bool:
 
 
 def width() -> int:
-    import shutil
-
     return shutil.get_terminal_size((120, 40)).columns
 
 

@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from bot import demo, pipeline
 from bot.cli.options import Verbs, new_verb
 from bot.cli.output import write
 from bot.errors import EXIT_FINE
@@ -30,21 +31,15 @@ def _add_schema(verbs: Verbs) -> None:
 
 
 def _demo(arguments: argparse.Namespace) -> int:
-    from bot.demo import run_demo
-
-    run_demo(arguments.directory, say=lambda line: print(line, flush=True))
+    demo.run_demo(arguments.directory, say=lambda line: print(line, flush=True))
     return EXIT_FINE
 
 
 def _formats(_: argparse.Namespace) -> int:
-    from bot import pipeline
-
     print(pipeline.formats_list())
     return EXIT_FINE
 
 
 def _schema(arguments: argparse.Namespace) -> int:
-    from bot import pipeline
-
     write(None, pipeline.schema(arguments.name))
     return EXIT_FINE

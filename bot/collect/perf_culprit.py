@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import UTC
 
+from bot.codec.run import decode_run
 from bot.collect.parser import (
     Parsed,
     check_samples,
@@ -37,8 +38,6 @@ def matches(source: Source, /) -> bool:
 
 
 def parse(source: Source, /) -> Parsed:
-    from bot.codec.run import decode_run
-
     data = source.content()
     if not data.startswith(OWN_START):
         # Our reader of JSON first: it refuses names that stand twice, and knows byte order marks.

@@ -1,30 +1,22 @@
 """`.github/perf-culprit.yml` and action inputs -> one frozen `Config`."""
 
-from bot.config.model import (
-    BenchmarkConfig,
-    BisectConfig,
-    CategoryConfig,
-    CommentConfig,
-    Config,
-    HistoryConfig,
-    LevelsConfig,
-    config_schema,
-)
-from bot.config.reader import load_config, override, parse_config
-from bot.config.units import parse_change, parse_ratio
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "BenchmarkConfig",
-    "BisectConfig",
-    "CategoryConfig",
-    "CommentConfig",
-    "Config",
-    "HistoryConfig",
-    "LevelsConfig",
-    "config_schema",
-    "load_config",
-    "override",
-    "parse_change",
-    "parse_config",
-    "parse_ratio",
-]
+from bot.lazy import front_door
+
+if TYPE_CHECKING:
+    from bot.config.model import BenchmarkConfig as BenchmarkConfig
+    from bot.config.model import BisectConfig as BisectConfig
+    from bot.config.model import CategoryConfig as CategoryConfig
+    from bot.config.model import CommentConfig as CommentConfig
+    from bot.config.model import Config as Config
+    from bot.config.model import HistoryConfig as HistoryConfig
+    from bot.config.model import LevelsConfig as LevelsConfig
+    from bot.config.model import config_schema as config_schema
+    from bot.config.reader import load_config as load_config
+    from bot.config.reader import override as override
+    from bot.config.reader import parse_config as parse_config
+    from bot.config.units import parse_change as parse_change
+    from bot.config.units import parse_ratio as parse_ratio
+else:
+    __getattr__ = front_door(__name__)

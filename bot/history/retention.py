@@ -12,6 +12,7 @@ from bot.codec.run import REDUCED_NOTE, encode_run
 from bot.errors import DataError
 from bot.history.layout import RunFile
 from bot.model.run import Benchmark, Run, Summary
+from bot.stats import equal_intervals
 
 MEBIBYTE = 1024 * 1024
 
@@ -68,9 +69,9 @@ def reduce_counters(run: Run, intervals: int) -> Run:
     """The run with long counter tables as interval medians; the same object where none is long."""
     if all(len(table.times_s) <= intervals for table in run.counters):
         return run
-    from bot.stats.equal_intervals import reduced
-
-    tables = (reduced(table, intervals) if len(table.times_s) > intervals else table for table in run.counters)
+    tables = (
+        equal_intervals.reduced(table, intervals) if len(table.times_s) > intervals else table for table in run.counters
+    )
     return replace(run, counters=tuple(tables), notes=(*run.notes, REDUCED_NOTE.format(intervals)))
 
 

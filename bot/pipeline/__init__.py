@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING
 from bot.lazy import front_door
 
 if TYPE_CHECKING:
+    from bot.codec.diagnosis import encode_diagnosis as diagnosis_json
+    from bot.codec.releases import encode_releases
+    from bot.codec.tree_comparison import encode_tree_comparison as tree_comparison_json
     from bot.pipeline.acceptance import Accepted, accept, accept_here
-    from bot.pipeline.audit import audit_as_json, audit_files, audit_history, audit_runs, audit_svg, audit_text
+    from bot.pipeline.audit import audit_files, audit_history, audit_runs
     from bot.pipeline.bisection import bisect
-    from bot.pipeline.changes import Changes, changes_in_file, changes_in_history, changes_json, changes_text
+    from bot.pipeline.changes import Changes, changes_in_file, changes_in_history
     from bot.pipeline.commands import counting_commands, shell_commands
     from bot.pipeline.compare import (
         Compared,
@@ -20,11 +23,11 @@ if TYPE_CHECKING:
         formats_list,
     )
     from bot.pipeline.confirm import flagged, flagged_json
-    from bot.pipeline.diagnose_revisions import with_diagnosis
-    from bot.pipeline.diagnosis import DiagnosisPlan, diagnose, diagnosis_json, diagnosis_text
+    from bot.pipeline.diagnosis import DiagnosisPlan, diagnose
     from bot.pipeline.event import BaselineOrigin, EventEnds, Merge, event_ends, merge_of
     from bot.pipeline.job_results import JobResults, collect_baseline, compare_results, judge_anew, result_files
     from bot.pipeline.measure import Measured, MeasurePlan, measure_commits
+    from bot.pipeline.profiles import ProfilePlan, diagnose_profiles
     from bot.pipeline.publish import (
         Destination,
         StoredResult,
@@ -40,22 +43,23 @@ if TYPE_CHECKING:
         publish_file,
     )
     from bot.pipeline.record import record_files, record_run
-    from bot.pipeline.releases import encode_releases, releases_in_files, releases_in_history, releases_text
-    from bot.pipeline.render import (
-        bisection_json,
-        bisection_markdown,
-        bisection_text,
-        headline,
-        preview_html,
-        report_json,
-        report_markdown,
-        report_outputs,
-        report_summary,
-        report_text,
-        schema,
-        unmeasured_text,
-        unpublished_text,
-    )
+    from bot.pipeline.releases import releases_in_files, releases_in_history
+    from bot.pipeline.render import bisection_json, headline, preview_html, report_json, report_markdown, report_summary, schema
+    from bot.pipeline.revisions import RevisionsPlan, diagnose_revisions, flame_graph, with_diagnosis
+    from bot.pipeline.settings import with_detector
+    from bot.pipeline.trace import TracePlan
     from bot.pipeline.tracking import carried_acceptances, settle_acceptances, stored_acceptances, track_regressions
+    from bot.report.audit import audit_json
+    from bot.report.audit import render_audit as audit_text
+    from bot.report.audit_plot import render_audit_svg as audit_svg
+    from bot.report.bisection import bisection_markdown, bisection_text
+    from bot.report.changes import changes_json, changes_text
+    from bot.report.diagnosis import diagnosis_text
+    from bot.report.outputs import outputs as report_outputs
+    from bot.report.releases import releases_text
+    from bot.report.text import plain
+    from bot.report.text import render_text as report_text
+    from bot.report.tree_comparison import tree_comparison_text
+    from bot.report.unmeasured import unmeasured_text, unpublished_text
 else:
     __getattr__ = front_door(__name__)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from bot import git
 from bot.config import Config
 from bot.errors import UsageError
+from bot.history.accepted import checked, open_acceptances
+from bot.history.protocol import StoredRun
 from bot.history.remote import history_remote
 from bot.model.acceptance import Acceptance
 from bot.model.metric import MetricKey
@@ -50,8 +52,6 @@ def accept(
     `pull_request` is where it was said, so that the acceptance finds its way through a squash. A UsageError tells what
     is wrong with the names or the reason.
     """
-    from bot.history.accepted import checked, open_acceptances
-
     said = checked(
         Acceptance(
             suite=config.suite,
@@ -138,6 +138,4 @@ def _accepted_name(key: MetricKey, run: Run) -> str:
 
 
 def _runs(stored: Iterable[object]) -> list[Run]:
-    from bot.history.protocol import StoredRun
-
     return [entry.run for entry in stored if isinstance(entry, StoredRun)]

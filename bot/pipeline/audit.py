@@ -6,9 +6,16 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
+import numpy as np
+
+from bot.collect import collect_each
 from bot.config import Config
+from bot.detect import audit as detect_audit
 from bot.errors import DataError
+from bot.history.accepted import open_acceptances
+from bot.history.protocol import StoredRun
 from bot.history.remote import history_remote
+from bot.history.then import baseline_then
 from bot.model.acceptance import Acceptance
 from bot.model.audit import Audit
 from bot.model.run import Run
@@ -22,9 +29,6 @@ def audit_history(
     *, repository: Path, config: Config, history_url: str | None = None, token: str | None = None, seed: int = 0
 ) -> Audit:
     """The newest stored runs of the configured suite, in the order of their times."""
-    from bot.history.accepted import open_acceptances
-    from bot.history.protocol import StoredRun
-
     remote = history_remote(repository, history_url, token)
     with open_acceptances(remote, branch=config.history.branch) as history:
         commits = list(history.commits(config.suite))
@@ -50,20 +54,13 @@ def audit_files(
     files: Sequence[str], *, config: Config, tool: str = "auto", stdin: BinaryIO | None = None, seed: int = 0
 ) -> Audit:
     """One run per file, oldest first."""
-    from bot.collect import collect_each
-
     runs = collect_each(files, tool=tool, stdin=stdin, suite=config.suite, directions=directions(config))
     return audit_runs(runs, config=config, seed=seed)
 
 
 def audit_runs(runs: Sequence[Run], *, config: Config, seed: int = 0, accepted: Sequence[Acceptance] = ()) -> Audit:
     """The same seed and the same runs give the same numbers."""
-    import numpy as np
-
-    from bot.detect.audit import audit
-    from bot.history.then import baseline_then
-
-    return audit(
+    return detect_audit.audit(
         runs,
         settings=policy_settings(config),
         rng=np.random.default_rng(seed),
@@ -71,21 +68,3 @@ def audit_runs(runs: Sequence[Run], *, config: Config, seed: int = 0, accepted: 
         detector=config.detector,
         counter_detector=config.counter_detector,
     )
-
-
-def audit_text(audit: Audit) -> str:
-    from bot.report.audit import render_audit
-
-    return render_audit(audit)
-
-
-def audit_svg(audit: Audit) -> bytes:
-    from bot.report.audit_plot import render_audit_svg
-
-    return render_audit_svg(audit).encode()
-
-
-def audit_as_json(audit: Audit) -> bytes:
-    from bot.report.audit import audit_json
-
-    return audit_json(audit)

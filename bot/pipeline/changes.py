@@ -5,8 +5,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from bot.collect.table import read_table
 from bot.config import Config
+from bot.detect.run_values import metric_series
+from bot.detect.series_changes import judge_series
 from bot.errors import DataError, UsageError
+from bot.history import open_git_branch
+from bot.history.main_line import main_line
 from bot.history.remote import history_remote
 from bot.model.change import SeriesChanges, SeriesTable
 from bot.model.metric import MetricKey
@@ -36,8 +41,6 @@ def changes_in_file(
     stdin: BinaryIO | None = None,
 ) -> Changes:
     """Of a table with one row per commit or build."""
-    from bot.collect.table import read_table
-
     table = read_table(path, columns=columns, label=label, stdin=stdin)
     effect = _minimum_effects(config)
     series = tuple(replace(one, minimum_effect=effect(MetricKey(one.name, ""))) for one in table.series)
@@ -54,10 +57,6 @@ def changes_in_history(
     seed: int = 0,
 ) -> Changes:
     """Of the runs stored for the commits of HEAD's own line."""
-    from bot.detect.run_values import metric_series
-    from bot.history import open_git_branch
-    from bot.history.main_line import main_line
-
     remote = history_remote(repository, history_url, None)
     with open_git_branch(remote, branch=config.history.branch) as history:
         line = main_line(history, repository, suite=config.suite, any_hardware=config.ignore_environment)
@@ -92,19 +91,5 @@ def _minimum_effects(config: Config) -> Callable[[MetricKey], float]:
     return lambda key: settings.of(key).minimum_effect
 
 
-def changes_text(changes: Changes) -> str:
-    from bot.report.changes import changes_text
-
-    return changes_text(changes.table, changes.found)
-
-
-def changes_json(changes: Changes) -> bytes:
-    from bot.report.changes import changes_json
-
-    return changes_json(changes.found)
-
-
 def _judged(table: SeriesTable, *, online: bool, seed: int) -> Changes:
-    from bot.detect.series_changes import judge_series
-
     return Changes(table=table, found=judge_series(table, seed=seed, online=online))

@@ -8,7 +8,18 @@ from typing import BinaryIO
 
 from bot import git
 from bot.codec.run import encode_run
+from bot.collect import (
+    PARSERS,
+    collect,
+    collect_each,
+    collect_executions,
+    collect_separate,
+    machine_environment,
+    named_alike,
+)
 from bot.config import Config
+from bot.history import choose_baseline
+from bot.history.accepted import open_acceptances
 from bot.history.remote import code_remote, history_remote
 from bot.model.acceptance import Acceptance
 from bot.model.baseline import Baseline, BaselineSource
@@ -16,7 +27,9 @@ from bot.model.report import Report
 from bot.model.run import Run
 from bot.pipeline.confirm import confirm_report
 from bot.pipeline.event import Merge
-from bot.pipeline.settings import corrected_for_looks, directions, is_named, policy_settings, report_settings
+from bot.pipeline.judge import judge_run
+from bot.pipeline.settings import directions
+from bot.report.collected import collected_text, formats_text
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,9 +55,6 @@ def collect_run(
 
     `paired`: each file is an execution, measured in turn with one of the other side. `tell` hears what was read.
     """
-    from bot.collect import collect, collect_executions, machine_environment
-    from bot.report.collected import collected_text
-
     heard = None if tell is None else (lambda reads: tell(collected_text(reads)))
     return (collect_executions if paired else partial(collect, tell=heard))(
         files,
@@ -71,31 +81,7 @@ def collect_as_json(
 
 def formats_list() -> str:
     """Every format that can be read, and how its files are written."""
-    from bot.collect import PARSERS
-    from bot.report.collected import formats_text
-
     return formats_text((name, parser.DESCRIPTION, parser.EXAMPLE) for name, parser in PARSERS.items())
-
-
-def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
-    """Detector, policy and report: the same for every kind of baseline."""
-    from bot.detect.derived import without_derived
-    from bot.detect.policy import judge
-    from bot.report.build import build_report
-    from bot.report.collected import derived_text
-
-    config = corrected_for_looks(config, looks=max(run.looks for run in (target, *baseline.runs)))
-    baseline, target, derived = without_derived(baseline, target, keep=partial(is_named, config))
-    if derived:
-        target = replace(target, notes=(*target.notes, derived_text(derived)))
-    judgement = judge(
-        baseline,
-        target,
-        detector=config.detector,
-        counter_detector=config.counter_detector,
-        settings=policy_settings(config),
-    )
-    return build_report(judgement, baseline=baseline, target=target, settings=report_settings(config, target=target))
 
 
 def compare_files(
@@ -115,8 +101,6 @@ def compare_files(
 
     `confirm` are results of a second measurement of what was flagged, `confirm_baseline` those of its baseline.
     """
-    from bot.collect import collect_executions, collect_separate
-
     read = collect_executions if paired else collect_separate
     run = read(target, tool=tool, stdin=stdin, suite=config.suite, directions=directions(config), commit=target_commit)
     source = BaselineSource.PAIRED if paired else BaselineSource.FILES
@@ -150,8 +134,6 @@ def compare_run_with_files(
     `confirm` is a second measurement of what this one flags; without `confirm_baseline` it is judged against the same
     baseline, which makes the two less independent.
     """
-    from bot.collect import collect_each, collect_executions
-
     known = directions(config)
 
     def read(files: Sequence[str], stdin: BinaryIO | None = None) -> tuple[Run, ...]:
@@ -186,8 +168,6 @@ def compare_runs(
 
     `merge`: the run is of GitHub's merge of a pull request.
     """
-    from bot.collect import named_alike
-
     runs, run = named_alike(baseline, run)
     known = {each.commit for each in runs}
     stated = known.pop() if len(known) == 1 else None
@@ -244,9 +224,6 @@ def compare_run_with_history(
     `confirm` is a second measurement of what `run` flags. It judges and is not stored. `merge`: the run is of GitHub's
     merge of a pull request, so it is judged against what it was merged into, not against where its head left that.
     """
-    from bot.history import choose_baseline
-    from bot.history.accepted import open_acceptances
-
     remote = history_remote(repository or Path(), history_url, token)
     with open_acceptances(remote, branch=config.history.branch) as history:
         baseline = choose_baseline(

@@ -6,11 +6,14 @@ from dataclasses import replace
 from typing import Final
 
 from bot.config import Config
+from bot.detect.conclusion import conclusion_of
+from bot.detect.confirm import confirmed, flagged_benchmarks
 from bot.model.baseline import Baseline
 from bot.model.finding import Finding, Level
 from bot.model.reason import Remark, because
 from bot.model.report import Report
 from bot.model.run import Run
+from bot.pipeline.judge import judge_run
 
 # In the environment of the command that measures again: the benchmarks, one per line.
 BENCHMARKS_VARIABLE: Final = "PERF_CULPRIT_BENCHMARKS"
@@ -20,8 +23,6 @@ _INERT: Final = " _-./:,=[]"
 
 def flagged(report: Report) -> tuple[str, ...]:
     """The benchmarks that a second measurement should look at."""
-    from bot.detect.confirm import flagged_benchmarks
-
     return flagged_benchmarks(report.findings)
 
 
@@ -49,10 +50,6 @@ def only(run: Run, benchmarks: Collection[str]) -> Run:
 
 def confirm_report(report: Report, *, baseline: Baseline, again: Run, config: Config) -> Report:
     """`report` after a second measurement of the target, judged against `baseline` by the same rule."""
-    from bot.detect.conclusion import conclusion_of
-    from bot.detect.confirm import confirmed
-    from bot.pipeline.compare import judge_run
-
     names = flagged(report)
     target = only(again, names)
     if not names:

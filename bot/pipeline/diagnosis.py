@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bot.diagnose import RankingSettings, ReadingSettings, diagnose_log, load_pattern
+from bot.diagnose.blocks import STDIN_NAME
+from bot.diagnose.cluster import CLUSTER_BLOCK_BYTES, open_cluster
 from bot.model.call_tree import Diagnosis
 
 
@@ -24,16 +27,11 @@ class DiagnosisPlan:
 
 
 def diagnose(plan: DiagnosisPlan) -> Diagnosis:
-    from bot.diagnose import RankingSettings, ReadingSettings, diagnose_log, load_pattern
-
     pattern = load_pattern(plan.pattern)
     reading = ReadingSettings(window_s=plan.window_s)
     ranking = RankingSettings(fluctuation_weight=plan.fluctuation_weight, minimum_self_ms=plan.minimum_self_ms)
     if plan.cluster is None:
         return diagnose_log(plan.logs, pattern=pattern, reading=reading, ranking=ranking, workers=plan.workers)
-    from bot.diagnose.blocks import STDIN_NAME
-    from bot.diagnose.cluster import CLUSTER_BLOCK_BYTES, open_cluster
-
     # Workers have folders of their own.
     names = [name if name == STDIN_NAME else str(Path(name).absolute()) for name in plan.logs]
     with open_cluster(plan.cluster, names) as cluster:
@@ -46,15 +44,3 @@ def diagnose(plan: DiagnosisPlan) -> Diagnosis:
             executor=cluster.executor,
             block_bytes=CLUSTER_BLOCK_BYTES,
         )
-
-
-def diagnosis_text(diagnosis: Diagnosis, *, top: int) -> str:
-    from bot.report.diagnosis import diagnosis_text
-
-    return diagnosis_text(diagnosis, top=top)
-
-
-def diagnosis_json(diagnosis: Diagnosis) -> bytes:
-    from bot.codec.diagnosis import encode_diagnosis
-
-    return encode_diagnosis(diagnosis)

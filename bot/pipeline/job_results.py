@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from bot.codec.run import encode_run
+from bot.collect import collect_executions
 from bot.config import Config
 from bot.model.acceptance import Acceptance
 from bot.model.baseline import BaselineSource
@@ -63,8 +64,6 @@ def result_files(compared: Compared, results: JobResults) -> dict[str, bytes]:
 
 def collect_baseline(files: Sequence[str], *, config: Config, tool: str = "auto") -> Run:
     """Each file is an execution, measured in turn with one of the target."""
-    from bot.collect import collect_executions
-
     return collect_executions(files, tool=tool, suite=config.suite, directions=directions(config))
 
 

@@ -18,8 +18,8 @@ from bot.measure import Commands, Workplace, interleaved, look_rounds
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.report import Conclusion, Report
 from bot.model.run import Run
-from bot.pipeline.compare import judge_run
 from bot.pipeline.confirm import BENCHMARKS_VARIABLE, flagged, only
+from bot.pipeline.judge import judge_run
 from bot.pipeline.settings import directions
 from bot.pipeline.trace import TracePlan, diagnose_traces, trace_commits
 

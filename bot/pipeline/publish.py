@@ -8,14 +8,22 @@ from typing import TYPE_CHECKING
 
 from bot.codec.report import decode_report
 from bot.codec.run import decode_run
+from bot.collect import collect_sources, read_archive, read_file
 from bot.config import Config
 from bot.errors import DataError, UsageError
 from bot.model.report import Conclusion, Report
 from bot.model.run import Run
 from bot.pipeline.job_results import CONFIRM_NAME, REPORT_NAME, RUN_NAME, RUN_NAMES, JobResults, results_of
 from bot.pipeline.settings import directions
+from bot.publish import github
 from bot.publish.check import Annotation, CheckConclusion, CheckResult, check_conclusion
 from bot.publish.markers import RESULT_START, joint_marker, marker
+from bot.report.annotations import remarks
+from bot.report.check import check_texts
+from bot.report.commands import ready_lines
+from bot.report.content import MarkdownOptions
+from bot.report.markdown import render_joint, render_markdown
+from bot.report.unmeasured import NOT_MEASURED, unmeasured_body, unmeasured_line
 
 if TYPE_CHECKING:
     from bot.publish.host import Check, Host
@@ -56,9 +64,7 @@ class StoredResult:
 
 
 def connect(destination: Destination) -> "Host":
-    from bot.publish.github.host import connect as connect_github
-
-    return connect_github(
+    return github.connect(
         token=destination.token,
         api_url=destination.api_url,
         repository=destination.repository,
@@ -79,10 +85,6 @@ def open_check(host: "Host", destination: Destination, *, suite: str, sha: str) 
 
 
 def complete_check(check: "Check", report: Report, destination: Destination) -> None:
-    from bot.report.annotations import remarks
-    from bot.report.check import check_texts
-    from bot.report.content import MarkdownOptions
-
     options = MarkdownOptions(run_url=destination.run_url, repository_url=destination.repository_url)
     title, summary = check_texts(report, options=options)
     annotations = tuple(
@@ -96,10 +98,6 @@ def complete_check(check: "Check", report: Report, destination: Destination) -> 
 
 def comment(host: "Host", destination: Destination, *, report: Report, number: int, config: Config) -> str | None:
     """The sticky comment on pull request `number`; its address, or None where silence was asked for."""
-    from bot.report.commands import ready_lines
-    from bot.report.content import MarkdownOptions
-    from bot.report.markdown import render_markdown
-
     if config.comment.when == "never":
         return None
     mark = marker(report.suite)
@@ -122,9 +120,6 @@ def joint_comment(
     host: "Host", destination: Destination, *, reports: Sequence[Report], number: int, config: Config
 ) -> str | None:
     """The one sticky comment for all suites; its address, or None where silence was asked for."""
-    from bot.report.content import MarkdownOptions
-    from bot.report.markdown import render_joint
-
     if config.comment.when == "never":
         return None
     mark = joint_marker()
@@ -142,8 +137,6 @@ def joint_comment(
 
 
 def fail_check(check: "Check", *, reason: str, run_url: str) -> None:
-    from bot.report.unmeasured import NOT_MEASURED, unmeasured_body
-
     check.complete(
         CheckResult(
             conclusion=CheckConclusion.FAILURE, title=NOT_MEASURED, summary=unmeasured_body(reason, run_url=run_url)
@@ -153,8 +146,6 @@ def fail_check(check: "Check", *, reason: str, run_url: str) -> None:
 
 def mark_unmeasured(host: "Host", destination: Destination, *, number: int, sha: str, reason: str) -> None:
     """A line above each result that stands in the pull request: it is about an older head."""
-    from bot.report.unmeasured import unmeasured_line
-
     line = unmeasured_line(reason, sha=sha, run_url=destination.measured_url or destination.run_url or "")
     host.prefix_comments(number=number, start=RESULT_START, line=str(line))
 
@@ -170,8 +161,6 @@ def _speaks(report: Report, config: Config) -> bool:
 
 def fetch_results(host: "Host", *, run_id: int, sha: str, artifact: str) -> tuple[StoredResult, ...]:
     """The reports that the measuring run left, checked: they are a stranger's data and must speak of commit `sha`."""
-    from bot.collect import read_archive
-
     results: list[StoredResult] = []
     for file in host.fetch_artifacts(run_id=run_id, head_sha=sha, name=artifact):
         members = {member.name: member.data for member in read_archive(file.zip_bytes, name=file.name)}
@@ -219,8 +208,6 @@ def fetch_run(
     host: "Host", *, run_id: int, sha: str, artifact: str | None, tool: str, config: Config, commit: str
 ) -> Run:
     """Benchmark results in the artifacts of a workflow run, any known format. The environment is what they say."""
-    from bot.collect import collect_sources, read_archive
-
     files = host.fetch_artifacts(run_id=run_id, head_sha=sha, name=artifact or None)
     sources = [
         replace(source, name=f"{file.name}/{source.name}")
@@ -240,8 +227,6 @@ def publish_file(
     environ: Mapping[str, str],
 ) -> tuple[str, ...]:
     """A report.json from disk to a pull request and a commit; what was written, in words."""
-    from bot.collect import read_file
-
     report = decode_report(read_file(path).data, place=str(path))
     name = repository or environ.get("GITHUB_REPOSITORY")
     if not name or (pull_request is None and sha is None):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from bot.config import Config
+from bot.history import Retention, open_git_branch
 from bot.history.remote import history_remote
 from bot.model.finding import Finding, Verdict
 from bot.model.reason import Remark
@@ -61,8 +62,6 @@ def record_run(
 
     `warn` is told if runs are gone that were there before, when `stored_runs` were seen or between two attempts.
     """
-    from bot.history import Retention, open_git_branch
-
     retention = Retention(raw_runs=config.history.raw_runs, branch_bytes=config.history.size_limit)
     remote = history_remote(repository or Path(), history_url, token)
     with open_git_branch(remote, branch=config.history.branch, retention=retention) as history:

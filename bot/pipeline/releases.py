@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bot import git
-from bot.codec.releases import encode_releases
 from bot.collect import collect, named_alike
 from bot.config import Config
 from bot.detect.deviation_matrix import deviation_matrix
@@ -13,9 +12,6 @@ from bot.history.git_branch import open_git_branch
 from bot.history.main_line import main_line
 from bot.history.remote import history_remote
 from bot.model.deviation import DeviationMatrix, Version
-from bot.report.releases import releases_text
-
-__all__ = ["encode_releases", "releases_in_files", "releases_in_history", "releases_text"]
 
 EXAMPLE = "such as: perf-culprit changes --releases v1.0=old.json v1.1=new.json"
 

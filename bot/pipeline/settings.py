@@ -5,14 +5,18 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from bot.config import CategoryConfig, Config, LevelsConfig
+from bot.detect import COUNTER_DETECTORS, DETECTORS
+from bot.detect.rules.options import RuleOptions
+from bot.detect.settings import MetricRule, PolicySettings
 from bot.errors import UsageError
 from bot.model.metric import MetricKey
 from bot.model.report import Settings
 from bot.model.run import Run
+from bot.stats.association_rules import Mining
 
 if TYPE_CHECKING:
     from bot.collect.directions import Directions
-    from bot.detect.settings import Categories, PolicySettings
+    from bot.detect.settings import Categories
 
 
 def report_settings(config: Config, *, target: Run) -> Settings:
@@ -30,10 +34,6 @@ def report_settings(config: Config, *, target: Run) -> Settings:
 
 
 def policy_settings(config: Config) -> "PolicySettings":
-    from bot.detect.rules.options import RuleOptions
-    from bot.detect.settings import MetricRule, PolicySettings
-    from bot.stats.association_rules import Mining
-
     return PolicySettings(
         alpha=config.alpha,
         false_discovery_rate=config.false_discovery_rate,
@@ -91,8 +91,6 @@ def is_named(config: Config, key: MetricKey) -> bool:
 
 def with_detector(config: Config, name: str) -> Config:
     """`name` judges what it can: benchmarks, counters or both; the other kind keeps its detector."""
-    from bot.detect import COUNTER_DETECTORS, DETECTORS
-
     changes = {
         key: name
         for key, registry in (("detector", DETECTORS), ("counter_detector", COUNTER_DETECTORS))

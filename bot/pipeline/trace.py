@@ -7,9 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bot import git
+from bot.codec.tree_comparison import encode_tree_comparison
 from bot.errors import DataError
 from bot.files import replace_file
-from bot.pipeline.diagnose_revisions import RevisionsPlan, diagnose_revisions, tree_comparison_json
+from bot.pipeline.revisions import RevisionsPlan, diagnose_revisions
+from bot.trace import TraceError
+from bot.trace.budget import Budget
+from bot.trace.command import trace_command
+from bot.trace.levels import MINIMUM_SHARE
+from bot.trace.profile import as_profile, descended_paths, down_to, encode_trace
 
 if TYPE_CHECKING:
     from bot.measure import Workplace
@@ -48,8 +54,6 @@ def trace_commits(
 
     Where the budget ended a trace, all end at the same level, so that they have the same paths.
     """
-    from bot.trace.profile import as_profile, descended_paths, down_to, encode_trace
-
     traces: dict[str, Trace] = {}
     baseline, *_ = commits
     for name, commit in commits.items():
@@ -95,7 +99,7 @@ def diagnose_traces(
             )
         )
         files.append(output / f"{name.replace('target', DIAGNOSIS_NAME)}.json")
-        replace_file(files[-1], tree_comparison_json(comparison))
+        replace_file(files[-1], encode_tree_comparison(comparison))
     return tuple(files)
 
 
@@ -108,11 +112,6 @@ def _trace(
     follow: frozenset[tuple[str, ...]],
     say: Callable[[str], None],
 ) -> "Trace":
-    from bot.trace import TraceError
-    from bot.trace.budget import Budget
-    from bot.trace.command import trace_command
-    from bot.trace.levels import MINIMUM_SHARE
-
     try:
         return trace_command(
             lambda variables: _execute(workplace, commit, variables),

@@ -7,16 +7,26 @@ from typing import TYPE_CHECKING
 
 from bot import git
 from bot.config import Config
+from bot.history.accepted import open_acceptances
 from bot.history.remote import history_remote
 from bot.model.acceptance import Acceptance
 from bot.model.finding import Finding, Level, Verdict
 from bot.model.report import Conclusion, Report
 from bot.pipeline.publish import Destination
 from bot.publish.markers import JOINT, benchmark_key, issue_marker
+from bot.report.tracking import (
+    CommitRange,
+    IssueOptions,
+    accepted_note,
+    issue_body,
+    issue_title,
+    joint_body,
+    joint_title,
+    recovered_note,
+)
 
 if TYPE_CHECKING:
     from bot.publish.host import Host, TrackedIssue
-    from bot.report.tracking import CommitRange, IssueOptions
 
 # These say nothing about the code, so no issue is opened or closed by them.
 SILENT = (Conclusion.OTHER_HARDWARE, Conclusion.MACHINE_CHANGED, Conclusion.FIRST_RUN)
@@ -38,8 +48,6 @@ class _Board:
     issues: "Mapping[str, TrackedIssue]"
 
     def options(self, key: str, benchmarks: Sequence[str] = ()) -> "IssueOptions":
-        from bot.report.tracking import IssueOptions
-
         return IssueOptions(
             marker=issue_marker(self.report.suite, key=key, worse=True, commit=self.commits.bad, benchmarks=benchmarks),
             repository_url=self.destination.repository_url,
@@ -77,8 +85,6 @@ def stored_acceptances(
     *, config: Config, history_url: str | None, token: str | None, repository: Path | None = None
 ) -> tuple[Acceptance, ...]:
     """What was accepted in the configured suite, oldest first."""
-    from bot.history.accepted import open_acceptances
-
     remote = history_remote(repository or Path(), history_url, token)
     with open_acceptances(remote, branch=config.history.branch) as history:
         return history.accepted(config.suite)
@@ -106,8 +112,6 @@ def settle_acceptances(
     report: Report, *, config: Config, history_url: str | None, token: str | None, repository: Path | None = None
 ) -> tuple[str, ...]:
     """Store what this run of the default branch showed to be accepted, by name and at its commit; the names."""
-    from bot.history.accepted import open_acceptances
-
     commit = report.target_commit
     if commit is None:
         return ()
@@ -137,8 +141,6 @@ def _regressions(report: Report, config: Config) -> list[tuple[Finding, ...]]:
 
 
 def _opened(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str]:
-    from bot.report.tracking import issue_body, issue_title, joint_body, joint_title
-
     said, new = [], {}
     joint = board.issues.get(JOINT)
     covered = joint.benchmarks if joint is not None and joint.is_worse else frozenset()
@@ -189,8 +191,6 @@ def _fine(report: Report) -> dict[str, str]:
 
 
 def _note(board: _Board, name: str | None) -> str:
-    from bot.report.tracking import accepted_note, recovered_note
-
     url = board.destination.repository_url
     marked = [
         finding.accepted
@@ -206,8 +206,6 @@ def _note(board: _Board, name: str | None) -> str:
 
 def _commits(report: Report, repository: Path) -> "CommitRange":
     """From the newest baseline run to the target; without subjects where the checkout is too shallow to tell."""
-    from bot.report.tracking import CommitRange
-
     bad = str(report.target_commit)
     good = next((choice.commit for choice in report.choices if choice.chosen and choice.commit), None)
     if good is None or not git.FULL_HASH.fullmatch(good):

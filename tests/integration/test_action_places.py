@@ -16,7 +16,7 @@ from bot.errors import InfrastructureError
 from bot.history import open_git_branch
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.report import Report
-from bot.pipeline.compare import judge_run
+from bot.pipeline.judge import judge_run
 from bot.publish.github.failure import explained
 from tests.support.fake_github.clients import connected
 from tests.support.fake_github.server import BOT_TOKEN, FakeGitHub

@@ -15,7 +15,7 @@ from bot.model.acceptance import Acceptance
 from bot.model.baseline import Baseline, BaselineSource, RunChoice
 from bot.model.reason import BaselineReason, VerdictReason, because
 from bot.model.report import Report
-from bot.pipeline.compare import judge_run
+from bot.pipeline.judge import judge_run
 from bot.publish.github.tracking import tracked_issues
 from bot.publish.markers import benchmark_key, issue_marker
 from tests.support.fake_github.clients import connected

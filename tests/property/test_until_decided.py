@@ -9,7 +9,7 @@ from bot.model.baseline import Baseline, BaselineSource
 from bot.model.finding import Verdict
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Run
-from bot.pipeline.compare import judge_run
+from bot.pipeline.judge import judge_run
 from bot.pipeline.measure import LOOKS
 from tests.support.rounds import in_rounds
 

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from bot.cli import main
-from bot.cli.init.check import CALLED, check
+from bot.cli.init.check import CALLED, check_files
 from bot.cli.init.files import Choice, new_files, scalar
 from bot.cli.init.tools import look, suggestions
 from tests.support.recipes import ONE_FILE, PROJECT, SPLIT, WORKFLOWS
@@ -92,7 +92,7 @@ def test_init_writes_what_check_and_linters_find_nothing_in(
     assert main(["init", "--repo", str(root), "--yes", *options]) == 0
     assert "found: go test" in capsys.readouterr().out
     # No release is pinned in between releases.
-    assert all("in place of the zeros" in remark.text for remark in check(root))
+    assert all("in place of the zeros" in remark.text for remark in check_files(root))
     command = [tool("zizmor"), "--offline", "--no-progress", "--persona", "auditor", str(root)]
     checked = subprocess.run(command, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stdout

@@ -1,5 +1,6 @@
 """Front doors: every name that a package lists is there, is imported when it is used, and hides no module."""
 
+import ast
 import pkgutil
 import subprocess
 import sys
@@ -26,8 +27,8 @@ def test_the_pipeline_has_one() -> None:
 def test_every_listed_name_is_there(package: str) -> None:
     module = import_module(package)
     assert listed(package)
-    for name, place in listed(package).items():
-        assert getattr(module, name) is getattr(import_module(place), name)
+    for name, (place, original) in listed(package).items():
+        assert getattr(module, name) is getattr(import_module(place), original)
     with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
         _ = module.nonsense
 
@@ -43,3 +44,19 @@ def test_a_front_door_alone_loads_nothing(package: str) -> None:
     code = f"import sys, {package}; print([name for name in sys.modules if name.startswith('{package}.')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "[]"
+
+
+# The entry points set the process up before anything else is imported; the traced program may lack this package.
+IMPORT_LATE = {"bot/__main__.py", "bot/action/__main__.py", "bot/trace/profile.py"}
+
+
+def test_no_module_of_ours_is_imported_inside_a_function() -> None:
+    found = {
+        str(file.relative_to(ROOT))
+        for file in (ROOT / "bot").rglob("*.py")
+        for function in ast.walk(ast.parse(file.read_text()))
+        if isinstance(function, ast.FunctionDef)
+        for statement in ast.walk(function)
+        if isinstance(statement, ast.ImportFrom) and (statement.module or "").split(".")[0] == "bot"
+    }
+    assert found == IMPORT_LATE

@@ -10,16 +10,18 @@ from bot.action.commands.thread import Thread, default_branch, put_answer, remot
 from bot.action.job import Job
 from bot.config import override
 from bot.errors import InfrastructureError
+from bot.model.dispatch import Objection
 from bot.publish.check import CheckConclusion, CheckResult
 from bot.publish.host import Check, Host
 from bot.publish.log import LogLevel
 from bot.publish.summary import append_summary
+from bot.report.bisection_step import step_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bot.config import Config
-    from bot.model.dispatch import Bisection, BisectionStep, Objection
+    from bot.model.dispatch import Bisection, BisectionStep
 
 CHECK_NAME: Final = "perf-culprit bisect"
 # Of the commands in a thread only so many are asked whether their bisection still runs.
@@ -34,8 +36,6 @@ class Teller:
     host: Host
 
     def tell(self, step: "BisectionStep") -> None:
-        from bot.report.bisection_step import step_texts
-
         bisection = step.bisection
         # Asked again right before it is written: pushes come at any moment.
         is_answer = step.report is not None and bisection.stopped is None
@@ -75,10 +75,8 @@ class Teller:
             details_url=self.job.context.run_url,
         )
 
-    def objection(self, bisection: "Bisection") -> "Objection | None":
+    def objection(self, bisection: "Bisection") -> Objection | None:
         """Why nothing more may be measured for it: asked of GitHub every time, as pushes come at any moment."""
-        from bot.model.dispatch import Objection
-
         if bisection.head is None or bisection.pull_request is None:
             return None
         pull = self.host.read_pull_request(number=bisection.pull_request)

@@ -18,6 +18,18 @@ from bot.action.commands.thread import Thread, trusted_config
 from bot.action.job import Job
 from bot.errors import EXIT_FINE, BotError, UsageError
 from bot.publish.event import number_at
+from bot.report.commands import (
+    accepted_text,
+    again_text,
+    closed_text,
+    continued_text,
+    failure_text,
+    fork_head_text,
+    help_text,
+    moved_text,
+    no_permission_text,
+    refusal_text,
+)
 
 
 def run_command(job: Job) -> int:
@@ -51,8 +63,6 @@ def run_command(job: Job) -> int:
 
 def _has_rights(thread: Thread, *, answers: bool = True) -> bool:
     """Who only asks for help and has none gets the reaction alone: anybody could ask a hundred times."""
-    from bot.report.commands import no_permission_text
-
     author = thread.comment.author
     if thread.host.may_write(login=author):
         return True
@@ -75,8 +85,6 @@ def _do(thread: Thread, command: Command) -> None:
 
 def _refused(thread: Thread, error: UsageError) -> int:
     """A command that cannot be done as it stands is answered; the job did its work."""
-    from bot.report.commands import refusal_text
-
     thread.job.log.say(str(error))
     thread.answer(refusal_text(error))
     return EXIT_FINE
@@ -84,8 +92,6 @@ def _refused(thread: Thread, error: UsageError) -> int:
 
 def _tell_failure(thread: Thread, error: BotError) -> None:
     """In the thread too, if that is possible; `error` is on its way up."""
-    from bot.report.commands import failure_text
-
     try:
         thread.answer(failure_text(error, run_url=thread.job.context.run_url))
     except BotError as second:
@@ -94,8 +100,6 @@ def _tell_failure(thread: Thread, error: BotError) -> None:
 
 def _bisect(thread: Thread, command: Command) -> None:
     """A fork's code runs only where its author's reader has named the very commit."""
-    from bot.report.commands import closed_text, fork_head_text, moved_text
-
     if not isinstance(command, BisectCommand):
         raise TypeError(command)
     if not thread.comment.on_pull_request:
@@ -117,8 +121,6 @@ def _bisect(thread: Thread, command: Command) -> None:
 
 
 def _retry(thread: Thread, _: Command) -> None:
-    from bot.report.commands import again_text, continued_text
-
     if go_on(thread):
         thread.answer(continued_text())
         return
@@ -142,8 +144,6 @@ def _retry(thread: Thread, _: Command) -> None:
 
 def _accept(thread: Thread, command: Command) -> None:
     """Of the head as GitHub has it now, or of the commit that our own issue is about."""
-    from bot.report.commands import accepted_text, closed_text
-
     if not isinstance(command, AcceptCommand):
         raise TypeError(command)
     job, comment = thread.job, thread.comment
@@ -176,8 +176,6 @@ def _accept(thread: Thread, command: Command) -> None:
 
 
 def _help(thread: Thread, _: Command) -> None:
-    from bot.report.commands import help_text
-
     thread.answer(help_text())
 
 

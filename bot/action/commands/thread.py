@@ -1,18 +1,16 @@
 """What a command has in hand: the job, the connection, and the thread that it answers in."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from bot import git
 from bot.action.commands.comment import CommandComment
 from bot.action.job import Job
+from bot.config import Config
+from bot.config.reader import parse_config
 from bot.errors import UsageError
 from bot.publish.host import Host
 from bot.publish.markers import answer_marker
 from bot.publish.text import cut_at_line
-
-if TYPE_CHECKING:
-    from bot.config import Config
 
 MAXIMUM_BODY_CHARACTERS = 65_000
 CUT_POINTER = "\n\nCut here: a comment holds no more.\n"
@@ -45,11 +43,8 @@ def default_branch(job: Job) -> str:
     return name
 
 
-def trusted_config(job: Job, host: Host) -> "Config":
+def trusted_config(job: Job, host: Host) -> Config:
     """The default branch's configuration, whatever is checked out here."""
-    from bot.config import Config
-    from bot.config.reader import parse_config
-
     path = job.inputs.config_path.as_posix()
     data = host.read_default_branch_file(path=path)
     config = Config() if data is None else parse_config(data, place=f"{path} on the default branch")

@@ -31,7 +31,7 @@ class Remark:
     is_unsafe: bool = False
 
 
-def check(root: Path) -> tuple[Remark, ...]:
+def check_files(root: Path) -> tuple[Remark, ...]:
     remarks: list[Remark] = []
     found = False
     for path in sorted((root / ".github" / "workflows").glob("*.y*ml")):

@@ -15,8 +15,8 @@ from bot.model.metric import Direction, Metric
 from bot.model.reason import Remark, because
 from bot.model.report import Conclusion, Report
 from bot.model.run import Benchmark, Run
-from bot.pipeline.compare import judge_run
 from bot.pipeline.confirm import confirm_report, flagged_json
+from bot.pipeline.judge import judge_run
 from tests.support.reasons import said
 from tests.support.rounds import in_rounds
 

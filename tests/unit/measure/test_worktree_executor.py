@@ -1,14 +1,16 @@
 """A search's job becomes measurements: samples, or why there are none, for every commit it names."""
 
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from bot.measure.failure import ExecutionError
-from bot.measure.workplace import Workplace
 from bot.measure.worktree_executor import WorktreeExecutor
 from bot.model.bisection import Failure, FailureKind, Job, Purpose
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.run import Benchmark, Run, Summary
+
+if TYPE_CHECKING:
+    from bot.measure.workplace import Workplace
 
 TIME = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
 KEY = MetricKey("parse", "time")
@@ -47,7 +49,7 @@ def test_everything_is_built_before_anything_is_timed() -> None:
     parse = run_of(Benchmark(name="parse", metric=TIME, samples=(1.0, 2.0)))
     place = FakeWorkplace({"a": parse, "b": parse, "c": parse})
     job = Job(id="1", commits=("b", "a", "c"), purpose=Purpose.SEARCH)
-    result = WorktreeExecutor(cast(Workplace, place), key=KEY).execute(job)
+    result = WorktreeExecutor(cast("Workplace", place), key=KEY).execute(job)
     assert place.asked == ["build b", "build a", "build c", "run b", "run a", "run c"]
     assert result.samples == dict.fromkeys("bac", (1.0, 2.0))
     assert not result.failures
@@ -63,7 +65,7 @@ def test_every_kind_of_failure_is_told() -> None:
         }
     )
     job = Job(id="1", commits=("built", "crashed", "renamed", "summary"), purpose=Purpose.SEARCH)
-    result = WorktreeExecutor(cast(Workplace, place), key=KEY).execute(job)
+    result = WorktreeExecutor(cast("Workplace", place), key=KEY).execute(job)
     assert result.samples == {"summary": (3.0,)}
     assert result.failures == {
         "built": Failure(kind=FailureKind.BUILD, message="no compiler"),

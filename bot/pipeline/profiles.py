@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bot.diagnose import RankingSettings
+from bot.diagnose.profiles import diagnosis, read_profiles
 from bot.model.call_tree import Diagnosis
+from bot.report.inert import clean
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,14 +22,9 @@ class ProfilePlan:
 
 def diagnose_profiles(plan: ProfilePlan) -> tuple[Diagnosis, tuple[str, ...]]:
     """The diagnosis, and remarks for the user: what the numbers mean, what was not used and why."""
-    from bot.diagnose import RankingSettings
-    from bot.diagnose.profiles import read_profiles
-    from bot.diagnose.profiles.diagnosis import diagnose_profiles
-    from bot.report.inert import clean
-
     reading = read_profiles(plan.profiles, format=plan.format, trusted=plan.trusted)
     ranking = RankingSettings(fluctuation_weight=plan.fluctuation_weight, minimum_self_ms=plan.minimum_self_ms)
     unused = [f"{count:,} not used: {fault.value}" for fault, count in reading.unused]
     examples = [f"{example.place}: {example.text}" for example in reading.examples]
     remarks = [clean(text, limit=300).replace("##[", "## [") for text in (*reading.notes, *unused, *examples)]
-    return diagnose_profiles(reading, ranking), tuple(remarks)
+    return diagnosis.diagnose_profiles(reading, ranking), tuple(remarks)

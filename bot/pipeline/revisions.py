@@ -3,18 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bot import git
-from bot.codec.tree_comparison import decode_tree_comparison, encode_tree_comparison
+from bot.codec.diagnosis import DIAGNOSIS_FORMAT, decode_costs
+from bot.codec.tree_comparison import decode_tree_comparison
+from bot.collect import read_file
+from bot.diagnose import ReadingSettings, load_pattern, read_log
+from bot.diagnose.changed import touched_by_commit, touched_code
+from bot.diagnose.comparison import ComparisonSettings, compare_logs, compare_profiles
+from bot.diagnose.profiles import read_profiles
 from bot.errors import UsageError
 from bot.model.profile import ProfileReading
 from bot.model.report import Report
 from bot.model.touched import Touched
 from bot.model.tree_comparison import TreeComparison
-
-if TYPE_CHECKING:
-    from bot.diagnose.comparison import ComparisonSettings
+from bot.report.flame import collapsed_difference
+from bot.report.html import flame_page
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,36 +45,18 @@ class RevisionsPlan:
 
 
 def diagnose_revisions(plan: RevisionsPlan) -> TreeComparison:
-    from bot.diagnose.comparison import ComparisonSettings
-
     touched = _touched(plan)
     settings = ComparisonSettings(alpha=plan.alpha, minimum_effect=plan.minimum_effect, same_work=plan.same_work)
     comparison = _of_profiles(plan, settings, touched) if plan.pattern is None else _of_logs(plan, settings, touched)
     return replace(comparison, commit=touched.head if touched is not None and plan.commit is not None else None)
 
 
-def tree_comparison_text(comparison: TreeComparison, *, top: int) -> str:
-    from bot.report.tree_comparison import tree_comparison_text
-
-    return tree_comparison_text(comparison, top=top)
-
-
-def tree_comparison_json(comparison: TreeComparison) -> bytes:
-    return encode_tree_comparison(comparison)
-
-
 def flame_graph(comparison: TreeComparison, *, is_page: bool) -> bytes:
-    from bot.report.flame import collapsed_difference
-    from bot.report.html import flame_page
-
     return flame_page(comparison).encode() if is_page else collapsed_difference(comparison)
 
 
 def with_diagnosis(report: Report, name: str) -> Report:
     """The report with what `diagnose … --json` wrote into the file, of two revisions or of one."""
-    from bot.codec.diagnosis import DIAGNOSIS_FORMAT, decode_costs
-    from bot.collect import read_file
-
     data = read_file(Path(name)).data
     if DIAGNOSIS_FORMAT.encode() in data[:_FORMAT_BYTES]:
         return replace(report, costs=decode_costs(data, place=name))
@@ -81,9 +68,6 @@ _FORMAT_BYTES: Final = 200
 
 
 def _of_logs(plan: RevisionsPlan, settings: "ComparisonSettings", touched: Touched | None) -> TreeComparison:
-    from bot.diagnose import ReadingSettings, load_pattern, read_log
-    from bot.diagnose.comparison import compare_logs
-
     pattern = load_pattern(plan.pattern or "")
     reading = ReadingSettings(squares=True)
     baseline, target = (
@@ -101,9 +85,6 @@ def _of_logs(plan: RevisionsPlan, settings: "ComparisonSettings", touched: Touch
 
 
 def _of_profiles(plan: RevisionsPlan, settings: "ComparisonSettings", touched: Touched | None) -> TreeComparison:
-    from bot.diagnose.comparison import compare_profiles
-    from bot.diagnose.profiles import read_profiles
-
     baseline, target = (
         read_profiles(names, format=plan.format, trusted=plan.trusted) for names in (plan.baseline, plan.target)
     )
@@ -129,8 +110,6 @@ def _touched(plan: RevisionsPlan) -> Touched | None:
             place="diagnose",
             next_step="give --commit, or --base and --head",
         )
-    from bot.diagnose.changed import touched_by_commit, touched_code
-
     repository = plan.repository or Path()
     if plan.commit is not None:
         return touched_by_commit(repository, git.resolve_commit(repository, plan.commit))

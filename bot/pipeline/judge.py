@@ -1,0 +1,30 @@
+"""detect -> report: one judgement, whatever its baseline."""
+
+from dataclasses import replace
+from functools import partial
+
+from bot.config import Config
+from bot.detect.derived import without_derived
+from bot.detect.policy import judge
+from bot.model.baseline import Baseline
+from bot.model.report import Report
+from bot.model.run import Run
+from bot.pipeline.settings import corrected_for_looks, is_named, policy_settings, report_settings
+from bot.report.build import build_report
+from bot.report.collected import derived_text
+
+
+def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
+    """Detector, policy and report: the same for every kind of baseline."""
+    config = corrected_for_looks(config, looks=max(run.looks for run in (target, *baseline.runs)))
+    baseline, target, derived = without_derived(baseline, target, keep=partial(is_named, config))
+    if derived:
+        target = replace(target, notes=(*target.notes, derived_text(derived)))
+    judgement = judge(
+        baseline,
+        target,
+        detector=config.detector,
+        counter_detector=config.counter_detector,
+        settings=policy_settings(config),
+    )
+    return build_report(judgement, baseline=baseline, target=target, settings=report_settings(config, target=target))
