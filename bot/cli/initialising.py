@@ -5,9 +5,9 @@ import os
 import sys
 from pathlib import Path
 
-from bot import git
+from bot import git, pipeline
 from bot.cli import init
-from bot.cli.options import Verbs, new_verb
+from bot.cli.options import Verbs, chosen_config, new_verb
 from bot.errors import EXIT_FINE, EXIT_USAGE, UsageError
 from bot.files import replace_file
 from bot.release import IS_RELEASE
@@ -94,10 +94,7 @@ def _default_branch(repository: Path) -> str:
 
 def _doctor(arguments: argparse.Namespace) -> int:
     """What the job lacks, then what is wrong in the files that are checked out."""
-    from bot.cli.options import chosen_config
-    from bot.pipeline.doctor import checkup
-
-    said, is_well = checkup(environ=os.environ, repository=arguments.repo, config=chosen_config(arguments))
+    said, is_well = pipeline.checkup(environ=os.environ, repository=arguments.repo, config=chosen_config(arguments))
     for line in said:
         print(line)
     has_files = (arguments.repo / ".github" / "workflows").is_dir()

@@ -2,12 +2,19 @@
 
 import argparse
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from bot import config, pipeline
 
+if TYPE_CHECKING:
+    from bot.measure import Commands
+
+Request = TypeVar("Request")
+
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 - argparse names the type so
+COUNTS = ("instructions", "allocations", "allocated-bytes")
 EXIT_CODES = """\
 exit codes:
   0  fine
@@ -49,6 +56,57 @@ def chosen_config(arguments: argparse.Namespace) -> "config.Config":
         if value := getattr(arguments, name, None):
             chosen = config.override(chosen, {name: value}, place=f"--{name.replace('_', '-')}")
     return chosen
+
+
+def add_command_options(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--repo", type=Path, default=Path(), metavar="DIR", help="default: this directory; not touched")
+    verb.add_argument(
+        "--run",
+        metavar="CMD",
+        help="shell command that measures; writes $PERF_CULPRIT_OUTPUT or prints (default: bisect.run)",
+    )
+    verb.add_argument(
+        "--build",
+        metavar="CMD",
+        help="shell command that builds a commit, once per content (default: bisect.build)",
+    )
+    verb.add_argument("--timeout", type=seconds, default=600.0, metavar="S", help="for one run (default: 600 seconds)")
+    verb.add_argument(
+        "--build-timeout", type=seconds, default=3600.0, metavar="S", help="for one build (default: 3600 seconds)"
+    )
+    verb.add_argument("--cache", type=Path, metavar="DIR", help="keep builds here from one call to the next")
+    add_environment_option(verb)
+
+
+def add_environment_option(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--environment",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME",
+        help="variables that the commands see, though they are withheld by default (docs/measure.md)",
+    )
+
+
+def shell_commands(arguments: argparse.Namespace, chosen: "config.Config") -> "tuple[Commands, str]":
+    return pipeline.shell_commands(
+        chosen,
+        run=arguments.run,
+        build=arguments.build,
+        tool=arguments.tool,
+        timeout=arguments.timeout,
+        build_timeout=arguments.build_timeout,
+        environment=arguments.environment,
+    )
+
+
+def request(kind: type[Request], arguments: argparse.Namespace, **given: object) -> Request:
+    """A command's request: `given`, and the options that are called as its other fields."""
+    named = {field.name for field in fields(kind)} & vars(arguments).keys() - given.keys()  # type: ignore[arg-type]
+    values = {name: getattr(arguments, name) for name in named}
+    options = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    return kind(**options, **given)
 
 
 def count(text: str) -> int:

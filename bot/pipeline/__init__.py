@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from bot.pipeline.confirm import flagged, flagged_json
     from bot.pipeline.diagnosis import DiagnosisPlan, diagnose
+    from bot.pipeline.doctor import checkup
     from bot.pipeline.event import BaselineOrigin, EventEnds, Merge, event_ends, merge_of
     from bot.pipeline.job_results import JobResults, collect_baseline, compare_results, judge_anew, result_files
     from bot.pipeline.measure import Measured, MeasurePlan, measure_commits

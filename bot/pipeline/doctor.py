@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 from bot import git
 from bot.config import Config
 from bot.errors import BotError, InfrastructureError, UsageError
+from bot.history import open_git_branch
 from bot.model.checkup import NEEDED, Grant, Health, Observation, Permission, Role, Symptom
 from bot.pipeline.event import event_ends, merge_of, read_event, within
 from bot.pipeline.publish import Destination, connect
+from bot.report.checkup import checkup_lines
 
 if TYPE_CHECKING:
     from bot.publish.host import Host
@@ -69,8 +71,6 @@ class _Job:
 
 def checkup(*, environ: Mapping[str, str], repository: Path, config: Config) -> tuple[tuple[str, ...], bool]:
     """The job in words, and whether nothing is wrong with it."""
-    from bot.report.checkup import checkup_lines
-
     found = examine(environ=environ, repository=repository, config=config)
     return checkup_lines(found), not {seen.health for seen in found} & {Health.WRONG, Health.UNSAFE}
 
@@ -153,8 +153,6 @@ def _checkout(job: _Job) -> Iterator[Observation]:
 
 def _history(job: _Job) -> Iterator[Observation]:
     """Against stored runs a check can fail only where the base has one."""
-    from bot.history import open_git_branch
-
     branch, suite = job.config.history.branch, job.config.suite
     facts: dict[str, str | int] = {"branch": branch, "suite": suite, "default": job.default_branch}
     remote = git.Remote(url=job.git_url, token=job.environ.get("GITHUB_TOKEN") or None)

@@ -170,11 +170,11 @@ jobs:
 def test_check_wants_a_run_of_every_base(tmp_path: Path, head: str, said: str | None) -> None:
     """Against stored runs a base without one fails no check."""
     lay_out(tmp_path, {".github/workflows/perf.yml": f"permissions: {{}}\n{head}\n{HISTORY_STEP}"})
-    found = [remark.text for remark in check(tmp_path) if "without one no check fails" in remark.text]
+    found = [remark.text for remark in check_files(tmp_path) if "without one no check fails" in remark.text]
     assert [text.partition(", so that")[0].startswith(said or "?") for text in found] == ([True] if said else [])
     paired = HISTORY_STEP.replace("bench.json", "bench.json, baseline-file-path: base.json")
     lay_out(tmp_path, {".github/workflows/perf.yml": f"permissions: {{}}\n{head}\n{paired}"})
-    assert not [remark for remark in check(tmp_path) if "no check fails" in remark.text]
+    assert not [remark for remark in check_files(tmp_path) if "no check fails" in remark.text]
 
 
 @pytest.mark.parametrize("name", CALLED)
@@ -187,9 +187,9 @@ def test_check_names_the_permission_that_a_caller_does_not_grant(tmp_path: Path)
     files = new_files(Choice(run="true", setup="", split=True))
     path = ".github/workflows/perf-report.yml"
     lay_out(tmp_path, files)
-    assert not [remark for remark in check(tmp_path) if "refuses" in remark.text]
+    assert not [remark for remark in check_files(tmp_path) if "refuses" in remark.text]
     lay_out(tmp_path, {path: "\n".join(line for line in files[path].splitlines() if "checks: write" not in line)})
-    (remark,) = [remark for remark in check(tmp_path) if "refuses" in remark.text]
+    (remark,) = [remark for remark in check_files(tmp_path) if "refuses" in remark.text]
     assert remark.text == "job report calls report.yml, which GitHub refuses without `checks: write`"
 
 
