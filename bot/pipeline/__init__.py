@@ -45,7 +45,15 @@ if TYPE_CHECKING:
     )
     from bot.pipeline.record import record_files, record_run
     from bot.pipeline.releases import releases_in_files, releases_in_history
-    from bot.pipeline.render import bisection_json, headline, preview_html, report_json, report_markdown, report_summary, schema
+    from bot.pipeline.render import (
+        bisection_json,
+        headline,
+        preview_html,
+        report_json,
+        report_markdown,
+        report_summary,
+        schema,
+    )
     from bot.pipeline.revisions import RevisionsPlan, diagnose_revisions, flame_graph, with_diagnosis
     from bot.pipeline.settings import with_detector
     from bot.pipeline.trace import TracePlan
