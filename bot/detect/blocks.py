@@ -31,6 +31,8 @@ from bot.stats.ragged import Floats
 
 COUNT_JITTER: Final = 1e-4  # of a count that repeats itself: process ids and the clock leave a few instructions
 TEST: Final = "blocks"
+# What stands for a paired target: the baseline's mean, moved by the change.
+PAIRED: Final = "paired"
 # Of A B B A: the ways in which two of four executions can be the target's.
 WAYS_PER_ROUND: Final = 6
 # A number of rounds beyond this is no advice.
@@ -167,8 +169,8 @@ def _tested(rows: Sequence[Executions], pairs: Sequence[MetricPair], options: De
         p_value, change, low, high, error = own
         bounded = math.isfinite(low) and math.isfinite(high)
         described = _described(pair)
-        target = _with_half_width(described.target, row[blocks.is_target])
         baseline = _with_half_width(described.baseline, row[~blocks.is_target])
+        target = _moved(_with_half_width(described.target, row[blocks.is_target]), baseline, change)
         evidence.append(
             replace(
                 described,
@@ -185,6 +187,13 @@ def _tested(rows: Sequence[Executions], pairs: Sequence[MetricPair], options: De
             )
         )
     return evidence
+
+
+def _moved(target: Side | None, baseline: Side | None, change: float) -> Side | None:
+    """The baseline's value with the change that was found within rounds: the two means may differ the other way."""
+    if target is None or baseline is None or not math.isfinite(change):
+        return target
+    return replace(target, value=baseline.value + abs(baseline.value) * change, statistic=PAIRED)
 
 
 def _shifted(values: Floats, blocks: Blocks, options: DetectorOptions) -> _Shifted:

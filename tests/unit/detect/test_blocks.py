@@ -211,3 +211,18 @@ def test_the_least_rounds_prove_one_change_among_all_metrics() -> None:
 def test_four_times_the_rounds_halve_the_error() -> None:
     assert rounds_needed(10, error=0.02, effect=0.0386, alpha=0.01) == pytest.approx(40, abs=1)
     assert rounds_needed(10, error=0.02, effect=0.0, alpha=0.01) is None
+
+
+def test_before_and_after_say_what_the_change_says() -> None:
+    """A slow mode that only the baseline met moves its mean, not the change: 195 to 191 is no +2.5 %."""
+    rng = np.random.default_rng(12)
+    before, after = (rng.normal(level, 0.01, 12) for level in (1.0, 1.05))
+    before[[0, 5, 8]] *= 1.6
+    evidence = one(in_turn(before.tolist()), in_turn(after.tolist()))
+    assert evidence.baseline is not None
+    assert evidence.target is not None
+    assert evidence.target.mean is not None
+    assert evidence.relative_change is not None
+    assert evidence.target.mean < evidence.baseline.value < evidence.target.value
+    assert evidence.target.value == pytest.approx(evidence.baseline.value * (1 + evidence.relative_change))
+    assert evidence.target.statistic == "paired"
