@@ -154,7 +154,7 @@ def action() -> None:
     show(
         "action, 1,000 benchmarks x 50 samples against 30 runs, container start to posted comment",
         statistics.median(times),
-        limit_s=5,
+        limit_s=3,
         reference="the same container refusing an empty job",
         reference_s=reference,
     )

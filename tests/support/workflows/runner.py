@@ -5,10 +5,12 @@
 replaced by this environment (`pip` on the PATH is a stand-in); everything else in a step is the file's.
 """
 
+import io
 import json
 import os
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -185,6 +187,8 @@ class WorkflowRunner:
             return True, self.checkout(given, place)
         if action == "actions/upload-artifact":
             return self.upload(given, place)
+        if action == "actions/download-artifact":
+            return True, self.download(given, place)
         if action == OWN_REPOSITORY:
             return self.own_action(place, {name: str(value) for name, value in given.items()})
         assert action == f"./{OWN_CHECKOUT}", action
@@ -233,9 +237,24 @@ class WorkflowRunner:
         run_git(workspace, "remote", "set-url", "origin", f"{self.fake.url}/{self.fake.repository}.git")
         return f"checked out {commit}"
 
+    def download(self, given: Mapping[str, Any], place: "Place") -> str:
+        """An artifact of this very run, into a folder of the workspace."""
+        (artifact,) = (
+            artifact
+            for artifact in self.fake.state.artifacts.values()
+            if (artifact.run_id, artifact.name) == (place.event.run_id, given["name"])
+        )
+        with zipfile.ZipFile(io.BytesIO(artifact.zip_bytes)) as archive:
+            archive.extractall(place.workspace / given["path"])
+        return f"downloaded {artifact.name}"
+
     def upload(self, given: Mapping[str, Any], place: "Place") -> tuple[bool, str]:
-        path = Path(given["path"])
-        files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
+        path = place.workspace / given["path"]
+        if "*" in path.name:
+            path, pattern = path.parent, path.name
+        else:
+            pattern = "*"
+        files = [path] if path.is_file() else sorted(file for file in path.rglob(pattern) if file.is_file())
         if not files:
             return given.get("if-no-files-found") == "ignore", "no files were found"
         root = path if path.is_dir() else path.parent

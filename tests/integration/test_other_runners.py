@@ -1,0 +1,100 @@
+"""docs/runners.md as pasted: measured where the action cannot run, judged in a Linux job."""
+
+import copy
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.cli import main
+from tests.support.git_repository import init_repository, run_git
+from tests.support.job import Runner
+from tests.support.recipes import BLOCKS
+from tests.support.scenarios import LEVEL, SLOWER, Project, open_project
+from tests.support.workflows.runner import InThisProcess
+
+UPLOAD, REPORT, WINDOWS = (block.value for block in BLOCKS if block.document == "docs/runners.md")
+# In the place of a program with Google Benchmark; `level` is the commit's, the noise 2 %.
+PROGRAM = r"""#!/bin/sh
+out=${1#--benchmark_out=}
+n=$(cat COUNTER 2>/dev/null || echo 0); echo $((n + 1)) > COUNTER
+awk -v level=LEVEL -v seed="$n" 'BEGIN {
+  srand(seed * 7919 + 17)
+  printf "{\"context\": {\"num_cpus\": 2}, \"benchmarks\": ["
+  for (i = 1; i <= 5; i++) {
+    printf "%s{\"name\": \"parse\", \"run_name\": \"parse\", \"run_type\": \"iteration\", ", (i > 1 ? "," : "")
+    printf "\"repetitions\": 5, \"repetition_index\": %d, \"iterations\": 1, \"time_unit\": \"ns\", ", i - 1
+    printf "\"real_time\": %.4f, \"cpu_time\": 1}", level * (1 + 0.04 * (rand() - 0.5))
+  }
+  print "]}"
+}' > "$out"
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Project]:
+    def in_this_process(fake: Any) -> InThisProcess:
+        folder = tmp_path / "jobs-of-ours"
+        return InThisProcess(Runner(fake=fake, workspace=folder, temp=folder, monkeypatch=monkeypatch, capture=capsys))
+
+    with open_project(tmp_path, in_this_process, split=False) as opened:
+        yield opened
+
+
+def in_two_jobs(workflow: dict[str, Any]) -> None:
+    """As docs/runners.md says: the one file's steps but its last, then the upload; and a job that judges."""
+    one = workflow["jobs"].pop("perf")
+    measure, report = copy.deepcopy(one), copy.deepcopy(one)
+    measure |= {"runs-on": "macos-15", "permissions": {"contents": "read"}, "steps": one["steps"][:-1] + UPLOAD}
+    report |= {"needs": "measure", "runs-on": "ubuntu-24.04", "steps": REPORT}
+    workflow["jobs"] |= {"measure": measure, "report": report}
+
+
+@pytest.mark.slow  # measures in rounds
+@pytest.mark.parametrize("level", [LEVEL, SLOWER], ids=["0 %", "+50 %"])
+def test_measured_on_macos_judged_on_linux(project: Project, level: int) -> None:
+    in_two_jobs(project.files["perf"])
+    pull = project.open_pull(7, base=project.main, level=level, merged_level=level)
+    outcome = project.run_pull(pull)
+    assert not outcome.failed, outcome.log
+    (comment,) = project.comments(7)
+    assert comment.startswith("<!-- perf-culprit:v1:macos -->")
+    assert ("1 of 2 benchmarks got slower" in comment) == (level == SLOWER), comment
+    assert ("🟢" in comment) == (level == LEVEL)
+    pushed = project.push(level)
+    assert not pushed.failed, pushed.log
+    assert project.recorded() == {project.main}
+
+
+@pytest.mark.parametrize("level", [LEVEL, SLOWER], ids=["0 %", "+50 %"])
+def test_measured_on_windows_in_the_documented_loop(
+    tmp_path: Path, level: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The loop, in the checkout of GitHub's merge; then `compare` with the two lists of files."""
+    checkout = init_repository(tmp_path / "checkout")
+    counter = tmp_path / "counter"
+
+    def commit(value: int) -> None:
+        program = checkout / "bench.exe"
+        program.write_text(PROGRAM.replace("LEVEL", str(value)).replace("COUNTER", str(counter)))
+        program.chmod(0o755)
+        run_git(checkout, "add", ".")
+        run_git(checkout, "commit", "--quiet", "--allow-empty", "--message", "x")
+
+    commit(LEVEL)
+    commit(level)
+    (step,) = WINDOWS
+    subprocess.run(
+        ["bash", "-e", "-c", step["run"]],
+        cwd=checkout,
+        env={"PATH": "/usr/bin:/bin", "GITHUB_WORKSPACE": str(checkout)},
+        check=True,
+        capture_output=True,
+    )
+    base, head = (sorted(map(str, checkout.glob(f"{side}-*.json"))) for side in ("base", "head"))
+    assert len(base) == len(head) == 14
+    code = main(["compare", "--baseline", *base, "--target", *head])
+    said = capsys.readouterr().out
+    assert (code, "parse time takes" in said) == ((1, True) if level == SLOWER else (0, False)), said
