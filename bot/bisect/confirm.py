@@ -6,10 +6,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import chdtri, ndtri
 
-from bot.bisect import evidence, shape
+from bot.bisect import evidence
 from bot.bisect.evidence import Design, G
 from bot.bisect.exchange import DifferenceShape, log_exchange, log_quotient
-from bot.bisect.hypotheses import UNNAMED, Model
+from bot.bisect.hypotheses import Model
+from bot.bisect.modes import log_bayes_factor
+from bot.bisect.noise import UNNAMED
 from bot.bisect.pairs import differences
 from bot.bisect.samples import Samples
 from bot.bisect.standing import Standing
@@ -43,7 +45,7 @@ def log_reproduced(standing: Standing) -> float:
     scores = ndtri((_ranks(samples.y) - 0.5) / samples.count)
     plain = 0.5 * (_log_step(samples, bad) + _log_step(samples.with_values(scores), bad, g=G))
     if standing.model.learned_modes is not None:
-        shaped = shape.log_bayes_factor(samples.y, bad, samples.block)
+        shaped = log_bayes_factor(samples.y, bad, samples.block)
         plain = float(np.logaddexp(plain, shaped) - np.log(2))
     return plain
 

@@ -131,21 +131,6 @@ def log_one_step(design: Design, x: Floats) -> Floats:
     return np.asarray(logsumexp(log_m + design.log_volume[:, None], axis=0))
 
 
-def log_steps(design: Design, x: Floats) -> Floats:
-    """Log m of sets of regressors `x` [s, k, n], steps of either sign: [s].
-
-    log m = -1/2 log |I + g X'X| - (n-1)/2 log(Syy - (X'y)' (X'X + I/g)^-1 X'y), X and y centred.
-    """
-    sets, k, n = x.shape
-    flat = x.reshape(sets * k, n)
-    y = design.samples.y[None]
-    gram = np.stack([design.products(part, part) for part in x], axis=1) if k > 1 else None
-    if gram is None:
-        gram = design.paired_products(flat)[:, :, None, None]
-    xty = design.products(flat, y)[:, :, 0].reshape(-1, sets, k)
-    return _log_normal(design, gram, xty)
-
-
 def log_further_steps(design: Design, named: Floats, x: Floats) -> Floats:
     """Log m of `named` [k, n] and one pattern of `x` [s, n] more, steps of either sign: [s]."""
     sets, k = len(x), len(named)
@@ -163,18 +148,13 @@ def log_further_steps(design: Design, named: Floats, x: Floats) -> Floats:
 
 
 def log_sets(design: Design, x: Floats, sets: npt.NDArray[np.intp]) -> Floats:
-    """Log m of sets of patterns `x` [k, n], named by place [s, m]; steps of either sign: [s]. As `log_steps`."""
+    """Log m of sets of patterns `x` [k, n], named by place [s, m]; steps of either sign: [s].
+
+    log m = -1/2 log |I + g X'X| - (n-1)/2 log(Syy - (X'y)' (X'X + I/g)^-1 X'y), X and y centred.
+    """
     products = design.products(x, x)
     xy = design.products(x, design.samples.y[None])[:, :, 0]
     return _log_normal(design, products[:, sets[:, :, None], sets[:, None, :]], xy[:, sets])
-
-
-def log_pairs(design: Design, x: Floats) -> Floats:
-    """Log m of every pair of patterns `x` [k, n], steps of either sign: [k, k]; the diagonal is -inf."""
-    first, second = np.triu_indices(len(x), 1)
-    table = np.full((len(x), len(x)), -np.inf)
-    table[first, second] = table[second, first] = log_sets(design, x, np.stack([first, second], axis=1))
-    return table
 
 
 def _log_normal(design: Design, gram: Floats, xty: Floats) -> Floats:

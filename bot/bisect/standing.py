@@ -126,7 +126,13 @@ class Standing:
     @cached_property
     def model(self) -> Model:
         prior = self.prior if self.exhausted else self._further_prior / self._further_prior.sum()
-        return Model(self.reach, self.samples, prior, self.named, self.state.settings.one_machine)
+        return Model(
+            reach=self.reach,
+            samples=self.samples,
+            one_machine=self.state.settings.one_machine,
+            prior=prior,
+            named=self.named,
+        )
 
     @cached_property
     def skips_ends(self) -> bool:

@@ -6,77 +6,131 @@ from pathlib import Path
 from typing import Final
 
 from bot.config import Config
-from bot.dispatch.local import BisectPlan, search_here
+from bot.dispatch.local import DEFAULT_EXECUTIONS, BisectPlan, search_here, state_file
 from bot.dispatch.machine import Say
 from bot.errors import UsageError
 from bot.measure import Count, ExecutionError, is_missing
-from bot.model.bisection import Culprit
+from bot.model.bisection import Culprit, OutcomeKind, Sought
 from bot.model.bisection_report import BisectionReport
 from bot.pipeline.commands import cannot_count, count_of
-from bot.report.bisection_words import introduced
+from bot.report.bisection_words import facts_of, introduced
 
 AUTO: Final = "auto"
+FEW_EXECUTIONS: Final = 24  # of both ends by time, before anything is counted
+PAIR_EXECUTIONS: Final = 100  # of the commit that counts name and its parent
 
 
 def bisect(repository: Path, plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport:
     """The answer. What cannot be counted here is measured by time, and the answer says so."""
-    is_auto = plan.metric == AUTO
-    count = Count.INSTRUCTIONS if is_auto else count_of(plan.metric, benchmark=plan.benchmark, tool=plan.tool)
+    if plan.metric == AUTO:
+        return _Auto(repository, plan, config, say).answer()
+    count = count_of(plan.metric, benchmark=plan.benchmark, tool=plan.tool)
     if count is None:
         return search_here(repository, plan, config=config, say=say)
-    if is_auto and plan.resume is not None:
-        raise UsageError(
-            f"--metric {AUTO} is several searches",
-            place=str(plan.resume),
-            next_step="name the metric of the state file",
-        )
-    begun, why = time.monotonic(), is_missing()
-    times = replace(plan, metric=None)
+    why = is_missing()
     if why is None:
         counting = replace(plan, commands=replace(plan.commands, count=count))
-        if is_auto:
-            counting = replace(counting, metric=count.value, benchmark=None, tool="auto", history=None, record=False)
         try:
-            counted = search_here(repository, counting, config=config, say=say)
-            if not is_auto:
-                return counted
-            answer, note = _confirmed_by_time(repository, times, counted, begun=begun, config=config, say=say)
-            if answer is not None:
-                return answer
+            return search_here(repository, counting, config=config, say=say)
         except ExecutionError as error:
-            note = cannot_count(count, f"valgrind cannot run the command ({error.message})")
-    else:
-        note = cannot_count(count, why)
+            why = f"valgrind cannot run the command ({error.message})"
+    note = cannot_count(count, why)
     say(note)
-    report = search_here(repository, _with_time_left(times, begun), config=config, say=say)
-    return _noted(report, note)
+    return _noted(search_here(repository, replace(plan, metric=None), config=config, say=say), note)
 
 
-def _confirmed_by_time(
-    repository: Path, times: BisectPlan, counted: BisectionReport, *, begun: float, config: Config, say: Say
-) -> tuple[BisectionReport | None, str]:
-    """The answer by counts where the time of its largest step moves with it; else what speaks against it."""
-    culprits = counted.outcome.culprits
-    if not culprits:
-        return None, "counts of instructions name no commit; times are measured instead"
-    largest = max(culprits, key=lambda culprit: abs(culprit.relative_change))
-    say(f"{largest.commit[:12]} {introduced(largest)} of instructions; its time is measured beside its parent's")
-    pair = replace(_with_time_left(times, begun), good=f"{largest.commit}^", bad=largest.commit, first_parent=True)
-    found = search_here(repository, replace(pair, paths=(), state=None, record=False), config=config, say=say)
-    same = [step for step in found.outcome.culprits if step.improvement == largest.improvement]
-    if not same:
-        return None, f"{_step(largest)}, and its time does not: times are measured instead"
-    cost = f"{found.outcome.executions} executions of it and its parent"
-    return _noted(counted, f"its time ({found.key.benchmark}) confirms it: {_step(same[0])}, {cost}"), ""
+class _Auto:
+    """Both ends by time, the commit by counts of instructions, its time beside its parent's; else all by time."""
+
+    def __init__(self, repository: Path, plan: BisectPlan, config: Config, say: Say) -> None:
+        if plan.resume is not None:
+            raise UsageError(
+                f"--metric {AUTO} is several searches",
+                place=str(plan.resume),
+                next_step="name the metric of the state file",
+            )
+        self._repository, self._config, self._say = repository, config, say
+        self._plan = replace(plan, metric=None, state=state_file(repository, plan))
+        self._begun = time.monotonic()
+
+    def answer(self) -> BisectionReport:
+        wanted = self._plan.executions or DEFAULT_EXECUTIONS
+        ends = self._search(replace(self._plan, executions=min(FEW_EXECUTIONS, wanted), record=False))
+        if ends.outcome.kind not in {OutcomeKind.BUDGET_SPENT, OutcomeKind.INCONCLUSIVE}:
+            return ends
+        found, note = self._counted(ends)
+        if found is not None:
+            return _noted(found, note)
+        self._say(note)
+        rest = replace(self._plan, resume=self._plan.state, executions=wanted)
+        return _noted(self._search(rest), note)
+
+    def _search(self, plan: BisectPlan) -> BisectionReport:
+        if plan.minutes is not None:
+            spent = (time.monotonic() - self._begun) / 60
+            plan = replace(plan, minutes=max(plan.minutes - spent, 0.0))
+        return search_here(self._repository, plan, config=self._config, say=self._say)
+
+    def _counted(self, ends: BisectionReport) -> tuple[BisectionReport | None, str]:
+        """The answer by counts and what times say to it, or nothing and why not."""
+        count, why = Count.INSTRUCTIONS, is_missing()
+        if why is not None:
+            return None, cannot_count(count, why)
+        plan, shown = self._plan, _shown(ends)
+        counting = replace(
+            plan,
+            commands=replace(plan.commands, count=count),
+            metric=count.value,
+            benchmark=None,
+            tool="auto",
+            sought=plan.sought if shown is None else shown,
+            state=None if plan.state is None else plan.state.with_suffix(".counts.json"),
+            history=None,
+            record=False,
+        )
+        try:
+            found = self._search(counting)
+        except ExecutionError as error:
+            return None, cannot_count(count, f"valgrind cannot run the command ({error.message})")
+        if not found.outcome.culprits:
+            return None, "counts of instructions name no commit: times are measured instead"
+        if shown is None:
+            noise = " ".join(facts_of(ends))
+            return found, f"Times cannot tell the ends apart in {ends.outcome.executions} executions. {noise}"
+        return self._confirmed(found, shown)
+
+    def _confirmed(self, found: BisectionReport, shown: Sought) -> tuple[BisectionReport | None, str]:
+        """Whether the time of the largest step by counts moves as the ends' time does."""
+        largest = max(found.outcome.culprits, key=lambda culprit: abs(culprit.relative_change))
+        self._say(f"{_step(largest)} by counts; its time is measured beside its parent's")
+        pair = replace(
+            self._plan,
+            good=f"{largest.commit}^",
+            bad=largest.commit,
+            sought=shown,
+            executions=PAIR_EXECUTIONS,
+            first_parent=True,
+            paths=(),
+            state=None,
+            record=False,
+        )
+        times = self._search(pair)
+        for step in times.outcome.culprits:
+            cost = f"{times.outcome.executions} executions of it and its parent"
+            return found, f"Its time ({times.key.benchmark}) confirms it: {_step(step)}; {cost}."
+        return None, f"By counts {_step(largest)}; its time is not seen to change: times are measured instead"
+
+
+def _shown(ends: BisectionReport) -> Sought | None:
+    """The direction in which the ends' times surely differ."""
+    interval = ends.outcome.confidence_interval
+    if interval is None or interval.low <= 0 <= interval.high:
+        return None
+    return Sought.WORSE if interval.low * ends.metric.direction.worse_sign > 0 else Sought.BETTER
 
 
 def _step(culprit: Culprit) -> str:
     return f"{culprit.commit[:7]} {introduced(culprit)}"
-
-
-def _with_time_left(plan: BisectPlan, begun: float) -> BisectPlan:
-    spent = (time.monotonic() - begun) / 60
-    return plan if plan.minutes is None else replace(plan, minutes=max(plan.minutes - spent, 0.0))
 
 
 def _noted(report: BisectionReport, note: str) -> BisectionReport:

@@ -445,8 +445,8 @@ def test_what_was_recorded_is_not_measured_again(
 
 COUNTING = """#!/bin/sh
 for option in "$@"; do case "$option" in --log-file=*) log="${option#--log-file=}";; esac; done
-case "$option" in *refuse*) exit 132;; esac
-echo "==1== I   refs:      $(cat value),000" > "$(dirname "$log")/1.log"
+case "$option" in *refuse*) exit 132;; *flat*) value=7;; *) value=$(cat value);; esac
+echo "==1== I   refs:      $value,000" > "$(dirname "$log")/1.log"
 """
 
 
@@ -502,28 +502,35 @@ def test_what_cannot_be_counted_is_measured(
     assert any(why in note for note in answer["notes"])
 
 
-@pytest.mark.usefixtures("counting")
-def test_counts_find_the_commit_and_its_time_confirms_it(repository: Path) -> None:
-    hashes = measured_repository(repository, line(34, step_at=CULPRIT))
-    code, answer = bisect(repository, "--metric", "auto", good=hashes["c0"], bad=hashes["c33"])
-    assert (code, answer["metric"]) == (0, "instructions")
-    assert [entry["commit"] for entry in answer["culprits"]] == [hashes["c5"]]
-    assert answer["executions"] <= 12
-    assert any("its time (result) confirms it" in note for note in answer["notes"])
+def noisy(counter: Path, value: str) -> str:
+    """A command whose numbers differ by a standard deviation of 15 %, and repeat themselves from test to test."""
+    count = f"n=$(cat {counter} 2>/dev/null || echo 0); echo $((n + 1)) > {counter}"
+    return f"{count}; echo $(({value} * (1000 + (n * 377 + n * n * 211) % 521 - 260)))"
 
 
 @pytest.mark.usefixtures("counting")
 @pytest.mark.parametrize(
-    ("step_at", "run", "why", "outcome"),
+    ("value", "metric", "said"),
     [
-        (CULPRIT, "echo 1000", "and its time does not", "not_reproduced"),
-        (99, "cat value", "name no commit", "not_reproduced"),
+        ("$(cat value)", "instructions", "Its time (result) confirms it"),
+        ("$(cat value) /* flat */", "value", "counts of instructions name no commit"),
+        ("5", "instructions", "Times cannot tell the ends apart in 24 executions"),
     ],
 )
-def test_where_counts_and_times_disagree_times_decide(
-    repository: Path, step_at: int, run: str, why: str, outcome: str
+def test_counts_find_the_commit_and_times_decide(
+    repository: Path, tmp_path: Path, value: str, metric: str, said: str
 ) -> None:
-    hashes = measured_repository(repository, line(9, step_at=step_at))
+    run = noisy(tmp_path / "counter", value.partition(" /*")[0]) + (" # flat" if "flat" in value else "")
+    hashes = measured_repository(repository, line(34, step_at=CULPRIT))
+    code, answer = bisect(repository, "--metric", "auto", good=hashes["c0"], bad=hashes["c33"], run=run)
+    assert (code, answer["metric"]) == (0, metric)
+    assert [entry["commit"] for entry in answer["culprits"]] == [hashes["c5"]]
+    assert any(said in note for note in answer["notes"])
+
+
+@pytest.mark.usefixtures("counting")
+@pytest.mark.parametrize(("run", "outcome"), [(RUN, "culprit"), ("echo 1000", "not_reproduced")])
+def test_times_of_a_quiet_machine_need_no_counts(repository: Path, run: str, outcome: str) -> None:
+    hashes = measured_repository(repository, line(9, step_at=CULPRIT))
     code, answer = bisect(repository, "--metric", "auto", good=hashes["c0"], bad=hashes["c8"], run=run)
     assert (code, answer["outcome"], answer["metric"]) == (0, outcome, "value")
-    assert any(why in note for note in answer["notes"])

@@ -1,0 +1,149 @@
+"""What both ends of the range tell about the machine: modes, spread, stability, and the size of the whole change."""
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import chdtri
+
+from bot.bisect import evidence, shape
+from bot.bisect.evidence import Design
+from bot.bisect.modes import fit_modes
+from bot.bisect.reach import Reach
+from bot.bisect.samples import Samples
+
+PLAIN: Final = 8.0  # a step of this many spreads of both modes together is plain in a normal form as well
+# What commits may change beside the named steps, as a part of the whole change: real ones change a little everywhere.
+UNNAMED: Final = 0.05
+QUIET: Final = (
+    6.0  # a value half way between fast and slow is then 3 standard deviations from either, in the worst case
+)
+STABLE: Final = 2 / 3  # of an execution's information that it keeps without ends of its own: twice what ends leave it
+SMALLEST_SPREAD: Final = 1e-9
+REFIT_GROWTH: Final = 1.2  # the shape is learned again when the rounds grew by this factor
+
+
+@dataclass(frozen=True, kw_only=True)
+class MachineNoise:
+    """Read from the samples of the ends, whose sides are known; `one_machine` measured all rounds or none."""
+
+    reach: Reach
+    samples: Samples
+    one_machine: bool = True
+
+    @cached_property
+    def ends(self) -> npt.NDArray[np.bool_]:
+        """Samples whose side is known beforehand [n]: the good end and the bad end."""
+        return np.isin(self.samples.commit, (0, self.reach.size))
+
+    @property
+    def modes(self) -> shape.Modes | None:
+        """The learned shape where it helps: modes that lie close together against the step are mere noise."""
+        modes = self.learned_modes
+        return None if modes is None or modes.step > PLAIN * modes.spread else modes
+
+    @cached_property
+    def learned_modes(self) -> shape.Modes | None:
+        """The learned shape, or None while a normal does as well."""
+        rounds, sure = 5, 5
+        while rounds <= self.samples.blocks:
+            sure, rounds = rounds, int(np.ceil(rounds * REFIT_GROWTH))
+        keep = self.ends & (self.samples.block < sure)
+        bad = (self.samples.commit[keep] == self.reach.size).astype(np.float64)
+        return _cached_fit(self.samples.y[keep].tobytes(), bad.tobytes(), self.samples.block[keep].tobytes())
+
+    @cached_property
+    def design(self) -> Design:
+        """The samples for the closed forms, cleaned of the machine's modes where those were learned."""
+        g, _ = evidence.wide_g(min(self.d_prime, 1 / UNNAMED))
+        return Design(self._cleaned, lambdas=self.lambdas, g=g, unnamed=UNNAMED * self.change)
+
+    @cached_property
+    def _cleaned(self) -> Samples:
+        return self.samples if self.modes is None else cleaned(self.samples, self.modes)
+
+    @property
+    def change(self) -> float:
+        """The size of the step from end to end, in logarithms; 0 where the ends do not differ in the way looked for."""
+        return max(float(self.step.delta[0]), 0.0)
+
+    @property
+    def lambdas(self) -> tuple[float, ...]:
+        """Spreads of the rounds' offsets to average over; a quiet machine has shown that it has none to speak of."""
+        return (0.0,) if self.is_quiet else tuple(evidence.LAMBDAS)
+
+    @cached_property
+    def spread_bound(self) -> float:
+        """Upper 95 % bound of the standard deviation of one execution of the ends, offsets of rounds included."""
+        samples = self.samples
+        ends = [samples.y[samples.commit == end] for end in (0, self.reach.size)]
+        dof = sum(len(end) - 1 for end in ends if len(end))
+        if dof < 1:
+            return np.inf
+        squares = sum(float(((end - end.mean()) ** 2).sum()) for end in ends if len(end))
+        return float(np.sqrt(squares / chdtri(dof, 0.95)))
+
+    @cached_property
+    def is_quiet(self) -> bool:
+        """The noise is so small against the change that an execution by itself tells fast from slow."""
+        return self.one_machine and self.change > QUIET * max(self.spread_bound, SMALLEST_SPREAD)
+
+    @cached_property
+    def is_stable(self) -> bool:
+        """The level of the machine hardly moves from round to round, as the rounds with both ends show it.
+
+        An execution without ends of its own keeps 1 / (1 + lambda^2) of its information, one of a round with both ends
+        about a third of what the round costs.
+        """
+        if not self.one_machine or self.modes is not None:
+            return False
+        ends = self.samples.select(self.ends)
+        bad = (ends.commit == self.reach.size).astype(np.float64)
+        kept = 1 / (1 + np.square(evidence.LAMBDAS))
+        return float(evidence.lambda_weights(Design(ends), bad) @ kept) > STABLE
+
+    @cached_property
+    def step(self) -> evidence.Fit:
+        """The whole change from end to end, ends only."""
+        samples = self._cleaned.select(self.ends)
+        return evidence.fit(Design(samples), (samples.commit == self.reach.size).astype(np.float64)[None])
+
+    @cached_property
+    def d_prime(self) -> float:
+        """The step in units of one execution's noise: delta * sqrt(information)."""
+        if self.modes is not None:
+            return max(self.modes.step, 0.0) * float(np.sqrt(self.modes.information))
+        return self.change / max(self.step.sigma, 1e-9)
+
+
+@lru_cache(maxsize=64)
+def _cached_fit(y: bytes, bad: bytes, block: bytes) -> shape.Modes | None:
+    """Learning takes tens of milliseconds and the same executions are asked about many times."""
+    numbers = np.frombuffer(y, dtype=np.float64), np.frombuffer(bad, dtype=np.float64)
+    if not 0 < numbers[1].sum() < len(numbers[1]):
+        return None
+    return fit_modes(*numbers, np.frombuffer(block, dtype=np.intp))
+
+
+def cleaned(samples: Samples, modes: shape.Modes) -> Samples:
+    """The samples with the machine's mode taken out, as well as it is known, and weighted by the width of their mode.
+
+    Every commit gets a level of its own (the most probable one on a grid over its samples), so that a commit between
+    two steps keeps its place.
+    """
+    y = samples.y.copy()
+    weight = np.ones_like(y)
+    for commit in samples.measured():
+        own = samples.commit == commit
+        values = samples.y[own]
+        grid = np.linspace(values.min(), values.max() + modes.gap, 81)
+        slow, fast = modes.densities(values - grid[:, None])
+        score = np.log(modes.slow_share * slow + (1 - modes.slow_share) * fast).sum(axis=1)
+        level = grid[int(np.argmax(score))]
+        slow, fast = modes.densities(values - level)
+        share = modes.slow_share * slow / (modes.slow_share * slow + (1 - modes.slow_share) * fast)
+        y[own] = values + (1 - share) * modes.gap
+        weight[own] = share + (1 - share) * min((modes.slow_sd / modes.fast_sd) ** 2, 4.0)
+    return samples.with_values(y, weight)
