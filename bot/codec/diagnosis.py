@@ -156,8 +156,8 @@ def _log_entry(reading: LogReading) -> LogEntry:
     return same_fields(
         LogEntry,
         reading,
-        unused={fault.name.lower(): count for fault, count in reading.unused},
+        unused={fault.value: count for fault, count in reading.unused},
         unused_examples=tuple(
-            same_fields(UnusedLineEntry, example, fault=example.fault.name.lower()) for example in reading.examples
+            same_fields(UnusedLineEntry, example, fault=example.fault.value) for example in reading.examples
         ),
     )

@@ -106,11 +106,11 @@ class ServiceStatistics:
 class LineFault(StrEnum):
     """Why a line of a log was not used."""
 
-    NO_MATCH = "no method execution by the pattern"
-    TOO_LONG = "longer than a line may be"
-    ELAPSED = "its time is negative, no number or too large"
-    LABEL = "its label is not dot-separated or too long"
-    REPEATED = "the line before, once more"
+    NO_MATCH = "no_match"
+    TOO_LONG = "too_long"
+    ELAPSED = "elapsed"
+    LABEL = "label"
+    REPEATED = "repeated"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

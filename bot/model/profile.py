@@ -40,19 +40,19 @@ class Profile:
 class RecordFault(StrEnum):
     """Why a record of a profile or trace was not used, or what was done with it."""
 
-    MALFORMED = "no record of the format"
-    TOO_LONG = "longer than a record may be"
-    NUMBER = "its time or count is negative, no number or too large"
-    UNOPENED = "ends what never began"
-    UNCLOSED = "begins and never ends: closed with its caller or at the last time known"
-    OVERLAP = "ends after its caller: cut there"
-    ORDER = "its time lies before the record before it"
-    LOST_PARENT = "its caller is missing: taken as called by nobody"
-    CYCLE = "is its own caller"
-    REPEATED = "its id was there before"
-    TOO_DEEP = "deeper than calls may be nested: its time stays with its caller"
-    ASYNCHRONOUS = "asynchronous: not nested in a thread"
-    NO_EXECUTION = "measures no execution"
+    MALFORMED = "malformed"
+    TOO_LONG = "too_long"
+    NUMBER = "number"
+    UNOPENED = "unopened"
+    UNCLOSED = "unclosed"
+    OVERLAP = "overlap"
+    ORDER = "order"
+    LOST_PARENT = "lost_parent"
+    CYCLE = "cycle"
+    REPEATED = "repeated"
+    TOO_DEEP = "too_deep"
+    ASYNCHRONOUS = "asynchronous"
+    NO_EXECUTION = "no_execution"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

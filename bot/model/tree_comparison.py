@@ -47,13 +47,13 @@ class ChangeCause(StrEnum):
 class SuspectReason(StrEnum):
     """Why a slower method is a suspect and not just on the way to one."""
 
-    PATH_END = "the path of slower methods ends here"
-    OWN_TIME = "its own code takes longer"
-    ORIGIN = "the slowdown begins here"
-    CHANGED_CALLS = "calls other methods than before"
-    CALLS_MORE_OFTEN = "calls a method more often"
-    ADDED = "new, called by a slower method"
-    TOUCHED = "the commit changed it"
+    PATH_END = "path_end"
+    OWN_TIME = "own_time"
+    ORIGIN = "origin"
+    CHANGED_CALLS = "changed_calls"
+    CALLS_MORE_OFTEN = "calls_more_often"
+    ADDED = "added"
+    TOUCHED = "touched"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from bot.diagnose import RankingSettings
 from bot.diagnose.profiles import diagnosis, read_profiles
 from bot.model.call_tree import Diagnosis
+from bot.report.diagnosis import RECORD_FAULTS
 from bot.report.inert import clean
 
 
@@ -24,7 +25,7 @@ def diagnose_profiles(plan: ProfilePlan) -> tuple[Diagnosis, tuple[str, ...]]:
     """The diagnosis, and remarks for the user: what the numbers mean, what was not used and why."""
     reading = read_profiles(plan.profiles, format=plan.format, trusted=plan.trusted)
     ranking = RankingSettings(fluctuation_weight=plan.fluctuation_weight, minimum_self_ms=plan.minimum_self_ms)
-    unused = [f"{count:,} not used: {fault.value}" for fault, count in reading.unused]
+    unused = [f"{count:,} not used: {RECORD_FAULTS[fault]}" for fault, count in reading.unused]
     examples = [f"{example.place}: {example.text}" for example in reading.examples]
     remarks = [clean(text, limit=300).replace("##[", "## [") for text in (*reading.notes, *unused, *examples)]
     return diagnosis.diagnose_profiles(reading, ranking), tuple(remarks)

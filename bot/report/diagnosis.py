@@ -4,7 +4,16 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from bot.model.call_tree import Diagnosis, ImpactedService, MethodSuspect, ServiceStatistics, SlowCall, Window
+from bot.model.call_tree import (
+    Diagnosis,
+    ImpactedService,
+    LineFault,
+    MethodSuspect,
+    ServiceStatistics,
+    SlowCall,
+    Window,
+)
+from bot.model.profile import RecordFault
 from bot.report.inert import clean
 from bot.report.numbers import percent, quantities, significant
 from bot.report.words import counted
@@ -14,6 +23,28 @@ SHOWN_IMPACTS: Final = 5
 SHOWN_SERVICES: Final = 20
 SHOWN_SLOW_CALLS: Final = 3
 _LINE_LIMIT: Final = 160
+FAULTS: Final = {
+    LineFault.NO_MATCH: "no method execution by the pattern",
+    LineFault.TOO_LONG: "longer than a line may be",
+    LineFault.ELAPSED: "its time is negative, no number or too large",
+    LineFault.LABEL: "its label is not dot-separated or too long",
+    LineFault.REPEATED: "the line before, once more",
+}
+RECORD_FAULTS: Final = {
+    RecordFault.MALFORMED: "no record of the format",
+    RecordFault.TOO_LONG: "longer than a record may be",
+    RecordFault.NUMBER: "its time or count is negative, no number or too large",
+    RecordFault.UNOPENED: "ends what never began",
+    RecordFault.UNCLOSED: "begins and never ends: closed with its caller or at the last time known",
+    RecordFault.OVERLAP: "ends after its caller: cut there",
+    RecordFault.ORDER: "its time lies before the record before it",
+    RecordFault.LOST_PARENT: "its caller is missing: taken as called by nobody",
+    RecordFault.CYCLE: "is its own caller",
+    RecordFault.REPEATED: "its id was there before",
+    RecordFault.TOO_DEEP: "deeper than calls may be nested: its time stays with its caller",
+    RecordFault.ASYNCHRONOUS: "asynchronous: not nested in a thread",
+    RecordFault.NO_EXECUTION: "measures no execution",
+}
 _SELF: Final = "█"
 _CHILDREN: Final = "░"
 
@@ -133,7 +164,7 @@ def _at(time_s: float | None) -> str:
 
 def _unused(diagnosis: Diagnosis) -> str:
     reading = diagnosis.reading
-    lines = [f"- {counted(count, 'line')}: {fault.value}" for fault, count in reading.unused]
+    lines = [f"- {counted(count, 'line')}: {FAULTS[fault]}" for fault, count in reading.unused]
     lines += [
         f"  {f'line {example.line:,}' if example.line else 'seen as'}: {_plain(example.text)}"
         for example in reading.examples

@@ -35,6 +35,15 @@ ANSWERS: Final = {
 # Less is worth a word.
 FULLY_ALIGNED: Final = 0.99
 FULLY_OWN: Final = 0.99
+# Why a method is a suspect; that the commit changed it is reported in a line of its own.
+REASONS: Final = {
+    SuspectReason.PATH_END: "the path of slower methods ends here",
+    SuspectReason.OWN_TIME: "its own code takes longer",
+    SuspectReason.ORIGIN: "the slowdown begins here",
+    SuspectReason.CHANGED_CALLS: "calls other methods than before",
+    SuspectReason.CALLS_MORE_OFTEN: "calls a method more often",
+    SuspectReason.ADDED: "new, called by a slower method",
+}
 CAUSES: Final = {
     ChangeCause.MORE_CALLS: "called more often",
     ChangeCause.TIME_PER_CALL: "longer per call",
@@ -171,7 +180,7 @@ def certainty(suspect: ComparedSuspect) -> str:
 
 
 def why(suspect: ComparedSuspect) -> str:
-    said = [reason.value for reason in suspect.reasons if reason is not SuspectReason.TOUCHED]
+    said = [REASONS[reason] for reason in suspect.reasons if reason in REASONS]
     if suspect.cause is not None:
         said.append(CAUSES[suspect.cause])
     return "; ".join(said)
