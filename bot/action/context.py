@@ -7,7 +7,8 @@ from typing import Any
 
 from bot.errors import UsageError
 from bot.model.dispatch import parse_run_title
-from bot.pipeline.event import PULL_REQUEST_EVENTS, read_event, within
+from bot.pipeline.event import PULL_REQUEST_EVENTS, read_event
+from bot.publish.event import value_at
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,7 +42,7 @@ class Context:
 
     @property
     def default_branch(self) -> str | None:
-        name = within(self.event, "repository", "default_branch")
+        name = value_at(self.event, "repository", "default_branch")
         return name if isinstance(name, str) else None
 
     @property
@@ -51,22 +52,22 @@ class Context:
     @property
     def follows_default_branch_push(self) -> bool:
         """A workflow_run after a push to our own default branch: what it measured is trusted code."""
-        run = within(self.event, "workflow_run")
+        run = value_at(self.event, "workflow_run")
         return (
             self.event_name == "workflow_run"
-            and within(run, "event") == "push"
-            and within(run, "head_branch") == self.default_branch
-            and within(run, "head_repository", "id") == within(self.event, "repository", "id")
+            and value_at(run, "event") == "push"
+            and value_at(run, "head_branch") == self.default_branch
+            and value_at(run, "head_repository", "id") == value_at(self.event, "repository", "id")
         )
 
     @property
     def follows_bisection(self) -> bool:
         """A workflow_run after the bisect workflow; that it really is one is asked of GitHub later."""
-        run = within(self.event, "workflow_run")
-        title = within(run, "display_title")
+        run = value_at(self.event, "workflow_run")
+        title = value_at(run, "display_title")
         return (
             self.event_name == "workflow_run"
-            and within(run, "event") == "workflow_dispatch"
+            and value_at(run, "event") == "workflow_dispatch"
             and isinstance(title, str)
             and parse_run_title(title) is not None
         )
@@ -74,8 +75,8 @@ class Context:
     @property
     def is_fork(self) -> bool:
         """A pull request whose code comes from another repository: its token may not write."""
-        head = within(self.event, "pull_request", "head", "repo", "id")
-        return "pull_request" in self.event and head != within(self.event, "repository", "id")
+        head = value_at(self.event, "pull_request", "head", "repo", "id")
+        return "pull_request" in self.event and head != value_at(self.event, "repository", "id")
 
     @property
     def is_pull_request(self) -> bool:
@@ -83,16 +84,16 @@ class Context:
 
     @property
     def head_commit(self) -> str:
-        sha = within(self.event, "pull_request", "head", "sha")
+        sha = value_at(self.event, "pull_request", "head", "sha")
         return sha if isinstance(sha, str) else self.sha
 
     @property
     def base_ref(self) -> str | None:
         """What the measured commit goes into; of a merge queue's entry the commit below it, which may wait as well."""
         if self.event_name == "merge_group":
-            name = within(self.event, "merge_group", "base_sha")
+            name = value_at(self.event, "merge_group", "base_sha")
         else:
-            name = within(self.event, "pull_request", "base", "ref")
+            name = value_at(self.event, "pull_request", "base", "ref")
         return name if isinstance(name, str) else None
 
 

@@ -10,8 +10,9 @@ from bot.config import Config
 from bot.errors import BotError, InfrastructureError, UsageError
 from bot.history import open_git_branch
 from bot.model.checkup import NEEDED, Grant, Health, Observation, Permission, Role, Symptom
-from bot.pipeline.event import event_ends, merge_of, read_event, within
+from bot.pipeline.event import event_ends, merge_of, read_event
 from bot.pipeline.publish import Destination, connect
+from bot.publish.event import value_at
 from bot.report.checkup import checkup_lines
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class _Job:
 
     @property
     def default_branch(self) -> str:
-        return str(within(self.event, "repository", "default_branch") or "main")
+        return str(value_at(self.event, "repository", "default_branch") or "main")
 
     @property
     def role(self) -> Role:
@@ -52,14 +53,14 @@ class _Job:
             is_default = self.environ.get("GITHUB_REF") == f"refs/heads/{self.default_branch}"
             return Role.RECORD if is_default else Role.OTHER_BRANCH
         role = ROLES.get(name, Role.NONE)
-        head = within(self.event, "pull_request", "head", "repo", "id")
-        is_fork = role is Role.PULL_REQUEST and head != within(self.event, "repository", "id")
+        head = value_at(self.event, "pull_request", "head", "repo", "id")
+        is_fork = role is Role.PULL_REQUEST and head != value_at(self.event, "repository", "id")
         return Role.FORK if is_fork else role
 
     @property
     def number(self) -> int | None:
         for place in ("pull_request", "issue"):
-            if isinstance(number := within(self.event, place, "number"), int):
+            if isinstance(number := value_at(self.event, place, "number"), int):
                 return number
         return None
 
@@ -138,7 +139,7 @@ def _checkout(job: _Job) -> Iterator[Observation]:
         return
     if git.is_shallow(repository):
         yield Observation(symptom=Symptom.SHALLOW, health=Health.WRONG)
-    head = within(job.event, "pull_request", "head", "sha")
+    head = value_at(job.event, "pull_request", "head", "sha")
     if isinstance(head, str) and commit != head:
         merge = merge_of(repository, revision=commit, head=head)
         facts = {"commit": commit[:7], "head": head[:7], "base": merge.base[:7] if merge else ""}

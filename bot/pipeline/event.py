@@ -9,6 +9,7 @@ from typing import Any
 
 from bot import git
 from bot.errors import DataError, InfrastructureError, UsageError
+from bot.publish.event import value_at
 
 MAX_EVENT_BYTES = 32 << 20
 PULL_REQUEST_EVENTS = ("pull_request", "pull_request_target")
@@ -55,12 +56,6 @@ def read_event(path: Path) -> dict[str, Any]:
     return event
 
 
-def within(event: Any, *keys: str) -> Any:
-    for key in keys:
-        event = event.get(key) if isinstance(event, dict) else None
-    return event
-
-
 def merge_of(repository: Path, *, revision: str, head: str) -> Merge | None:
     """`revision` as GitHub's merge of `head` into its base; None where it is something else or not here."""
     commit = git.find_commit(repository, revision)
@@ -92,20 +87,20 @@ def event_ends(repository: Path, environ: Mapping[str, str]) -> EventEnds:
 
 
 def _baseline(repository: Path, target: str, *, name: str, event: Mapping[str, Any]) -> tuple[str, BaselineOrigin]:
-    head, base = within(event, "pull_request", "head", "sha"), within(event, "pull_request", "base", "sha")
+    head, base = value_at(event, "pull_request", "head", "sha"), value_at(event, "pull_request", "base", "sha")
     if name in PULL_REQUEST_EVENTS and isinstance(head, str) and isinstance(base, str):
         if merge := merge_of(repository, revision=target, head=head):
             return merge.base, BaselineOrigin.MERGED_INTO
         if shared := _shared(repository, target, base):
             return shared, BaselineOrigin.MERGE_BASE
-    below = within(event, "merge_group", "base_sha")
+    below = value_at(event, "merge_group", "base_sha")
     if name == "merge_group" and isinstance(below, str):
         return below, BaselineOrigin.QUEUED_ON
-    before = within(event, "before")
+    before = value_at(event, "before")
     # A new branch comes from nowhere: forty zeros. After a forced push what both share is the state before.
     if name == "push" and isinstance(before, str) and (shared := _shared(repository, target, before)):
         return shared, BaselineOrigin.BEFORE_PUSH
-    default = within(event, "repository", "default_branch")
+    default = value_at(event, "repository", "default_branch")
     shared = _shared(repository, target, f"origin/{default}") if isinstance(default, str) else None
     if shared is not None and shared != target:
         return shared, BaselineOrigin.MERGE_BASE

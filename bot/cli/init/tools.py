@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -57,7 +57,13 @@ def _names(root: Path) -> Iterator[str]:
 
 
 def suggestions(repository: Repository) -> tuple[Suggestion, ...]:
-    return tuple(found for tool in TOOLS if (found := tool(repository)) is not None)
+    known = (
+        Suggestion(tool=tool, setup=setup, run=run)
+        for tool, files, text, setup, run in KNOWN
+        if repository.says(files, text)
+    )
+    special = (_pytest_benchmark(repository), _benchmark_dot_net(repository))
+    return (*filter(None, special), *known)
 
 
 def _pytest_benchmark(repository: Repository) -> Suggestion | None:
@@ -76,49 +82,6 @@ def _pytest_benchmark(repository: Repository) -> Suggestion | None:
     )
 
 
-def _criterion(repository: Repository) -> Suggestion | None:
-    if not repository.says(r"Cargo\.toml$", r"(?m)^criterion\b"):
-        return None
-    return Suggestion(tool="Criterion", setup="", run='cargo bench && cp -r target/criterion "$PERF_CULPRIT_OUTPUT"')
-
-
-def _cargo_bench(repository: Repository) -> Suggestion | None:
-    if not repository.says(r"\.rs$", r"#\[bench\]"):
-        return None
-    return Suggestion(tool="cargo bench", setup="rustup default nightly", run="cargo bench")
-
-
-def _go(repository: Repository) -> Suggestion | None:
-    if not repository.says(r"_test\.go$", r"func Benchmark\w*\("):
-        return None
-    return Suggestion(tool="go test", setup="", run="go test -run '^$' -bench . -benchmem ./...")
-
-
-def _jmh(repository: Repository) -> Suggestion | None:
-    if repository.says(r"pom\.xml$", "jmh"):
-        run = 'mvn --quiet package && java -jar target/benchmarks.jar -rf json -rff "$PERF_CULPRIT_OUTPUT"'
-        return Suggestion(tool="JMH (Maven)", setup="", run=run)
-    if repository.says(r"build\.gradle(\.kts)?$", "jmh"):
-        run = './gradlew jmh && cp build/results/jmh/results.json "$PERF_CULPRIT_OUTPUT"'
-        return Suggestion(tool="JMH (Gradle, resultFormat JSON)", setup="", run=run)
-    return None
-
-
-def _google_benchmark(repository: Repository) -> Suggestion | None:
-    if not repository.says(r"(CMakeLists\.txt|\.cmake)$", r"benchmark::benchmark|find_package\(benchmark"):
-        return None
-    build = "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build --parallel"
-    run = f'{build} && ./build/benchmarks --benchmark_out="$PERF_CULPRIT_OUTPUT" --benchmark_repetitions=5'
-    return Suggestion(tool="Google Benchmark", setup="", run=run)
-
-
-def _asv(repository: Repository) -> Suggestion | None:
-    if not repository.has(r"asv\.conf\.jsonc?$"):
-        return None
-    run = 'asv run --python=same --set-commit-hash "$PERF_CULPRIT_COMMIT" && cp -r .asv/results "$PERF_CULPRIT_OUTPUT"'
-    return Suggestion(tool="asv", setup="pip install asv && asv machine --yes", run=run)
-
-
 def _benchmark_dot_net(repository: Repository) -> Suggestion | None:
     if not repository.says(r"\.csproj$", "BenchmarkDotNet"):
         return None
@@ -131,30 +94,54 @@ def _benchmark_dot_net(repository: Repository) -> Suggestion | None:
     )
 
 
-def _benchmark_js(repository: Repository) -> Suggestion | None:
-    if not repository.says(r"package\.json$", r'"benchmark"\s*:\s*"[\^~]?\d'):
-        return None
-    return Suggestion(tool="benchmark.js", setup="", run="npm ci --silent && node bench.js")
-
-
-def _hyperfine(repository: Repository) -> Suggestion | None:
-    if not repository.says(r"(Makefile|\.sh|\.ya?ml|justfile|README\.md)$", r"\bhyperfine\b"):
-        return None
-    setup = "sudo apt-get update && sudo apt-get install --yes hyperfine"
-    return Suggestion(
-        tool="hyperfine", setup=setup, run="hyperfine --export-json \"$PERF_CULPRIT_OUTPUT\" './your-program'"
-    )
-
-
-TOOLS: Final[tuple[Callable[[Repository], Suggestion | None], ...]] = (
-    _pytest_benchmark,
-    _criterion,
-    _cargo_bench,
-    _go,
-    _jmh,
-    _google_benchmark,
-    _asv,
-    _benchmark_dot_net,
-    _benchmark_js,
-    _hyperfine,
+# Tool, the path of a file that shows it and what is in there (regular expressions), setup, run.
+KNOWN: Final = (
+    (
+        "Criterion",
+        r"Cargo\.toml$",
+        r"(?m)^criterion\b",
+        "",
+        'cargo bench && cp -r target/criterion "$PERF_CULPRIT_OUTPUT"',
+    ),
+    ("cargo bench", r"\.rs$", r"#\[bench\]", "rustup default nightly", "cargo bench"),
+    ("go test", r"_test\.go$", r"func Benchmark\w*\(", "", "go test -run '^$' -bench . -benchmem ./..."),
+    (
+        "JMH (Maven)",
+        r"pom\.xml$",
+        "jmh",
+        "",
+        'mvn --quiet package && java -jar target/benchmarks.jar -rf json -rff "$PERF_CULPRIT_OUTPUT"',
+    ),
+    (
+        "JMH (Gradle, resultFormat JSON)",
+        r"build\.gradle(\.kts)?$",
+        "jmh",
+        "",
+        './gradlew jmh && cp build/results/jmh/results.json "$PERF_CULPRIT_OUTPUT"',
+    ),
+    (
+        "Google Benchmark",
+        r"(CMakeLists\.txt|\.cmake)$",
+        r"benchmark::benchmark|find_package\(benchmark",
+        "",
+        (
+            "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build --parallel && "
+            './build/benchmarks --benchmark_out="$PERF_CULPRIT_OUTPUT" --benchmark_repetitions=5'
+        ),
+    ),
+    (
+        "asv",
+        r"asv\.conf\.jsonc?$",
+        "",
+        "pip install asv && asv machine --yes",
+        'asv run --python=same --set-commit-hash "$PERF_CULPRIT_COMMIT" && cp -r .asv/results "$PERF_CULPRIT_OUTPUT"',
+    ),
+    ("benchmark.js", r"package\.json$", r'"benchmark"\s*:\s*"[\^~]?\d', "", "npm ci --silent && node bench.js"),
+    (
+        "hyperfine",
+        r"(Makefile|\.sh|\.ya?ml|justfile|README\.md)$",
+        r"\bhyperfine\b",
+        "sudo apt-get update && sudo apt-get install --yes hyperfine",
+        "hyperfine --export-json \"$PERF_CULPRIT_OUTPUT\" './your-program'",
+    ),
 )
