@@ -8,8 +8,8 @@ from bot.collect import (
     asv,
     bencher_metric_format,
     bencher_text,
+    benchmark_ips,
     benchmarkdotnet,
-    benchmarkjs_text,
     catch2_text,
     catch2_xml,
     critcmp,
@@ -37,11 +37,13 @@ from bot.collect import (
     perfherder,
     pyperf,
     pytest_benchmark,
+    rebench,
     skia_perf,
     tinybench,
     vitest,
 )
 from bot.collect.counters.registry import COUNTER_READERS
+from bot.collect.line_formats import LINE_FORMATS
 from bot.collect.parser import HistoryParser, Parser, TreeParser
 from bot.collect.source import Source, shown
 from bot.errors import DataError, UsageError
@@ -70,6 +72,8 @@ PARSERS: Final[dict[str, Parser]] = {
     "vitest": vitest,
     "tinybench": tinybench,
     "deno": deno,
+    "benchmark_ips": benchmark_ips,
+    "rebench": rebench,
     "go_json": go_json,
     "criterion": criterion,
     "critcmp": critcmp,
@@ -88,7 +92,7 @@ PARSERS: Final[dict[str, Parser]] = {
     "divan": divan,
     "gungraun": gungraun,
     "catch2_text": catch2_text,
-    "benchmarkjs_text": benchmarkjs_text,
+    **{entry.ID: entry for entry in LINE_FORMATS},
     "otava_csv": otava_csv.EITHER,
     "otava_csv_smaller": otava_csv.SMALLER,
     "otava_csv_bigger": otava_csv.BIGGER,
@@ -114,7 +118,8 @@ CONSOLE_PARSERS: Final = frozenset(
         "divan",
         "gungraun",
         "catch2_text",
-        *("benchmarkjs_text", "google_benchmark_text", "google_benchmark_csv"),
+        *("google_benchmark_text", "google_benchmark_csv"),
+        *(entry.ID for entry in LINE_FORMATS),
     }
 )
 

@@ -31,6 +31,7 @@ COUNTER_GOLDENS = (
     ("sadf_csv", "sadf/processors.csv"),
     ("sadf_csv", "sadf/restart.csv"),
     ("sadf_json", "sadf/activities.json"),
+    ("sadf_lines", "sadf/lines.txt"),
 )
 
 

@@ -10,6 +10,7 @@ JSON_GOLDENS = (
     ("asv", "asv/226be61e.json"),
     ("asv", "asv/version_1.json"),
     ("bencher_metric_format", "bencher_metric_format/measures.json"),
+    ("benchmark_ips", "benchmark_ips/ips.json"),
     ("benchmarkdotnet", "benchmarkdotnet/brief.json"),
     ("benchmarkdotnet", "benchmarkdotnet/full.json"),
     ("custom_benchmark", "custom_benchmark/units.json"),

@@ -16,6 +16,7 @@ from bot.collect.counters import (
     prometheus_text,
     sadf_csv,
     sadf_json,
+    sadf_lines,
 )
 from bot.collect.counters.reader import CounterReader
 
@@ -29,6 +30,7 @@ COUNTER_READERS: Final[dict[str, CounterReader]] = {
     "perf_stat_csv": perf_stat_csv,
     "sadf_json": sadf_json,
     "sadf_csv": sadf_csv,
+    "sadf_lines": sadf_lines,
     "perfmon_csv": perfmon_csv,
     "prometheus_query": prometheus_query,
     "prometheus_text": prometheus_text,

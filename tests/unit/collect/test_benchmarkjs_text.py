@@ -1,6 +1,6 @@
 import pytest
 
-from bot.collect import benchmarkjs_text
+from bot.collect import PARSERS
 from bot.collect.source import Source
 from bot.model.metric import Direction
 from bot.model.run import Summary
@@ -8,11 +8,11 @@ from tests.support.goldens import golden
 
 
 def summaries(text: bytes) -> dict[str, Summary | None]:
-    return {b.name: b.summary for b in benchmarkjs_text.parse(Source("suite.txt", text)).benchmarks}
+    return {b.name: b.summary for b in PARSERS["benchmarkjs_text"].parse(Source("suite.txt", text)).benchmarks}
 
 
 def test_the_golden_suite() -> None:
-    parsed = benchmarkjs_text.parse(Source("suite.txt", golden("benchmarkjs/suite.txt")))
+    parsed = PARSERS["benchmarkjs_text"].parse(Source("suite.txt", golden("benchmarkjs/suite.txt")))
     assert [(b.name, b.value) for b in parsed.benchmarks] == [
         ("RegExp#test", 14_939_010.0),
         ("String#indexOf", 521_693_845.0),

@@ -22,7 +22,14 @@ DATA_JS = (
 FILES = (
     ("bencher_text", golden("criterion/bencher_0.5.txt")),
     ("bencher_text", golden("criterion/bencher_0.8.txt")),
+    ("asv_text", golden("asv/console.txt")),
+    ("benchmark_ips_text", golden("benchmark_ips/ips.txt")),
     ("benchmarkjs_text", golden("benchmarkjs/suite.txt")),
+    ("dart", b"Template(RunTime): 0.1568472448997197 us.\n"),
+    ("gnu_time", golden("gnu_time/verbose.txt")),
+    ("jmh_text", golden("jmh/console.txt")),
+    ("rebench", golden("rebench/rebench.data")),
+    ("shell_time", golden("shell_time/bash.txt")),
     ("catch2_text", golden("catch2/v2.txt")),
     ("catch2_xml", golden("catch2/v2.xml")),
     ("critcmp", golden("critcmp/export.json")),
@@ -52,6 +59,13 @@ T = TypeVar("T")
 HEADER = "benchmark name          samples       iterations    estimated\n------------------------------------\n"
 # Each is repeated to 5 MiB: prefixes that patterns begin with and never end.
 HOSTILE = {
+    "asv_text": ("[50.00%] ··· ", "[50.00%] ··· a  1", "[50.00%] ··· a" + " " * 50, " ··· "),
+    "benchmark_ips_text": ("a ", "a 1 (±1%) i/s - ", " i/s - 1 ", "a" + " " * 300, " "),
+    "dart": ("a(RunTime", "(RunTime): ", "a(RunTime): 1 us", "a "),
+    "gnu_time": ('Command being timed: "', "User time (seconds): ", "\t", "Command being timed:"),
+    "jmh_text": ("a Mode ", "a avgt 1 ", "a " * 50 + " Mode ", "a b  avgt", " "),
+    "rebench": ("invocation\titeration\tvalue\tunit\tcriterion\tbenchmark\t\n", "1\t1\t1\tms\ttotal\tb\t\n", "#", "\t"),
+    "shell_time": ("real ", "real 0m", "real\t0m0.1", "real 1111111111"),
     "bencher_text": ("test ", "test a ... bench: ", "test a ... bench: " + "1," * 200, "test a ... bench:     "),
     "benchmarkjs_text": (" x ", " x 1 ops/sec ", " x 1 ops/sec ±", " sampled) ops/sec ", "1,"),
     "catch2_text": (

@@ -1,0 +1,30 @@
+"""Ruby's benchmark-ips as JSON (`x.json! FILE`): iterations per second, without the samples."""
+
+from bot.collect.json_value import JsonValue
+from bot.collect.parser import Parsed, from_summary, unique
+from bot.collect.source import Source
+from bot.model.metric import Direction, Metric
+from bot.model.run import Benchmark, Summary
+
+ID = "benchmark_ips"
+DESCRIPTION = "Ruby's benchmark-ips JSON (x.json!)"
+EXAMPLE = "x.json! 'bench.json' in Benchmark.ips"
+DOCS = "benchmark_ips"
+
+THROUGHPUT = Metric(name="throughput", unit="i/s", direction=Direction.HIGHER_IS_BETTER)
+
+
+def matches(source: Source, /) -> bool:
+    root = source.json_or_none()
+    return (
+        isinstance(root, list) and bool(root) and all(isinstance(e, dict) and {"name", "ips"} <= e.keys() for e in root)
+    )
+
+
+def parse(source: Source, /) -> Parsed:
+    return Parsed(benchmarks=unique((_benchmark(entry), entry.place) for entry in source.root().elements()))
+
+
+def _benchmark(entry: JsonValue) -> Benchmark:
+    summary = Summary(value=entry.at("ips").number(), statistic="mean", standard_deviation=entry.find_number("stddev"))
+    return from_summary(entry.at("name").text(), metric=THROUGHPUT, summary=summary, place=entry.place)

@@ -1,0 +1,174 @@
+"""Formats with a result per line, declared: a new one is a pattern and what its groups mean."""
+
+import re
+from typing import Final
+
+from bot.collect.console import NANOSECONDS, NUMBER, TIME_UNIT, number_of
+from bot.collect.jmh import CONFIDENCE_LEVEL as JMH_LEVEL
+from bot.collect.jmh import MODES
+from bot.collect.lines import LineFormat, Measured
+from bot.collect.parser import TIME, VALUE
+from bot.model.metric import Direction, Metric
+from bot.model.run import Summary
+
+LOWER, HIGHER = Direction.LOWER_IS_BETTER, Direction.HIGHER_IS_BETTER
+# benchmark.js takes the margin of error from the t distribution at 95 %, fixed in its source.
+BENCHMARK_JS_LEVEL = 0.95
+SPACE = r"\s{1,60}"
+NAME = r"(?P<name>\S.{0,1000}?)"
+VALUE_GROUP = rf"(?P<value>{NUMBER})"
+
+SECONDS = Measured(metric=Metric(name=TIME, unit="s", direction=LOWER))
+USER_SECONDS = Measured(metric=Metric(name="user_time", unit="s", direction=LOWER))
+SYSTEM_SECONDS = Measured(metric=Metric(name="system_time", unit="s", direction=LOWER))
+SHELL_TIMES = {"real": SECONDS, "user": USER_SECONDS, "sys": SYSTEM_SECONDS}
+GNU_TIMES = {
+    "User time (seconds)": USER_SECONDS,
+    "System time (seconds)": SYSTEM_SECONDS,
+    "Elapsed (wall clock) time (h:mm:ss or m:ss)": SECONDS,
+    "Maximum resident set size (kbytes)": Measured(metric=Metric(name="peak_memory", unit="KiB", direction=LOWER)),
+}
+RATE = Measured(metric=Metric(name="throughput", unit="ops/sec", direction=HIGHER))
+SCALES = {"": 1.0, "k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "G": 1e9}
+MICROSECONDS = Measured(metric=Metric(name=TIME, unit="us", direction=LOWER))
+ASV_KINDS = {"mem": "memory", "peakmem": "peak_memory"}
+
+
+def _clock(text: str) -> float:
+    """`1:02:03`, `0:00.11`, `0m0.098s` and `0.11` in seconds."""
+    seconds = 0.0
+    for part in re.split("[:m]", text.removesuffix("s")):
+        seconds = 60 * seconds + float(part)
+    return seconds
+
+
+def _inverted_error(row: re.Match[str], value: float) -> Summary:
+    """The rate is the inverse of the mean time, and the error is relative to that time: both ends are inverted."""
+    error = number_of(row["error"]) / 100.0
+    return Summary(
+        value=value,
+        statistic="mean",
+        count=int(row["count"]),
+        confidence_interval=(value / (1.0 + error), value / (1.0 - error)) if error < 1.0 else None,
+        confidence_level=BENCHMARK_JS_LEVEL if error < 1.0 else None,
+    )
+
+
+def _relative_deviation(row: re.Match[str], value: float) -> Summary:
+    return Summary(value=value, statistic="mean", standard_deviation=value * number_of(row["error"]) / 100.0)
+
+
+def _jmh(row: re.Match[str]) -> Measured:
+    name, direction = MODES[row["mode"]]
+    return Measured(metric=Metric(name=name, unit=row["unit"], direction=direction))
+
+
+def _jmh_summary(row: re.Match[str], value: float) -> Summary:
+    error = None if row["error"] is None else number_of(row["error"])
+    return Summary(
+        value=value,
+        statistic="mean",
+        count=None if row["count"] is None else int(row["count"]),
+        confidence_interval=None if error is None else (value - error, value + error),
+        confidence_level=None if error is None else JMH_LEVEL,
+    )
+
+
+def _asv(row: re.Match[str]) -> Measured:
+    """A time has a unit; memory and tracked values have at most a scale."""
+    if row["unit"]:
+        return Measured(metric=Metric(name=TIME, unit="s", direction=LOWER), factor=NANOSECONDS[row["unit"]] / 1e9)
+    name = ASV_KINDS.get(row["name"].rpartition(".")[2].partition("_")[0], VALUE)
+    unit = "" if name == VALUE else "B"
+    return Measured(metric=Metric(name=name, unit=unit, direction=LOWER), factor=SCALES[row["scale"] or ""])
+
+
+LINE_FORMATS: Final = (
+    LineFormat(
+        ID="benchmarkjs_text",
+        DESCRIPTION="benchmark.js text",
+        EXAMPLE="node bench.js | tee bench.txt",
+        mark=" ops/sec ",
+        row=re.compile(
+            rf"\s{{0,99}}{NAME}\s x\s{VALUE_GROUP}\sops/sec\s(?:±|\+-|\+/-)\s?(?P<error>{NUMBER})%\s"
+            r"\((?P<count>[0-9]{1,15})\sruns?\ssampled\)\s{0,99}",
+            re.VERBOSE,
+        ),
+        measures=lambda _: RATE,
+        summary=_inverted_error,
+    ),
+    LineFormat(
+        ID="benchmark_ips_text",
+        DESCRIPTION="Ruby's benchmark-ips text",
+        EXAMPLE="ruby bench.rb | tee bench.txt",
+        mark=" i/s - ",
+        row=re.compile(
+            rf"\s{{0,99}}{NAME}{SPACE}{VALUE_GROUP}(?P<scale>[kMBT]?)\s\(±\s?(?P<error>{NUMBER})%\)\si/s\s.{{0,999}}"
+        ),
+        measures=lambda row: Measured(
+            metric=Metric(name="throughput", unit="i/s", direction=HIGHER), factor=SCALES[row["scale"]]
+        ),
+        summary=_relative_deviation,
+    ),
+    LineFormat(
+        ID="jmh_text",
+        DESCRIPTION="JMH console text",
+        EXAMPLE="java -jar benchmarks.jar | tee bench.txt",
+        mark=" Mode ",
+        row=re.compile(
+            rf"(?P<name>\S{{1,999}}(?:{SPACE}\S{{1,200}}){{0,20}}?){SPACE}(?P<mode>thrpt|avgt|sample|ss)"
+            rf"(?:{SPACE}(?P<count>[0-9]{{1,15}}))?{SPACE}(?:≈\s)?{VALUE_GROUP}"
+            rf"(?:{SPACE}±{SPACE}(?P<error>{NUMBER}))?{SPACE}(?P<unit>\S{{1,20}}/\S{{1,20}})\s{{0,9}}"
+        ),
+        measures=_jmh,
+        # A parameter that a benchmark does not have.
+        spelling=lambda name: " ".join(word for word in name.split() if word != "N/A"),
+        summary=_jmh_summary,
+        lost=re.compile(r"\S{1,999} .{1,999} ≈ 10⁻.{1,99}"),
+        loss="scores that the text only names by their power of ten",
+    ),
+    LineFormat(
+        ID="asv_text",
+        DESCRIPTION="asv console text",
+        EXAMPLE="asv run | tee bench.txt",
+        mark=" ··· ",
+        row=re.compile(
+            rf"\[[ 0-9.]{{1,9}}%\] ··· (?P<name>\S{{1,999}}){SPACE}{VALUE_GROUP}(?:±{NUMBER})?"
+            rf"(?:(?P<unit>{TIME_UNIT})|(?P<scale>[kMGT]))?"
+        ),
+        measures=_asv,
+        lost=re.compile(rf"\[[ 0-9.]{{1,9}}%\] ··· \S{{1,999}}{SPACE}(?:ok|failed|n/a|[0-9/]{{1,20}} failed)"),
+        loss="benchmarks that failed, and those with parameters, which only the result file holds",
+    ),
+    LineFormat(
+        ID="dart",
+        DESCRIPTION="Dart's benchmark_harness text",
+        EXAMPLE="dart run benchmark/main.dart | tee bench.txt",
+        mark="(RunTime",
+        row=re.compile(rf"{NAME}\(RunTime(?:Raw)?\): {VALUE_GROUP} us\.\s{{0,9}}"),
+        measures=lambda _: MICROSECONDS,
+        summary=lambda _, value: Summary(value=value, statistic="mean"),
+    ),
+    LineFormat(
+        ID="gnu_time",
+        DESCRIPTION="GNU time (-v)",
+        EXAMPLE="/usr/bin/time -v -a -o times.txt COMMAND",
+        mark="Command being timed:",
+        title=re.compile(r'\s{0,9}Command being timed: "(?P<name>.{1,9999})"'),
+        row=re.compile(
+            rf"\s{{0,9}}(?P<label>{'|'.join(map(re.escape, GNU_TIMES))}): "
+            r"(?P<value>[0-9]{1,15}(?::[0-9]{1,2}){0,2}(?:\.[0-9]{1,9})?)"
+        ),
+        measures=lambda row: GNU_TIMES[row["label"]],
+        number=_clock,
+    ),
+    LineFormat(
+        ID="shell_time",
+        DESCRIPTION="time of bash, zsh and POSIX (-p)",
+        EXAMPLE="for i in $(seq 10); do time COMMAND; done 2> times.txt",
+        mark="real",
+        row=re.compile(r"(?P<label>real|user|sys)\s{1,9}(?P<value>(?:[0-9]{1,9}m)?[0-9]{1,9}\.[0-9]{1,9}s?)"),
+        measures=lambda row: SHELL_TIMES[row["label"]],
+        number=_clock,
+    ),
+)

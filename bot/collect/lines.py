@@ -1,0 +1,73 @@
+"""Formats of which every result is one line: declared by a pattern and what its groups mean, read by one engine."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from bot.collect.console import lines, number_of
+from bot.collect.parser import Parsed, from_summary, gathered
+from bot.collect.source import STDIN_NAME, Source
+from bot.model.metric import Metric
+from bot.model.run import Benchmark, Summary
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measured:
+    """What a line measures: its number is multiplied by `factor` to be in the metric's unit."""
+
+    metric: Metric
+    factor: float = 1.0
+
+
+def plain_summary(row: re.Match[str], value: float) -> Summary:  # noqa: ARG001 - one of several that a format names
+    return Summary(value=value)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LineFormat:
+    """A parser. `row` matches a whole line of a result, with a group `value` and perhaps `name`.
+
+    `title` matches a line whose `name` is that of the rows after it. Where neither names a row, the file does.
+    `measures` says what a row is, or None for one to leave out; `number` makes a number of the `value`; `summary` takes
+    the row and the number in the metric's unit; `spelling` a name as the line has it. `mark` stands in every such
+    file. `lost` matches lines whose results cannot be read, which `loss` describes.
+    """
+
+    ID: str
+    DESCRIPTION: str
+    EXAMPLE: str
+    mark: str
+    row: re.Pattern[str]
+    measures: Callable[[re.Match[str]], Measured | None]
+    title: re.Pattern[str] | None = None
+    number: Callable[[str], float] = number_of
+    spelling: Callable[[str], str] = str.strip
+    summary: Callable[[re.Match[str], float], Summary] = plain_summary
+    lost: re.Pattern[str] | None = None
+    loss: str = ""
+
+    @property
+    def DOCS(self) -> str:  # noqa: N802 - a parser's constant
+        return self.ID
+
+    def matches(self, source: Source, /) -> bool:
+        return self.mark in source.text_or_empty() and any(self.row.fullmatch(line) for _, line in lines(source))
+
+    def parse(self, source: Source, /) -> Parsed:
+        found: list[tuple[Benchmark, str]] = []
+        name = "value" if source.name == STDIN_NAME else PurePath(source.parts[-1]).stem
+        lost = 0
+        for number, line in lines(source):
+            if self.title is not None and (title := self.title.fullmatch(line)) is not None:
+                name = title["name"].strip()
+            elif (row := self.row.fullmatch(line)) is not None:
+                measured = self.measures(row)
+                if measured is not None:
+                    own = self.spelling(row.groupdict().get("name") or name)
+                    summary = self.summary(row, self.number(row["value"]) * measured.factor)
+                    place = f"{source.place}:{number}"
+                    found.append((from_summary(own, metric=measured.metric, summary=summary, place=place), place))
+            elif self.lost is not None and self.lost.fullmatch(line) is not None:
+                lost += 1
+        return Parsed(benchmarks=gathered(found), notes=(f"left out: {self.loss}: {lost}",) * bool(lost))

@@ -1,0 +1,57 @@
+"""ReBench's data file: a row per invocation, iteration and criterion; an invocation is a group of samples."""
+
+from itertools import groupby
+from operator import itemgetter
+
+from bot.collect.console import is_number, number_of
+from bot.collect.parser import TIME, Parsed, direction_of, from_samples
+from bot.collect.source import Source
+from bot.errors import DataError
+from bot.model.metric import Direction, Metric
+
+ID = "rebench"
+DESCRIPTION = "ReBench data file"
+EXAMPLE = "rebench rebench.conf"
+DOCS = "rebench"
+
+HEADER = "invocation\titeration\tvalue\tunit\tcriterion\tbenchmark\t"
+# Of what tells runs of one benchmark apart.
+SCOPES = ("executor", "suite", "extraArgs", "cores", "inputSize", "varValue", "tag", "machine")
+TOTAL, PEAK_MEMORY = "total", "MaxRSS"
+
+
+def matches(source: Source, /) -> bool:
+    return "\n" + HEADER in "\n" + source.head()
+
+
+def parse(source: Source, /) -> Parsed:
+    columns: list[str] = []
+    values: dict[tuple[str, str, str], list[tuple[int, float]]] = {}
+    for number, line in enumerate(source.text().splitlines(), start=1):
+        if line.startswith(HEADER):
+            columns = line.split("\t")
+        elif columns and line and not line.startswith("#"):
+            row = dict(zip(columns, line.split("\t"), strict=False))
+            invocation, value = row["invocation"], row.get("value", "")
+            if not (invocation.isdecimal() and len(invocation) < 10 and is_number(value) and row.get("benchmark")):
+                raise DataError(
+                    "is no row of ReBench",
+                    place=f"{source.place}:{number}",
+                    next_step="check this row, or leave it out",
+                )
+            name = " ".join(filter(None, (row["benchmark"], *(row.get(scope, "") for scope in SCOPES))))
+            key = (name, row["criterion"], row["unit"])
+            values.setdefault(key, []).append((int(invocation), number_of(value)))
+    benchmarks = []
+    for (name, criterion, unit), found in values.items():
+        found.sort(key=itemgetter(0))
+        groups = tuple(len(list(group)) for _, group in groupby(found, key=itemgetter(0)))
+        lower = criterion == PEAK_MEMORY or direction_of(unit) is Direction.LOWER_IS_BETTER
+        metric = Metric(
+            name=TIME if criterion == TOTAL else criterion,
+            unit=unit,
+            direction=Direction.LOWER_IS_BETTER if lower else Direction.UNKNOWN,
+        )
+        samples = [value for _, value in found]
+        benchmarks.append(from_samples(name, metric=metric, samples=samples, group_sizes=groups, place=source.place))
+    return Parsed(benchmarks=tuple(benchmarks))
