@@ -84,6 +84,7 @@ def trace(pair: dict[str, str], out: Path, command: Sequence[str]) -> None:
             at=pair.get("at"),
             follow=descended_paths(map(as_profile, traces.values())),
             budget=Budget(seconds=TRACE_BUDGET_S),
+            is_sampled=next((one.is_sampled for one in traces.values()), None),
         )
     levels = min(one.levels for one in traces.values())
     is_partial = any(one.is_partial for one in traces.values())

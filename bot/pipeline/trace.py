@@ -59,7 +59,11 @@ def trace_commits(
     for name, commit in commits.items():
         say(f"trace {name} {commit[:12]}")
         follow = descended_paths(map(as_profile, traces.values()))
-        traces[name] = _trace(workplace, name, commit, plan=plan, follow=follow, say=say)
+        # What the baseline was sampled for, no other is traced for: one kind is compared.
+        is_sampled = traces[baseline].is_sampled if traces else None
+        traces[name] = _trace(workplace, name, commit, plan=plan, follow=follow, is_sampled=is_sampled, say=say)
+    if traces[baseline].is_sampled:
+        return _written(traces, output)
     everything = descended_paths(map(as_profile, traces.values()))
     partial = [trace.levels for trace in traces.values() if trace.is_partial]
     if partial:
@@ -68,6 +72,10 @@ def trace_commits(
     elif everything - descended_paths([as_profile(traces[baseline])]):
         say(f"trace {baseline} once more, down to where the others went")
         traces[baseline] = _trace(workplace, baseline, commits[baseline], plan=plan, follow=everything, say=say)
+    return _written(traces, output)
+
+
+def _written(traces: Mapping[str, "Trace"], output: Path) -> tuple[Path, ...]:
     files = []
     for name, trace in traces.items():
         files.append(output / f"{name}{TRACE_SUFFIX}")
@@ -110,6 +118,7 @@ def _trace(
     *,
     plan: TracePlan,
     follow: frozenset[tuple[str, ...]],
+    is_sampled: bool | None = None,
     say: Callable[[str], None],
 ) -> "Trace":
     try:
@@ -125,6 +134,7 @@ def _trace(
             minimum_share=0.0 if plan.full else MINIMUM_SHARE,
             follow=follow,
             budget=Budget(seconds=plan.budget_s, say=lambda line: say(f"trace {name}, {line}")),
+            is_sampled=is_sampled,
         )
     except TraceError as error:
         raise DataError(

@@ -8,6 +8,8 @@ from typing import Final
 # Fewer repetitions than this show no noise; more levels than this a short budget hardly reaches *(choice)*.
 FEWEST_REPETITIONS: Final = 3
 EXPECTED_PASSES: Final = 4
+# A real program's culprit lies that deep *(choice)*; where there is no time for as many levels, stacks are sampled.
+WANTED_LEVELS: Final = 10
 
 
 @dataclass(kw_only=True, slots=True)
@@ -32,6 +34,21 @@ class Budget:
         if self.seconds is not None:
             fitting = int(self.seconds / (EXPECTED_PASSES * max(self.one_s, 1e-9)))
             self.repetitions = min(repetitions, max(fitting, min(FEWEST_REPETITIONS, repetitions)))
+        return self.repetitions
+
+    @property
+    def is_short(self) -> bool:
+        """After a usual execution: too short to trace down to where a real program's time goes."""
+        return self.seconds is not None and WANTED_LEVELS * FEWEST_REPETITIONS * self.one_s > self.seconds
+
+    def plan_samples(self, repetitions: int) -> int:
+        """An execution per repetition; two at least, so that noise shows."""
+        fitting = repetitions if self.seconds is None else int(self.seconds / max(self.one_s, 1e-9))
+        self.repetitions = max(min(repetitions, fitting), min(2, repetitions))
+        self.say(
+            f"stacks are sampled: {self.repetitions} executions, about {self.repetitions * self.one_s:.0f} s; to trace "
+            f"level by level allow {WANTED_LEVELS * FEWEST_REPETITIONS * self.one_s:.0f} s or more (--trace-budget)"
+        )
         return self.repetitions
 
     def allows(self, passes: int) -> bool:

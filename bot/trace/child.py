@@ -13,10 +13,11 @@ from contextlib import AbstractContextManager
 from typing import Any, Final
 
 from .calibration import hook_cost
-from .fault import TraceError
+from .fault import SamplesOnlyError, TraceError
 from .hooks import hooks
 from .interval import corrected
 from .method import Scope
+from .sampling import Sampler
 from .session import hide_untimed, refuse_foreign_tool
 from .tree import Tree, tree_from_rows
 
@@ -31,15 +32,20 @@ def start(folder: str) -> None:
     try:
         _start(folder, plan)
     except TraceError as error:
-        _write(folder, {"refused": error.message, "next_step": error.next_step})
+        samples_only = isinstance(error, SamplesOnlyError)
+        _write(folder, {"refused": error.message, "next_step": error.next_step, "samples_only": samples_only})
 
 
 def _start(folder: str, plan: dict[str, Any]) -> None:
-    if sys.version_info < (3, 12):
-        raise TraceError(
+    is_sampled = plan.get("sampled", False)
+    if sys.version_info < (3, 12) and not is_sampled:
+        raise SamplesOnlyError(
             f"the command runs Python {sys.version_info[0]}.{sys.version_info[1]}; commands are traced from 3.12 on",
             next_step="use Python 3.12 or newer for the command, or trace inside the program (docs/tracing.md)",
         )
+    if is_sampled:
+        _start_sampling(folder, plan)
+        return
     here = hooks()
     refuse_foreign_tool(here)
     scope = Scope(plan["root"], tuple(plan["include"]))
@@ -73,6 +79,22 @@ def _start(folder: str, plan: dict[str, Any]) -> None:
             _write(folder, {"times": {str(index): elapsed_ns for index, elapsed_ns in times.items()}})
 
     # Registered first, so called last.
+    atexit.register(finish)
+    running.__enter__()
+
+
+def _start_sampling(folder: str, plan: dict[str, Any]) -> None:
+    tree = Tree()
+    sampler = Sampler(tree, Scope(plan["root"], tuple(plan["include"])))
+    running = sampler.running()
+    pid = os.getpid()
+
+    def finish() -> None:
+        if os.getpid() == pid:
+            running.__exit__(None, None, None)
+            own = {str(index): own_ns for index, own_ns in sampler.own_ns.items()}
+            _write(folder, {"tree": tree.rows(), "times": own})
+
     atexit.register(finish)
     running.__enter__()
 

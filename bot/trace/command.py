@@ -9,10 +9,11 @@ from typing import Any, Final, TypeVar
 
 from .budget import Budget
 from .child import FOLDER_VARIABLE, PLAN_NAME, RESULT_PREFIX
-from .fault import TraceError
+from .fault import SamplesOnlyError, TraceError
 from .levels import MINIMUM_SHARE, Times, measure_levels
 from .levels import Path as CallPath
 from .profile import Trace
+from .sampling import sampled_nodes
 from .tree import Tree, tree_from_rows
 
 HOOK_FOLDER: Final = Path(__file__).resolve().parent / "hook"
@@ -35,9 +36,11 @@ def trace_command(
     minimum_share: float = MINIMUM_SHARE,
     follow: Container[CallPath] = (),
     budget: Budget | None = None,
+    is_sampled: bool | None = None,
 ) -> Trace:
     """`execute` runs the command once, with these environment variables added; `python_path` is its own PYTHONPATH.
 
+    `is_sampled`: None for stacks instead of levels where the budget is too short for levels.
     The processes of one execution count together. A trace that its budget ends is partial: the upper levels.
 
     Raises:
@@ -55,31 +58,35 @@ def trace_command(
             return _results(folder)
 
     base = {"root": str(root), "include": list(include)}
-    tree = Tree()
-    for result in run({**base, "selected": None}):
-        tree.add(_checked(tree_from_rows, result.get("tree")))
-    rows = tree.rows()
     if budget.seconds is not None:
-        # Hooks on everything took their time: the command as it is tells how many executions there is time for.
+        # The command as it is tells how many executions there is time for.
         budget.execute(lambda: execute({}))
-    repetitions = budget.plan(repetitions)
+    tree = Tree()
+    is_sampled = budget.is_short if is_sampled is None else is_sampled
+    samples: list[Times] = []
+    if not is_sampled:
+        try:
+            for result in run({**base, "selected": None}):
+                tree.add(_checked(tree_from_rows, result.get("tree")))
+            budget.plan(repetitions)
+        except SamplesOnlyError:
+            is_sampled = True
+    if is_sampled:
+        plan = {**base, "selected": [], "sampled": True}
+        samples += [_sampled(tree, run(plan)) for _ in range(budget.plan_samples(repetitions))]
+    rows = tree.rows()
 
     def time_pass(selected: Sequence[int]) -> list[Times]:
         plan = {**base, "selected": list(selected), "tree": rows}
-        return [_sum(run(plan)) for _ in range(repetitions)]
+        return [_sum(run(plan)) for _ in range(budget.repetitions)]
 
-    starts = [tree.nodes[i] for i in tree.starts(at)]
-    if at is not None and not starts:
-        known = sorted({node.method.name for node in tree.nodes if not node.method.is_c})
-        close = difflib.get_close_matches(at.replace(":", "."), known, n=3, cutoff=0.3)
-        raise TraceError(
-            f"the command never calls {at[:100]}",
-            next_step=f"name a function that it calls{', such as ' if close else ''}{', '.join(close)}"[:400],
+    _announce_starts(tree, at, budget)
+    if is_sampled:
+        nodes = sampled_nodes(tree, samples, at=at)
+    else:
+        nodes = measure_levels(
+            tree, time_pass, at=at, minimum_share=minimum_share, follow=follow, allowed=budget.allows
         )
-    if at is not None or any(node.is_benchmark for node in starts):
-        names = sorted({node.method.name for node in starts})
-        budget.say(f"from {', '.join(names[:5])} on; imports and set-up are left out")
-    nodes = measure_levels(tree, time_pass, at=at, minimum_share=minimum_share, follow=follow, allowed=budget.allows)
     if not nodes:
         raise TraceError(
             "the command runs no code that is to be followed",
@@ -88,9 +95,10 @@ def trace_command(
     return Trace(
         service=service,
         nodes=nodes,
-        repetitions=repetitions,
+        repetitions=budget.repetitions,
         passes=budget.executions,
         is_partial=budget.is_spent,
+        is_sampled=is_sampled,
     )
 
 
@@ -101,6 +109,8 @@ def _results(folder: Path) -> list[dict[str, Any]]:
     if usable:
         return usable
     for refused in results:
+        if refused.get("samples_only"):
+            raise SamplesOnlyError(str(refused["refused"])[:400], next_step="")
         raise TraceError(str(refused["refused"])[:400], next_step=str(refused.get("next_step", ""))[:400])
     raise TraceError(
         "no Python process of the command left a trace",
@@ -117,6 +127,31 @@ def _read(file: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def _announce_starts(tree: Tree, at: str | None, budget: Budget) -> None:
+    starts = [tree.nodes[i] for i in tree.starts(at)]
+    if at is not None and not starts:
+        known = sorted({node.method.name for node in tree.nodes if not node.method.is_c})
+        close = difflib.get_close_matches(at.replace(":", "."), known, n=3, cutoff=0.3)
+        raise TraceError(
+            f"the command never calls {at[:100]}",
+            next_step=f"name a function that it calls{', such as ' if close else ''}{', '.join(close)}"[:400],
+        )
+    if at is not None or any(node.is_benchmark for node in starts):
+        names = sorted({node.method.name for node in starts})
+        budget.say(f"from {', '.join(names[:5])} on; imports and set-up are left out")
+
+
+def _sampled(tree: Tree, results: Sequence[Mapping[str, Any]]) -> Times:
+    """One execution's own times by the nodes of `tree`, which gets its paths."""
+    own: dict[int, float] = {}
+    for result in results:
+        places = tree.add(_checked(tree_from_rows, result.get("tree")))
+        for index, own_ns in _checked(_times, result.get("times", {})).items():
+            if 0 <= index < len(places):
+                own[places[index]] = own.get(places[index], 0.0) + own_ns
+    return own
 
 
 def _sum(results: Sequence[Mapping[str, Any]]) -> dict[int, float]:

@@ -8,3 +8,7 @@ class TraceError(RuntimeError):
         super().__init__(f"{message}\nNext: {next_step}")
         self.message = message
         self.next_step = next_step
+
+
+class SamplesOnlyError(TraceError):
+    """The interpreter cannot be traced level by level; its stacks can be sampled."""

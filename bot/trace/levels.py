@@ -20,7 +20,7 @@ Path = tuple[str, ...]
 class TimedNode:
     method: Method
     parent: int | None
-    calls: int
+    calls: int | None
     elapsed_ms: tuple[float, ...]
     self_ms: tuple[float, ...]
     is_recursive: bool
@@ -90,7 +90,7 @@ def measure_levels(
     the same repetition, never below 0.
     """
     children = tree.children()
-    names = _names(tree)
+    names = method_names(tree)
     rows: dict[int, tuple[float, ...]] = {}
     level = tree.starts(at)
     paths = _paths(tree, names, frozenset(level))
@@ -151,7 +151,7 @@ def _timed(
     return tuple(nodes)
 
 
-def _names(tree: Tree) -> dict[Method, str]:
+def method_names(tree: Tree) -> dict[Method, str]:
     """One name per method. Namesakes (two lambdas of one function) are numbered in the order of their lines."""
     namesakes: dict[str, set[Method]] = {}
     for node in tree.nodes:

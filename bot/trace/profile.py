@@ -16,13 +16,17 @@ MAXIMUM_NAME_CHARACTERS: Final = 1_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trace:
-    """`passes`: executions of the workload that it took. `is_partial`: its budget did not suffice to go deeper."""
+    """`passes`: executions of the workload that it took. `is_partial`: its budget did not suffice to go deeper.
+
+    `is_sampled`: stacks were seen at a rate; the nodes' calls are None.
+    """
 
     service: str
     nodes: tuple[TimedNode, ...]
     repetitions: int
     passes: int
     is_partial: bool = False
+    is_sampled: bool = False
 
     @property
     def levels(self) -> int:
@@ -62,7 +66,7 @@ def as_profile(trace: Trace) -> "Profile":
                 parent=node.parent,
                 elapsed_ms=node.elapsed_ms,
                 self_ms=node.self_ms,
-                calls=float(node.calls),
+                calls=None if node.calls is None else float(node.calls),
                 file=node.method.file,
                 line=node.method.line,
             )
@@ -100,7 +104,9 @@ def _entry(node: TimedNode) -> dict[str, Any]:
     entry: dict[str, Any] = {"method": _name(node.method.name)}
     if node.parent is not None:
         entry["parent"] = node.parent
-    entry |= {"elapsed": _rounded(node.elapsed_ms), "self": _rounded(node.self_ms), "calls": node.calls}
+    entry |= {"elapsed": _rounded(node.elapsed_ms), "self": _rounded(node.self_ms)}
+    if node.calls is not None:
+        entry["calls"] = node.calls
     if node.method.file is not None:
         entry["file"] = _name(node.method.file)
     if node.method.line is not None:

@@ -53,7 +53,7 @@ class Recorder:
                 node = self._tree.enter(node, method)
                 if is_call and node != OUTSIDE:
                     self._tree.nodes[node].calls += 1
-                    self._tree.nodes[node].is_benchmark |= _is_timing_loop(frame.f_back)
+                    self._tree.nodes[node].is_benchmark |= is_timing_loop(frame.f_back)
         stack.append(_Open(frame, node, is_leaf_caller=kind is Kind.FOLLOWED))
 
     def end(self, frame: FrameType) -> None:
@@ -81,5 +81,5 @@ class Recorder:
             stack[-1].c_node = None
 
 
-def _is_timing_loop(caller: FrameType | None) -> bool:
+def is_timing_loop(caller: FrameType | None) -> bool:
     return caller is not None and caller.f_code.co_filename.endswith(TIMING_LOOPS)

@@ -74,8 +74,8 @@ class Tree:
                 found[node.parent].append(index)
         return found
 
-    def add(self, other: "Tree") -> None:
-        """The calls of another process, or of a further execution."""
+    def add(self, other: "Tree") -> list[int]:
+        """The calls of another process, or of a further execution; where its nodes are here."""
         places: list[int] = []
         for node in other.nodes:
             place = self.enter(OUTSIDE if node.parent == OUTSIDE else places[node.parent], node.method)
@@ -88,6 +88,7 @@ class Tree:
             for ancestor in node.returns_to:
                 self._steps[place, self.nodes[places[ancestor]].method] = places[ancestor]
                 self.nodes[place].returns_to.add(places[ancestor])
+        return places
 
     def rows(self) -> list[list[Any]]:
         """As JSON holds it."""

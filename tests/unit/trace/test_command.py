@@ -91,11 +91,56 @@ def test_a_profiler_in_the_command_is_refused(project: Path) -> None:
         traced(running(newer_interpreter(), "bench.py", folder=project), project)
 
 
-def test_an_older_python_is_refused_with_what_to_do(project: Path) -> None:
-    if sys.version_info >= (3, 12):
+BUSY = """
+import os, sys, time, timeit
+
+def wait(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+def culprit():
+    wait(0.2)
+
+def work():
+    culprit()
+    wait(0.05)
+
+wait(0.1)
+timeit.timeit(work, number=1)
+if len(sys.argv) == 1:
+    os.execv(sys.executable, [sys.executable, "-c", "while __import__('time').process_time() < 0.1: pass"])
+"""
+
+
+@pytest.mark.parametrize("seconds", [0.5, None], ids=["no time for levels", "an older Python"])
+def test_stacks_are_sampled_where_levels_cannot_be_traced(tmp_path: Path, seconds: float | None) -> None:
+    if seconds is None and sys.version_info >= (3, 12):
         pytest.skip("this interpreter can trace commands")
-    with pytest.raises(TraceError, match=r"traced from 3\.12 on"):
-        traced(running(sys.executable, "bench.py", folder=project), project)
+    python = newer_interpreter() if seconds else sys.executable
+    (tmp_path / "bench.py").write_text(BUSY)
+    said: list[str] = []
+    trace = trace_command(
+        running(python, "bench.py", "once", folder=tmp_path),
+        root=tmp_path,
+        service="benchmark",
+        repetitions=2,
+        budget=Budget(seconds=seconds, say=said.append),
+    )
+    assert (trace.is_sampled, trace.repetitions) == (True, 2)
+    assert "stacks are sampled: 2 executions" in said[0]
+    nodes = {(node.method.name, node.parent): node for node in trace.nodes}
+    work, culprit = nodes["bench.work", None], nodes["bench.culprit", 0]
+    assert all(200 <= sum(own) < 600 for own in zip(*(node.self_ms for node in trace.nodes), strict=True))
+    assert all(part > 0.5 * whole for part, whole in zip(culprit.elapsed_ms, work.elapsed_ms, strict=True))
+    assert {node.calls for node in trace.nodes} == {None}
+
+
+def test_a_sampled_program_may_put_another_in_its_place(tmp_path: Path) -> None:
+    (tmp_path / "bench.py").write_text(BUSY)
+    execute = running(sys.executable, "bench.py", folder=tmp_path)
+    with pytest.raises(TraceError, match="runs no code"):
+        trace_command(execute, root=tmp_path, service="benchmark", repetitions=2, is_sampled=True)
 
 
 def test_a_command_without_python_is_refused(project: Path) -> None:
