@@ -4,10 +4,14 @@ A detector is a module of this package that fits one or both protocols of `bot.d
 is in the registry of what it judges.
 """
 
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from bot.detect import anova, auto, change_point, control_chart, median_interval, rule_ensemble
-from bot.detect.detector import BenchmarkDetector, CounterDetector
+from bot.detect.counters import TablePair
+from bot.detect.detector import BenchmarkDetector, CounterDetector, DetectorOptions
+from bot.detect.pairs import MetricPair
+from bot.model.reason import Reason
 
 DETECTORS: Final[dict[str, BenchmarkDetector]] = {
     anova.ID: anova,
@@ -19,4 +23,9 @@ DETECTORS: Final[dict[str, BenchmarkDetector]] = {
 COUNTER_DETECTORS: Final[dict[str, CounterDetector]] = {
     control_chart.ID: control_chart,
     rule_ensemble.ID: rule_ensemble,
+}
+# What the report's reader has to know of how these have judged.
+REMARKS: Final[dict[str, Callable[[Sequence[MetricPair], DetectorOptions], Sequence[Reason]]]] = {auto.ID: auto.remarks}
+COUNTER_REMARKS: Final[dict[str, Callable[[Sequence[TablePair], DetectorOptions], Sequence[Reason]]]] = {
+    rule_ensemble.ID: rule_ensemble.remarks
 }

@@ -22,7 +22,7 @@ from bot.detect.detectable import (
     samples_needed,
     trial_pairs,
 )
-from bot.detect.detector import BenchmarkDetector
+from bot.detect.detector import BenchmarkDetector, DetectorOptions
 from bot.detect.noise_sources import noise_sources
 from bot.detect.policy import DEFAULT_COUNTER_DETECTOR, DEFAULT_DETECTOR
 from bot.detect.recommendation import recommend
@@ -92,7 +92,7 @@ def audit(
         ),
         noise=noise_sources(measured),
         notes=tuple(_notes(kind, runs=len(measured), audits=audits)),
-        auto=auto.remarks(newest) if auto.ID in DETECTORS and detectors is None and judged else (),
+        auto=auto.remarks(newest, DetectorOptions()) if auto.ID in DETECTORS and detectors is None and judged else (),
     )
 
 

@@ -55,9 +55,9 @@ def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Eviden
     return [evidence[index] for index in range(len(pairs))]
 
 
-def remarks(pairs: Sequence[MetricPair]) -> tuple[Reason, ...]:
+def remarks(pairs: Sequence[MetricPair], options: DetectorOptions) -> tuple[Reason, ...]:
     """What the report says about the choice."""
-    return tuple(entry.reason for entry in choose(pairs))
+    return () if options.paired else tuple(entry.reason for entry in choose(pairs))
 
 
 def choose(pairs: Sequence[MetricPair]) -> tuple[Choice, ...]:

@@ -65,7 +65,11 @@ def detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> li
         _assess(key, metric, obstacle, prepared, options)
         for pair in tables
         for key, metric, obstacle, prepared in zip(
-            pair.keys, pair.metrics, pair.obstacles, prepare(pair, drop_idle=options.drop_idle_time), strict=True
+            pair.keys,
+            pair.metrics,
+            pair.obstacles,
+            prepare(pair, drop_idle=options.own.control_chart.drop_idle_time),
+            strict=True,
         )
     ]
     return _with_chances(entries, options)
@@ -105,8 +109,8 @@ def _assess(
         prepared.target,
         prepared.runs,
         parts=prepared.parts,
-        kind=options.control_limits,
-        single_run_margin=options.single_run_margin,
+        kind=options.own.control_chart.limits,
+        single_run_margin=options.own.control_chart.single_run_margin,
     )
     charted = Charted(
         chart=made,
@@ -163,7 +167,7 @@ def _chart_details(made: Chart) -> dict[str, float]:
 def _notes(made: Chart, options: DetectorOptions) -> tuple[Reason, ...]:
     if made.left_out:
         return ()
-    margin = options.single_run_margin
+    margin = options.own.control_chart.single_run_margin
     return (because(Remark.LONE_CHART, expected=made.threshold - margin, margin=margin),)
 
 

@@ -47,9 +47,7 @@ def _options(trial: Trial, settings: PolicySettings, *, alpha: float) -> Detecto
         alpha=alpha,
         minimum_effect=settings.minimum_effect,
         paired=trial.baseline.source is BaselineSource.PAIRED,
-        control_limits=settings.control_limits,
-        single_run_margin=settings.single_run_margin,
-        drop_idle_time=settings.drop_idle_time,
+        own=settings.own,
     )
 
 

@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from bot.detect.counters import TablePair
+from bot.detect.own_options import OwnOptions
 from bot.detect.pairs import MetricPair
-from bot.detect.rules.options import RuleOptions
 from bot.model.finding import Evidence
 from bot.model.metric import MetricKey
-from bot.stats.control_chart import DEFAULT_LIMITS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,19 +18,13 @@ class DetectorOptions:
     `minimum_effects` has the exceptions for single metrics.
 
     `paired`: all runs were measured interleaved on one machine, so a run is no unit of its own.
-    Of control charts: `control_limits` is one of `bot.stats.control_chart.LIMITS`, `single_run_margin` what a lone
-    baseline run is allowed to be off, `drop_idle_time` whether the lower of a counter's two modes is left out.
-    `rules` are the rule ensemble's.
     """
 
     alpha: float = 0.01
     minimum_effect: float = 0.05
     minimum_effects: Mapping[MetricKey, float] = field(default_factory=dict)
     paired: bool = False
-    control_limits: str = DEFAULT_LIMITS
-    single_run_margin: float = 0.05
-    drop_idle_time: bool = True
-    rules: RuleOptions = field(default_factory=RuleOptions)
+    own: OwnOptions = field(default_factory=OwnOptions)
 
 
 class Detector(Protocol):

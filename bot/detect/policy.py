@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from bot.detect import COUNTER_DETECTORS, DETECTORS, auto, rule_ensemble
+from bot.detect import COUNTER_DETECTORS, COUNTER_REMARKS, DETECTORS, REMARKS
 from bot.detect.categories import CategoryChange, category_change
 from bot.detect.conclusion import conclusion_of, reading_order, smallest_detectable
 from bot.detect.counters import CounterPairing, pair_counters
@@ -72,10 +72,7 @@ def judge(
         minimum_effect=settings.minimum_effect,
         minimum_effects=_minimum_effects(pairing.pairs, settings),
         paired=baseline.source is BaselineSource.PAIRED,
-        control_limits=settings.control_limits,
-        single_run_margin=settings.single_run_margin,
-        drop_idle_time=settings.drop_idle_time,
-        rules=settings.ensemble,
+        own=settings.own,
     )
     evidence = DETECTORS[detector].detect(pairing.pairs, options)
     critical_p = _critical_p(evidence, settings)
@@ -83,14 +80,14 @@ def judge(
     findings = _findings(pairing.pairs, evidence, settings, critical_p=critical_p, paired=options.paired)
     notes += [*_baseline_notes(baseline), *_category_notes(pairing.pairs, findings, settings)]
     notes += chance_notes(findings)
-    if detector == auto.ID and not options.paired:
-        notes += auto.remarks(pairing.pairs)
+    if detector in REMARKS:
+        notes += REMARKS[detector](pairing.pairs, options)
     if counters.tables:
         of_counters = COUNTER_DETECTORS[counter_detector].detect_counters(counters.tables, options)
         judged = counter_findings(counters.tables, of_counters, settings)
         findings, notes = [*findings, *judged], [*notes, *counters.notes, *chance_notes(judged)]
-        if counter_detector == rule_ensemble.ID:
-            notes += rule_ensemble.remarks(counters.tables, options)
+        if counter_detector in COUNTER_REMARKS:
+            notes += COUNTER_REMARKS[counter_detector](counters.tables, options)
     hardware = () if settings.ignore_environment else hardware_differences(baseline, target)
     if hardware:
         findings = [_withdrawn(finding, hardware[0]) for finding in findings]

@@ -59,7 +59,7 @@ class _Ensemble:
 
 def detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> list[Evidence]:
     """One evidence per counter of each table, in order. All tables are one system: rules join their counters."""
-    return assess(tables, options.rules)
+    return assess(tables, options.own.rule_ensemble)
 
 
 def assess(tables: Sequence[TablePair], options: RuleOptions) -> list[Evidence]:
@@ -222,5 +222,5 @@ def _untested(
 
 def remarks(tables: Sequence[TablePair], options: DetectorOptions) -> list[Reason]:
     """Which runs trained the models: the report's reader judges by them, too."""
-    training = choose_training(tables, options.rules)
+    training = choose_training(tables, options.own.rule_ensemble)
     return [training_remark(training)] if training.runs else []

@@ -4,9 +4,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Final
 
-from bot.detect.rules.options import RuleOptions
+from bot.detect.own_options import OwnOptions
 from bot.model.metric import Direction, MetricKey
-from bot.stats.control_chart import DEFAULT_LIMITS
 
 Categories = tuple[tuple[str, float | None], ...]
 
@@ -42,8 +41,7 @@ class PolicySettings:
     `categories` are names with their upper bounds in milliseconds, fastest first, the last without a bound; they
     apply to metrics of time where less is better. The first of `rules` that matches a metric is the only one that does.
     `ignore_environment` judges although the hardware differs. `ruler` is the fixed workload that tells how fast the
-    machine was. The next three and `ensemble` are those of
-    `DetectorOptions`. `general` holds for metrics without a rule.
+    machine was. `own` are single detectors' options. `general` holds for metrics without a rule.
     """
 
     alpha: float = 0.01
@@ -56,10 +54,7 @@ class PolicySettings:
     rules: tuple[MetricRule, ...] = ()
     ignore_environment: bool = False
     ruler: MetricKey | None = None
-    control_limits: str = DEFAULT_LIMITS
-    single_run_margin: float = 0.05
-    drop_idle_time: bool = True
-    ensemble: RuleOptions = field(default_factory=RuleOptions)
+    own: OwnOptions = field(default_factory=OwnOptions)
     general: "MetricSettings" = field(init=False)
 
     def __post_init__(self) -> None:

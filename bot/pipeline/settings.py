@@ -5,7 +5,9 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from bot.config import CategoryConfig, Config, LevelsConfig
+from bot.config.model import ControlChartConfig, RuleEnsembleConfig
 from bot.detect import COUNTER_DETECTORS, DETECTORS
+from bot.detect.own_options import ChartOptions, OwnOptions
 from bot.detect.rules.options import RuleOptions
 from bot.detect.settings import MetricRule, PolicySettings
 from bot.errors import UsageError
@@ -58,21 +60,26 @@ def policy_settings(config: Config) -> "PolicySettings":
         ),
         ignore_environment=config.ignore_environment,
         ruler=None if config.ruler is None else MetricKey(config.ruler.benchmark, config.ruler.metric),
-        control_limits=config.control_chart.limits,
-        single_run_margin=config.control_chart.single_run_margin,
-        drop_idle_time=config.control_chart.drop_idle_time,
-        ensemble=RuleOptions(
-            ensemble=config.rule_ensemble.ensemble,
-            discretisation=config.rule_ensemble.discretisation,
-            mining=Mining(
-                minimum_support=config.rule_ensemble.support, minimum_confidence=config.rule_ensemble.confidence
-            ),
-            confidence_change=config.rule_ensemble.confidence_change,
-            most_instants=config.rule_ensemble.intervals,
-            warm_up=config.rule_ensemble.warm_up,
-            cool_down=config.rule_ensemble.cool_down,
-            weights=config.rule_ensemble.weights or None,
-        ),
+        own=OwnOptions(control_chart=_chart(config.control_chart), rule_ensemble=_rules(config.rule_ensemble)),
+    )
+
+
+def _chart(config: ControlChartConfig) -> ChartOptions:
+    return ChartOptions(
+        limits=config.limits, single_run_margin=config.single_run_margin, drop_idle_time=config.drop_idle_time
+    )
+
+
+def _rules(config: RuleEnsembleConfig) -> RuleOptions:
+    return RuleOptions(
+        ensemble=config.ensemble,
+        discretisation=config.discretisation,
+        mining=Mining(minimum_support=config.support, minimum_confidence=config.confidence),
+        confidence_change=config.confidence_change,
+        most_instants=config.intervals,
+        warm_up=config.warm_up,
+        cool_down=config.cool_down,
+        weights=config.weights or None,
     )
 
 

@@ -142,18 +142,18 @@ rule-ensemble: {ensemble: bagging, warm-up: 10%, weights: {abc: 2}}
     config = parse_config(text.encode(), place="f.yml")
     settings_of = policy_settings(config)
     assert settings_of.ruler == MetricKey("spin", "time")
-    assert (settings_of.control_limits, settings_of.drop_idle_time) == ("1/99", False)
-    assert settings_of.ensemble.ensemble == "bagging"
-    assert settings_of.ensemble.warm_up == pytest.approx(0.1)
-    assert settings_of.ensemble.weights == {"abc": 2.0}
+    assert (settings_of.own.control_chart.limits, settings_of.own.control_chart.drop_idle_time) == ("1/99", False)
+    assert settings_of.own.rule_ensemble.ensemble == "bagging"
+    assert settings_of.own.rule_ensemble.warm_up == pytest.approx(0.1)
+    assert settings_of.own.rule_ensemble.weights == {"abc": 2.0}
 
 
 def test_the_thresholds_of_rules_can_be_set() -> None:
     text = "rule-ensemble: {confidence-change: 0.4, support: 20%, confidence: 70%, intervals: 60}"
-    rules = policy_settings(parse_config(text.encode(), place="f.yml")).ensemble
+    rules = policy_settings(parse_config(text.encode(), place="f.yml")).own.rule_ensemble
     assert (rules.confidence_change, rules.most_instants) == (0.4, 60)
     assert (rules.mining.minimum_support, rules.mining.minimum_confidence) == pytest.approx((0.2, 0.7))
-    assert policy_settings(Config()).ensemble == RuleOptions()
+    assert policy_settings(Config()).own.rule_ensemble == RuleOptions()
 
 
 def test_a_detector_is_chosen_by_name_for_what_it_can_judge() -> None:

@@ -82,7 +82,7 @@ def test_metrics_are_chosen_for_apart_and_evidence_keeps_its_order() -> None:
     assert [entry.key for entry in evidence] == [pair.key for pair in mixed]
     assert evidence[0::2] == anova.detect(calm, options)
     assert evidence[1::2] == median_interval.detect(wild, options)
-    first, second = said(auto.remarks(mixed))
+    first, second = said(auto.remarks(mixed, options))
     assert first.startswith("time: judged by anova, because ")
     assert second.startswith("throughput: judged by median_interval, because ")
 

@@ -11,6 +11,7 @@ from scipy import stats
 from bot.detect import COUNTER_DETECTORS, rule_ensemble
 from bot.detect.counters import pair_counters
 from bot.detect.detector import DetectorOptions
+from bot.detect.own_options import OwnOptions
 from bot.detect.policy import PolicySettings, judge
 from bot.detect.rule_ensemble import assess
 from bot.detect.rules.options import RuleOptions
@@ -89,7 +90,7 @@ def test_it_is_registered_and_takes_its_options_from_the_detectors() -> None:
     ).tables
     detector = COUNTER_DETECTORS[rule_ensemble.ID]
     assert flagged(detector.detect_counters(tables, DetectorOptions())) == ["c1"]
-    deaf = DetectorOptions(rules=RuleOptions(confidence_change=1.0))
+    deaf = DetectorOptions(own=OwnOptions(rule_ensemble=RuleOptions(confidence_change=1.0)))
     assert flagged(detector.detect_counters(tables, deaf)) == []
 
 
