@@ -1,10 +1,11 @@
-"""Files written whole or not at all."""
+"""Files written whole or not at all, and read up to a limit."""
 
 import os
 import tempfile
 from pathlib import Path
+from typing import BinaryIO
 
-from bot.errors import UsageError
+from bot.errors import BotError, DataError, UsageError
 
 
 def replace_file(path: Path, data: bytes) -> None:
@@ -33,3 +34,25 @@ def replace_file(path: Path, data: bytes) -> None:
         raise UsageError(
             f"cannot be written: {error.strerror}", place=str(path), next_step="give a path that can be written"
         ) from None
+
+
+def read_limited(
+    path: Path,
+    most_bytes: int,
+    *,
+    next_step: str,
+    error: type[BotError] = DataError,
+    stream: BinaryIO | None = None,
+) -> bytes:
+    """The file's bytes, or those of `stream`; a pipe has no size to ask for, so too many are read to be refused."""
+    try:
+        if stream is not None:
+            data = stream.read(most_bytes + 1)
+        else:
+            with path.open("rb") as file:
+                data = file.read(most_bytes + 1)
+    except OSError as fault:
+        raise error(f"cannot be read: {fault.strerror}", place=str(path), next_step=next_step) from None
+    if len(data) > most_bytes:
+        raise error(f"is larger than {most_bytes:,} bytes", place=str(path), next_step=next_step)
+    return data

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from bot.collect.source import Source, shown
 from bot.errors import DataError
+from bot.model.commit import FULL_HASH
 from bot.model.counter import CounterTable
 from bot.model.environment import Environment
 from bot.model.metric import Direction, Metric, MetricKey
@@ -24,7 +25,6 @@ TIME_UNITS = {
     *("ns", "nsec", "nanoseconds", "us", "\N{MICRO SIGN}s", "\N{GREEK SMALL LETTER MU}s", "usec", "microseconds"),
     *("ms", "msec", "milliseconds", "s", "sec", "second", "seconds", "min", "minutes"),
 }
-_FULL_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _RATE_UNIT = re.compile(
     r"(ops|op|iter|iterations|items|bytes|[kmgt]i?b|b|req|requests|calls)/(s|sec|second)", re.IGNORECASE
@@ -193,7 +193,7 @@ def components(**values: object) -> Environment:
 
 def full_hash(text: object) -> str | None:
     """A commit's full hash, or None for anything else: short hashes and branch names do not name a commit for ever."""
-    if isinstance(text, str) and _FULL_HASH.fullmatch(text.strip().lower()):
+    if isinstance(text, str) and FULL_HASH.fullmatch(text.strip().lower()):
         return text.strip().lower()
     return None
 

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from bot.config.model import Config
 from bot.errors import ConfigError
+from bot.files import read_limited
 
 DEFAULT_PATH = Path(".github/perf-culprit.yml")
 MAX_CONFIG_BYTES = 256 * 1024
@@ -29,15 +30,8 @@ def load_config(path: Path | None) -> Config:
         if not DEFAULT_PATH.is_file():
             return Config()
         path = DEFAULT_PATH
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_CONFIG_BYTES + 1)
-    except OSError as error:
-        raise ConfigError(
-            f"cannot be read: {error.strerror}", place=str(path), next_step="check the path given as config"
-        ) from None
-    if len(data) > MAX_CONFIG_BYTES:
-        raise ConfigError(f"larger than {MAX_CONFIG_BYTES // 1024} KiB", place=str(path), next_step=f"see {DOCS}")
+    step = f"check the path given as config; see {DOCS}"
+    data = read_limited(path, MAX_CONFIG_BYTES, next_step=step, error=ConfigError)
     return parse_config(data, place=str(path))
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from bot.diagnose.presets import PRESETS
 from bot.errors import ConfigError, UsageError
+from bot.files import read_limited
 
 # service, call, label, method, elapsed, time, thread; the last two None where the pattern has no such group.
 Row: TypeAlias = tuple[bytes, bytes, bytes, bytes, bytes, bytes | None, bytes | None]
@@ -51,17 +52,14 @@ def load_pattern(name: str) -> LinePattern:
             return LinePattern(name=name, expression=None, ms_per_unit=1.0)
         return compile_pattern(preset.expression, name=name)
     path = Path(name)
-    try:
-        with path.open("rb") as file:
-            text = file.read(MAX_PATTERN_BYTES + 1)
-    except OSError as error:
+    if not path.exists():
         raise UsageError(
-            f"no preset and no pattern file that can be read: {error.strerror}",
+            "is no preset and no file",
             place=name,
             next_step=f"give one of {', '.join(PRESETS)}, or a file with one regular expression",
-        ) from None
-    if len(text) > MAX_PATTERN_BYTES:
-        raise ConfigError("too long for a pattern", place=name, next_step=f"keep it below {MAX_PATTERN_BYTES:,} bytes")
+        )
+    step = f"give a file with one regular expression, below {MAX_PATTERN_BYTES:,} bytes"
+    text = read_limited(path, MAX_PATTERN_BYTES, next_step=step, error=ConfigError)
     return compile_pattern(text.strip(b"\r\n"), name=name)
 
 

@@ -15,7 +15,7 @@ from bot.dispatch.candidates import fetch_missing
 from bot.dispatch.machine import Say, this_machine
 from bot.dispatch.workflow import RESULT_NAME
 from bot.errors import DataError, UsageError
-from bot.files import replace_file
+from bot.files import read_limited, replace_file
 from bot.measure import Commands, ExecutionError, RoundResult, Workplace, WorktreeExecutor
 from bot.model.bisection import Failure, FailureKind, Result
 from bot.model.dispatch import BisectJob, BisectJobResult, BisectRequest
@@ -54,7 +54,10 @@ def bisect_job(
 ) -> BisectJobDone:
     """Measure the job's rounds. The result is replaced after each, so that an end of any kind loses one at most."""
     deadline = None if plan.minutes is None else time.monotonic() + 60 * plan.minutes
-    request = decode_request(_read(plan.request, stdin), place=str(plan.request))
+    step = "write the input `request` into this file, as it was sent"
+    stream = stdin if plan.request == STDIN else None
+    data = read_limited(plan.request, MOST_REQUEST_BYTES, next_step=step, stream=stream)
+    request = decode_request(data, place=str(plan.request))
     job = job_of(request, plan.job, place=str(plan.request))
     commands = request.commands
     _require_commits(repository, job)
@@ -89,24 +92,6 @@ def bisect_job(
     if not results:
         raise DataError("no round was measured", place=plan.job, next_step="give the job more time")
     return BisectJobDone(file=file, rounds=len(results), asked=len(job.rounds))
-
-
-def _read(path: Path, stdin: BinaryIO | None) -> bytes:
-    try:
-        if path == STDIN and stdin is not None:
-            data = stdin.read(MOST_REQUEST_BYTES + 1)
-        else:
-            with path.open("rb") as file:
-                data = file.read(MOST_REQUEST_BYTES + 1)
-    except OSError as error:
-        raise DataError(
-            f"cannot be read: {error.strerror}", place=str(path), next_step="write the input `request` into this file"
-        ) from None
-    if len(data) > MOST_REQUEST_BYTES:
-        raise DataError(
-            f"is larger than {MOST_REQUEST_BYTES:,} bytes", place=str(path), next_step="give the input as it was sent"
-        )
-    return data
 
 
 def _require_commits(repository: Path, job: BisectJob) -> None:

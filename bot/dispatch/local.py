@@ -11,7 +11,7 @@ from typing import Final
 from bot import git, history
 from bot.bisect import Search
 from bot.bisect.budget import with_budget
-from bot.codec.bisect_session import decode_session
+from bot.codec.bisect_session import BisectSession, decode_session
 from bot.collect import machine_environment
 from bot.config import Config
 from bot.dispatch.advance import advance
@@ -25,6 +25,7 @@ from bot.dispatch.step import command_line, report_of
 from bot.dispatch.stop import ended
 from bot.dispatch.stored import record_search, stored_runs, usable_blocks
 from bot.errors import UsageError
+from bot.files import read_limited
 from bot.measure import MINIMUM_EFFECT, Commands, ExecutionError, Workplace, choose_metric, require_benchmark
 from bot.model.bisection import (
     SMALLEST_EFFECT,
@@ -43,6 +44,7 @@ from bot.model.run import Run
 FOLDER: Final = "perf-culprit"
 DEFAULT_EXECUTIONS: Final = 400
 FIRST_TRIES: Final = 3
+MOST_STATE_BYTES: Final = 256 << 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,7 +79,7 @@ class BisectPlan:
 def search_here(repository: Path, plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport:
     """Search until there is an answer or a budget is spent. An interrupt leaves the state file behind."""
     deadline = None if plan.minutes is None else time.monotonic() + 60 * plan.minutes
-    session = None if plan.resume is None else decode_session(_read(plan.resume), place=str(plan.resume))
+    session = None if plan.resume is None else _resumed(plan.resume)
     candidates = candidates_of(repository, plan)
     file = state_file(repository, plan)
     started = datetime.now(UTC)
@@ -142,13 +144,9 @@ def state_file(repository: Path, plan: BisectPlan) -> Path:
     return git.common_folder(repository) / FOLDER / f"bisect-{good[:12]}-{bad[:12]}.json"
 
 
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise UsageError(
-            f"cannot be read: {error.strerror}", place=str(path), next_step="give a file that bisect wrote"
-        ) from None
+def _resumed(path: Path) -> BisectSession:
+    data = read_limited(path, MOST_STATE_BYTES, next_step="give a file that bisect wrote", error=UsageError)
+    return decode_session(data, place=str(path))
 
 
 def _tried(workplace: Workplace, candidates: Candidates, plan: BisectPlan, say: Say) -> tuple[MetricKey, Metric]:

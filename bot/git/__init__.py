@@ -34,7 +34,6 @@ from bot.git.objects import (
 )
 from bot.git.ranges import authorship, messages, parents_text
 from bot.git.revisions import (
-    FULL_HASH,
     ancestors,
     changed_files,
     commit_time,
@@ -51,6 +50,7 @@ from bot.git.revisions import (
     tags,
 )
 from bot.git.worktrees import add_worktree, common_folder, prune_worktrees, remove_worktree, tree_names, worktrees
+from bot.model.commit import FULL_HASH
 
 __all__ = [
     "FULL_HASH",

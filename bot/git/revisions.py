@@ -1,14 +1,11 @@
 """Questions about commits. `revision` is a user's text; `commit` is a full hash that this module gave out."""
 
-import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from bot.errors import UsageError
 from bot.git.command import GitError, run_git
-
-FULL_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 # What git says when the repository, not the revision, is the trouble.
 REPOSITORY_TEXTS = ("not a git repository", "dubious ownership", "cannot change to", "no answer within")

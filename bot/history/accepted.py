@@ -30,9 +30,10 @@ from bot.history.layout import MARKER_PATH, suite_slug
 from bot.history.protocol import StoredRun, UnreadableRun
 from bot.history.retention import Retention
 from bot.model.acceptance import Acceptance
+from bot.model.commit import FULL_HASH_PATTERN
 
 ACCEPTANCE_PATH: Final = re.compile(
-    r"accepted/(?P<suite>[a-z0-9._-]{1,60})/(?P<commit>[0-9a-f]{40}|[0-9a-f]{64})/[0-9a-f]{16}\.json"
+    r"accepted/(?P<suite>[a-z0-9._-]{1,60})/(?P<commit>" + FULL_HASH_PATTERN + r")/[0-9a-f]{16}\.json"
 )
 # A suite that accepts more than this has other problems; what is beyond is not read.
 MOST_READ: Final = 5_000

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 
 from bot.errors import UsageError
 from bot.git import FULL_HASH, TreeEntry
+from bot.model.commit import FULL_HASH_PATTERN
 from bot.model.run import Run
 
 MARKER_PATH = "perf-culprit.json"
@@ -24,7 +25,7 @@ MARKER_VERSION = 1
 MARKER = b'{"format":"perf-culprit-history","version":1}\n'
 
 RUN_PATH = re.compile(
-    r"runs/(?P<suite>[a-z0-9._-]{1,60})/(?P<commit>[0-9a-f]{40}|[0-9a-f]{64})/"
+    r"runs/(?P<suite>[a-z0-9._-]{1,60})/(?P<commit>" + FULL_HASH_PATTERN + r")/"
     r"(?P<time>[0-9]{8}T[0-9]{6}Z)-(?P<digest>[0-9a-f]{16})-(?P<size>[0-9]{1,12})(?P<summary>\.summary)?\.json"
 )
 

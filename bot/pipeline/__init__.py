@@ -64,9 +64,9 @@ if TYPE_CHECKING:
     from bot.report.bisection import bisection_markdown, bisection_text
     from bot.report.changes import changes_json, changes_text
     from bot.report.diagnosis import diagnosis_text
+    from bot.report.inert import plain
     from bot.report.outputs import outputs as report_outputs
     from bot.report.releases import releases_text
-    from bot.report.text import plain
     from bot.report.text import render_text as report_text
     from bot.report.tree_comparison import tree_comparison_text
     from bot.report.unmeasured import unmeasured_text, unpublished_text

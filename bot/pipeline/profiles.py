@@ -7,7 +7,7 @@ from bot.diagnose import RankingSettings
 from bot.diagnose.profiles import diagnosis, read_profiles
 from bot.model.call_tree import Diagnosis
 from bot.report.diagnosis import RECORD_FAULTS
-from bot.report.inert import clean
+from bot.report.inert import plain
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,5 +27,5 @@ def diagnose_profiles(plan: ProfilePlan) -> tuple[Diagnosis, tuple[str, ...]]:
     ranking = RankingSettings(fluctuation_weight=plan.fluctuation_weight, minimum_self_ms=plan.minimum_self_ms)
     unused = [f"{count:,} not used: {RECORD_FAULTS[fault]}" for fault, count in reading.unused]
     examples = [f"{example.place}: {example.text}" for example in reading.examples]
-    remarks = [clean(text, limit=300).replace("##[", "## [") for text in (*reading.notes, *unused, *examples)]
+    remarks = [plain(text, limit=300) for text in (*reading.notes, *unused, *examples)]
     return diagnosis.diagnose_profiles(reading, ranking), tuple(remarks)

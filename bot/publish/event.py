@@ -1,12 +1,10 @@
 """GitHub's event file: values by their path, and a UsageError where one is missing or of the wrong kind."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from bot.errors import UsageError
-
-SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+from bot.model.commit import FULL_HASH
 
 
 def workflow_names(event: Mapping[str, Any]) -> set[str]:
@@ -42,7 +40,7 @@ def number_at(event: Mapping[str, Any], *keys: str) -> int:
 
 def sha_at(event: Mapping[str, Any], *keys: str) -> str:
     value = text_at(event, *keys)
-    if SHA.fullmatch(value) is None:
+    if FULL_HASH.fullmatch(value) is None:
         raise not_an_event(keys)
     return value
 

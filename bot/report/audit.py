@@ -5,10 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
 from bot.model.audit import Audit, DetectorAudit, NoiseSources, Rate, TrialKind
-from bot.report.inert import SENTENCE_LIMIT
+from bot.report.inert import SENTENCE_LIMIT, plain
 from bot.report.numbers import percent, percent_at_least
 from bot.report.reasons import sentence
-from bot.report.text import plain
 from bot.report.words import counted
 
 FORMAT = "perf-culprit-audit"

@@ -8,7 +8,20 @@ from typing import Final, TypeVar
 from bot.model.bisection import Culprit, OutcomeKind
 from bot.model.bisection_report import BisectionReport, MeasuredCommit
 from bot.report.bisection_words import HEADLINES, certainty, cost_of, facts_of, introduced, reason_of
-from bot.report.inert import NAME_LIMIT, SENTENCE_LIMIT, SHORT_HASH, Safe, clean, code, commit, join, ours, own, row
+from bot.report.inert import (
+    NAME_LIMIT,
+    SENTENCE_LIMIT,
+    SHORT_HASH,
+    Safe,
+    clean,
+    code,
+    commit,
+    join,
+    ours,
+    own,
+    plain,
+    row,
+)
 from bot.report.inert import prose as inert_prose
 from bot.report.numbers import MINUS, percent
 from bot.report.words import counted
@@ -190,8 +203,7 @@ def _subject(report: BisectionReport, name: str, form: _Form) -> Safe:
 
 
 def _plain(foreign: str, *, limit: int = NAME_LIMIT) -> Safe:
-    """Foreign text for a line; `##[` anywhere in a line is a command to GitHub's runner."""
-    return Safe(clean(foreign, limit=limit).replace("##[", "## ["))
+    return Safe(plain(foreign, limit=limit))
 
 
 def _short(name: str) -> Safe:

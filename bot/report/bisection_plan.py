@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Final
 
 from bot.model.bisection import CommitRange
-from bot.report.inert import SHORT_HASH, clean
+from bot.report.inert import SHORT_HASH, plain
 from bot.report.words import counted
 
 LISTED: Final = 40
@@ -53,7 +53,7 @@ def plan_text(
     lines += [
         "",
         *(
-            f"  {commit[:SHORT_HASH]}  {clean(subjects.get(commit, ''), limit=SUBJECT_LIMIT)}"
+            f"  {commit[:SHORT_HASH]}  {plain(subjects.get(commit, ''), limit=SUBJECT_LIMIT)}"
             + ("  (unchanged)" if place in commit_range.unchanged else "")
             for place, commit in islice(enumerate(commits), LISTED)
         ),
@@ -76,7 +76,7 @@ def _history(noise: Sequence[StoredNoise] | None) -> Iterator[str]:
     for entry in noise[:BENCHMARKS]:
         steps = ", ".join(f"+{step:.0%} about {count:,}" for step, count in entry.executions)
         yield (
-            f"{clean(entry.benchmark)} ({clean(entry.metric)}): {entry.spread:.1%} from run to run in "
+            f"{plain(entry.benchmark)} ({plain(entry.metric)}): {entry.spread:.1%} from run to run in "
             f"{counted(entry.runs, 'stored run')}; executions for {steps}"
         )
     if len(noise) > BENCHMARKS:

@@ -1,10 +1,10 @@
 """Where a dispatched bisection stands: the answer in the thread and the check run, after every step."""
 
-import re
 from dataclasses import dataclass, replace
 from typing import Final
 
 from bot.model.bisection import Phase, Progress
+from bot.model.commit import FULL_HASH
 from bot.model.dispatch import Bisection, BisectionStep, Objection
 from bot.report.bisection import bisection_markdown, headline
 from bot.report.inert import Safe, code, commit, join, link, ours, own, prose
@@ -14,7 +14,6 @@ from bot.report.words import counted
 BAR_WIDTH: Final = 20
 MOST_REMARKS: Final = 10
 SHOWN_HEAD: Final = 10
-_HASH: Final = re.compile(r"[0-9a-f]{40,64}")
 
 PHASES: Final = {
     Phase.MERGE_BASE: "measuring the merge base",
@@ -38,7 +37,7 @@ def objection_text(objection: Objection, head: str | None) -> str:
     """`head` is the one that was asked about."""
     if objection is Objection.PULL_REQUEST_CLOSED:
         return "the pull request was closed"
-    was = f" from {head[:SHOWN_HEAD]}" if head is not None and _HASH.fullmatch(head) else ""
+    was = f" from {head[:SHOWN_HEAD]}" if head is not None and FULL_HASH.fullmatch(head) else ""
     return f"the head of the pull request has moved on{was}"
 
 

@@ -2,20 +2,19 @@
 
 import json
 import math
-import re
 from collections.abc import Sequence
 from itertools import islice
 from typing import Any, Final
 
 from bot.model.change import ChangePoint, Detectable, SeriesAlarm, SeriesChanges, SeriesTable
-from bot.report.inert import SENTENCE_LIMIT, clean
+from bot.model.commit import FULL_HASH
+from bot.report.inert import SENTENCE_LIMIT, plain
 from bot.report.numbers import percent, percent_at_least, quantities, significant
 
 FORMAT: Final = "perf-culprit-changes"
 VERSION: Final = 1
 NAME_LIMIT: Final = 80
 LABEL_LIMIT: Final = 24
-HASH: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 SHOWN_HASH: Final = 12
 LISTED: Final = 200
 
@@ -82,16 +81,16 @@ def _alarm(alarm: SeriesAlarm) -> dict[str, Any]:
 def changes_text(table: SeriesTable, found: Sequence[SeriesChanges]) -> str:
     """A block per series. Rows count from 0, and foreign text is made inert."""
     blocks = [_block(entry, label_name=table.label_name) for entry in found]
-    notes = [f"Note: {_plain(note, limit=SENTENCE_LIMIT)}" for note in table.notes]
+    notes = [f"Note: {plain(note, limit=SENTENCE_LIMIT)}" for note in table.notes]
     return "\n\n".join([*blocks, *(["\n".join(notes)] if notes else [])]) + "\n"
 
 
 def _block(entry: SeriesChanges, *, label_name: str | None) -> str:
     series = entry.series
-    name = _plain(series.name, limit=NAME_LIMIT)
+    name = plain(series.name, limit=NAME_LIMIT)
     if entry.reason is not None:
         return "\n".join([f"Cannot tell: {name} has {entry.reason}", *_notes(entry)])
-    label = None if label_name is None else _plain(label_name, limit=LABEL_LIMIT)
+    label = None if label_name is None else plain(label_name, limit=LABEL_LIMIT)
     missing = sum(map(math.isnan, series.values))
     rows = f"{len(series.values):,} rows" + (f", {missing:,} without a value" if missing else "")
     # The count first: a line that starts with a foreign "::" would be a command to GitHub's runner.
@@ -124,19 +123,19 @@ def _would_have(detectable: Detectable | None, unit: str, *, ending: str) -> str
     if detectable is None:
         return "cannot tell: no step of any size would stand out; take medians of more measurements per row"
     (absolute,) = quantities((detectable.size,), unit)
-    size = f"{absolute.number} {_plain(absolute.unit, limit=LABEL_LIMIT)}".strip()
+    size = f"{absolute.number} {plain(absolute.unit, limit=LABEL_LIMIT)}".strip()
     if detectable.relative_change is not None:
         size = percent_at_least(detectable.relative_change)
     return f"a step of {size} that lasts {detectable.rows} rows would have {ending}"
 
 
 def _notes(entry: SeriesChanges) -> list[str]:
-    return [f"  {_plain(note, limit=SENTENCE_LIMIT)}" for note in entry.series.notes]
+    return [f"  {plain(note, limit=SENTENCE_LIMIT)}" for note in entry.series.notes]
 
 
 def _change_row(change: ChangePoint, unit: str, labelled: bool) -> tuple[str, ...]:
     before, after = (
-        f"{shown.number} {_plain(shown.unit, limit=LABEL_LIMIT)}" if shown.unit else shown.number
+        f"{shown.number} {plain(shown.unit, limit=LABEL_LIMIT)}" if shown.unit else shown.number
         for shown in quantities((change.before, change.after), unit)
     )
     return (
@@ -166,8 +165,8 @@ def _percent(relative_change: float | None) -> str:
 
 
 def _label(label: str) -> str:
-    short = label[:SHOWN_HASH] if HASH.fullmatch(label) else label
-    return _plain(short, limit=LABEL_LIMIT) if short else ""
+    short = label[:SHOWN_HASH] if FULL_HASH.fullmatch(label) else label
+    return plain(short, limit=LABEL_LIMIT) if short else ""
 
 
 def _rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -176,11 +175,6 @@ def _rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     shown = tabulate([header, *islice(rows, LISTED)], tablefmt="plain", disable_numparse=True)
     lines = [f"  {line.rstrip()}" for line in shown.splitlines()]
     return [*lines, f"  and {len(rows) - LISTED:,} more: see --json"] if len(rows) > LISTED else lines
-
-
-def _plain(foreign: str, *, limit: int) -> str:
-    """Foreign text inside a line; `##[` anywhere in a line is a command to GitHub's runner."""
-    return clean(foreign, limit=limit).replace("##[", "## [")
 
 
 def _counted(number: int, noun: str) -> str:

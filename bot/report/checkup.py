@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from bot.model.checkup import Health, Observation, Permission, Role, Symptom
-from bot.report.inert import SENTENCE_LIMIT, clean
+from bot.report.inert import SENTENCE_LIMIT, plain
 
 MARKS: Final = {Health.FINE: "ok", Health.UNKNOWN: "?", Health.WRONG: "WRONG", Health.UNSAFE: "UNSAFE"}
 
@@ -68,7 +68,7 @@ def _words(seen: Observation) -> str:
     if seen.symptom is Symptom.PERMISSION:
         return _permission_words(seen)
     form = f"event: {ROLES[seen.kind]}" if seen.symptom is Symptom.ROLE else WORDS[seen.symptom]
-    facts = {name: clean(str(value), limit=SENTENCE_LIMIT) for name, value in seen.facts.items()}
+    facts = {name: plain(str(value), limit=SENTENCE_LIMIT) for name, value in seen.facts.items()}
     return form.format(**facts)
 
 

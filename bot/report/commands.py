@@ -1,10 +1,10 @@
 """What is answered to a command: every word of a comment, a name or a message is foreign and made inert."""
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
 from bot.errors import BotError
+from bot.model.commit import FULL_HASH
 from bot.model.finding import Verdict
 from bot.model.report import Report
 from bot.report.inert import NAME_LIMIT, SENTENCE_LIMIT, Safe, code, join, link, own, prose, row
@@ -13,7 +13,6 @@ from bot.report.sections import split
 DOCS: Final = "docs/commands.md"
 NEXT_STEP_LIMIT: Final = 500
 ALL: Final = "all"
-_FULL_HASH: Final = re.compile(r"[0-9a-f]{40}")
 
 # Command line -> what it does; docs/commands.md has the same table.
 HELP: Final = (
@@ -125,7 +124,7 @@ def ready_lines(report: Report) -> str:
     """
     regressions = [finding for finding in split(report).changed if finding.verdict is Verdict.REGRESSION]
     commit = report.target_commit
-    if not regressions or commit is None or not _FULL_HASH.fullmatch(commit):
+    if not regressions or commit is None or not FULL_HASH.fullmatch(commit):
         return ""
     name = regressions[0].evidence.key.benchmark
     fits = name.isprintable() and len(name) <= NAME_LIMIT and not set(name) & set('"\\`')
@@ -137,7 +136,7 @@ def ready_lines(report: Report) -> str:
 
 
 def _hash(commit: str) -> Safe:
-    if not _FULL_HASH.fullmatch(commit):
+    if not FULL_HASH.fullmatch(commit):
         raise ValueError(f"no commit hash: {commit!r}")
     return Safe(commit)
 

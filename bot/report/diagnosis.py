@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 from bot.model.call_tree import (
@@ -14,7 +15,7 @@ from bot.model.call_tree import (
     Window,
 )
 from bot.model.profile import RecordFault
-from bot.report.inert import clean
+from bot.report.inert import plain
 from bot.report.numbers import percent, quantities, significant
 from bot.report.words import counted
 
@@ -23,6 +24,7 @@ SHOWN_IMPACTS: Final = 5
 SHOWN_SERVICES: Final = 20
 SHOWN_SLOW_CALLS: Final = 3
 _LINE_LIMIT: Final = 160
+_plain = partial(plain, limit=_LINE_LIMIT)
 FAULTS: Final = {
     LineFault.NO_MATCH: "no method execution by the pattern",
     LineFault.TOO_LONG: "longer than a line may be",
@@ -68,11 +70,6 @@ def diagnosis_text(diagnosis: Diagnosis, *, top: int = 20) -> str:
         )
     blocks += [block for block in (_unused(diagnosis),) if block]
     return "\n\n".join(blocks) + "\n"
-
-
-def _plain(foreign: str, *, limit: int = _LINE_LIMIT) -> str:
-    # ##[ anywhere in a line is a command to GitHub's runner.
-    return clean(foreign, limit=limit).replace("##[", "## [")
 
 
 def _headline(diagnosis: Diagnosis) -> str:

@@ -10,6 +10,8 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
+from bot.model.commit import FULL_HASH
+
 NAME_LIMIT = 120
 SENTENCE_LIMIT = 300
 SHORT_HASH = 7
@@ -18,7 +20,6 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 # Controls, formats (bidi, zero width), surrogates, private use, unassigned.
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 _LINE_BREAKS = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029")
-_FULL_HASH = re.compile(r"[0-9a-f]{40}")
 _HASH_LIKE = re.compile(r"[0-9a-f]{7,}")
 _URL = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d{1,5})?(?:/[A-Za-z0-9._~:/?#@!$&'*+,;=%-]*)?")
 _MARKER = re.compile(r"<!-- [A-Za-z0-9:._/ -]{1,200} -->")
@@ -60,6 +61,11 @@ def clean(text: str, *, limit: int = NAME_LIMIT) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+def plain(text: str, *, limit: int = NAME_LIMIT) -> str:
+    """Foreign text for a line of a terminal or a log, where `##[` anywhere is a command to GitHub's runner."""
+    return clean(text, limit=limit).replace("##[", "## [")
+
+
 def code(text: str, *, limit: int = NAME_LIMIT) -> Safe:
     """A code span that shows `text` and nothing else."""
     text = clean(text, limit=limit)
@@ -96,7 +102,7 @@ def link(text: Safe, url: str | None) -> Safe:
 
 def commit(name: str, *, repository_url: str | None) -> Safe:
     """A commit, shortened; linked only where it is a full hash."""
-    if not _FULL_HASH.fullmatch(name):
+    if not FULL_HASH.fullmatch(name):
         return code(name, limit=40)
     return link(code(name[:SHORT_HASH]), f"{repository_url}/commit/{name}" if repository_url else None)
 

@@ -5,8 +5,8 @@ from typing import Final
 
 from bot.model.deviation import Cell, DeviationMatrix, Outcome, Row
 from bot.model.finding import Verdict
+from bot.report.inert import plain
 from bot.report.numbers import percent
-from bot.report.text import plain
 from bot.report.words import counted
 
 NAME_LIMIT: Final = 60

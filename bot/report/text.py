@@ -7,7 +7,7 @@ from bot.model.metric import MetricKey
 from bot.model.report import Conclusion, Report
 from bot.report.cells import MOST_BESIDE, NOTHING, change_text
 from bot.report.changed_table import changed_table
-from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, clean
+from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, plain
 from bot.report.numbers import percent, percent_at_least, quantities
 from bot.report.out_of_control import not_called, outside, title
 from bot.report.reasons import sentence
@@ -67,11 +67,6 @@ def render_text(report: Report, *, colour: bool, width: int) -> str:
         )
     blocks.append(_footer(report))
     return "\n\n".join(blocks) + "\n"
-
-
-def plain(foreign: str, *, limit: int = 120) -> str:
-    """Foreign text for a line; `##[` anywhere in a line is a command to GitHub's runner."""
-    return clean(foreign, limit=limit).replace("##[", "## [")
 
 
 def _coloured(text: str, start: str) -> str:

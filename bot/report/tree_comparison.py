@@ -1,6 +1,7 @@
 """Compared call trees for a terminal: suspects with why, the path to the first, services to test again."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from bot.model.tree_comparison import (
@@ -13,7 +14,7 @@ from bot.model.tree_comparison import (
     SuspectReason,
     TreeComparison,
 )
-from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, Safe, clean, join, ours
+from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, Safe, join, ours, plain
 from bot.report.numbers import percent, probability, quantities, significant
 from bot.report.reasons.sentence import sentence, sentence_markdown
 from bot.report.words import counted
@@ -22,6 +23,7 @@ BAR_WIDTH: Final = 30
 SHOWN_SERVICES: Final = 20
 SHOWN_NAMES: Final = 10
 _LINE_LIMIT: Final = 160
+_plain = partial(plain, limit=_LINE_LIMIT)
 BASES: Final = {
     Basis.SAMPLES: "repetitions were tested",
     Basis.COUNTS: "counted samples were tested",
@@ -222,8 +224,3 @@ def _impact(comparison: TreeComparison) -> Iterator[str]:
 
 def _more(entries: Sequence[object], *, shown: int = SHOWN_NAMES) -> str:
     return f" and {len(entries) - shown:,} more" if len(entries) > shown else ""
-
-
-def _plain(foreign: str, *, limit: int = _LINE_LIMIT) -> str:
-    # ##[ anywhere in a line is a command to GitHub's runner.
-    return clean(foreign, limit=limit).replace("##[", "## [")

@@ -117,7 +117,7 @@ def test_missing_file_is_told_only_when_it_was_asked_for(tmp_path: Path, monkeyp
 def test_too_large_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "large.yml"
     path.write_text("#" * (256 * 1024 + 1))
-    with pytest.raises(ConfigError, match="larger than 256 KiB"):
+    with pytest.raises(ConfigError, match="larger than 262,144 bytes"):
         load_config(path)
 
 

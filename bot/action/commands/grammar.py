@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bot.errors import UsageError
+from bot.model.commit import FULL_HASH
 
 PREFIX: Final = "/perf-"
 MAXIMUM_LINE_CHARACTERS: Final = 1000
@@ -26,7 +27,6 @@ _LINE_END = re.compile(r"[\n\r]")
 # The alternatives differ in their first character, so there is one way only to match a text.
 _PIECE = re.compile(r'"((?:[^"\\]|\\["\\])*)"|([^\s"]+)')
 _ESCAPE = re.compile(r'\\(["\\])')
-_FULL_HASH = re.compile(r"[0-9a-f]{40}")
 _HASH_LIKE = re.compile(r"[0-9A-Fa-f]{4,64}")
 # A hash, a tag or a branch; never an option of git, a range or a path that leaves.
 _REVISION = re.compile(r"(?!.*\.\.)(?!.*//)[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
@@ -192,7 +192,7 @@ def _unescaped(text: str) -> str:
 
 def _sha(text: str) -> str:
     """All 40 digits: seven can be forged by whoever writes commits until they fit."""
-    if _FULL_HASH.fullmatch(text):
+    if FULL_HASH.fullmatch(text):
         return text
     if _HASH_LIKE.fullmatch(text):
         raise UsageError(

@@ -4,7 +4,9 @@ import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options
 
-from bot.report.inert import NAME_LIMIT, SENTENCE_LIMIT, Safe, clean, code, commit, link, marker, own, prose, row
+from bot.report.bisection_plan import plan_text
+from bot.report.inert import NAME_LIMIT, SENTENCE_LIMIT, Safe, clean, code, commit, link, marker, own, plain, prose, row
+from tests.support.runner_pool import chain_range
 
 FULL_HASH = "9f8e7d6c5b4a39281706f5e4d3c2b1a098765432"
 HOSTILE = [
@@ -145,3 +147,15 @@ def test_marker_must_be_one_comment(comment: str) -> None:
 
 def test_long_sentences_cost_no_more_than_their_length() -> None:
     assert prose("a" * 5_000 + "!") == code("a" * 5_000, limit=SENTENCE_LIMIT)
+
+
+def test_a_line_of_a_log_holds_no_command_to_the_runner() -> None:
+    assert plain("x ##[error]y\x1b[2J") == "x ## [error]y\N{REPLACEMENT CHARACTER}[2J"
+
+
+def test_a_plan_shows_subjects_without_commands_to_the_runner() -> None:
+    commit_range = chain_range(2)
+    subjects = {commit_range.commits[0]: "##[add-mask]a"}
+    text = plan_text(commit_range, subjects=subjects, executions=(1, 2), budget=3)
+    assert "##[" not in text
+    assert "## [add-mask]a" in text
