@@ -159,7 +159,7 @@ def test_nothing_is_named_where_nothing_changed(noise: str) -> None:
 
 def test_what_noise_hides_is_said_with_a_number() -> None:
     """10 % noise and 2 %: the answer gives the change that would have been seen, which is a larger one."""
-    outcome = steps(chain(COMMITS), {20: 0.02}, noise="10 %").search(0)
+    outcome = steps(chain(COMMITS), {20: 0.02}, noise="10 %").search(1)
     assert outcome.kind in {OutcomeKind.NOT_REPRODUCED, OutcomeKind.INCONCLUSIVE}
     assert outcome.visible_effect is not None
     assert 0.02 < outcome.visible_effect < 0.2
