@@ -68,6 +68,7 @@ def _add_bisect(verbs: Verbs) -> None:
     verb.add_argument("--dry-run", action="store_true", help="say what would be measured and what it would cost")
     verb.add_argument("--json", type=Path, metavar="OUT", help="write the answer here (- for standard output)")
     verb.add_argument("--markdown", type=Path, metavar="OUT", help="write the answer as Markdown here")
+    verb.add_argument("--log", type=Path, metavar="OUT", help="write the answer for `git bisect replay` here")
     verb.add_argument("--config", type=Path, metavar="FILE", help="default: .github/perf-culprit.yml where it exists")
 
 
@@ -120,6 +121,8 @@ def _bisect(arguments: argparse.Namespace) -> int:
         write(arguments.json, pipeline.bisection_json(report))
     if arguments.markdown:
         write(arguments.markdown, pipeline.bisection_markdown(report).encode())
+    if arguments.log:
+        write(arguments.log, pipeline.bisection_log(report).encode())
     print(pipeline.bisection_text(report), end="", file=sys.stderr if arguments.json == Path("-") else sys.stdout)
     return EXIT_FINE if report.is_definite else EXIT_NO_DATA
 

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from bot.report.audit import render_audit as audit_text
     from bot.report.audit_plot import render_audit_svg as audit_svg
     from bot.report.bisection import bisection_markdown, bisection_text
+    from bot.report.bisection_log import bisection_log
     from bot.report.changes import changes_json, changes_text
     from bot.report.diagnosis import diagnosis_text
     from bot.report.inert import plain

@@ -534,3 +534,11 @@ def test_times_of_a_quiet_machine_need_no_counts(repository: Path, run: str, out
     hashes = measured_repository(repository, line(9, step_at=CULPRIT))
     code, answer = bisect(repository, "--metric", "auto", good=hashes["c0"], bad=hashes["c8"], run=run)
     assert (code, answer["outcome"], answer["metric"]) == (0, outcome, "value")
+
+
+@pytest.mark.usefixtures("counting")
+def test_git_replays_the_log(repository: Path, tmp_path: Path) -> None:
+    hashes = measured_repository(repository, line(9, step_at=CULPRIT))
+    log, ends = tmp_path / "bisect.log", {"good": hashes["c0"], "bad": hashes["c8"]}
+    assert bisect(repository, "--metric", "instructions", "--log", str(log), **ends)[0] == 0
+    assert f"{hashes['c5']} is the first bad commit" in run_git(repository, "bisect", "replay", str(log))

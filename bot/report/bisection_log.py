@@ -1,0 +1,47 @@
+"""A bisection's answer as `git bisect log` writes it: `git bisect replay FILE` goes on from there."""
+
+from collections.abc import Iterator
+
+from bot.model.bisection_report import BisectionReport
+from bot.report.inert import clean
+
+SUBJECT_LIMIT = 120
+
+
+def bisection_log(report: BisectionReport) -> str:
+    """The ends, and every measured commit with the side that the named culprit puts it on, newest first.
+
+    In that order, because git keeps the last `bad` only. Without one culprit only the ends are certain. A commit that gave no number is skipped.
+    """
+    commit_range, outcome = report.commit_range, report.outcome
+    bad = _with_descendants(report, outcome.culprits[0].commit) if len(outcome.culprits) == 1 else set()
+    verdicts = {commit_range.bad: "bad", commit_range.good: "good"}
+    for entry in reversed(report.measured):
+        if entry.commit in outcome.skipped:
+            verdicts.setdefault(entry.commit, "skip")
+        elif bad and entry.commit in commit_range.commits:
+            verdicts.setdefault(entry.commit, "bad" if entry.commit in bad else "good")
+    return "\n".join(["git bisect start", *_lines(report, verdicts), *_found(report)]) + "\n"
+
+
+def _with_descendants(report: BisectionReport, culprit: str) -> set[str]:
+    commits, reached = report.commit_range.commits, set[str]()
+    for commit, parents in zip(commits, report.commit_range.parents, strict=True):
+        if commit == culprit or any(commits[parent] in reached for parent in parents):
+            reached.add(commit)
+    return reached
+
+
+def _lines(report: BisectionReport, verdicts: dict[str, str]) -> Iterator[str]:
+    for commit, verdict in verdicts.items():
+        yield f"# {verdict}: [{commit}] {_subject(report, commit)}"
+        yield f"git bisect {verdict} {commit}"
+
+
+def _found(report: BisectionReport) -> Iterator[str]:
+    for culprit in report.outcome.culprits:
+        yield f"# first bad commit: [{culprit.commit}] {_subject(report, culprit.commit)}"
+
+
+def _subject(report: BisectionReport, commit: str) -> str:
+    return clean(report.subjects.get(commit, ""), limit=SUBJECT_LIMIT)
