@@ -8,6 +8,7 @@ import numpy as np
 
 from bot.bisect.forecast import executions_for, forecast
 from bot.config import Config
+from bot.dispatch.facts import prior_of
 from bot.dispatch.local import DEFAULT_EXECUTIONS, BisectPlan, candidates_of, settings_of, stored_in_range
 from bot.model.run import Run
 from bot.report.bisection_plan import StoredNoise, plan_text
@@ -39,6 +40,7 @@ def bisection_plan(repository: Path, plan: BisectPlan, *, config: Config) -> str
     return plan_text(
         commit_range,
         subjects=candidates.subjects,
+        prior=prior_of(repository, commit_range, plan.prior),
         executions=(expected.clear, expected.hidden),
         budget=plan.executions or DEFAULT_EXECUTIONS,
         noise=None if plan.history is None else tuple(noise),

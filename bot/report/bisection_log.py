@@ -11,7 +11,8 @@ SUBJECT_LIMIT = 120
 def bisection_log(report: BisectionReport) -> str:
     """The ends, and every measured commit with the side that the named culprit puts it on, newest first.
 
-    In that order, because git keeps the last `bad` only. Without one culprit only the ends are certain. A commit that gave no number is skipped.
+    In that order, because git keeps the last `bad` only. Without one culprit only the ends are certain. A commit that
+    gave no number is skipped.
     """
     commit_range, outcome = report.commit_range, report.outcome
     bad = _with_descendants(report, outcome.culprits[0].commit) if len(outcome.culprits) == 1 else set()

@@ -7,6 +7,7 @@ from typing import Final
 
 from bot.model.bisection import CommitRange
 from bot.report.inert import SHORT_HASH, plain
+from bot.report.numbers import percent
 from bot.report.words import counted
 
 LISTED: Final = 40
@@ -31,10 +32,12 @@ def plan_text(
     subjects: Mapping[str, str],
     executions: tuple[int, int],
     budget: int,
+    prior: Mapping[str, float] | None = None,
     noise: Sequence[StoredNoise] | None = None,
 ) -> str:
     """`executions`: expected for a clear step and for one that is hidden in the noise of one execution.
 
+    `prior`: the chance of each commit before anything is measured; None: all alike.
     `noise`: what the history says; None where none was asked.
     """
     commits = commit_range.commits
@@ -53,7 +56,7 @@ def plan_text(
     lines += [
         "",
         *(
-            f"  {commit[:SHORT_HASH]}  {plain(subjects.get(commit, ''), limit=SUBJECT_LIMIT)}"
+            f"  {commit[:SHORT_HASH]}  {_chance(commit, prior)}{plain(subjects.get(commit, ''), limit=SUBJECT_LIMIT)}"
             + ("  (unchanged)" if place in commit_range.unchanged else "")
             for place, commit in islice(enumerate(commits), LISTED)
         ),
@@ -66,6 +69,10 @@ def plan_text(
     )
     lines += ["", cost, *_history(noise), "Nothing was measured."]
     return "\n".join(lines) + "\n"
+
+
+def _chance(commit: str, prior: Mapping[str, float] | None) -> str:
+    return "" if prior is None else f"{percent(prior.get(commit, 0.0)):>7}  "
 
 
 def _history(noise: Sequence[StoredNoise] | None) -> Iterator[str]:

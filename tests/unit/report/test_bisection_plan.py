@@ -43,3 +43,9 @@ def test_the_noise_of_the_history_gives_costs_by_step() -> None:
 def test_a_history_without_runs_says_so() -> None:
     assert "too few runs" in plan_text(RANGE, subjects={}, executions=(1, 2), budget=400, noise=())
     assert "too few runs" not in plan_text(RANGE, subjects={}, executions=(1, 2), budget=400)
+
+
+def test_the_plan_lists_the_chances_that_it_starts_from() -> None:
+    text = plan_text(RANGE, subjects={"b" * 40: "Only"}, executions=(1, 2), budget=400, prior={"b" * 40: 0.25})
+    line = next(line for line in text.splitlines() if line.endswith("Only"))
+    assert "25" in line
