@@ -1,11 +1,14 @@
 """What `pip install perf-culprit` gives: the wheel alone, without extras, in an empty folder."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from bot import __version__
 
 PROJECT = Path(__file__).parents[2]
 pytestmark = pytest.mark.slow  # builds, installs, and measures the demo for real
@@ -53,3 +56,12 @@ def test_the_package_index_can_show_it(built: Path) -> None:
     run(python, "-m", "pip", "install", "--quiet", "twine", cwd=built)
     (wheel,) = built.glob("*.whl")
     assert "PASSED" in run(python, "-m", "twine", "check", "--strict", wheel, cwd=built)
+    code = (
+        "import importlib.metadata as m; d = m.metadata('perf-culprit'); print(d['Requires-Python'], d.get_payload())"
+    )
+    said = run(python, "-c", code, cwd=built)
+    assert said.startswith(">=3.11 ")
+    targets = re.findall(r"\]\((.*?)\)", said)
+    assert len(targets) > 20
+    assert [target for target in targets if not target.startswith("https://")] == []
+    assert f"/v{__version__}/docs/comment.png" in "".join(targets)
