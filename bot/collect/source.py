@@ -81,7 +81,7 @@ class Source:
         except DataError:
             return None
 
-    def content(self) -> bytes:
+    def content(self, *, max_bytes: int | None = None) -> bytes:  # noqa: ARG002 - of files that are not in memory
         """All bytes; a DataError where they are too many to be in memory."""
         return self.data
 
@@ -145,8 +145,8 @@ class Source:
 class LargeFile(Source):
     """A file too large for memory: `data` is its beginning. Only formats that read `lines` can have the rest."""
 
-    def content(self) -> bytes:
-        raise _too_large(self.place, MAX_FILE_BYTES)
+    def content(self, *, max_bytes: int | None = None) -> bytes:
+        return read_file(self.name, max_bytes=max_bytes or MAX_FILE_BYTES).data
 
     def head(self) -> str:
         text = self.data.decode(_encoding(self.data), errors="ignore")

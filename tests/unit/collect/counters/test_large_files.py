@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from bot.codec.run import encode_run
 from bot.collect import collect, source
 from bot.collect.source import LargeFile, open_file
 from bot.errors import DataError
+from bot.model.metric import Direction, Metric
+from bot.model.run import Benchmark, Run
 from tests.support.counter_tables import columns, only_table
 
 ROWS = 20_000
@@ -47,7 +50,7 @@ def test_large_counters_are_streamed(tmp_path: Path) -> None:
 
 def test_a_large_file_of_another_format_is_refused_by_its_size(tmp_path: Path) -> None:
     path = tmp_path / "results.json"
-    for text in ("[" + "1," * 2000 + "1]", '{"format":"perf-culprit-run","version":1' + " " * 2000, "1\n" * 2000):
+    for text in ("[" + "1," * 2000 + "1]", '{"format":"another","version":1' + " " * 2000, "1\n" * 2000):
         path.write_text(text)
         for paths in ([str(path)], [str(tmp_path)]):
             with pytest.raises(DataError, match=r"results\.json: is larger than 2,000 bytes"):
@@ -86,3 +89,13 @@ def test_a_file_that_is_gone_when_it_is_read_is_a_data_error(tmp_path: Path) -> 
     path.unlink()
     with pytest.raises(DataError, match="cannot be read: No such file"):
         list(found.lines())
+
+
+def test_what_collect_wrote_is_read_again_however_large(tmp_path: Path) -> None:
+    samples = tuple(float(number) for number in range(1, 1001))
+    metric = Metric(name="time", unit="ns", direction=Direction.LOWER_IS_BETTER)
+    run = Run(benchmarks=(Benchmark(name="f", metric=metric, samples=samples),))
+    path = tmp_path / "run.json"
+    path.write_bytes(encode_run(run))
+    assert path.stat().st_size > source.MAX_FILE_BYTES
+    assert collect([str(path)]).benchmarks == run.benchmarks
