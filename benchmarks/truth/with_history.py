@@ -86,11 +86,13 @@ def lives(
 def judged(folder: Path, commit: str, times: Floats, effect: float, *, record: bool = False) -> Outcome:
     file = write_results(folder / "head.json", slowed(times, effect))
     compared = pipeline.compare_with_history(
-        target=[file],
-        repository=repository().path,
-        revision=commit,
+        pipeline.HistoryComparison(
+            target=[file],
+            repository=repository().path,
+            revision=commit,
+            history_url=repository().remote,
+        ),
         config=Config(),
-        history_url=repository().remote,
     )
     if record:
         pipeline.record_run(

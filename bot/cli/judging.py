@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from bot import pipeline
-from bot.cli.options import Verbs, add_input_options, chosen_config, new_verb
+from bot.cli.options import Verbs, add_input_options, chosen_config, new_verb, request
 from bot.cli.output import colour, table_width, write
 from bot.errors import EXIT_FINE, EXIT_REGRESSION
 
@@ -94,28 +94,10 @@ def _collect(arguments: argparse.Namespace) -> int:
 def _compare(arguments: argparse.Namespace) -> int:
     config = chosen_config(arguments)
     if arguments.baseline:
-        report = pipeline.compare_files(
-            baseline=arguments.baseline,
-            target=arguments.target,
-            paired=arguments.paired,
-            confirm=arguments.confirm,
-            confirm_baseline=arguments.confirm_baseline,
-            tool=arguments.tool,
-            config=config,
-            stdin=sys.stdin.buffer,
-        )
+        files = request(pipeline.FilesComparison, arguments, stdin=sys.stdin.buffer)
+        report = pipeline.compare_files(files, config=config)
     else:
-        report = pipeline.compare_with_history(
-            target=arguments.target,
-            repository=arguments.repo or Path(),
-            revision=arguments.commit,
-            base=arguments.base,
-            confirm=arguments.confirm,
-            history_url=arguments.history,
-            tool=arguments.tool,
-            config=config,
-            stdin=sys.stdin.buffer,
-        ).report
+        report = pipeline.compare_with_history(_against_history(arguments, arguments.target), config=config).report
     for name in arguments.diagnosis:
         report = pipeline.with_diagnosis(report, name)
     json_to_stdout = arguments.json == Path("-")
@@ -132,15 +114,22 @@ def _compare(arguments: argparse.Namespace) -> int:
     return EXIT_REGRESSION if report.failed else EXIT_FINE
 
 
-def _record(arguments: argparse.Namespace) -> int:
-    stored = pipeline.record_files(
-        arguments.files,
-        repository=arguments.repo,
+def _against_history(arguments: argparse.Namespace, target: list[str]) -> "pipeline.HistoryComparison":
+    return request(
+        pipeline.HistoryComparison,
+        arguments,
+        target=target,
+        repository=arguments.repo or Path(),
         revision=arguments.commit,
         history_url=arguments.history,
-        tool=arguments.tool,
-        config=chosen_config(arguments),
         stdin=sys.stdin.buffer,
+    )
+
+
+def _record(arguments: argparse.Namespace) -> int:
+    stored = pipeline.record_files(
+        _against_history(arguments, arguments.files),
+        config=chosen_config(arguments),
         warn=lambda text: print(f"perf-culprit: {text}", file=sys.stderr),
     )
     print(f"recorded {stored}")

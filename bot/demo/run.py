@@ -55,12 +55,14 @@ def run_demo(directory: Path, *, say: Say) -> None:
     say("[4/4] compare, and write what the pull request would show")
     baseline, target = (str(file) for file in measured.files)
     report = pipeline.compare_files(
-        baseline=[baseline],
-        target=[target],
-        paired=True,
+        pipeline.FilesComparison(
+            baseline=[baseline],
+            target=[target],
+            paired=True,
+            base_commit=repository.main[-1],
+            target_commit=repository.head,
+        ),
         config=config,
-        base_commit=repository.main[-1],
-        target_commit=repository.head,
     )
     markdown = pipeline.report_markdown(report)
     replace_file(directory / "report.json", pipeline.report_json(report))
@@ -78,10 +80,12 @@ def run_demo(directory: Path, *, say: Say) -> None:
 def _record(repository: DemoRepository, commit: str, directory: Path, *, config: Config, say: Say, number: int) -> None:
     results = _benchmark(checkout(repository, commit, directory / f"main-{number}"), directory / f"main-{number}.json")
     compared = pipeline.compare_with_history(
-        target=[str(results)],
-        repository=repository.work,
-        revision=commit,
-        history_url=str(repository.remote),
+        pipeline.HistoryComparison(
+            target=[str(results)],
+            repository=repository.work,
+            revision=commit,
+            history_url=str(repository.remote),
+        ),
         config=config,
     )
     pipeline.record_run(

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from bot.pipeline.commands import counting_commands, shell_commands
     from bot.pipeline.compare import (
         Compared,
+        FilesComparison,
+        HistoryComparison,
         collect_as_json,
         collect_run,
         compare_files,

@@ -84,71 +84,43 @@ def formats_list() -> str:
     return formats_text((name, parser.DESCRIPTION, parser.EXAMPLE) for name, parser in PARSERS.items())
 
 
-def compare_files(
-    *,
-    baseline: Sequence[str],
-    target: Sequence[str],
-    config: Config,
-    paired: bool = False,
-    tool: str = "auto",
-    stdin: BinaryIO | None = None,
-    base_commit: str | None = None,
-    target_commit: str | None = None,
-    confirm: Sequence[str] = (),
-    confirm_baseline: Sequence[str] = (),
-) -> Report:
-    """Results against results, without git. Each file of either side is a run of its own, or a paired execution.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FilesComparison:
+    """Results against results, without git. Each file of either side is a run of its own, or a `paired` execution.
 
-    `confirm` are results of a second measurement of what was flagged, `confirm_baseline` those of its baseline.
+    `confirm` are results of a second measurement of what was flagged, `confirm_baseline` those of its baseline; without
+    these it is judged against the same baseline, which makes the two less independent.
     """
-    read = collect_executions if paired else collect_separate
-    run = read(target, tool=tool, stdin=stdin, suite=config.suite, directions=directions(config), commit=target_commit)
-    source = BaselineSource.PAIRED if paired else BaselineSource.FILES
-    return compare_run_with_files(
-        run,
-        baseline=baseline,
-        source=source,
-        tool=tool,
-        stdin=stdin,
-        config=config,
-        base_commit=base_commit,
-        confirm=read(confirm, tool=tool, suite=config.suite, directions=directions(config)) if confirm else None,
-        confirm_baseline=confirm_baseline,
-    )
+
+    baseline: Sequence[str]
+    target: Sequence[str]
+    paired: bool = False
+    tool: str = "auto"
+    stdin: BinaryIO | None = None
+    base_commit: str | None = None
+    target_commit: str | None = None
+    confirm: Sequence[str] = ()
+    confirm_baseline: Sequence[str] = ()
 
 
-def compare_run_with_files(
-    run: Run,
-    *,
-    baseline: Sequence[str],
-    source: BaselineSource,
-    config: Config,
-    tool: str = "auto",
-    stdin: BinaryIO | None = None,
-    base_commit: str | None = None,
-    confirm: Run | None = None,
-    confirm_baseline: Sequence[str] = (),
-) -> Report:
-    """Of a paired measurement the files of one side are executions of one run; else each baseline file is a run.
+def compare_files(request: FilesComparison, *, config: Config) -> Report:
+    known, tool, paired = directions(config), request.tool, request.paired
+    side = partial(collect_executions if paired else collect_separate, tool=tool, suite=config.suite, directions=known)
 
-    `confirm` is a second measurement of what this one flags; without `confirm_baseline` it is judged against the same
-    baseline, which makes the two less independent.
-    """
-    known = directions(config)
-
-    def read(files: Sequence[str], stdin: BinaryIO | None = None) -> tuple[Run, ...]:
-        if source is BaselineSource.PAIRED:
-            return (collect_executions(files, tool=tool, stdin=stdin, suite=config.suite, directions=known),)
+    def runs(files: Sequence[str], stdin: BinaryIO | None = None) -> tuple[Run, ...]:
+        """Of a paired measurement the files of one side are executions of one run; else each is a run."""
+        if paired:
+            return (side(files, stdin=stdin),)
         return collect_each(files, tool=tool, stdin=stdin, suite=config.suite, directions=known)
 
     return compare_runs(
-        run,
-        baseline=read(baseline, stdin),
-        source=source,
+        side(request.target, stdin=request.stdin, commit=request.target_commit),
+        baseline=runs(request.baseline, request.stdin),
+        source=BaselineSource.PAIRED if paired else BaselineSource.FILES,
         config=config,
-        base_commit=base_commit,
-        confirm=confirm,
-        confirm_baseline=read(confirm_baseline) if confirm_baseline else (),
+        base_commit=request.base_commit,
+        confirm=side(request.confirm) if request.confirm else None,
+        confirm_baseline=runs(request.confirm_baseline) if request.confirm_baseline else (),
     )
 
 
@@ -180,30 +152,34 @@ def compare_runs(
     return of_head(report, merge)
 
 
-def compare_with_history(
-    *,
-    target: Sequence[str],
-    repository: Path,
-    revision: str,
-    config: Config,
-    base: str | None = None,
-    history_url: str | None = None,
-    token: str | None = None,
-    tool: str = "auto",
-    stdin: BinaryIO | None = None,
-    confirm: Sequence[str] = (),
-) -> Compared:
-    """Results of `revision` against the stored runs before it, or before where it left the branch `base`."""
-    commit = git.resolve_commit(repository, revision)
-    run = collect_run(target, config=config, tool=tool, stdin=stdin, commit=commit)
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HistoryComparison:
+    """Results of `revision` against the stored runs before it, or before where it left the branch `base`.
+
+    `confirm` are results of a second measurement of what was flagged.
+    """
+
+    target: Sequence[str]
+    repository: Path
+    revision: str
+    base: str | None = None
+    history_url: str | None = None
+    tool: str = "auto"
+    stdin: BinaryIO | None = None
+    confirm: Sequence[str] = ()
+
+
+def compare_with_history(request: HistoryComparison, *, config: Config) -> Compared:
+    commit = git.resolve_commit(request.repository, request.revision)
+    collected = partial(collect_run, config=config, tool=request.tool, commit=commit)
     return compare_run_with_history(
-        run,
-        repository=repository,
+        collected(request.target, stdin=request.stdin),
+        repository=request.repository,
         config=config,
-        base=base,
-        history_url=history_url,
-        token=token,
-        confirm=collect_run(confirm, config=config, tool=tool, commit=commit) if confirm else None,
+        base=request.base,
+        history_url=request.history_url,
+        token=None,
+        confirm=collected(request.confirm) if request.confirm else None,
     )
 
 

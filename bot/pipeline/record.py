@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
 
 from bot.config import Config
 from bot.history import Retention, open_git_branch
@@ -12,36 +11,18 @@ from bot.model.finding import Finding, Verdict
 from bot.model.reason import Remark
 from bot.model.report import Report
 from bot.model.run import Run
-from bot.pipeline.compare import compare_with_history
+from bot.pipeline.compare import HistoryComparison, compare_with_history
 
 
-def record_files(
-    files: Sequence[str],
-    *,
-    repository: Path,
-    revision: str,
-    config: Config,
-    history_url: str | None = None,
-    tool: str = "auto",
-    stdin: BinaryIO | None = None,
-    warn: Callable[[str], None] | None = None,
-) -> str:
+def record_files(request: HistoryComparison, *, config: Config, warn: Callable[[str], None] | None = None) -> str:
     """Judge and store: what was judged a regression is stored as one, so that it never becomes the new normal."""
-    compared = compare_with_history(
-        target=files,
-        repository=repository,
-        revision=revision,
-        config=config,
-        history_url=history_url,
-        tool=tool,
-        stdin=stdin,
-    )
+    compared = compare_with_history(request, config=config)
     return record_run(
         compared.run,
         report=compared.report,
-        repository=repository,
+        repository=request.repository,
         config=config,
-        history_url=history_url,
+        history_url=request.history_url,
         stored_runs=compared.stored_runs,
         warn=warn,
     )
