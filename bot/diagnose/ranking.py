@@ -97,7 +97,7 @@ class _Method:
 
 def _uses(tree: CallTree) -> dict[str, _Use]:
     uses: dict[str, _Use] = {}
-    inside = _inside_itself(tree)
+    inside = inside_itself([node.method for node in tree.nodes], [node.parent for node in tree.nodes])
     for node, repeated in zip(tree.nodes, inside, strict=True):
         use = uses.setdefault(node.method, _Use())
         use.calls += node.calls
@@ -108,24 +108,22 @@ def _uses(tree: CallTree) -> dict[str, _Use]:
     return uses
 
 
-def _inside_itself(tree: CallTree) -> list[bool]:
+def inside_itself(methods: Sequence[str], parents: Sequence[int | None]) -> list[bool]:
     """Per node: whether a node above it has the same method. Depth first with a stack: no depth is too deep."""
-    children: list[list[int]] = [[] for _ in tree.nodes]
+    children: list[list[int]] = [[] for _ in methods]
     tops: list[int] = []
-    for i, node in enumerate(tree.nodes):
-        (tops if node.parent is None else children[node.parent]).append(i)
-    inside = [False] * len(tree.nodes)
+    for i, parent in enumerate(parents):
+        (tops if parent is None else children[parent]).append(i)
+    inside = [False] * len(methods)
     above: dict[str, int] = {}
     # ~i leaves node i.
     stack = [*reversed(tops)]
     while stack:
         i = stack.pop()
         if i < 0:
-            above[tree.nodes[~i].method] -= 1
+            above[methods[~i]] -= 1
             continue
-        method = tree.nodes[i].method
-        inside[i] = above.get(method, 0) > 0
-        above[method] = above.get(method, 0) + 1
-        stack.append(~i)
-        stack += children[i]
+        inside[i] = above.get(methods[i], 0) > 0
+        above[methods[i]] = above.get(methods[i], 0) + 1
+        stack += [~i, *children[i]]
     return inside

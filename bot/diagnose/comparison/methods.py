@@ -1,10 +1,11 @@
 """Methods over all their paths: what no misaligned path can hide."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bot.diagnose.comparison.align import AlignedNode, AlignedTree
 from bot.diagnose.comparison.observed import ObservedNode, Spread, added_up
+from bot.diagnose.ranking import inside_itself
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,7 +42,9 @@ class Method:
 def methods_of(tree: AlignedTree) -> tuple[Method, ...]:
     places: dict[str, list[int]] = {}
     outermost: dict[str, list[int]] = {}
-    for i, (node, is_inner) in enumerate(zip(tree.nodes, _inside_itself(tree), strict=True)):
+    parents = [node.parent if node.parent >= 0 else None for node in tree.nodes]
+    inside = inside_itself([node.method for node in tree.nodes], parents)
+    for i, (node, is_inner) in enumerate(zip(tree.nodes, inside, strict=True)):
         places.setdefault(node.method, []).append(i)
         if not is_inner:
             outermost.setdefault(node.method, []).append(i)
@@ -103,21 +106,3 @@ def _merged(nodes: Sequence[AlignedNode], of: Callable[[ObservedNode], Spread], 
 
 def _nothing(repetitions: int) -> Spread:
     return Spread(0.0, 0.0, (0.0,) * repetitions)
-
-
-def _inside_itself(tree: AlignedTree) -> Iterator[bool]:
-    """Per node: whether a node above it has the same method. Depth first with a stack: no depth is too deep."""
-    inside = [False] * len(tree.nodes)
-    above: dict[str, int] = {}
-    # ~i leaves node i.
-    stack = [*reversed(tree.roots)]
-    while stack:
-        i = stack.pop()
-        if i < 0:
-            above[tree.nodes[~i].method] -= 1
-            continue
-        method = tree.nodes[i].method
-        inside[i] = above.get(method, 0) > 0
-        above[method] = above.get(method, 0) + 1
-        stack += [~i, *tree.nodes[i].children]
-    return iter(inside)

@@ -12,7 +12,7 @@ from bot.diagnose.comparison.common import Common, common, is_relative
 from bot.diagnose.comparison.methods import Method, Row, methods_of, row
 from bot.diagnose.comparison.observed import ObservedNode, Spread
 from bot.diagnose.comparison.settings import ComparisonSettings
-from bot.diagnose.comparison.significance import Mask, Tests, scales, test_rows
+from bot.diagnose.comparison.significance import Mask, Tests, families_of, scales, test_rows
 from bot.model.finding import Interval
 from bot.model.tree_comparison import ChangeCause, NodeState, SuspectReason
 from bot.stats.multiplicity import benjamini_hochberg
@@ -99,8 +99,8 @@ class _Families:
 def search(trees: Sequence[AlignedTree], settings: ComparisonSettings) -> list[Searched]:
     """Own time and time with callees, of methods and of their single paths: four families of tests.
 
-    The false discovery rate is held inside a family, over all trees together [Benjamini & Hochberg 1995; tests of
-    callers and callees depend positively]. Nothing is kept from being tested because of what was found above it.
+    The false discovery rate is held over all trees together [Benjamini & Hochberg 1995; tests of callers and callees
+    depend positively], and over the families by Bonferroni. What was found above keeps nothing from being tested.
     """
     methods = [methods_of(tree) for tree in trees]
     shared = [common(tree, found) for tree, found in zip(trees, methods, strict=True)]
@@ -141,7 +141,7 @@ def _family(
     q_values = np.full(len(p_values), np.nan)
     known = ~np.isnan(p_values)
     if known.any():
-        q_values[known] = benjamini_hochberg(p_values[known])
+        q_values[known] = np.minimum(families_of(trees) * benjamini_hochberg(p_values[known]), 1.0)
     ends = np.cumsum([len(one.p_value) for one in tests])
     parts = np.split(q_values, ends[:-1])
     return [_Family(tests=one, q_values=part) for one, part in zip(tests, parts, strict=True)]

@@ -35,7 +35,7 @@ class Tests:
     """Per row, shape (m,); NaN where nothing was tested. `change`: relative, beyond what all methods have in common.
 
     `gain`: the same in the tree's unit. `low`, `high`: bounds of the change. `error`: the gain's standard error, and
-    `freedom` its degrees of freedom.
+    `freedom` its degrees of freedom. `scale`: what errors are multiples of.
     """
 
     change: Floats
@@ -45,6 +45,7 @@ class Tests:
     high: Floats
     error: Floats
     freedom: Floats
+    scale: Floats
 
 
 def basis_of(baseline: Observed, target: Observed) -> Basis:
@@ -64,7 +65,7 @@ def test_rows(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: 
     basis = basis_of(tree.baseline, tree.target)
     if not rows:
         none = np.zeros(0)
-        return Tests(change=none, gain=none, p_value=none, low=none, high=none, error=none, freedom=none)
+        return Tests(change=none, gain=none, p_value=none, low=none, high=none, error=none, freedom=none, scale=none)
     if basis is Basis.TOTALS:
         return _totals(tree, rows, common)
     if basis is Basis.COUNTS:
@@ -123,6 +124,7 @@ def _tests(target: Floats, baseline: Floats, p_value: Floats, error: Floats, fre
         high=_known(high),
         error=error,
         freedom=freedom,
+        scale=baseline,
     )
 
 
@@ -144,7 +146,7 @@ def _sampled(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: f
     is_trimmed = min(side.shape[1] for side in sides) >= TRIMMED_FROM
     target, baseline = (_trimmed(side, is_trimmed=is_trimmed) for side in sides)
     # Noise multiplies times, so logarithms have equal variances [Box & Cox 1964]; what is tiny counts as nothing.
-    nothing = SMALLEST_SHARE * max(tree.target.total, tree.baseline.total)
+    nothing = max(_nothing(tree.target), _nothing(tree.baseline))
     logs = [np.log(np.maximum(side, 0.0) + nothing) for side in sides]
     after, before = (_trimmed(side, is_trimmed=is_trimmed) for side in logs)
     freedom = np.full(len(rows), after.freedom + before.freedom)
@@ -164,7 +166,13 @@ def _sampled(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: f
     result = _tests(target.mean, baseline.mean, p_value, error * before_mean, steadied.freedom, level=level)
     with np.errstate(all="ignore"):
         bounds = [(before_mean * np.exp(difference + side) - nothing) / baseline.mean - 1 for side in (-half, half)]
-    return replace(result, low=_known(np.maximum(bounds[0], -1.0)), high=_known(bounds[1]))
+    return replace(result, low=_known(np.maximum(bounds[0], -1.0)), high=_known(bounds[1]), scale=before_mean)
+
+
+def _nothing(side: Observed) -> float:
+    """A thousandth of the whole; where samples are counted at least half a sample."""
+    samples = side.whole / side.repetitions if side.whole else np.inf
+    return side.total * max(SMALLEST_SHARE, 0.5 / samples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,9 +272,22 @@ RUN_TO_RUN: Final = 0.05
 DISPERSION: Final = 2.0
 
 
+# Own and total time, of methods and of paths.
+FAMILIES: Final = 4
+
+
+def families_of(trees: Sequence[AlignedTree]) -> int:
+    """How many share the false discovery rate; tests of one profile's counts have margins of their own."""
+    is_counted = any(basis_of(tree.baseline, tree.target) is Basis.COUNTS for tree in trees)
+    return 1 if is_counted else FAMILIES
+
+
 def visible_gain(tests: Tests, *, alpha: float) -> Floats:
     """(m,) The gain that would have been seen with a power of 80 %, however many rows are tested (Bonferroni)."""
-    count = max(1, int((~np.isnan(tests.p_value)).sum()))
+    count = FAMILIES * max(1, int((~np.isnan(tests.p_value)).sum()))
     freedom = np.maximum(np.nan_to_num(tests.freedom, nan=1.0), 1.0)
     needed = special.stdtrit(freedom, 1 - alpha / (2 * count)) + special.stdtrit(freedom, POWER)
-    return np.asarray(np.where(np.isnan(tests.p_value), np.nan, needed * tests.error))
+    with np.errstate(all="ignore"):
+        multiplied = tests.scale * np.expm1(needed * tests.error / tests.scale)
+    gain = np.where(np.isfinite(multiplied), multiplied, needed * tests.error)
+    return np.asarray(np.where(np.isnan(tests.p_value), np.nan, gain))

@@ -224,8 +224,9 @@ def test_p_values_of_few_repetitions_agree_with_scipy_and_q_values_hold_inside_a
     ]
     assert [node.p_value for node in result.values()] == pytest.approx(expected, rel=1e-9)
     told = [node.q_value for node in result.values()]
-    assert told == pytest.approx(stats.false_discovery_control(expected), rel=1e-9)
-    assert told == pytest.approx(benjamini_hochberg(np.array(expected)).tolist())
+    # Four families of tests share the rate.
+    assert told == pytest.approx(np.minimum(4 * stats.false_discovery_control(expected), 1.0), rel=1e-9)
+    assert told == pytest.approx(np.minimum(4 * benjamini_hochberg(np.array(expected)), 1.0).tolist())
 
 
 def test_trimmed_p_values_are_yuens_with_a_margin() -> None:
