@@ -93,7 +93,9 @@ def examine(*, environ: Mapping[str, str], repository: Path, config: Config) -> 
         found += _permissions(job, role)
     if role in WITH_CHECKOUT:
         found += _checkout(job)
-        found += _history(job)
+        # Who does not answer is not asked again: git would try for minutes.
+        if all(seen.symptom is not Symptom.NO_ANSWER for seen in found):
+            found += _history(job)
     return tuple(found)
 
 

@@ -227,6 +227,7 @@ def test_a_dead_token_and_none(ward: Ward) -> None:
     ward.monkeypatch.setenv("GITHUB_TOKEN", "expired")
     code, said = ward.doctor()
     assert (code, "the token is not accepted" in said) == (2, True)
+    assert "history" not in said
     ward.monkeypatch.delenv("GITHUB_TOKEN")
     code, said = ward.doctor()
     assert (code, "GITHUB_TOKEN: ${{ github.token }}" in said) == (2, True)
