@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from bot.bisect.confirm import CONVINCING
 from bot.bisect.exchange import DifferenceShape, log_exchange
 
 LOOKS = (1, 2, 3, 4, 5, 7, 10, 15, 25, 40)
@@ -25,12 +26,12 @@ NOISES: dict[str, Draw] = {
 @pytest.mark.parametrize("name", NOISES)
 def test_without_a_step_no_time_of_stopping_makes_it_convincing_more_often_than_stated(name: str) -> None:
     generator = np.random.default_rng(5)
-    runs, rounds, level = 300, 40, 0.05
+    runs, rounds, level = 300, 40, 0.05  # of docs/bisection.md
 
     convinced = 0
     for _ in range(runs):
         differences = NOISES[name](generator, rounds)
-        convinced += any(log_exchange(differences[:n], SHAPE) >= -np.log(level) for n in LOOKS)
+        convinced += any(log_exchange(differences[:n], SHAPE) > CONVINCING for n in LOOKS)
 
     # Ville: at most 5 %; the upper bound is four standard errors above.
     assert convinced / runs <= level + 4 * np.sqrt(level * (1 - level) / runs)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bot.detect import DETECTORS
+from bot.detect import DETECTORS, policy
 from bot.detect.policy import MetricRule, PolicySettings, judge
 from bot.errors import ConfigError, DataError
 from bot.model.baseline import Baseline, BaselineSource, RunChoice
@@ -461,3 +461,20 @@ def test_the_more_runs_are_stored_the_smaller_a_change_is_found(factor: float, e
     for stored in (1, 3, 12, 30):
         conclusion = history(shared=[factor] + [1.0] * 19, stored=stored).conclusion
         assert (conclusion is Conclusion.REGRESSION) is (stored >= enough)
+
+
+def test_the_next_discovery_among_many_needs_a_smaller_p_value() -> None:
+    """Benjamini and Hochberg's step after those that were made: it plans samples and what would have been found."""
+    rng = np.random.default_rng(8)
+    effects = np.where(np.arange(50) < 2, 3.0, 1.0)
+    runs = [noisy_run(rng, benchmarks=50, samples=8, effects=effects if run == 0 else 1.0) for run in range(5)]
+
+    def critical_p(names: slice) -> float:
+        target, *stored = (replace(run, benchmarks=run.benchmarks[names]) for run in runs)
+        baseline = Baseline(runs=tuple(stored), source=BaselineSource.HISTORY)
+        findings = judge(baseline, target, settings=PolicySettings()).findings
+        return policy._critical_p([finding.evidence for finding in findings], PolicySettings())
+
+    assert critical_p(slice(4, 5)) == pytest.approx(0.01)
+    assert critical_p(slice(10, 50)) == pytest.approx(0.01 / 40)
+    assert critical_p(slice(0, 50)) == pytest.approx(0.01 * 3 / 50)
