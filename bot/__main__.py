@@ -5,7 +5,7 @@ import sys
 
 
 def run() -> int:
-    """One verb per process. A comparison makes millions of objects that live to its end: collecting them is in vain."""
+    """One command per process: a comparison makes millions of objects that live to its end, so none are collected."""
     gc.disable()
     from bot.cli import main
 

@@ -56,7 +56,7 @@ def read_inputs(environ: Mapping[str, str]) -> Inputs:
     """The inputs in `environ`; a UsageError that names the input where one is wrong."""
 
     def text(name: str) -> str:
-        # The runner upper-cases names and replaces blanks, but keeps hyphens.
+        # The runner upper-cases names and replaces spaces, but keeps hyphens.
         return environ.get(f"INPUT_{name.upper()}", "").strip()
 
     def flag(name: str, *, default: bool) -> bool:

@@ -9,7 +9,7 @@ UNFINISHED: Final = frozenset({OutcomeKind.BUDGET_SPENT, OutcomeKind.INCONCLUSIV
 
 
 def with_budget(state: SearchState, executions: int) -> SearchState:
-    """The search with a larger budget; where it had stopped for the smaller one it goes on, with all its data.
+    """The search with a larger budget; where it had stopped for the smaller one it resumes, with all its data.
 
     It takes up the reproduction again, which all the data pass at once where the change was reproduced before.
     """

@@ -43,7 +43,7 @@ ENGINES: Final[dict[Engine, EngineModule]] = {Engine.BAYES: bayes, Engine.WEIGHT
 
 
 class Search:
-    """A search in progress. Its `state` is all it knows: `Search(state)` goes on where another stopped."""
+    """A search in progress. Its `state` is all it knows: `Search(state)` resumes where another stopped."""
 
     def __init__(self, state: SearchState) -> None:
         self._engine = ENGINES[state.settings.engine]

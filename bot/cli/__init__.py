@@ -1,7 +1,7 @@
-"""The verbs: parse arguments, call the pipeline, map errors to exit codes. The only printer and exiter.
+"""The commands: parse arguments, call the pipeline, map errors to exit codes. The only printer and exiter.
 
-One module per group of verbs. Nothing heavy is imported before a verb needs it: `--help` answers in a fraction of a
-second.
+One module per group of commands. Nothing heavy is imported before a command needs it: `--help` answers in a fraction
+of a second.
 """
 
 from bot.cli.entry import main

@@ -1,4 +1,4 @@
-"""The verb that accepts a regression as the new baseline."""
+"""The command that accepts a regression as the new baseline."""
 
 import argparse
 from pathlib import Path

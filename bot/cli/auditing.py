@@ -1,4 +1,4 @@
-"""The verb that asks what the detectors are worth on the user's own runs: audit."""
+"""The command that asks what the detectors are worth on the user's own runs: audit."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""The verb that looks for the code behind a regression: diagnose."""
+"""The command that looks for the code behind a regression: diagnose."""
 
 import argparse
 import math

@@ -1,4 +1,4 @@
-"""The command `perf-culprit`: run one verb, map errors to exit codes."""
+"""The command `perf-culprit`: run one command, map errors to exit codes."""
 
 import argparse
 import os
@@ -15,7 +15,7 @@ EXIT_INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one verb; the exit code. Every expected failure is one message without a traceback."""
+    """Run one command; the exit code. Every expected failure is one message without a traceback."""
     parser = _parser()
     if not (sys.argv[1:] if argv is None else argv):
         parser.print_help()
@@ -54,7 +54,7 @@ def _parser() -> Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("-V", "--version", action="version", version=f"perf-culprit {__version__}")
-    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
+    verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for group in (initialising, judging, accepting, measuring, bisecting, auditing, looking_back, diagnosing, showing):
         group.add_verbs(verbs)
     return parser

@@ -1,4 +1,4 @@
-"""The verbs that set a repository up: init, and doctor in a job that does not work."""
+"""The commands that set a repository up: init, and doctor in a job that does not work."""
 
 import argparse
 import os

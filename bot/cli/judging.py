@@ -1,4 +1,4 @@
-"""The verbs that judge results: collect, compare, record, publish."""
+"""The commands that judge results: collect, compare, record, publish."""
 
 import argparse
 import os

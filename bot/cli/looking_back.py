@@ -1,4 +1,4 @@
-"""The verb that looks back at a series of commits or builds: changes."""
+"""The command that looks back at a series of commits or builds: changes."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""What the verbs' command lines have in common."""
+"""What the commands' command lines have in common."""
 
 import argparse
 from collections.abc import Callable

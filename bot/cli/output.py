@@ -1,4 +1,4 @@
-"""Where a verb's output goes, and how wide and coloured it is."""
+"""Where a command's output goes, and how wide and coloured it is."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""The verbs that show the program itself: demo, formats, schema."""
+"""The commands that show the program itself: demo, formats, schema."""
 
 import argparse
 from pathlib import Path

@@ -78,8 +78,8 @@ def _suites(source: Source) -> dict[str, list[JsonValue]]:
             "does not begin with `window.BENCHMARK_DATA =`", place=source.place, next_step="give the stored data.js"
         )
     # Blanks in place of the assignment keep the JSON error's line and column true.
-    blanks = re.sub(r"[^\n]", " ", assignment.group())
-    bare = Source(source.name, (blanks + text[assignment.end() :].rstrip().removesuffix(";")).encode())
+    spaces = re.sub(r"[^\n]", " ", assignment.group())
+    bare = Source(source.name, (spaces + text[assignment.end() :].rstrip().removesuffix(";")).encode())
     suites = bare.root().at("entries").members()
     return {name: sorted(entries.elements(), key=lambda entry: entry.at("date").number()) for name, entries in suites}
 
@@ -105,7 +105,7 @@ def _benchmarks(found: list[tuple[JsonValue, Metric]]) -> Iterator[tuple[Benchma
 def _metric(tool: str, unit_value: JsonValue | None) -> Metric:
     unit = "" if unit_value is None else unit_value.text()
     direction = CUSTOM.get(tool) or direction_of(unit) or TOOLS.get(tool, Direction.UNKNOWN)
-    # The spelling of our readers of the same tools, so that an imported history goes on.
+    # The spelling of our readers of the same tools, so that an imported history continues.
     cost, _, per = unit.partition("/")
     if tool in CUSTOM or cost not in NANOSECONDS or per not in ("", "iter", "op"):
         return Metric(name=VALUE, unit=unit, direction=direction)

@@ -156,7 +156,7 @@ class _Output:
         return None
 
     def drain(self) -> None:
-        """What is still in the pipes; not what an escaped child goes on to write."""
+        """What is still in the pipes; not what an escaped child writes later."""
         deadline = time.monotonic() + DRAIN_SECONDS
         while time.monotonic() < deadline and self._selector.get_map() and self._read(0):
             pass

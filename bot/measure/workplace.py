@@ -104,7 +104,7 @@ def open_workplace(
 def remove_abandoned(repository: Path) -> None:
     """Clean up after workplaces whose process was killed (`kill -9`): nobody holds their lock.
 
-    A benchmark that goes on running there would disturb what is measured now.
+    A benchmark that keeps running there would disturb what is measured now.
     """
     folders = {path.parent for path in git.worktrees(repository)[1:] if path.parent.name.startswith(FOLDER_PREFIX)}
     for folder in sorted(folders):

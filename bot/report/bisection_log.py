@@ -1,4 +1,4 @@
-"""A bisection's answer as `git bisect log` writes it: `git bisect replay FILE` goes on from there."""
+"""A bisection's answer as `git bisect log` writes it: `git bisect replay FILE` continues from there."""
 
 from collections.abc import Iterator
 

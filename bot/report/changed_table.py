@@ -72,6 +72,6 @@ def _lines(rows: Sequence[dict[str, str]], columns: Sequence[str], *, first: Seq
     cells = [list(columns), *([row[column] for column in columns] for row in rows)]
     align = ["left", *("right" if column in RIGHT else "left" for column in columns)]
     table = [[start, *row] for start, row in zip(first, cells, strict=True)]
-    # The first column begins with the mark's blanks.
+    # The first column begins with the mark's spaces.
     text = tabulate.tabulate(table, tablefmt="plain", disable_numparse=True, colalign=align, preserve_whitespace=True)
     return [line.rstrip() for line in text.split("\n")]

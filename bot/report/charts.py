@@ -23,7 +23,7 @@ def sparkline(series: Sequence[float]) -> str:
 
 
 def bar(fraction: float, *, width: int = 8) -> str:
-    """A bar of `width` characters in steps of an eighth, filled with blanks."""
+    """A bar of `width` characters in steps of an eighth, filled with spaces."""
     eighths = round(min(1.0, max(0.0, fraction)) * width * 8)
     full, rest = divmod(eighths, 8)
     return ("█" * full + (_EIGHTHS[rest] if rest else "")).ljust(width)

@@ -34,7 +34,7 @@ def help_text() -> str:
     rows = [row([code(command, limit=SENTENCE_LIMIT), Safe(text)]) for command, text in HELP]
     note = Safe(
         "A command stands alone on the first line of a new comment, by somebody with write permission. "
-        'Names with blanks go in quotes: `benchmark="sort large"`.'
+        'Names with spaces go in quotes: `benchmark="sort large"`.'
     )
     return _blocks([join("\n", [*head, *rows]), note])
 

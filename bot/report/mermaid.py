@@ -24,7 +24,7 @@ _CLASSES: Final = (
 
 
 def label(text: str) -> str:
-    """The text for a quoted label, every other character than letters, digits and blanks as an entity."""
+    """The text for a quoted label, every other character than letters, digits and spaces as an entity."""
     # "ﬂ°" is what Mermaid itself puts in the place of an entity's start: of a name it would show another character.
     text = text.replace("\N{LATIN SMALL LIGATURE FL}", "fl")
     return "".join(one if _PLAIN.fullmatch(one) else f"#{ord(one)};" for one in text)

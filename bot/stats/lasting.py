@@ -19,7 +19,7 @@ STAYING_SHARE: Final = 0.8
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewLevels:
-    """`lasting` (n,): the runs at a level that is worse for good. `since`: where the one begins that still holds."""
+    """`lasting` (n,): the runs at a level that stays worse. `since`: where the one begins that still holds."""
 
     lasting: Booleans
     since: int | None = None

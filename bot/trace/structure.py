@@ -38,7 +38,7 @@ class Recorder:
         self._lock = threading.Lock()
 
     def begin(self, frame: FrameType, *, is_call: bool) -> None:
-        """`is_call`: False where a generator or coroutine goes on, which is no call."""
+        """`is_call`: False where a generator or coroutine resumes, which is no call."""
         stack = self._stacks.setdefault(threading.get_ident(), [])
         method, kind = self._scope.of(frame.f_code)
         if kind is Kind.OWN or kind is Kind.HOOK:

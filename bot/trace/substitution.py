@@ -54,7 +54,7 @@ def record_structure(tree: Tree, scope: Scope) -> Iterator[None]:
 
 
 def _is_call(frame: types.FrameType) -> bool:
-    """False where a generator or coroutine goes on: then the frame is not at `RESUME 0`."""
+    """False where a generator or coroutine resumes: then the frame is not at `RESUME 0`."""
     code = frame.f_code
     if not code.co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR):
         return True

@@ -137,7 +137,7 @@ def with_options(config: "Config", command: BisectCommand) -> "Config":
 
 
 def go_on(thread: Thread) -> bool:
-    """Goes on with the newest bisection of this thread that has not ended; False where there is none."""
+    """Resumes the newest bisection of this thread that has not ended; False where there is none."""
     job, host = thread.job, thread.host
     with controller(job, host, trusted_config(job, host)) as opened:
         running = next(running_bisections(opened, host, number=thread.comment.number), None)

@@ -1,6 +1,6 @@
 r"""The first line of a comment -> a command. Whoever wrote it: nothing of it ever reaches a shell.
 
-The line is read word by word. A word ends at a blank; a part of it in double quotes may hold blanks, and there `\"` is
+The line is read word by word. A word ends at a space; a part of it in double quotes may hold spaces, and there `\"` is
 a quote and `\\` a backslash.
 """
 
@@ -134,7 +134,7 @@ def _accept(rest: str) -> AcceptCommand:
         raise UsageError(
             "a benchmark and a reason are needed",
             place="/perf-accept",
-            next_step='write /perf-accept parse the new grammar costs this, or a name with blanks as "sort large"',
+            next_step='write /perf-accept parse the new grammar costs this, or a name with spaces as "sort large"',
         )
     reason = reason.strip()
     if len(reason) > MAXIMUM_REASON_CHARACTERS:
@@ -157,7 +157,7 @@ COMMANDS: Final[dict[str, Callable[[str], Command]]] = {
 }
 
 OPTIONS: Final = {
-    "benchmark": 'benchmark=NAME, or benchmark="NAME WITH BLANKS"',
+    "benchmark": 'benchmark=NAME, or benchmark="NAME WITH SPACES"',
     "metric": "metric=NAME",
     "good": "good=COMMIT",
     "bad": "bad=COMMIT",

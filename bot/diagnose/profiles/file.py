@@ -50,7 +50,7 @@ class ProfileFile:
 
     @property
     def beginning(self) -> str:
-        """The decoded head, without a mark of order or leading blanks."""
+        """The decoded head, without a mark of order or leading spaces."""
         return self._decoder().decode(self.head).lstrip("\ufeff \t\r\n")
 
     def chunks(self) -> Iterator[bytes]:

@@ -161,7 +161,7 @@ class JsonElements(Generic[T]):
         return value
 
     def _peek(self, passed: re.Pattern[bytes]) -> bytes | None:
-        """The next byte after blanks, or None at the end."""
+        """The next byte after spaces, or None at the end."""
         while True:
             self._at = _end_of(passed, self._buffer, self._at)
             if self._at < len(self._buffer):
