@@ -1,4 +1,4 @@
-FROM docker.io/library/python:3.13.7-slim-trixie@sha256:5f55cdf0c5d9dc1a415637a5ccc4a9e18663ad203673173b8cda8f8dcacef689
+FROM docker.io/library/python:3.13.7-slim-trixie
 
 # The matrices are small: threads cost more than they bring.
 ENV OPENBLAS_NUM_THREADS=1
