@@ -1,6 +1,8 @@
 """The search through two revisions' trees: METHODS 6.5, changed shapes, calls, and how often it cries wolf."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -363,3 +365,31 @@ def test_of_equal_revisions_the_search_seldom_says_slower(repetitions: tuple[int
     # Two-sided tests: half of the false discoveries are "faster". The bound is the 99.9 % quantile.
     assert alarms <= stats.binom.ppf(0.999, trials, alpha)
     assert alarms > 0
+
+
+def test_a_path_that_comes_and_goes_accuses_nobody() -> None:
+    """A call graph split into paths: in two of five repetitions `x` is reached by way of `u`, with the same time."""
+
+    def profile(seed: int, *, by_u: Sequence[int]) -> Profile:
+        rng = np.random.default_rng(seed)
+        x, rest = (mean * (1 + 0.02 * rng.standard_normal(5)) for mean in (40.0, 100.0))
+        moved = np.isin(np.arange(5), by_u)
+        nothing = np.zeros(5)
+        rows: list[tuple[str, int | None, Any, Any]] = [
+            ("r", None, x + rest, rest),
+            ("g", 0, x, nothing),
+            ("x", 1, x * ~moved, x * ~moved),
+        ]
+        if by_u:
+            rows += [("u", 1, x * moved, nothing), ("x", 3, x * moved, x * moved)]
+        else:
+            rows += [("u", 0, nothing + 0.001, nothing + 0.001)]
+        nodes = tuple(
+            ProfileNode(method=name, parent=parent, elapsed_ms=tuple(whole), self_ms=tuple(own), calls=2.0)
+            for name, parent, whole, own in rows
+        )
+        return Profile(service="test", repetitions=5, nodes=nodes)
+
+    result = compare_profiles([profile(1, by_u=())], [profile(2, by_u=(1, 3))])
+    assert reasons(result) == {}
+    assert result.answer is not Answer.SLOWER
