@@ -1,16 +1,21 @@
 """The history branch held in memory, for thousands of runs: what is stored is encoded, reduced and read as always."""
 
+import pkgutil
+import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache
+from importlib import import_module
+from types import ModuleType
 from unittest.mock import patch
 
-import bot.history
-import bot.history.accepted
+import bot.pipeline
 from bot.codec.run import decode_run, encode_run
 from bot.git import revisions
 from bot.git.command import run_git
+from bot.history.accepted import open_acceptances
+from bot.history.git_branch import open_git_branch
 from bot.history.protocol import StoredRun
 from bot.history.retention import Retention, fit_file
 from bot.model.acceptance import Acceptance
@@ -59,9 +64,18 @@ def branch_in_memory() -> Iterator[MemoryBranch]:
         yield branch
 
     with ExitStack() as patches:
-        patches.enter_context(patch.object(bot.history, "open_git_branch", opened))
-        patches.enter_context(patch.object(bot.history.accepted, "open_acceptances", opened))
+        for opener in (open_git_branch, open_acceptances):
+            for module in _holders(opener):
+                patches.enter_context(patch.object(module, opener.__name__, opened))
         yield branch
+
+
+def _holders(opener: Callable[..., object]) -> list[ModuleType]:
+    """The modules that call it by a name of their own; one that were imported later would keep the patch."""
+    for _, name, _ in pkgutil.iter_modules(bot.pipeline.__path__, "bot.pipeline."):
+        import_module(name)
+    modules = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == "bot"]
+    return [module for module in modules if vars(module).get(opener.__name__) is opener]
 
 
 _ask_once = lru_cache(maxsize=None)(run_git)

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Final
 from unittest.mock import patch
 
-import bot.measure
 from benchmarks.truth.files import write_results
 from benchmarks.truth.noise import Job, World
 from benchmarks.truth.oracle import Design
 from benchmarks.truth.verbs import compare, perf_culprit
 from benchmarks.truth.way import Judged, Row, Way
 from benchmarks.truth.with_files import IN_ONE_JOB, planted, slowed
+from bot.dispatch import machine
 from tests.support.git_repository import chain, import_commits, init_repository
 
 BENCHMARKS: Final = 10
@@ -69,7 +69,7 @@ def simulated(workplace: SimulatedWorkplace) -> Iterator[None]:
     def opened(*_: object, **__: object) -> Iterator[SimulatedWorkplace]:
         yield workplace
 
-    with patch.object(bot.measure, "open_workplace", opened):
+    with patch.object(machine, "open_workplace", opened):
         yield
 
 

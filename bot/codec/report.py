@@ -113,7 +113,7 @@ def encode_report(report: Report, *, sentence: Sentence = no_sentence) -> bytes:
         format="perf-culprit-report",
         version=1,
         findings=tuple(map(_finding_entry, report.findings)),
-        environment=dict(report.environment.components),
+        environment=report.environment.bounded,
         diagnosis=None if report.diagnosis is None else tree_comparison_entry(report.diagnosis),
         costs=None if report.costs is None else costs_entry(report.costs),
     )

@@ -93,7 +93,7 @@ def encode_run(run: Run) -> bytes:
         version=1,
         benchmarks=entries,
         counters=tuple(map(encode_table, run.counters)) or UNSET,
-        environment=dict(run.environment.components),
+        environment=run.environment.bounded,
         commit=_or_unset(run.commit),
         time=_or_unset(run.time),
         suite=run.suite,

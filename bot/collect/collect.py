@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import chain
 from typing import BinaryIO
 
-from bot.collect import numbers
+from bot.collect import numbers, perf_culprit
 from bot.collect.directions import SET_DIRECTION, Directions, directed
 from bot.collect.executions import join_executions
 from bot.collect.inputs import Input, read_inputs
@@ -171,7 +171,10 @@ class _Reading:
         skipped: list[DataError] = []
         for entry in inputs:
             found, unknown = _read(entry, parsers, is_named=self.tool != AUTO)
-            reads.extend(replace(read, parsed=directed(read.parsed, self.directions)) for read in found)
+            for read in found:
+                # What a run file holds was decided when it was written.
+                parsed = directed(read.parsed, self.directions, keep=read.format == perf_culprit.ID)
+                reads.append(replace(read, parsed=parsed))
             skipped.extend(unknown)
         if not any(read.parsed.benchmarks or read.parsed.counters for read in reads):
             raise _nothing(inputs, reads, skipped)

@@ -18,14 +18,17 @@ SET_DIRECTION = "set their `direction` in the configuration (benchmarks: - match
 MAX_SHOWN_NAMES = 5
 
 
-def directed(parsed: Parsed, directions: Directions | None) -> Parsed:
-    """`parsed` with benchmarks of known direction only; a note names the others."""
+def directed(parsed: Parsed, directions: Directions | None, *, keep: bool = False) -> Parsed:
+    """`parsed` with benchmarks of known direction only, unless all are to be kept; a note names the others."""
     kept: list[Benchmark] = []
     undirected: dict[str, None] = {}
     for benchmark in parsed.benchmarks:
         metric = benchmark.metric
         if metric.direction is Direction.UNKNOWN:
             known = None if directions is None else directions(benchmark.key)
+            if keep and known is None:
+                kept.append(benchmark)
+                continue
             if known is None or known is Direction.UNKNOWN:
                 undirected[benchmark.name if metric.name == VALUE else metric.name] = None
                 continue

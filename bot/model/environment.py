@@ -31,6 +31,12 @@ class Environment:
             if name in self.components and name in other.components and self.components[name] != other.components[name]
         )
 
+    @property
+    def bounded(self) -> dict[str, str]:
+        """What a file may hold of it."""
+        named = [(name, value[:LONGEST_VALUE]) for name, value in self.components.items() if len(name) <= LONGEST_NAME]
+        return dict(named[:MOST_COMPONENTS])
+
     def merged(self, other: "Environment") -> "Environment":
         """These components, with `other`'s where this one knows nothing."""
         return Environment(components={**other.components, **self.components})

@@ -225,6 +225,16 @@ def sadf_csv(rng: Generator, factor: float) -> str:
     return "\n".join(lines) + "\n"
 
 
+def sadf_lines(rng: Generator, factor: float) -> str:
+    values = machine(rng, factor)
+    cells = [("all", "%user", "user"), ("all", "%system", "system"), ("-", "tps", "tps")]
+    return "".join(
+        f"bench\t1\t{moment(second):%F %T} UTC\t{device}\t{name}\t{values[key][second]:.2f}\n"
+        for second in range(SECONDS)
+        for device, name, key in cells
+    )
+
+
 def perfmon_csv(rng: Generator, factor: float) -> str:
     values = machine(rng, factor)
     paths = {"user": r"Processor(_Total)\% User Time", "system": r"Processor(_Total)\% Privileged Time"}
@@ -298,6 +308,7 @@ FILES = (
     _file("intervals.csv", perf_stat_csv, "task-clock"),
     _file("sar.json", sadf_json, "user"),
     _file("sar.csv", sadf_csv, "%usr"),
+    _file("sar.txt", sadf_lines, "%user"),
     _file("relog.csv", perfmon_csv, "User Time"),
     _file("range.json", prometheus_query, "node_user"),
     _file("scrape.txt", prometheus_text, "process_resident_memory_bytes"),

@@ -75,6 +75,8 @@ _units = st.sampled_from(("s", "ms", "ns/op", "ops/s", "B", "")) | _texts
 _metrics = st.builds(Metric, name=_texts, unit=_units, direction=st.sampled_from(Direction))
 _sides = st.builds(
     Side,
+    value=_numbers,
+    statistic=_texts,
     mean=_numbers,
     median=_numbers,
     standard_deviation=st.none() | _positive,
@@ -155,7 +157,7 @@ def reports() -> st.SearchStrategy[Report]:
         environment=st.builds(
             Environment,
             components=st.dictionaries(st.sampled_from(("cpu", "os", "runner_image")) | _texts, _texts, max_size=4),
-        ),
+        ).map(lambda one: Environment(components=one.bounded)),
         missing=st.lists(_keys, max_size=4).map(tuple),
         new=st.lists(_keys, max_size=2).map(tuple),
         detectable_effect=st.none() | _positive,
