@@ -25,8 +25,9 @@ from bot.bisect import Search
 from bot.bisect.graph import cut_range, parse_parents
 from bot.collect import collect
 from bot.git import parents_text, resolve_commit
-from bot.measure import MINIMUM_EFFECT, Commands, Count, ExecutionError, Log, open_workplace
+from bot.measure import Commands, ExecutionError, Log, open_workplace
 from bot.model.bisection import CommitRange, Failure, FailureKind, OutcomeKind, SearchSettings
+from bot.model.count import MINIMUM_EFFECT, Count
 
 LEAST_CANDIDATES = 16
 NEGLIGIBLE = 0.2

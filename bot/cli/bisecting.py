@@ -36,7 +36,7 @@ def _add_bisect(verbs: Verbs) -> None:
     verb.add_argument(
         "--metric",
         metavar="NAME",
-        help=f"needed where the benchmark has several; {', '.join(COUNTS)}: counted by valgrind; auto: "
+        help=f"needed where the benchmark has several; {', '.join(COUNTS)}: counted (docs/measure.md); auto: "
         "search by instructions, confirm by time",
     )
     verb.add_argument(

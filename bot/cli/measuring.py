@@ -44,7 +44,7 @@ def add_verbs(verbs: Verbs) -> None:
     verb.add_argument(
         "--metric",
         choices=COUNTS,
-        help="count this of the whole command with valgrind instead of reading its result (default rounds: 1)",
+        help="count this of the whole command instead of reading its result (docs/measure.md; default rounds: 1)",
     )
     verb.add_argument("--warmup", type=count, default=1, metavar="N", help="runs per commit before (default: 1)")
     verb.add_argument(

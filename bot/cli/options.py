@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from bot import config, pipeline
+from bot.model.count import Count
 
 if TYPE_CHECKING:
     from bot.measure import Commands
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 Request = TypeVar("Request")
 
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 - argparse names the type so
-COUNTS = ("instructions", "allocations", "allocated-bytes")
+COUNTS = tuple(Count)
 EXIT_CODES = """\
 exit codes:
   0  fine

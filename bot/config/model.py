@@ -1,13 +1,14 @@
 """What can be set: one frozen `Config`, its sections and its JSON schema."""
 
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from bot.config.units import DurationMs, Percent, SizeBytes
-from bot.model.metric import Direction
+from bot.model.metric import Direction, MetricKey
 
 
 class _Section(BaseModel):
@@ -50,6 +51,9 @@ class BenchmarkConfig(_Section):
     category: str | None = None
     direction: Direction | None = None
     ignore: bool = False
+
+    def matches(self, key: MetricKey) -> bool:
+        return fnmatchcase(key.benchmark, self.match) and fnmatchcase(key.metric, self.metric)
 
 
 class HistoryConfig(_Section):
@@ -179,6 +183,10 @@ class Config(_Section):
     rule_ensemble: RuleEnsembleConfig = RuleEnsembleConfig()
     bisect: BisectConfig = BisectConfig()
     ignore_environment: Annotated[bool, Field(description="compare runs of different hardware all the same")] = False
+
+    def direction_of(self, key: MetricKey) -> Direction | None:
+        """What is said of a metric whose file does not say which way is good."""
+        return next((entry.direction for entry in self.benchmarks if entry.matches(key)), None)
 
     @model_validator(mode="after")
     def _consistent(self) -> "Config":

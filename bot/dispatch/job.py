@@ -16,13 +16,14 @@ from bot.dispatch.machine import Say, this_machine
 from bot.dispatch.workflow import RESULT_NAME
 from bot.errors import DataError, UsageError
 from bot.files import read_limited, replace_file
-from bot.measure import Commands, ExecutionError, RoundResult, Workplace, WorktreeExecutor
-from bot.model.bisection import Failure, FailureKind, Result
+from bot.measure import Commands, ExecutionError, RoundResult, Workplace, WorktreeExecutor, is_missing
+from bot.model.bisection import Failure, FailureKind, Job, Result
 from bot.model.dispatch import BisectJob, BisectJobResult, BisectRequest
 from bot.model.metric import Metric
 
 LOG_NAME: Final = "log.txt"
 STDIN: Final = Path("-")
+SETUP: Final = "install it in the `setup` of the bisect workflow (docs/measure.md)"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,17 +71,29 @@ def bisect_job(
         run_timeout_seconds=commands.run_timeout_seconds,
         build_timeout_seconds=commands.build_timeout_seconds,
         environment=plan.environment,
+        count=commands.count,
     )
+    missing = None if commands.count is None else is_missing(commands.count)
+    if missing is not None:
+        say(cannot := f"{commands.count} cannot be counted: {missing}")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        failures = [Result(job_id=entry.id, failures=_all_failed(entry, f"{cannot}; {SETUP}")) for entry in job.rounds]
+        replace_file(file, _encoded(request, job, failures, metric=None, environment=environment))
+        return BisectJobDone(file=file, rounds=0, asked=len(job.rounds))
     with this_machine(
         repository,
         shell,
-        tool=plan.tool or commands.tool,
-        suite=config.suite,
+        config=config,
+        tool="auto" if commands.count else plan.tool or commands.tool,
         log=plan.output / LOG_NAME,
+        directions=lambda key: commands.direction or config.direction_of(key),
         cache=plan.cache,
     ) as workplace:
-        executor = WorktreeExecutor(workplace, key=request.key)
-        _warm_up(workplace, job, say)
+        counted = commands.count is not None
+        # A count is exact, so that a first run would show; of times the first commit warms the machine up for all.
+        executor = WorktreeExecutor(workplace, key=request.key, warm=() if counted else None)
+        if not counted:
+            _warm_up(workplace, job, say)
         for number, entry in enumerate(job.rounds, start=1):
             if deadline is not None and time.monotonic() > deadline:
                 say(f"the time is spent after {number - 1} of {len(job.rounds)} rounds")
@@ -114,6 +127,10 @@ def _warm_up(workplace: Workplace, job: BisectJob, say: Say) -> None:
     except ExecutionError as error:
         # It will fail again in its round, and be told there.
         say(error.message)
+
+
+def _all_failed(entry: Job, why: str) -> dict[str, Failure]:
+    return {commit: Failure(kind=FailureKind.UNUSABLE, message=why) for commit in entry.commits}
 
 
 def _result(round_id: str, measured: RoundResult) -> Result:

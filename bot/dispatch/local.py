@@ -26,17 +26,17 @@ from bot.dispatch.stop import ended
 from bot.dispatch.stored import record_search, stored_runs, usable_blocks
 from bot.errors import UsageError
 from bot.files import read_limited
-from bot.measure import MINIMUM_EFFECT, Commands, ExecutionError, Workplace, choose_metric, require_benchmark
+from bot.measure import Commands, ExecutionError, Workplace, choose_metric, require_benchmark
 from bot.model.bisection import (
     SMALLEST_EFFECT,
     Engine,
     FailureKind,
-    OutcomeKind,
     SearchSettings,
     SearchState,
     Sought,
 )
 from bot.model.bisection_report import BisectionReport
+from bot.model.count import MINIMUM_EFFECT
 from bot.model.dispatch import BisectCommands, Bisection
 from bot.model.metric import Metric, MetricKey
 from bot.model.run import Run
@@ -88,8 +88,8 @@ def search_here(repository: Path, plan: BisectPlan, *, config: Config, say: Say)
     with this_machine(
         repository,
         plan.commands,
+        config=config,
         tool=plan.tool,
-        suite=config.suite,
         log=file.with_suffix(".log"),
         keep_log=session is not None,
         cache=plan.cache,
@@ -106,7 +106,7 @@ def search_here(repository: Path, plan: BisectPlan, *, config: Config, say: Say)
             id=uuid.uuid4().hex,
             key=key,
             metric=metric,
-            commands=BisectCommands(run=plan.commands.run, build=plan.commands.build, tool=plan.tool),
+            commands=_as_dispatched(plan),
             search=state,
             started_at=started,
             suite=config.suite,
@@ -235,9 +235,8 @@ def _blocks(
 ) -> tuple[Mapping[str, tuple[float, ...]], ...]:
     if plan.history is None:
         return ()
-    commands = BisectCommands(run=plan.commands.run, build=plan.commands.build, tool=plan.tool)
     usable = usable_blocks(
-        stored, candidates.commit_range, key=key, commands=commands, environment=machine_environment()
+        stored, candidates.commit_range, key=key, commands=_as_dispatched(plan), environment=machine_environment()
     )
     left_out = {
         "measured alone": usable.alone,
@@ -247,6 +246,11 @@ def _blocks(
     without = "; ".join(f"{count} runs {why} left out" for why, count in left_out.items() if count)
     say(f"{usable.executions} stored executions count" + (f"; {without}" if without else ""))
     return usable.blocks
+
+
+def _as_dispatched(plan: BisectPlan) -> BisectCommands:
+    commands = plan.commands
+    return BisectCommands(run=commands.run, build=commands.build, tool=plan.tool, count=commands.count)
 
 
 def _record(repository: Path, bisection: Bisection, plan: BisectPlan, config: Config) -> int:
@@ -259,20 +263,11 @@ def _record(repository: Path, bisection: Bisection, plan: BisectPlan, config: Co
 
 def _report(repository: Path, bisection: Bisection, plan: BisectPlan) -> BisectionReport:
     """With what this repository knows besides: who wrote the commits, and where they are to be seen."""
-    report, count = report_of(bisection), plan.commands.count
-    outcome = report.outcome
-    if count is not None and outcome.kind is OutcomeKind.NOT_REPRODUCED:
-        note = f"both ends count the same {count}; search without --metric for a change of times"
-        outcome = replace(outcome, notes=(*outcome.notes, note))
+    report = report_of(bisection)
+    prior = None if plan.prior is Prior.CHANGES else plan.prior.value
     return replace(
         report,
-        outcome=outcome,
-        facts={culprit.commit: commit_facts(repository, culprit.commit) for culprit in outcome.culprits},
+        facts={culprit.commit: commit_facts(repository, culprit.commit) for culprit in report.outcome.culprits},
         repository_url=web_address(git.default_remote_url(repository)),
-        command=command_line(
-            bisection,
-            counted=count is not None,
-            prior=None if plan.prior is Prior.CHANGES else plan.prior.value,
-            paths=plan.paths,
-        ),
+        command=command_line(bisection, prior=prior, paths=plan.paths),
     )

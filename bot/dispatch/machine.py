@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bot.collect import collect
+from bot.collect.directions import Directions
+from bot.config import Config
 from bot.measure import Commands, Log, Workplace, interruptible, open_workplace
 
 Say = Callable[[str], None]
@@ -15,20 +17,25 @@ def this_machine(
     repository: Path,
     commands: Commands,
     *,
+    config: Config,
     tool: str,
-    suite: str,
     log: Path,
+    directions: Directions | None = None,
     keep_log: bool = False,
     cache: Path | None = None,
 ) -> Iterator[Workplace]:
-    """A workplace whose results are in the format `tool`; an interrupt leaves it as an end does."""
+    """A workplace whose results are in the format `tool`; an interrupt leaves it as an end does.
+
+    `directions`: of metrics whose results do not say which way is good, where not `config` says it.
+    """
+    known = directions or config.direction_of
     with (
         interruptible(),
         Log(log, keep=keep_log) as opened,
         open_workplace(
             repository,
             commands=commands,
-            read=lambda result: collect([str(result)], tool=tool, suite=suite),
+            read=lambda result: collect([str(result)], tool=tool, suite=config.suite, directions=known),
             log=opened,
             cache=cache,
         ) as workplace,

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from bot.bisect import Search
+from bot.dispatch.auto import following
 from bot.dispatch.controller import MOST_FRUITLESS, Controller
 from bot.dispatch.step import step_of
 from bot.dispatch.stop import ended, stopped
@@ -25,6 +26,8 @@ def settle(
     waiting: str | None = None,
 ) -> BisectionStep:
     """The bisection's next step. `waiting`: why nothing can be decided yet; `remarks` are for the answer."""
+    if waiting is None:
+        bisection = following(bisection)
     if not bisection.is_done and waiting is None:
         bisection = _stopped(controller, bisection)
     if not bisection.is_done and bisection.open_dispatch is None:
@@ -62,7 +65,8 @@ def _proposed(controller: Controller, bisection: Bisection) -> Bisection:
     rounds = search.propose(bisection.jobs_per_dispatch * bisection.rounds_per_job)
     bisection = replace(bisection, search=search.state)
     if not rounds:
-        return bisection
+        follows = following(bisection)
+        return bisection if follows is bisection else _proposed(controller, follows)
     number = len(bisection.dispatches) + 1
     dispatch = Dispatch(
         # The random part tells it from a dispatch that was stored in its place on a branch that is no more.

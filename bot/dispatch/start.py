@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -18,8 +18,9 @@ from bot.dispatch.settle import settle
 from bot.dispatch.stored import known_metrics, stored_runs, usable_blocks
 from bot.errors import ConfigError, UsageError
 from bot.history.bisections import BisectionConflictError, bisection_path
-from bot.model.bisection import Engine, SearchSettings
-from bot.model.dispatch import BisectCommands, Bisection, BisectionStep
+from bot.model.bisection import SMALLEST_EFFECT, Engine, SearchSettings
+from bot.model.count import AUTO, MINIMUM_EFFECT, Count, count_of
+from bot.model.dispatch import BisectCommands, Bisection, BisectionStep, ByTime
 from bot.model.metric import Direction, Metric, MetricKey
 
 KEPT_SUBJECT_CHARACTERS: Final = 200
@@ -72,10 +73,13 @@ def _begun(
     candidates = find_candidates(repository, good=plan.good, bad=plan.bad, paths=config.bisect.paths)
     commit_range = candidates.commit_range
     runs = () if controller.history is None else stored_runs(controller.history, commit_range, suite=config.suite)
-    key, metric = _metric(plan, config.bisect, known_metrics(runs))
+    key, metric, count, times = _followed(plan, config, known_metrics(runs))
+    direction = config.direction_of(key if times is None else times.key)
+    commands = replace(commands, count=count, direction=direction)
     settings = SearchSettings(
         engine=plan.engine,
         direction=Direction.LOWER_IS_BETTER if metric is None else metric.direction,
+        minimum_effect=SMALLEST_EFFECT if count is None else MINIMUM_EFFECT,
         budget_executions=config.bisect.budget_executions,
         one_machine=False,
         seed=int(hashlib.sha256(plan.id.encode()).hexdigest()[:8], 16),
@@ -87,6 +91,7 @@ def _begun(
         key=key,
         metric=metric,
         commands=commands,
+        times=times,
         search=Search.start(
             commit_range,
             settings=settings,
@@ -133,16 +138,32 @@ def _subjects(candidates: Candidates) -> dict[str, str]:
     return {commit: subject[:KEPT_SUBJECT_CHARACTERS] for commit, subject in candidates.subjects.items()}
 
 
+def _followed(
+    plan: DispatchPlan, config: Config, known: Sequence[tuple[MetricKey, Metric]]
+) -> tuple[MetricKey, Metric | None, Count | None, ByTime | None]:
+    """What the command names, else the configuration: a metric of the results, a count, or both one after the other."""
+    own = config.bisect
+    configured = own.metric if plan.benchmark in (None, own.benchmark) else None
+    name, benchmark = plan.metric or configured, plan.benchmark or own.benchmark
+    if name == AUTO:
+        count, timed = Count.INSTRUCTIONS, None if configured == AUTO else configured
+        return count.key, count.metric, count, ByTime(*_metric(benchmark, timed, config, known))
+    is_own = plan.metric is None  # with a tool or a benchmark it is one of theirs
+    found = count_of(name, benchmark=benchmark if is_own else plan.benchmark, tool=own.tool if is_own else "auto")
+    if found is not None:
+        return found.key, found.metric, found, None
+    return *_metric(benchmark, name, config, known), None, None
+
+
 def _metric(
-    plan: DispatchPlan, config: BisectConfig, known: Sequence[tuple[MetricKey, Metric]]
+    benchmark: str | None, name: str | None, config: Config, known: Sequence[tuple[MetricKey, Metric]]
 ) -> tuple[MetricKey, Metric | None]:
-    """What is followed. A metric that the history does not know is named in full, and the first job tells its unit."""
-    benchmark = plan.benchmark or config.benchmark
-    name = plan.metric or (config.metric if plan.benchmark is None or plan.benchmark == config.benchmark else None)
+    """A metric that the history does not know is named in full, and the first job tells its unit."""
     found = {
-        key: metric
+        key: directed
         for key, metric in known
-        if benchmark in (None, key.benchmark) and name in (None, key.metric) and metric.direction.worse_sign
+        if benchmark in (None, key.benchmark) and name in (None, key.metric)
+        if (directed := _directed(metric, config.direction_of(key))).direction.worse_sign
     }
     if len(found) == 1:
         return next(iter(found.items()))
@@ -156,3 +177,9 @@ def _metric(
         place="the benchmark's name",
         next_step=f"name one of: {', '.join(names)}" if found else "name the benchmark and its metric",
     )
+
+
+def _directed(metric: Metric, configured: Direction | None) -> Metric:
+    if configured is None or metric.direction is not Direction.UNKNOWN:
+        return metric
+    return replace(metric, direction=configured)

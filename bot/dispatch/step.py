@@ -1,10 +1,11 @@
 """A bisection as those see it who tell of it: where it stands, and the report of its outcome."""
 
 import shlex
+from dataclasses import replace
 
 from bot.bisect import Search
 from bot.bisect.measured import measured_commits
-from bot.model.bisection import Sought
+from bot.model.bisection import OutcomeKind, Sought
 from bot.model.bisection_report import BisectionReport
 from bot.model.dispatch import Bisection, BisectionStep, Dispatch
 from bot.model.metric import Direction, Metric
@@ -34,8 +35,11 @@ def report_of(bisection: Bisection) -> BisectionReport:
         raise ValueError("the search has not ended")
     # No job ever saw the benchmark where the metric is unknown: then there are no numbers whose direction matters.
     metric = bisection.metric or Metric(name=key.metric, unit="", direction=Direction.UNKNOWN)
+    notes, count = bisection.notes, bisection.commands.count
+    if count is not None and state.outcome.kind is OutcomeKind.NOT_REPRODUCED:
+        notes += (f"both ends count the same {count}; search without --metric for a change of times",)
     return BisectionReport(
-        outcome=state.outcome,
+        outcome=replace(state.outcome, notes=(*state.outcome.notes, *notes)),
         commit_range=state.commit_range,
         settings=state.settings,
         key=key,
@@ -46,10 +50,8 @@ def report_of(bisection: Bisection) -> BisectionReport:
     )
 
 
-def command_line(
-    bisection: Bisection, *, counted: bool = False, prior: str | None = None, paths: tuple[str, ...] = ()
-) -> str:
-    """The command that searches the same again on one machine. `counted`: the metric is one that valgrind counts."""
+def command_line(bisection: Bisection, *, prior: str | None = None, paths: tuple[str, ...] = ()) -> str:
+    """The command that searches the same again on one machine."""
     state, commands = bisection.search, bisection.commands
     settings = state.settings
     options = {
@@ -57,14 +59,14 @@ def command_line(
         "--bad": state.commit_range.bad,
         "--run": commands.run,
         "--build": commands.build,
-        "--benchmark": None if counted else bisection.key.benchmark,
+        "--benchmark": None if commands.count is not None else bisection.key.benchmark,
         "--metric": bisection.key.metric,
         "--direction": None if settings.sought is Sought.ANY else settings.sought.value,
         "--engine": settings.engine.value,
         "--prior": prior,
         "--seed": str(settings.seed),
         "--executions": str(settings.budget_executions),
-        "--tool": None if commands.tool == "auto" else commands.tool,
+        "--tool": None if commands.tool == "auto" or commands.count is not None else commands.tool,
     }
     words = ["perf-culprit", "bisect"]
     for name, value in options.items():

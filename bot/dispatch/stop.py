@@ -19,7 +19,7 @@ def ended(bisection: Bisection, *, note: str) -> Bisection:
     outcome = Search(bisection.search).partial_outcome()
     outcome = replace(outcome, notes=(*outcome.notes, note))
     closed = tuple(replace(entry, closed=True) for entry in bisection.dispatches)
-    return replace(bisection, search=replace(bisection.search, outcome=outcome), dispatches=closed)
+    return replace(bisection, search=replace(bisection.search, outcome=outcome), dispatches=closed, times=None)
 
 
 def stopped(bisection: Bisection, objection: Objection) -> Bisection:

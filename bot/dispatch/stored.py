@@ -167,7 +167,7 @@ def search_runs(
 
 def _job_prefix(commands: BisectCommands) -> str:
     """The same for searches that ran the same: their numbers can be compared."""
-    facts = f"{commands.run}\x00{commands.build}\x00{commands.tool}"
+    facts = "\x00".join(str(fact) for fact in (commands.run, commands.build, commands.count or commands.tool))
     return f"{JOB_PREFIX}{hashlib.sha256(facts.encode(errors='surrogateescape')).hexdigest()[:12]}-"
 
 

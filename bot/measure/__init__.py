@@ -2,7 +2,7 @@
 
 from bot.measure.choice import choose_metric, require_benchmark
 from bot.measure.commands import Commands
-from bot.measure.counts import BENCHMARK, MINIMUM_EFFECT, Count, is_missing
+from bot.measure.counts import is_missing
 from bot.measure.failure import ExecutionError
 from bot.measure.interrupt import interruptible
 from bot.measure.log import Log
@@ -11,10 +11,7 @@ from bot.measure.workplace import Workplace, open_workplace
 from bot.measure.worktree_executor import RoundResult, WorktreeExecutor
 
 __all__ = [
-    "BENCHMARK",
-    "MINIMUM_EFFECT",
     "Commands",
-    "Count",
     "ExecutionError",
     "Log",
     "RoundResult",

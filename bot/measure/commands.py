@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bot.measure.counts import Count
+from bot.model.count import Count
 
 COMMIT_VARIABLE: Final = "PERF_CULPRIT_COMMIT"
 OUTPUT_VARIABLE: Final = "PERF_CULPRIT_OUTPUT"
@@ -52,7 +52,7 @@ class Commands:
     """Shell commands (`sh -e`), run in a commit's worktree. A command that takes longer than its limit is ended.
 
     `environment` names variables of ours that they see, whatever is withheld else. With a `count` the
-    result of a run is what valgrind counts of it, not what it writes.
+    result of a run is that count of it, not what it writes.
     """
 
     run: str

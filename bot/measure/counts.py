@@ -1,4 +1,4 @@
-"""Deterministic counts of the user's command by valgrind: instructions, allocations, allocated bytes.
+"""Deterministic counts of the user's command: what counts them, and what it leaves behind.
 
 All processes of the command are counted, the shell among them. What makes two runs of one program differ is fixed: the
 seed of Python's hashes, the layout of addresses, the locale. What is left is noise that a search learns like any other.
@@ -8,68 +8,84 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-from bot.model.metric import Direction, Metric
+from bot.model.count import BENCHMARK, Count
 from bot.model.run import Benchmark, Run
-
-BENCHMARK: Final = "command"  # what a count is of: the whole command
-MINIMUM_EFFECT: Final = 0.005  # below it a different path of a worktree, a longer file, is a change too
-PACKAGE: Final = "valgrind"
-
-
-class Count(StrEnum):
-    """What can be counted, as `--metric` names it."""
-
-    INSTRUCTIONS = "instructions"
-    ALLOCATIONS = "allocations"
-    ALLOCATED_BYTES = "allocated-bytes"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Method:
-    """`total` finds the number of one process in its log."""
+    """`command` begins with the program; `{logs}` is the folder of its logs.
 
-    options: tuple[str, ...]
+    `total` finds the number of a process in its log; `joined` makes one of all processes' numbers.
+    """
+
+    command: tuple[str, ...]
     total: re.Pattern[str]
-    unit: str
-    environment: Mapping[str, str]
+    joined: Callable[[Iterable[int]], int] = sum
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 # Python takes small objects from pools of its own, which valgrind does not see.
 _EVERY_OBJECT: Final = {"PYTHONMALLOC": "malloc"}
-_HEAP: Final = ("--tool=dhat", "--dhat-out-file=/dev/null")
+_VALGRIND: Final = ("valgrind", "--trace-children=yes", "--log-file={logs}/%p.log")
+_HEAP: Final = (*_VALGRIND, "--tool=dhat", "--dhat-out-file=/dev/null")
 METHODS: Final[Mapping[Count, Method]] = {
     Count.INSTRUCTIONS: Method(
-        options=("--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"),
+        command=(*_VALGRIND, "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"),
         total=re.compile(r"==\d+== I +refs: +([\d,]+)"),
-        unit="instructions",
-        environment={},
+    ),
+    Count.INSTRUCTIONS_U: Method(
+        command=("perf", "stat", "-x;", "-e", "instructions:u", "-o", "{logs}/perf.log", "--"),
+        total=re.compile(r"^(\d+);[^;]*;instructions:u", re.MULTILINE),
     ),
     Count.ALLOCATIONS: Method(
-        options=_HEAP,
+        command=_HEAP,
         total=re.compile(r"==\d+== Total: +[\d,]+ bytes in ([\d,]+) blocks"),
-        unit="allocations",
         environment=_EVERY_OBJECT,
     ),
     Count.ALLOCATED_BYTES: Method(
-        options=_HEAP,
+        command=_HEAP,
         total=re.compile(r"==\d+== Total: +([\d,]+) bytes in"),
-        unit="B/op",
         environment=_EVERY_OBJECT,
     ),
+    Count.PEAK_HEAP: Method(
+        command=_HEAP,
+        total=re.compile(r"==\d+== At t-gmax: +([\d,]+) bytes in"),
+        joined=max,
+        environment=_EVERY_OBJECT,
+    ),
+    Count.SYSTEM_CALLS: Method(
+        command=("strace", "-f", "-c", "-o", "{logs}/strace.log"),
+        total=re.compile(r"^100\.00 +[\d.]+ +\d+ +(\d+)(?: +\d+)? +total", re.MULTILINE),
+    ),
 }
+# The same as INSTRUCTIONS by function: twice as slow, so of a culprit and its parent only.
+BY_FUNCTION: Final = (*_VALGRIND, "--tool=callgrind", "--callgrind-out-file={logs}/%p.callgrind")
+PACKAGES: Final = {"perf": "linux-perf, on Ubuntu linux-tools-generic"}  # the others' is called as they are
 FIXED: Final = {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8"}
 
 
-def is_missing() -> str | None:
-    """Why nothing can be counted here, with what to install; None where it can."""
-    return None if shutil.which("valgrind") else f"valgrind is not installed (package {PACKAGE})"
+def is_missing(count: Count) -> str | None:
+    """Why it cannot be counted here, with what to install; None where it can."""
+    program, *_ = METHODS[count].command
+    if shutil.which(program) is None:
+        return f"{program} is not installed (package {PACKAGES.get(program, program)})"
+    if count is Count.INSTRUCTIONS_U and not _has_counter():
+        return "this machine shows no hardware counters (most virtual ones do not; use instructions)"
+    return None
+
+
+@cache
+def _has_counter() -> bool:
+    probe = ["perf", "stat", "-x;", "-e", "instructions:u", "true"]
+    done = subprocess.run(probe, capture_output=True, check=False, text=True)
+    return METHODS[Count.INSTRUCTIONS_U].total.search(done.stderr) is not None
 
 
 @cache
@@ -81,22 +97,18 @@ def _fixed_layout() -> tuple[str, ...]:
     return ("setarch", "-R") if done.returncode == 0 else ()
 
 
-def counted_command(command: str, count: Count, logs: Path) -> str:
-    """The shell command that runs `command` and leaves one log per process in `logs`."""
-    valgrind = ("valgrind", *METHODS[count].options, "--trace-children=yes", f"--log-file={logs}/%p.log")
-    return shlex.join([*_fixed_layout(), *valgrind, "sh", "-e", "-c", command])
-
-
-def environment(count: Count) -> dict[str, str]:
-    return {**FIXED, **METHODS[count].environment}
+def counted_command(command: str, counter: tuple[str, ...], logs: Path) -> str:
+    """The shell command that runs `command` under `counter`, which leaves its logs in `logs`."""
+    words = [word.replace("{logs}", str(logs)) for word in counter]
+    return shlex.join([*_fixed_layout(), *words, "sh", "-e", "-c", command])
 
 
 def counted_run(count: Count, logs: Path) -> Run | None:
-    """The sum over all processes as a run; None where no process left a number."""
+    """All processes' numbers as one run; None where no process left a number."""
     method = METHODS[count]
     found = [method.total.search(log.read_text(errors="replace")) for log in sorted(logs.iterdir())]
     numbers = [int(one[1].replace(",", "")) for one in found if one is not None]
     if not numbers:
         return None
-    metric = Metric(name=count.value, unit=method.unit, direction=Direction.LOWER_IS_BETTER)
-    return Run(benchmarks=(Benchmark(name=BENCHMARK, metric=metric, samples=(float(sum(numbers)),)),))
+    samples = (float(method.joined(numbers)),)
+    return Run(benchmarks=(Benchmark(name=BENCHMARK, metric=count.metric, samples=samples),))

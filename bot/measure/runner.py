@@ -8,10 +8,11 @@ from typing import Final
 from bot.codec.run import encode_run
 from bot.measure.command import run_command
 from bot.measure.commands import COMMIT_VARIABLE, OUTPUT_VARIABLE, Commands, child_environment, withheld
-from bot.measure.counts import counted_command, counted_run, environment
+from bot.measure.counts import BY_FUNCTION, FIXED, METHODS, counted_command, counted_run
 from bot.measure.failure import ExecutionError
 from bot.measure.log import Log
 from bot.model.bisection import FailureKind
+from bot.model.count import Count
 
 # Plain numbers have no name of their own: their benchmark is called as this file.
 RESULT_NAME: Final = "result"
@@ -46,24 +47,36 @@ class Runner:
 
         Where it wrote none, its standard output is the result.
         """
-        count = self.commands.count
-        logs = folder / "counts"
-        if count is not None:
-            logs.mkdir()
-        command = self.commands.run if count is None else counted_command(self.commands.run, count, logs)
-        result = self._run(
-            command, tree, commit, folder, {**(variables or {}), **(environment(count) if count else {})}
-        )
-        if count is not None:
-            run = counted_run(count, logs)
-            if run is None:
-                raise self.failed("the benchmark", commit, FailureKind.CRASHED, "left no count")
-            result = folder / "counts.json"
-            result.write_bytes(encode_run(run))
+        if self.commands.count is not None:
+            return self._counted(self.commands.count, tree, commit, folder, variables or {})
+        result = self._run(self.commands.run, tree, commit, folder, variables or {})
         if not _has_content(result):
             fault = f"printed no samples, and wrote none to ${OUTPUT_VARIABLE}"
             raise self.failed("the benchmark", commit, FailureKind.CRASHED, fault)
         return result
+
+    def _counted(self, count: Count, tree: Path, commit: str, folder: Path, variables: Mapping[str, str]) -> Path:
+        method = METHODS[count]
+        logs = self._run_under(method.command, tree, commit, folder, {**variables, **method.environment})
+        run = counted_run(count, logs)
+        if run is None:
+            raise self.failed("the benchmark", commit, FailureKind.CRASHED, "left no count")
+        result = folder / "counts.json"
+        result.write_bytes(encode_run(run))
+        return result
+
+    def count_functions(self, tree: Path, commit: str, folder: Path) -> tuple[Path, ...]:
+        """Callgrind's file of each process of the benchmark command."""
+        return tuple(sorted(self._run_under(BY_FUNCTION, tree, commit, folder, {}).glob("*.callgrind")))
+
+    def _run_under(
+        self, counter: tuple[str, ...], tree: Path, commit: str, folder: Path, variables: Mapping[str, str]
+    ) -> Path:
+        """Where the counter left its logs."""
+        logs = folder / "counts"
+        logs.mkdir()
+        self._run(counted_command(self.commands.run, counter, logs), tree, commit, folder, {**variables, **FIXED})
+        return logs
 
     def warm_up(self, tree: Path, commit: str, folder: Path) -> None:
         """Run once for what only a first run does (compiled files, caches of the disk); whatever it gives is lost."""

@@ -48,6 +48,10 @@ class Workplace:
         tree = self._trees.of(commit)
         self._runner.warm_up(tree, commit, self._next_folder())
 
+    def count_functions(self, commit: str) -> tuple[Path, ...]:
+        """Its instructions by function: Callgrind's files, which stay until the workplace is left."""
+        return self._runner.count_functions(self._trees.of(commit), commit, self._next_folder())
+
     def _next_folder(self) -> Path:
         self._executions += 1
         folder = self._folder / "executions" / f"{self._executions:04d}"

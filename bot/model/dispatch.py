@@ -12,18 +12,25 @@ from typing import Protocol
 
 from bot.model.bisection import Job, Progress, Result, SearchState
 from bot.model.bisection_report import BisectionReport
-from bot.model.metric import Metric, MetricKey
+from bot.model.count import Count
+from bot.model.metric import Direction, Metric, MetricKey
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BisectCommands:
-    """Shell commands of the default branch's configuration, never of the commits that are searched."""
+    """Shell commands of the default branch's configuration, never of the commits that are searched.
+
+    With a `count` that is measured instead of what `run` writes. `direction` is what the configuration says of the
+    metric that is followed, where the results do not say which way is good.
+    """
 
     run: str
     build: str | None = None
     tool: str = "auto"
     run_timeout_seconds: float = 600.0
     build_timeout_seconds: float = 3600.0
+    count: Count | None = None
+    direction: Direction | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,6 +91,15 @@ class Objection(StrEnum):
     HEAD_MOVED = "head_moved"
 
 
+@dataclass(frozen=True, slots=True)
+class ByTime:
+    """What is followed once counts have been searched (`auto`); `counted`: their search, while times confirm it."""
+
+    key: MetricKey
+    metric: Metric | None
+    counted: SearchState | None = None
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bisection:
     """All that is known of one bisection; a file on the history branch.
@@ -92,7 +108,8 @@ class Bisection:
     `pull_request` and `requested_by` say whom to answer; `head` is the pull request's head that was asked about, None
     in an issue, where `pull_request` is the issue's number. `trusted`: every commit of the range is on the default
     branch, so that what was measured may enter the history. `fruitless` counts dispatches in a row that gave nothing.
-    `stopped`: the objection that ended it before the search had.
+    `stopped`: the objection that ended it before the search had. `times`: the search is by counts, and one by
+    times follows. `notes` are for the answer, of searches before this one.
     """
 
     id: str
@@ -116,6 +133,8 @@ class Bisection:
     fruitless: int = 0
     stopped: Objection | None = None
     environments: tuple[Mapping[str, str], ...] = ()
+    times: ByTime | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def is_done(self) -> bool:

@@ -19,7 +19,7 @@ from bot.history.then import baseline_then
 from bot.model.acceptance import Acceptance
 from bot.model.audit import Audit
 from bot.model.run import Run
-from bot.pipeline.settings import directions, policy_settings
+from bot.pipeline.settings import policy_settings
 
 # The newest stored runs; older ones were measured on machines that are gone.
 MOST_RUNS = 200
@@ -54,7 +54,7 @@ def audit_files(
     files: Sequence[str], *, config: Config, tool: str = "auto", stdin: BinaryIO | None = None, seed: int = 0
 ) -> Audit:
     """One run per file, oldest first."""
-    runs = collect_each(files, tool=tool, stdin=stdin, suite=config.suite, directions=directions(config))
+    runs = collect_each(files, tool=tool, stdin=stdin, suite=config.suite, directions=config.direction_of)
     return audit_runs(runs, config=config, seed=seed)
 
 

@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import Final
 
 from bot.config import Config
+from bot.dispatch.auto import PAIR_EXECUTIONS, confirmed, largest_step, unconfirmed
 from bot.dispatch.local import DEFAULT_EXECUTIONS, BisectPlan, search_here, state_file
 from bot.dispatch.machine import Say
 from bot.errors import UsageError
-from bot.measure import Count, ExecutionError, is_missing
-from bot.model.bisection import Culprit, OutcomeKind, Sought
+from bot.measure import ExecutionError, is_missing
+from bot.model.bisection import OutcomeKind, Sought
 from bot.model.bisection_report import BisectionReport
-from bot.pipeline.commands import cannot_count, count_of
-from bot.report.bisection_words import facts_of, introduced
+from bot.model.count import AUTO, Count, count_of
+from bot.pipeline.commands import cannot_count, uncountable
+from bot.report.bisection_words import facts_of
 
-AUTO: Final = "auto"
 FEW_EXECUTIONS: Final = 24  # of both ends by time, before anything is counted
-PAIR_EXECUTIONS: Final = 100  # of the commit that counts name and its parent
 
 
 def bisect(repository: Path, plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport:
@@ -27,13 +27,13 @@ def bisect(repository: Path, plan: BisectPlan, *, config: Config, say: Say) -> B
     count = count_of(plan.metric, benchmark=plan.benchmark, tool=plan.tool)
     if count is None:
         return search_here(repository, plan, config=config, say=say)
-    why = is_missing()
+    why = is_missing(count)
     if why is None:
         counting = replace(plan, commands=replace(plan.commands, count=count))
         try:
             return search_here(repository, counting, config=config, say=say)
         except ExecutionError as error:
-            why = f"valgrind cannot run the command ({error.message})"
+            why = uncountable(count, error)
     note = cannot_count(count, why)
     say(note)
     return _noted(search_here(repository, replace(plan, metric=None), config=config, say=say), note)
@@ -73,7 +73,7 @@ class _Auto:
 
     def _counted(self, ends: BisectionReport) -> tuple[BisectionReport | None, str]:
         """The answer by counts and what times say to it, or nothing and why not."""
-        count, why = Count.INSTRUCTIONS, is_missing()
+        count, why = Count.INSTRUCTIONS, is_missing(Count.INSTRUCTIONS)
         if why is not None:
             return None, cannot_count(count, why)
         plan, shown = self._plan, _shown(ends)
@@ -91,7 +91,7 @@ class _Auto:
         try:
             found = self._search(counting)
         except ExecutionError as error:
-            return None, cannot_count(count, f"valgrind cannot run the command ({error.message})")
+            return None, cannot_count(count, uncountable(count, error))
         if not found.outcome.culprits:
             return None, "counts of instructions name no commit: times are measured instead"
         if shown is None:
@@ -101,8 +101,8 @@ class _Auto:
 
     def _confirmed(self, found: BisectionReport, shown: Sought) -> tuple[BisectionReport | None, str]:
         """Whether the time of the largest step by counts moves as the ends' time does."""
-        largest = max(found.outcome.culprits, key=lambda culprit: abs(culprit.relative_change))
-        self._say(f"{_step(largest)} by counts; its time is measured beside its parent's")
+        largest = largest_step(found.outcome)
+        self._say(f"{largest.commit[:7]} by counts; its time is measured beside its parent's")
         pair = replace(
             self._plan,
             good=f"{largest.commit}^",
@@ -116,9 +116,8 @@ class _Auto:
         )
         times = self._search(pair)
         for step in times.outcome.culprits:
-            cost = f"{times.outcome.executions} executions of it and its parent"
-            return found, f"Its time ({times.key.benchmark}) confirms it: {_step(step)}; {cost}."
-        return None, f"By counts {_step(largest)}; its time is not seen to change: times are measured instead"
+            return found, confirmed(step, executions=times.outcome.executions, benchmark=times.key.benchmark)
+        return None, unconfirmed(largest)
 
 
 def _shown(ends: BisectionReport) -> Sought | None:
@@ -127,10 +126,6 @@ def _shown(ends: BisectionReport) -> Sought | None:
     if interval is None or interval.low <= 0 <= interval.high:
         return None
     return Sought.WORSE if interval.low * ends.metric.direction.worse_sign > 0 else Sought.BETTER
-
-
-def _step(culprit: Culprit) -> str:
-    return f"{culprit.commit[:7]} {introduced(culprit)}"
 
 
 def _noted(report: BisectionReport, note: str) -> BisectionReport:

@@ -5,7 +5,9 @@ from dataclasses import replace
 
 from bot.config import Config
 from bot.errors import UsageError
-from bot.measure import BENCHMARK, Commands, Count, is_missing
+from bot.measure import Commands, ExecutionError, is_missing
+from bot.measure.counts import METHODS
+from bot.model.count import Count, count_of
 
 Say = Callable[[str], None]
 
@@ -39,23 +41,20 @@ def shell_commands(
     return commands, tool if tool != "auto" or run else config.bisect.tool
 
 
-def count_of(metric: str | None, *, benchmark: str | None = None, tool: str = "auto") -> Count | None:
-    """The count that `--metric` names. With a benchmark or a tool the metric is one of the tool's own."""
-    if metric not in set(Count) or benchmark not in (None, BENCHMARK) or tool != "auto":
-        return None
-    return Count(metric)
-
-
 def counting_commands(commands: Commands, *, metric: str | None, tool: str, say: Say) -> tuple[Commands, str]:
     """The commands with the count that `metric` names and the format of its results, or as they were."""
     count = count_of(metric)
     if count is None:
         return commands, tool
-    why = is_missing()
+    why = is_missing(count)
     if why is not None:
         say(cannot_count(count, why))
         return commands, tool
     return replace(commands, count=count), "auto"
+
+
+def uncountable(count: Count, error: ExecutionError) -> str:
+    return f"{METHODS[count].command[0]} cannot run the command ({error.message})"
 
 
 def cannot_count(count: Count, why: str) -> str:

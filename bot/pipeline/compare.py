@@ -28,7 +28,6 @@ from bot.model.run import Run
 from bot.pipeline.confirm import confirm_report
 from bot.pipeline.event import Merge
 from bot.pipeline.judge import judge_run
-from bot.pipeline.settings import directions
 from bot.report.collected import collected_text, formats_text
 
 
@@ -62,7 +61,7 @@ def collect_run(
         stdin=stdin,
         suite=config.suite,
         commit=commit,
-        directions=directions(config),
+        directions=config.direction_of,
         environment=machine_environment(),
     )
 
@@ -104,7 +103,7 @@ class FilesComparison:
 
 
 def compare_files(request: FilesComparison, *, config: Config) -> Report:
-    known, tool, paired = directions(config), request.tool, request.paired
+    known, tool, paired = config.direction_of, request.tool, request.paired
     side = partial(collect_executions if paired else collect_separate, tool=tool, suite=config.suite, directions=known)
 
     def runs(files: Sequence[str], stdin: BinaryIO | None = None) -> tuple[Run, ...]:

@@ -16,7 +16,6 @@ from bot.model.run import Run
 from bot.pipeline.compare import Compared, compare_run_with_history, compare_runs
 from bot.pipeline.event import Merge
 from bot.pipeline.render import report_json, report_markdown
-from bot.pipeline.settings import directions
 
 REPORT_NAME: Final = "report.json"
 COMMENT_NAME: Final = "comment.md"
@@ -64,7 +63,7 @@ def result_files(compared: Compared, results: JobResults) -> dict[str, bytes]:
 
 def collect_baseline(files: Sequence[str], *, config: Config, tool: str = "auto") -> Run:
     """Each file is an execution, measured in turn with one of the target."""
-    return collect_executions(files, tool=tool, suite=config.suite, directions=directions(config))
+    return collect_executions(files, tool=tool, suite=config.suite, directions=config.direction_of)
 
 
 def compare_results(

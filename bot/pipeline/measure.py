@@ -20,7 +20,6 @@ from bot.model.report import Conclusion, Report
 from bot.model.run import Run
 from bot.pipeline.confirm import BENCHMARKS_VARIABLE, flagged, only
 from bot.pipeline.judge import judge_run
-from bot.pipeline.settings import directions
 from bot.pipeline.trace import TracePlan, diagnose_traces, trace_commits
 
 LOOKS: Final = 4
@@ -77,7 +76,7 @@ def measure_commits(
     """Measure commits, interleaved, and write one run file for each into `output`; the first is the baseline."""
     sides = _sides(repository, revisions, plan)
     with this_machine(
-        repository, plan.commands, tool=plan.tool, suite=config.suite, log=output / LOG_NAME, cache=plan.cache
+        repository, plan.commands, config=config, tool=plan.tool, log=output / LOG_NAME, cache=plan.cache
     ) as workplace:
         _warm_up(workplace, sides, plan, say)
         rounds, report = _measure(workplace, sides, plan, config, say)
@@ -199,7 +198,7 @@ def _side_run(side: _Side, *, plan: MeasurePlan, config: Config, job: str, looks
     """All executions of one side as one run; each execution is a group of samples of its round."""
     run = join_executions(
         [
-            (result, collect([result], tool=plan.tool, suite=config.suite, directions=directions(config)))
+            (result, collect([result], tool=plan.tool, suite=config.suite, directions=config.direction_of))
             for result in side.results
         ],
         rounds=side.rounds,

@@ -17,7 +17,6 @@ from bot.model.run import Run
 from bot.stats.association_rules import Mining
 
 if TYPE_CHECKING:
-    from bot.collect.directions import Directions
     from bot.detect.settings import Categories
 
 
@@ -81,14 +80,6 @@ def _rules(config: RuleEnsembleConfig) -> RuleOptions:
         cool_down=config.cool_down,
         weights=config.weights or None,
     )
-
-
-def directions(config: Config) -> "Directions | None":
-    """What the configuration says of metrics whose file does not say which way is good."""
-    if not any(entry.direction for entry in config.benchmarks):
-        return None
-    settings = policy_settings(config)
-    return lambda key: settings.of(key).direction
 
 
 def is_named(config: Config, key: MetricKey) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.conversation import MOST_DISPATCHES, STEP, Conversation, open_conversation
+from tests.support.counting_valgrind import counting_valgrind
 from tests.support.fake_github.server import FakeGitHub
 from tests.support.fake_github.state import BOT, REPOSITORY_ID, Comment
 from tests.support.job import JobResult, Runner
@@ -62,6 +63,25 @@ def test_from_the_comment_to_the_culprit(conversation: Conversation) -> None:
     conversation.complete(conversation.fake.state.dispatches[0]["run_id"])
     assert len(conversation.fake.state.dispatches) == before
     assert conversation.answer(asked) == answer
+
+
+@pytest.mark.slow  # the same machinery with a valgrind that the workflow's setup installs
+@pytest.mark.parametrize(("metric", "confirmed"), [("instructions", False), ("auto", True)])
+def test_counts_find_the_culprit(conversation: Conversation, tmp_path: Path, metric: str, confirmed: bool) -> None:
+    valgrind = counting_valgrind(tmp_path / "valgrind")
+    conversation.files["perf-bisect"]["jobs"]["bisect"]["with"]["setup"] = f'echo {valgrind} >> "$GITHUB_PATH"'
+    asked = conversation.say(f"/perf-bisect {conversation.head} metric={metric}")
+    assert "Bisecting `command`" in conversation.answer(asked)
+    dispatches = 0
+    while conversation.measure():
+        dispatches += 1
+        assert dispatches < MOST_DISPATCHES
+    answer = conversation.answer(asked)
+    assert f"{conversation.commits[f'c{STEP}'][:7]}`" in answer.splitlines()[0], answer
+    assert "introduced the regression: +60" in answer.splitlines()[0]
+    assert "Benchmark: `command`, `instructions`." in answer
+    assert "metric instructions" in answer
+    assert ("Its time (result) confirms it" in answer) is confirmed
 
 
 @pytest.mark.slow  # the same machinery for one dispatch

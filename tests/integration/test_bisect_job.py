@@ -16,8 +16,10 @@ from bot.dispatch.workflow import Workflow
 from bot.errors import ConfigError
 from bot.history.bisections import GitBranchBisections
 from bot.model.bisection import OutcomeKind
+from bot.model.count import Count
 from bot.model.dispatch import BisectionStep, artifact_name
 from bot.model.metric import Direction
+from bot.report.bisection import bisection_markdown
 from tests.support.git_repository import init_repository, run_git
 from tests.support.measured_repository import COUNTER, RUN, line, measured_repository
 from tests.support.runner_pool import Pool, Run, zipped
@@ -53,7 +55,7 @@ class Place:
         plan = DispatchPlan(**{"id": "7", **ends, **options})
         return start_bisection(self.repository, plan, config=self.config, controller=self.controller())
 
-    def measure(self, run: Run, /, *, jobs: int | None = None, **options: str) -> None:
+    def measure(self, run: Run, /, *, jobs: int | None = None, of: str = "7", **options: str) -> None:
         request = self.folder / "request.json"
         request.write_text(run.inputs["request"])
         for job in json.loads(run.inputs["jobs"])[:jobs]:
@@ -61,7 +63,7 @@ class Place:
             argv = ["bisect-job", "--repo", str(self.repository), "--request", str(request), "--job", job]
             more = [word for name, value in options.items() for word in (f"--{name}", value)]
             assert main([*argv, "--output", str(out), *more]) == 0
-            run.artifacts.append(zipped(artifact_name("7", job), (out / "bisect-job.json").read_bytes()))
+            run.artifacts.append(zipped(artifact_name(of, job), (out / "bisect-job.json").read_bytes()))
         run.completed = True
 
 
@@ -132,6 +134,42 @@ def test_failures_are_results_too(tmp_path: Path) -> None:
     (first, *_) = step.bisection.search.results
     assert not first.values
     assert all("no compiler" in failure.message for failure in first.failures.values())
+
+
+def test_what_cannot_be_counted_is_said_and_times_take_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = Place(tmp_path, bisect=", benchmark: result, metric: value")
+    monkeypatch.setattr("bot.measure.counts.shutil.which", lambda _: None)
+    place.start(benchmark=None, metric="instructions")
+    place.measure(place.pool.runs[0], jobs=1)
+    step = advance_bisection(place.controller(), run_id=place.pool.runs[0].id)
+    assert step.report is not None
+    assert step.report.outcome.kind is OutcomeKind.UNMEASURABLE
+    assert "valgrind is not installed (package valgrind)" in bisection_markdown(step.report)
+
+    auto = place.start(id="8", metric="auto")
+    assert auto.bisection.commands.count is Count.INSTRUCTIONS
+    place.measure(place.pool.runs[-1], jobs=1, of="8")
+    step = advance_bisection(place.controller(), run_id=place.pool.runs[-1].id)
+    assert step.report is None
+    assert (step.bisection.key.metric, step.bisection.commands.count) == ("value", None)
+    assert any("valgrind is not installed" in note for note in step.bisection.notes)
+
+
+METRICS = 'echo "{\\"parse\\": {\\"cache-misses\\": {\\"value\\": $(cat value)}}}"'
+
+
+def test_a_configured_direction_makes_a_metric_followable(tmp_path: Path) -> None:
+    """The machines get no configuration: what it says of the metric travels with the request."""
+    place = Place(tmp_path)
+    directions = "benchmarks: [{match: parse, direction: higher_is_better}]"
+    text = f"{directions}\nbisect: {{run: {json.dumps(METRICS)}, benchmark: parse, metric: cache-misses}}"
+    place.config = parse_config(text.encode(), place="config")
+    place.start(benchmark=None, metric=None)
+    place.measure(place.pool.runs[0], jobs=1)
+    step = advance_bisection(place.controller(), run_id=place.pool.runs[0].id)
+    assert step.bisection.metric is not None
+    assert step.bisection.metric.direction is Direction.HIGHER_IS_BETTER
+    assert step.bisection.search.results[0].values
 
 
 def test_without_a_command_nothing_is_begun(tmp_path: Path) -> None:

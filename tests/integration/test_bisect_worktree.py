@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from bot.cli import main
+from tests.support.counting_valgrind import counting_valgrind
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 from tests.support.measured_repository import COUNTER, RUN, Commit, line, measured_repository
 
@@ -443,22 +444,9 @@ def test_what_was_recorded_is_not_measured_again(
     assert f"0 stored executions count; {len(first['measured'])} runs by other" in capsys.readouterr().err
 
 
-COUNTING = """#!/bin/sh
-for option in "$@"; do case "$option" in --log-file=*) log="${option#--log-file=}";; esac; done
-case "$option" in *refuse*) exit 132;; *flat*) value=7;; *) value=$(cat value);; esac
-echo "==1== I   refs:      $value,000" > "$(dirname "$log")/1.log"
-"""
-
-
 @pytest.fixture
-def counting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A valgrind that counts a thousand times what the commit's file `value` holds."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    (folder / "valgrind").write_text(COUNTING)
-    (folder / "valgrind").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-    return folder / "valgrind"
+def counting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", f"{counting_valgrind(tmp_path / 'bin')}:{os.environ['PATH']}")
 
 
 @pytest.mark.usefixtures("counting")
@@ -473,6 +461,17 @@ def test_a_search_by_counts_takes_about_log2_executions(repository: Path) -> Non
     assert answer["executions"] <= 12
     assert "--metric instructions" in answer["command"]
     assert "--benchmark" not in answer["command"]
+
+
+def test_a_configured_direction_makes_a_metric_followable(repository: Path, tmp_path: Path) -> None:
+    hashes = measured_repository(repository, line(9, step_at=CULPRIT))
+    settings = tmp_path / "config.yml"
+    settings.write_text("benchmarks: [{match: parse, direction: higher_is_better}]")
+    run = 'echo "{\\"parse\\": {\\"hits\\": {\\"value\\": $(cat value)}}}"'
+    ends = {"good": hashes["c0"], "bad": hashes["c8"]}
+    code, answer = bisect(repository, "--config", str(settings), **ends, run=run)
+    assert code == 0
+    assert [(entry["commit"], entry["improvement"]) for entry in answer["culprits"]] == [(hashes["c5"], True)]
 
 
 @pytest.mark.usefixtures("counting")

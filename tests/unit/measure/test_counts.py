@@ -6,12 +6,19 @@ from pathlib import Path
 import pytest
 
 from bot.collect import collect
-from bot.measure import Commands, Count, ExecutionError, Log, is_missing, open_workplace
-from bot.measure.counts import FIXED, counted_command, counted_run
+from bot.measure import Commands, ExecutionError, Log, is_missing, open_workplace
+from bot.measure.counts import FIXED, METHODS, _has_counter, counted_command, counted_run
+from bot.model.count import Count
 from tests.support.git_repository import import_commits, init_repository
 
 INSTRUCTIONS = "==7== Cachegrind, a profiler\n==7== \n==7== I   refs:      380,855,843\n"
 HEAP = "==8== Total:     5,061,246 bytes in 19,031 blocks\n==8== At t-gmax: 1,028 bytes in 2 blocks\n"
+STRACE = (
+    "% time     seconds  usecs/call     calls    errors syscall\n"
+    "  0.00    0.000000           0         2           rseq\n"
+    "------ ----------- ----------- --------- --------- ----------------\n"
+    "100.00    0.000231           1       218        31 total\n"
+)
 
 
 def logs_of(tmp_path: Path, *texts: str) -> Path:
@@ -26,6 +33,8 @@ def logs_of(tmp_path: Path, *texts: str) -> Path:
         (Count.INSTRUCTIONS, INSTRUCTIONS, 380855843.0),
         (Count.ALLOCATIONS, HEAP, 19031.0),
         (Count.ALLOCATED_BYTES, HEAP, 5061246.0),
+        (Count.INSTRUCTIONS_U, "# started on Sun\n\n1234567;;instructions:u;0;100.00;;\n", 1234567.0),
+        (Count.SYSTEM_CALLS, STRACE, 218.0),
     ],
 )
 def test_all_processes_are_summed(tmp_path: Path, count: Count, text: str, total: float) -> None:
@@ -36,12 +45,18 @@ def test_all_processes_are_summed(tmp_path: Path, count: Count, text: str, total
     assert entry.samples == (2 * total,)
 
 
+def test_the_peak_is_that_of_the_largest_process(tmp_path: Path) -> None:
+    run = counted_run(Count.PEAK_HEAP, logs_of(tmp_path, HEAP, HEAP.replace("1,028", "2,056")))
+    assert run is not None
+    assert run.benchmarks[0].samples == (2056.0,)
+
+
 def test_no_process_left_a_number(tmp_path: Path) -> None:
     assert counted_run(Count.INSTRUCTIONS, logs_of(tmp_path, "==9== killed\n")) is None
 
 
 def test_the_command_stays_one_word_for_the_shell(tmp_path: Path) -> None:
-    command = counted_command("echo 'a b' | ./bench", Count.INSTRUCTIONS, tmp_path)
+    command = counted_command("echo 'a b' | ./bench", METHODS[Count.INSTRUCTIONS].command, tmp_path)
     assert command.endswith("sh -e -c 'echo '\"'\"'a b'\"'\"' | ./bench'")
     assert "--cache-sim=no" in command
 
@@ -77,7 +92,7 @@ def counted(repository: Path, run: str) -> float:
 
 @pytest.mark.usefixtures("fake_valgrind")
 def test_a_counted_execution(tmp_path: Path) -> None:
-    assert is_missing() is None
+    assert is_missing(Count.INSTRUCTIONS) is None
     repository = init_repository(tmp_path / "repository")
     assert counted(repository, "echo whatever it prints is no result") == 1234.0
 
@@ -100,7 +115,20 @@ def test_a_command_that_fails_under_valgrind(tmp_path: Path) -> None:
 
 def test_without_valgrind_the_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    assert "package valgrind" in (is_missing() or "")
+    packages = {Count.PEAK_HEAP: "valgrind", Count.SYSTEM_CALLS: "strace", Count.INSTRUCTIONS_U: "linux-perf"}
+    for count, package in packages.items():
+        assert f"package {package}" in (is_missing(count) or "")
+
+
+@pytest.mark.usefixtures("fake_valgrind")
+def test_a_machine_without_hardware_counters_says_so(tmp_path: Path) -> None:
+    perf = tmp_path / "bin" / "perf"
+    for answer, missing in (("<not supported>", True), ("1234", False)):
+        perf.write_text(f"#!/bin/sh\necho '{answer};;instructions:u;0;100.00;;' >&2\n")
+        perf.chmod(0o755)
+        _has_counter.cache_clear()
+        assert ("hardware counters" in (is_missing(Count.INSTRUCTIONS_U) or "")) is missing
+    _has_counter.cache_clear()
 
 
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
