@@ -17,12 +17,12 @@ def main() -> int:
 
     log = Log()
     try:
-        from bot.action.context import read_context
         from bot.action.inputs import read_inputs
         from bot.action.job import Job
         from bot.action.modes import run_mode
+        from bot.pipeline.context import read_context
 
-        context = read_context(os.environ)
+        context = read_context(os.environ, elsewhere="use the command line instead: perf-culprit --help")
         return run_mode(Job(context=context, inputs=read_inputs(os.environ), log=log))
     except BotError as error:
         log.tell(LogLevel.ERROR, str(error))

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 
 from bot import pipeline
 from bot.action.commands.mode import run_bisect, run_command
-from bot.action.context import Context
 from bot.action.inputs import Mode
 from bot.action.job import Job
 from bot.action.judging import judge
@@ -13,6 +12,7 @@ from bot.action.publishing import publish
 from bot.action.telling import finish, open_check, record_run, summarise
 from bot.errors import BotError
 from bot.model.report import Report
+from bot.pipeline.context import Context
 from bot.publish.host import Host
 from bot.publish.log import LogLevel
 

@@ -61,7 +61,8 @@ def _choice(arguments: argparse.Namespace) -> "init.Choice":
     run, setup = arguments.run, arguments.setup
     if found and run is None:
         print(f"found: {', '.join(each.tool for each in found)}")
-        setup = found[0].setup if setup is None else setup
+    if setup is None:
+        setup = next((each.setup for each in found if run is None or each.program in run.split()), None)
     asks = not arguments.yes and sys.stdin.isatty()
     ask = _ask if asks else _default
     if run is None:
@@ -85,11 +86,13 @@ def _default(_: str, default: str) -> str:
 
 
 def _default_branch(repository: Path) -> str:
+    """What the remote says, else the branch here that is called as default branches are."""
     try:
-        name = git.run_git(repository, "rev-parse", "--abbrev-ref", "origin/HEAD").decode().strip()
+        shown = git.run_git(repository, "for-each-ref", "--format=%(refname:lstrip=-1) %(symref:lstrip=-1)", "refs")
     except git.GitError:
         return "main"
-    return name.removeprefix("origin/")
+    names = dict(line.split(" ", 1) for line in shown.decode().splitlines())
+    return names.get("HEAD") or next((name for name in ("main", "master", "trunk") if name in names), "main")
 
 
 def _doctor(arguments: argparse.Namespace) -> int:

@@ -40,7 +40,7 @@ class Restarts:
 
     def kept(self, run: Run, position: int) -> tuple[MetricKey, ...]:
         """The metrics of a stored run that are baseline: benchmarks, and counters by table and name."""
-        return tuple(key for key in run.keys if not self._is_before(key, position))
+        return tuple(key for key in run.keys if not self._is_before(key, position)) if self._newest else run.keys
 
     def unforgiven(self, run: Run, position: int) -> tuple[MetricKey, ...]:
         """The metrics that a stored run was judged a regression in, where nobody accepted that since."""
@@ -50,7 +50,7 @@ class Restarts:
         """These metrics of the run at `position` became baseline."""
         if self._newest_chosen is None:
             self._newest_chosen = position
-        for key in keys:
+        for key in keys if self._newest else ():
             self._since.update(name for name, entry in self._of(key) if position <= self.positions[entry.commit])
 
     @property

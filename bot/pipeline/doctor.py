@@ -3,15 +3,16 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from bot import git
 from bot.config import Config
-from bot.errors import BotError, InfrastructureError, UsageError
+from bot.errors import BotError, InfrastructureError
 from bot.history import open_git_branch
 from bot.model.checkup import NEEDED, Grant, Health, Observation, Permission, Role, Symptom
-from bot.pipeline.event import event_ends, merge_of, read_event
-from bot.pipeline.publish import Destination, connect
+from bot.pipeline.context import Context, read_context
+from bot.pipeline.event import event_ends, merge_of
+from bot.pipeline.publish import connect
 from bot.publish.event import value_at
 from bot.report.checkup import checkup_lines
 
@@ -37,37 +38,29 @@ HEALTH: Final[Mapping[Grant, Health]] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Job:
-    environ: Mapping[str, str]
-    event: Mapping[str, Any]
+    context: Context
+    token: str
     repository: Path
     config: Config
 
     @property
     def default_branch(self) -> str:
-        return str(value_at(self.event, "repository", "default_branch") or "main")
+        return self.context.default_branch or "main"
 
     @property
     def role(self) -> Role:
-        name = self.environ.get("GITHUB_EVENT_NAME", "")
-        if name == "push":
-            is_default = self.environ.get("GITHUB_REF") == f"refs/heads/{self.default_branch}"
+        if self.context.event_name == "push":
+            is_default = self.context.ref == f"refs/heads/{self.default_branch}"
             return Role.RECORD if is_default else Role.OTHER_BRANCH
-        role = ROLES.get(name, Role.NONE)
-        head = value_at(self.event, "pull_request", "head", "repo", "id")
-        is_fork = role is Role.PULL_REQUEST and head != value_at(self.event, "repository", "id")
-        return Role.FORK if is_fork else role
+        role = ROLES.get(self.context.event_name, Role.NONE)
+        return Role.FORK if role is Role.PULL_REQUEST and self.context.is_fork else role
 
     @property
     def number(self) -> int | None:
         for place in ("pull_request", "issue"):
-            if isinstance(number := value_at(self.event, place, "number"), int):
+            if isinstance(number := value_at(self.context.event, place, "number"), int):
                 return number
         return None
-
-    @property
-    def git_url(self) -> str:
-        server = self.environ.get("GITHUB_SERVER_URL", "https://github.com").rstrip("/")
-        return f"{server}/{self.environ['GITHUB_REPOSITORY']}.git"
 
 
 def checkup(*, environ: Mapping[str, str], repository: Path, config: Config) -> tuple[tuple[str, ...], bool]:
@@ -78,16 +71,12 @@ def checkup(*, environ: Mapping[str, str], repository: Path, config: Config) -> 
 
 def examine(*, environ: Mapping[str, str], repository: Path, config: Config) -> tuple[Observation, ...]:
     """Of the job in `environ`. Nothing is changed, neither on GitHub nor here."""
-    path = environ.get("GITHUB_EVENT_PATH")
-    if not path or not environ.get("GITHUB_REPOSITORY"):
-        raise UsageError(
-            "this is no GitHub Actions job: GITHUB_EVENT_PATH and GITHUB_REPOSITORY are not set",
-            next_step="run it as a step of the job that does not work; here perf-culprit init --check reads the files",
-        )
-    job = _Job(environ=environ, event=read_event(Path(path)), repository=repository, config=config)
+    elsewhere = "run it as a step of the job that does not work; here perf-culprit init --check reads the files"
+    context = read_context(environ, elsewhere=elsewhere)
+    job = _Job(context=context, token=environ.get("GITHUB_TOKEN", ""), repository=repository, config=config)
     role = job.role
     wrong = {Role.NONE: Health.WRONG, Role.PRIVILEGED: Health.UNSAFE}.get(role, Health.FINE)
-    facts = {"event": environ.get("GITHUB_EVENT_NAME", ""), "default": job.default_branch}
+    facts = {"event": context.event_name, "default": job.default_branch}
     found = [Observation(symptom=Symptom.ROLE, kind=role, health=wrong, facts=facts)]
     if NEEDED[role]:
         found += _permissions(job, role)
@@ -95,24 +84,15 @@ def examine(*, environ: Mapping[str, str], repository: Path, config: Config) -> 
         found += _checkout(job)
         # Who does not answer is not asked again: git would try for minutes.
         if all(seen.symptom is not Symptom.NO_ANSWER for seen in found):
-            found += _history(job)
+            found += _history(job, environ)
     return tuple(found)
 
 
 def _permissions(job: _Job, role: Role) -> Iterator[Observation]:
-    token = job.environ.get("GITHUB_TOKEN", "")
-    if not token:
+    if not job.token:
         yield Observation(symptom=Symptom.ANONYMOUS, health=Health.WRONG)
         return
-    host = connect(
-        Destination(
-            repository=job.environ["GITHUB_REPOSITORY"],
-            api_url=job.environ.get("GITHUB_API_URL", "https://api.github.com").rstrip("/"),
-            server_url=job.environ.get("GITHUB_SERVER_URL", "https://github.com").rstrip("/"),
-            token=token,
-            bot_login="github-actions[bot]",
-        )
-    )
+    host = connect(job.context.destination(token=job.token, bot_login="github-actions[bot]"))
     try:
         for permission in NEEDED[role]:
             yield _permission(host, permission, job)
@@ -141,7 +121,7 @@ def _checkout(job: _Job) -> Iterator[Observation]:
         return
     if git.is_shallow(repository):
         yield Observation(symptom=Symptom.SHALLOW, health=Health.WRONG)
-    head = value_at(job.event, "pull_request", "head", "sha")
+    head = value_at(job.context.event, "pull_request", "head", "sha")
     if isinstance(head, str) and commit != head:
         merge = merge_of(repository, revision=commit, head=head)
         facts = {"commit": commit[:7], "head": head[:7], "base": merge.base[:7] if merge else ""}
@@ -154,11 +134,11 @@ def _checkout(job: _Job) -> Iterator[Observation]:
     yield Observation(symptom=Symptom.STORED_CREDENTIALS, health=Health.UNSAFE)
 
 
-def _history(job: _Job) -> Iterator[Observation]:
+def _history(job: _Job, environ: Mapping[str, str]) -> Iterator[Observation]:
     """Against stored runs a check can fail only where the base has one."""
     branch, suite = job.config.history.branch, job.config.suite
     facts: dict[str, str | int] = {"branch": branch, "suite": suite, "default": job.default_branch}
-    remote = git.Remote(url=job.git_url, token=job.environ.get("GITHUB_TOKEN") or None)
+    remote = git.Remote(url=job.context.git_url, token=job.token or None)
     try:
         with open_git_branch(remote, branch=branch) as history:
             stored = history.commits(suite)
@@ -172,7 +152,7 @@ def _history(job: _Job) -> Iterator[Observation]:
     facts |= {"runs": sum(stored.values()), "commits": len(stored)}
     yield Observation(symptom=Symptom.RUNS, facts=facts)
     try:
-        base = event_ends(job.repository, job.environ).baseline
+        base = event_ends(job.repository, environ).baseline
     except BotError:
         return
     symptom = Symptom.BASE_WITH_RUN if base in stored else Symptom.BASE_WITHOUT_RUN

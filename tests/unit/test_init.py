@@ -10,6 +10,7 @@ from bot.cli import main
 from bot.cli.init.check import CALLED, check_files
 from bot.cli.init.files import Choice, new_files, scalar
 from bot.cli.init.tools import look, suggestions
+from tests.support.git_repository import init_repository, run_git
 from tests.support.recipes import ONE_FILE, PROJECT, SPLIT, WORKFLOWS
 from tests.support.tools import tool
 
@@ -55,6 +56,37 @@ def test_installed_code_does_not_stand_in_for_the_commit_s(tmp_path: Path) -> No
     root = lay_out(tmp_path, {"pyproject.toml": "pytest-benchmark", "src/x.py": "", "bench/test_x.py": ""})
     (found,) = suggestions(look(root))
     assert found.run.startswith("PYTHONPATH=src pytest bench")
+
+
+def test_a_test_that_asks_for_the_fixture_shows_pytest_benchmark(tmp_path: Path) -> None:
+    """No requirements name it: whoever wrote it installs it by hand."""
+    files = {"bench/test_x.py": "def test_parse(benchmark):\n    benchmark(int, '3')\n", "x.py": ""}
+    (found,) = suggestions(look(lay_out(tmp_path, files)))
+    assert (found.setup, found.run) == (
+        "pip install pytest pytest-benchmark",
+        'PYTHONPATH=. pytest bench --benchmark-json="$PERF_CULPRIT_OUTPUT"',
+    )
+    lay_out(tmp_path, {"requirements.txt": "numpy\n", "bench/test_x.py": "def test_parse(benchmarks): ...\n"})
+    assert suggestions(look(tmp_path)) == ()
+    lay_out(tmp_path, files)
+    assert suggestions(look(tmp_path))[0].setup == "pip install -r requirements.txt pytest pytest-benchmark"
+
+
+@pytest.mark.parametrize(("run", "installs"), [("pytest -q bench", True), ("make bench", False)])
+def test_a_named_command_is_prepared_as_its_program_is(tmp_path: Path, run: str, installs: bool) -> None:
+    root = lay_out(tmp_path, REPOSITORIES["pytest-benchmark"])
+    assert main(["init", "--repo", str(root), "--yes", "--run", run]) == 0
+    written = (root / ".github/workflows/perf.yml").read_text()
+    assert ("pip install pytest pytest-benchmark" in written) == installs
+
+
+@pytest.mark.parametrize("branch", ["master", "main"])
+def test_without_a_remote_the_branch_here_is_the_default_one(tmp_path: Path, branch: str) -> None:
+    root = lay_out(init_repository(tmp_path / "x"), REPOSITORIES["go test"])
+    run_git(root, "checkout", "--quiet", "-B", branch)
+    run_git(root, "commit", "--quiet", "--allow-empty", "--message", "x")
+    assert main(["init", "--repo", str(root), "--yes"]) == 0
+    assert f"branches: [{branch}]" in (root / ".github/workflows/perf.yml").read_text()
 
 
 @pytest.mark.parametrize(("document", "split"), [(ONE_FILE, False), (SPLIT, True)])

@@ -21,6 +21,10 @@ class Suggestion:
     setup: str
     run: str
 
+    @property
+    def program(self) -> str:
+        return next(word for word in self.run.split() if "=" not in word)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Repository:
@@ -67,18 +71,17 @@ def suggestions(repository: Repository) -> tuple[Suggestion, ...]:
 
 
 def _pytest_benchmark(repository: Repository) -> Suggestion | None:
-    if not repository.says(
-        r"(pyproject\.toml|setup\.(py|cfg)|tox\.ini|requirements[^/]*\.txt|Pipfile)$", "pytest.benchmark"
-    ):
+    if not any(repository.says(names, text) for names, text in PYTEST_BENCHMARK):
         return None
-    packaged = repository.has(r"^(pyproject\.toml|setup\.py)$")
+    packaged = "." if repository.has(r"^(pyproject\.toml|setup\.py)$") else None
+    required = "-r requirements.txt" if not packaged and repository.has(r"^requirements\.txt$") else None
     # The commit's own files come first: what was installed is the checked-out commit's, for both sides.
-    path = "PYTHONPATH=src " if (repository.root / "src").is_dir() else "PYTHONPATH=. " if packaged else ""
+    path = "src" if (repository.root / "src").is_dir() else "."
     where = repository.bench_folder or "tests --benchmark-only"
     return Suggestion(
         tool="pytest-benchmark",
-        setup=f"pip install {'. ' if packaged else ''}pytest pytest-benchmark",
-        run=f'{path}pytest {where} --benchmark-json="$PERF_CULPRIT_OUTPUT"',
+        setup=" ".join(filter(None, ("pip install", packaged, required, "pytest pytest-benchmark"))),
+        run=f'PYTHONPATH={path} pytest {where} --benchmark-json="$PERF_CULPRIT_OUTPUT"',
     )
 
 
@@ -94,6 +97,11 @@ def _benchmark_dot_net(repository: Repository) -> Suggestion | None:
     )
 
 
+# It is a dependency, or a test asks for its fixture.
+PYTEST_BENCHMARK: Final = (
+    (r"(pyproject\.toml|setup\.(py|cfg)|tox\.ini|requirements[^/]*\.txt|Pipfile)$", "pytest.benchmark"),
+    (r"(^|/)(test_|bench)[^/]*\.py$|_test\.py$", r"(?m)^ *(async )?def test_\w+\([^)]*\bbenchmark\b"),
+)
 # Tool, the path of a file that shows it and what is in there (regular expressions), setup, run.
 KNOWN: Final = (
     (

@@ -8,6 +8,7 @@ from typing import Any
 from bot.errors import UsageError
 from bot.model.dispatch import parse_run_title
 from bot.pipeline.event import PULL_REQUEST_EVENTS, read_event
+from bot.pipeline.publish import Destination
 from bot.publish.event import value_at
 
 
@@ -72,6 +73,17 @@ class Context:
             and parse_run_title(title) is not None
         )
 
+    def destination(self, *, token: str, bot_login: str) -> Destination:
+        return Destination(
+            repository=self.repository,
+            api_url=self.api_url,
+            server_url=self.server_url,
+            token=token,
+            bot_login=bot_login,
+            run_url=self.run_url,
+            external_id=f"{self.run_id}-{self.run_attempt}",
+        )
+
     @property
     def is_fork(self) -> bool:
         """A pull request whose code comes from another repository: its token may not write."""
@@ -97,14 +109,13 @@ class Context:
         return name if isinstance(name, str) else None
 
 
-def read_context(environ: Mapping[str, str]) -> Context:
-    """The runner's facts in `environ`; a UsageError outside a runner."""
+def read_context(environ: Mapping[str, str], *, elsewhere: str) -> Context:
+    """The runner's facts in `environ`; outside a runner a UsageError whose next step is `elsewhere`."""
     path = environ.get("GITHUB_EVENT_PATH")
     repository = environ.get("GITHUB_REPOSITORY")
     if not path or not repository:
         raise UsageError(
-            "GITHUB_EVENT_PATH and GITHUB_REPOSITORY are not set: this is no GitHub Actions job",
-            next_step="use the command line instead: perf-culprit --help",
+            "this is no GitHub Actions job: GITHUB_EVENT_PATH and GITHUB_REPOSITORY are not set", next_step=elsewhere
         )
     return Context(
         event_name=environ.get("GITHUB_EVENT_NAME", ""),
