@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from bot.errors import InfrastructureError
+from bot.measure.confined import shell
 from bot.measure.escaped import end_escaped, guard
 from bot.measure.log import Log
 
@@ -39,13 +40,17 @@ def run_command(
     log: Log,
     timeout_seconds: float,
     standard_output: BinaryIO | None = None,
+    confined: bool = False,
 ) -> Ended:
-    """Run a shell command to its end. All that it started is gone when this returns or raises."""
+    """Run a shell command to its end. All that it started is gone when this returns or raises.
+
+    `confined`: in a PID namespace, where this machine allows one.
+    """
     guard()
     started = time.monotonic()
     try:
         process = subprocess.Popen(
-            ["sh", "-e", "-c", command],
+            shell(command, confined=confined),
             cwd=directory,
             env=environment,
             stdin=subprocess.DEVNULL,

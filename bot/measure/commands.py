@@ -9,17 +9,17 @@ from bot.model.count import Count
 COMMIT_VARIABLE: Final = "PERF_CULPRIT_COMMIT"
 OUTPUT_VARIABLE: Final = "PERF_CULPRIT_OUTPUT"
 
+TOKEN_NAMES: Final = ("GITHUB_TOKEN", "GH_TOKEN")
 # A commit's code may be a stranger's. It gets no credentials, no inputs of the action, and none of the files by which
 # a step tells the runner what the next step finds in its PATH and environment.
 WITHHELD_NAMES: Final = frozenset(
     {
-        "GH_TOKEN",
+        *TOKEN_NAMES,
         "GITHUB_ENV",
         "GITHUB_OUTPUT",
         "GITHUB_PATH",
         "GITHUB_STATE",
         "GITHUB_STEP_SUMMARY",
-        "GITHUB_TOKEN",
     }
 )
 # GIT_*: a git hook's variables would send the command's own git calls to another repository, and git's configuration
@@ -63,12 +63,17 @@ class Commands:
     count: Count | None = None
 
 
+def on_runner(environ: Mapping[str, str]) -> bool:
+    """A job of GitHub's runner, where a command may be a stranger's and the environment hold anything."""
+    return environ.get("GITHUB_ACTIONS") == "true"
+
+
 def child_environment(environ: Mapping[str, str], *, named: Sequence[str] = (), **own: str) -> dict[str, str]:
     """`environ` without what a stranger's code must not see, and with `own`; `named` is passed on in any case.
 
     On a person's machine that is a list of what to withhold, on GitHub's runners one of what to pass on.
     """
-    passed = _is_passed if environ.get("GITHUB_ACTIONS") == "true" else _is_not_withheld
+    passed = _is_passed if on_runner(environ) else _is_not_withheld
     return {name: value for name, value in environ.items() if name in named or passed(name)} | own
 
 

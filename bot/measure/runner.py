@@ -7,7 +7,16 @@ from typing import Final
 
 from bot.codec.run import encode_run
 from bot.measure.command import run_command
-from bot.measure.commands import COMMIT_VARIABLE, OUTPUT_VARIABLE, Commands, child_environment, withheld
+from bot.measure.commands import (
+    COMMIT_VARIABLE,
+    OUTPUT_VARIABLE,
+    TOKEN_NAMES,
+    Commands,
+    child_environment,
+    on_runner,
+    withheld,
+)
+from bot.measure.confined import is_confinable, namespace
 from bot.measure.counts import BY_FUNCTION, FIXED, METHODS, counted_command, counted_run
 from bot.measure.failure import ExecutionError
 from bot.measure.log import Log
@@ -27,6 +36,10 @@ class Runner:
         self._environ = environ
         if names := withheld(environ, named=commands.environment):
             log.remark(f"not in the commands' environment (--environment passes it on): {', '.join(names)}")
+        # A person's own commands may want their session, their sudo and what they left running.
+        self._confined = on_runner(environ)
+        if self._confined:
+            log.remark(_seen(commands, environ))
 
     def build(self, tree: Path, commit: str) -> None:
         if self.commands.build is None:
@@ -38,6 +51,7 @@ class Runner:
             environment=self._environment(**{COMMIT_VARIABLE: commit}),
             log=self._log,
             timeout_seconds=self.commands.build_timeout_seconds,
+            confined=self._confined,
         )
         if ended.fault is not None:
             raise self.failed("the build", commit, FailureKind.BUILD, ended.fault)
@@ -96,6 +110,7 @@ class Runner:
                 log=self._log,
                 timeout_seconds=self.commands.run_timeout_seconds,
                 standard_output=standard_output,
+                confined=self._confined,
             )
         if ended.fault is not None:
             raise self.failed("the benchmark", commit, FailureKind.CRASHED, ended.fault)
@@ -112,6 +127,15 @@ class Runner:
             place=f"commit {short(commit)}",
             next_step=f"run the command in a checkout of this commit; its whole output is in {self._log.path}",
         )
+
+
+def _seen(commands: Commands, environ: Mapping[str, str]) -> str:
+    """Which processes of this machine the commands see."""
+    if namespace() and all(is_confinable(command) for command in (commands.build or "", commands.run)):
+        return "the commands see no process but their own (a PID namespace)"
+    tokens = ", ".join(name for name in TOKEN_NAMES if environ.get(name))
+    danger = f", and may read {tokens} in the step's shell: give it to another step" if tokens else ""
+    return f"the commands see this machine's processes: no PID namespace{danger}"
 
 
 def short(commit: str) -> str:

@@ -179,6 +179,23 @@ jobs:
         assert text in said, text
 
 
+@pytest.mark.parametrize("where", ["workflow", "job", "step", "another step", "another job"])
+def test_check_finds_a_token_beside_measured_code(tmp_path: Path, where: str) -> None:
+    """A shell that holds it can be read by what it starts, where no namespace hides it."""
+    workflow = new_files(Choice(run="./bench", setup=""))[".github/workflows/perf.yml"]
+    value = yaml.safe_load(workflow)
+    (job,) = value["jobs"].values()
+    (measuring,) = [step for step in job["steps"] if "perf-culprit measure" in step.get("run", "")]
+    value["jobs"]["other"] = {"runs-on": "x", "steps": [{"run": "true"}]}
+    places = {"workflow": value, "job": job, "step": measuring, "another step": job["steps"][0]}
+    place = places.get(where, value["jobs"]["other"])
+    place["env"] = {"LEVEL": "3", "GH_TOKEN": "${{ github.token }}"}
+    lay_out(tmp_path, {".github/workflows/perf.yml": yaml.safe_dump(value)})
+    found = [remark.text for remark in check_files(tmp_path) if "holds a secret" in remark.text]
+    assert len(found) == (0 if "another" in where else 1), found
+    assert all("`GH_TOKEN`" in text for text in found)
+
+
 HISTORY_STEP = f"""
 jobs:
   m:

@@ -19,6 +19,8 @@ CALLED: Final[Mapping[str, frozenset[str]]] = {
     "report.yml": frozenset({"actions", "checks", "contents", "issues", "pull-requests"}),
     "command.yml": frozenset({"actions", "checks", "contents", "issues", "pull-requests"}),
 }
+MEASURES: Final = r"perf-culprit (measure|bisect)"
+HIDDEN: Final = r"\$\{\{.*\b(secrets\.|github\.token\b)"
 FOREIGN_EVENTS: Final = ("pull_request_target", "issue_comment", "workflow_run")
 
 
@@ -66,6 +68,7 @@ def _of_workflow(name: str, workflow: Mapping[Any, Any], text: str) -> Iterator[
     for job, about in workflow["jobs"].items():
         if isinstance(about, dict):
             yield from _of_job(name, job, about, events=tuple(events), foreign=foreign)
+            yield from _of_secrets(name, job, [workflow, about, *_steps(about, MEASURES)])
 
 
 def _of_base(name: str, workflow: Mapping[Any, Any], events: Any) -> Iterator[Remark]:
@@ -96,9 +99,9 @@ def _of_base(name: str, workflow: Mapping[Any, Any], events: Any) -> Iterator[Re
 def _of_job(
     name: str, job: str, about: Mapping[str, Any], *, events: tuple[str, ...], foreign: list[str]
 ) -> Iterator[Remark]:
-    steps = [step for step in about.get("steps") or () if isinstance(step, dict)]
+    steps = _steps(about)
     used = [str(entry["uses"]) for entry in (about, *steps) if "uses" in entry]
-    measures = any("perf-culprit measure" in str(step.get("run", "")) for step in steps) or any(
+    measures = bool(_steps(about, MEASURES)) or any(
         "/workflows/measure.yml" in uses or "/workflows/bisect.yml" in uses for uses in used
     )
     for uses in used:
@@ -119,6 +122,22 @@ def _of_job(
         group = about.get("concurrency")
         if isinstance(group, dict) and group.get("queue") != "max":
             yield Remark(file=name, text=f"job {job}: a waiting report is dropped for the next one: write `queue: max`")
+
+
+def _steps(job: Mapping[str, Any], pattern: str = "") -> list[dict[str, Any]]:
+    """The steps whose command matches."""
+    steps = [step for step in job.get("steps") or () if isinstance(step, dict)]
+    return [step for step in steps if re.search(pattern, str(step.get("run", "")))]
+
+
+def _of_secrets(name: str, job: str, levels: list[Mapping[Any, Any]]) -> Iterator[Remark]:
+    """What the environment of workflow, job and measuring step holds; without such a step there is no reader."""
+    for level in levels if len(levels) > 2 else ():
+        environment = level.get("env")
+        for variable, value in environment.items() if isinstance(environment, dict) else ():
+            if re.search(HIDDEN, str(value)):
+                text = f"job {job} measures where `{variable}` holds a secret: give it to the step that needs it"
+                yield Remark(file=name, text=text, is_unsafe=True)
 
 
 def _of_rights(name: str, job: str, used: list[str], granted: Any) -> Iterator[Remark]:
