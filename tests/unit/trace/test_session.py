@@ -13,6 +13,7 @@ from tests.support import traced_programs
 from tests.support.interpreters import newer_interpreters
 from tests.support.traced import ROOT, traced
 
+pytestmark = pytest.mark.no_cover  # a tracer refuses to work beside another one
 BOTH = pytest.mark.parametrize("newer", [pytest.param(False, id="this Python"), pytest.param(True, id="3.12 or newer")])
 SUPPORT = Path(traced_programs.__file__).parent
 
