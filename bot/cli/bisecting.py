@@ -52,6 +52,18 @@ def _add_bisect(verbs: Verbs) -> None:
     verb.add_argument("--minutes", type=minutes, metavar="N", help="budget: then the answer so far is given")
     verb.add_argument("--first-parent", action="store_true", help="look at the commits of the main line only")
     verb.add_argument("--paths", nargs="+", default=(), metavar="PATH", help="only commits that change these can be it")
+    verb.add_argument(
+        "--profile",
+        metavar="CMD",
+        help="shell command that writes a profile to $PERF_CULPRIT_OUTPUT, for the culprit's methods (default: "
+        "bisect.profile, else the tracer for Python)",
+    )
+    verb.add_argument(
+        "--profile-seconds",
+        type=count,
+        metavar="N",
+        help="for the culprit and for its parent each (default: 30; 0: profile neither)",
+    )
     verb.add_argument("--state", type=Path, metavar="FILE", help="written after each round (default: inside .git)")
     verb.add_argument("--resume", type=Path, metavar="FILE", help="go on with this state file of the same search")
     verb.add_argument(
@@ -102,6 +114,9 @@ def _bisect(arguments: argparse.Namespace) -> int:
         sought=dispatch.Sought(arguments.direction),
         engine=dispatch.Engine(arguments.engine),
         prior=dispatch.Prior(arguments.prior),
+        profiling=pipeline.profiling(
+            config, run=arguments.run, command=arguments.profile, seconds=arguments.profile_seconds
+        ),
     )
     if arguments.dry_run:
         print(dispatch.bisection_plan(arguments.repo, plan, config=config), end="")

@@ -10,9 +10,11 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, TypeAdapter
 from pydantic.dataclasses import dataclass
 
+from bot.codec.tree_comparison import require_callers_first
 from bot.codec.wire import WIRE_CONFIG, decode, encode, same_fields
 from bot.errors import DataError
 from bot.model.bisection import Failure, FailureKind, Result
+from bot.model.culprit_diagnosis import CulpritDiagnosis
 from bot.model.dispatch import BisectJobResult
 from bot.model.metric import Direction, Metric
 
@@ -71,6 +73,7 @@ class BisectJobFile:
     environment: Annotated[dict[Name, Annotated[str, Field(max_length=200)]], Field(max_length=MOST_COMPONENTS)] = (
         field(default_factory=dict)
     )
+    diagnosis: CulpritDiagnosis | None = None
 
 
 @cache
@@ -111,6 +114,8 @@ def decode_job_result(data: bytes, *, place: str) -> BisectJobResult:
     if both or len(set(ids)) < len(ids):
         fault = f"{both[0][:12]!r} both failed and has numbers" if both else "a round stands there twice"
         raise DataError(fault, place=place, next_step="upload what bisect-job wrote")
+    if file.diagnosis is not None and file.diagnosis.comparison is not None:
+        require_callers_first(file.diagnosis.comparison, place=f"{place}: diagnosis.comparison")
     return same_fields(
         BisectJobResult,
         file,

@@ -8,9 +8,11 @@ from typing import Final, Literal, TypeVar
 from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
+import bot.codec.reason  # noqa: F401  # teaches the doubts' form
 from bot.codec.wire import WIRE_CONFIG, encode, same_fields
 from bot.model.bisection import Culprit, DecayPart, Engine, Noise, OutcomeKind, Suspect
 from bot.model.bisection_report import BisectionReport, MeasuredCommit
+from bot.model.culprit_diagnosis import CulpritDiagnosis
 from bot.model.finding import Interval
 from bot.model.metric import Direction
 
@@ -65,6 +67,7 @@ class BisectionFile:
     engine: Engine = Engine.BAYES
     seed: int = 0
     command: str = ""
+    diagnosis: CulpritDiagnosis | None = None
 
 
 @cache
@@ -97,6 +100,7 @@ def encode_bisection(report: BisectionReport, *, sentence: Callable[[BisectionRe
         engine=report.settings.engine,
         seed=report.settings.seed,
         command=report.command,
+        diagnosis=report.diagnosis,
     )
     return encode(bisection_adapter(), file, indent=2)
 

@@ -45,8 +45,13 @@ def tree_comparison_entry(comparison: TreeComparison) -> TreeComparisonFile:
 
 
 def tree_comparison(file: TreeComparisonFile, *, place: str) -> TreeComparison:
+    require_callers_first(file, place=place)
+    return same_fields(TreeComparison, file)
+
+
+def require_callers_first(comparison: TreeComparison, *, place: str) -> None:
     """A DataError where a node stands before the one that calls it."""
-    for i, service in enumerate(file.services):
+    for i, service in enumerate(comparison.services):
         for j, node in enumerate(service.nodes):
             if node.parent is not None and not 0 <= node.parent < j:
                 raise DataError(
@@ -54,4 +59,3 @@ def tree_comparison(file: TreeComparisonFile, *, place: str) -> TreeComparison:
                     place=f"{place}: services.{i}.nodes.{j}.parent",
                     next_step="write the file again with this version of perf-culprit",
                 )
-    return same_fields(TreeComparison, file)

@@ -140,6 +140,12 @@ class BisectConfig(_Section):
     run: Annotated[Command | None, Field(description="shell command that measures a commit; needed")] = None
     build: Annotated[Command | None, Field(description="shell command that builds a commit")] = None
     tool: Annotated[str, Field(max_length=100, description="format of the results")] = "auto"
+    profile: Annotated[
+        Command | None, Field(description="writes a profile of a commit to $PERF_CULPRIT_OUTPUT (default: our tracer)")
+    ] = None
+    profile_seconds: Annotated[
+        int, Field(ge=0, le=3_600, description="for the culprit and for its parent each; 0: neither is profiled")
+    ] = 30
     benchmark: Annotated[str | None, Field(max_length=500, description="where the command names none")] = None
     metric: Annotated[str | None, Field(max_length=200, description="where the command names none")] = None
     paths: Annotated[

@@ -188,4 +188,5 @@ def take_result(bisection: Bisection, result: BisectJobResult) -> Bisection:
         search=search.state,
         metric=metric,
         environments=(*known, result.environment) if is_new else known,
+        diagnoses=(*bisection.diagnoses, *([] if result.diagnosis is None else [result.diagnosis])),
     )

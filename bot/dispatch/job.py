@@ -7,17 +7,19 @@ from statistics import median
 from typing import BinaryIO, Final
 
 from bot import git
-from bot.codec.bisect_job import LARGEST_VALUE, LEAST_VALUE, encode_job_result
+from bot.codec.bisect_job import LARGEST_VALUE, LEAST_VALUE, MOST_RESULT_BYTES, encode_job_result
 from bot.codec.bisect_request import MOST_REQUEST_BYTES, decode_request, job_of
 from bot.collect import machine_environment
 from bot.config import Config
 from bot.dispatch.candidates import fetch_missing
+from bot.dispatch.diagnosis import Profiling, diagnose_culprit
 from bot.dispatch.machine import Say, this_machine
 from bot.dispatch.workflow import RESULT_NAME
 from bot.errors import DataError, UsageError
 from bot.files import read_limited, replace_file
 from bot.measure import Commands, ExecutionError, RoundResult, Workplace, WorktreeExecutor, is_missing
 from bot.model.bisection import Failure, FailureKind, Job, Result
+from bot.model.culprit_diagnosis import CulpritDiagnosis
 from bot.model.dispatch import BisectJob, BisectJobResult, BisectRequest
 from bot.model.metric import Metric
 
@@ -102,6 +104,14 @@ def bisect_job(
             measured = executor.execute(entry)
             results.append(_result(entry.id, measured))
             replace_file(file, _encoded(request, job, results, metric=executor.metric, environment=environment))
+        if job.diagnose is not None and results and (deadline is None or time.monotonic() < deadline):
+            profiling = Profiling(command=commands.profile, budget_s=commands.profile_seconds)
+            diagnosis = diagnose_culprit(repository, workplace, job.diagnose, profiling=profiling, say=say)
+            encoded = _encoded(
+                request, job, results, metric=executor.metric, environment=environment, diagnosis=diagnosis
+            )
+            if len(encoded) <= MOST_RESULT_BYTES:
+                replace_file(file, encoded)
     if not results:
         raise DataError("no round was measured", place=plan.job, next_step="give the job more time")
     return BisectJobDone(file=file, rounds=len(results), asked=len(job.rounds))
@@ -153,6 +163,7 @@ def _encoded(
     *,
     metric: Metric | None,
     environment: dict[str, str],
+    diagnosis: CulpritDiagnosis | None = None,
 ) -> bytes:
     if metric is not None and not metric.direction.worse_sign:
         raise UsageError(
@@ -168,5 +179,6 @@ def _encoded(
             rounds=tuple(results),
             metric=metric,
             environment=environment,
+            diagnosis=diagnosis,
         )
     )

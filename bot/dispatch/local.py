@@ -17,6 +17,7 @@ from bot.config import Config
 from bot.dispatch.advance import advance
 from bot.dispatch.candidates import Candidates, find_candidates
 from bot.dispatch.controller import Controller
+from bot.dispatch.diagnosis import Profiling, diagnose_culprit, largest_regression
 from bot.dispatch.facts import Prior, commit_facts, prior_of, web_address
 from bot.dispatch.here import Here, StateFile
 from bot.dispatch.machine import Say, this_machine
@@ -37,6 +38,7 @@ from bot.model.bisection import (
 )
 from bot.model.bisection_report import BisectionReport
 from bot.model.count import MINIMUM_EFFECT
+from bot.model.culprit_diagnosis import CulpritDiagnosis
 from bot.model.dispatch import BisectCommands, Bisection
 from bot.model.metric import Metric, MetricKey
 from bot.model.run import Run
@@ -53,6 +55,7 @@ class BisectPlan:
 
     `state` is replaced after every round. `resume` is such a file; it must have been written by the same search.
     `history`: a URL or path, "" for the repository's own remote; None: no stored runs. `record` appends to it.
+    `profiling`: None where the culprit is not diagnosed.
     """
 
     good: str
@@ -74,6 +77,7 @@ class BisectPlan:
     resume: Path | None = None
     history: str | None = None
     record: bool = False
+    profiling: Profiling | None = None
 
 
 def search_here(repository: Path, plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport:
@@ -116,9 +120,10 @@ def search_here(repository: Path, plan: BisectPlan, *, config: Config, say: Say)
             environments=(machine_environment().components,),
         )
         bisection = _searched(bisection, workplace, file=file, deadline=deadline, say=say)
+        diagnosis = _diagnosed(repository, bisection, workplace, plan, say)
     if plan.record:
         say(f"recorded {_record(repository, bisection, plan, config)} commits")
-    return _report(repository, bisection, plan)
+    return replace(_report(repository, bisection, plan), diagnosis=diagnosis)
 
 
 def candidates_of(repository: Path, plan: BisectPlan) -> Candidates:
@@ -222,6 +227,15 @@ def _searched(bisection: Bisection, workplace: Workplace, *, file: Path, deadlin
             note = f"the time was spent before the search had ended; --resume {file} resumes it"
             return ended(step.bisection, note=note)
     return step.bisection
+
+
+def _diagnosed(
+    repository: Path, bisection: Bisection, workplace: Workplace, plan: BisectPlan, say: Say
+) -> CulpritDiagnosis | None:
+    culprit = largest_regression(report_of(bisection).outcome)
+    if culprit is None or plan.profiling is None:
+        return None
+    return diagnose_culprit(repository, workplace, culprit.commit, profiling=plan.profiling, say=say)
 
 
 def stored_in_range(repository: Path, candidates: Candidates, plan: BisectPlan, config: Config) -> tuple[Run, ...]:

@@ -71,7 +71,7 @@ def _proposed(controller: Controller, bisection: Bisection) -> Bisection:
     dispatch = Dispatch(
         # The random part tells it from a dispatch that was stored in its place on a branch that is no more.
         id=f"{number}-{secrets.token_hex(4)}",
-        jobs=_jobs(rounds, machines=bisection.jobs_per_dispatch),
+        jobs=_with_diagnosis(bisection, _jobs(rounds, machines=bisection.jobs_per_dispatch)),
         sender=controller.name,
         stored_at=controller.now(),
     )
@@ -86,6 +86,15 @@ def _jobs(rounds: Sequence[Job], *, machines: int) -> tuple[BisectJob, ...]:
         BisectJob(id=f"job-{number + 1}", rounds=tuple(rounds[ends[number] : ends[number + 1]]))
         for number in range(count)
     )
+
+
+def _with_diagnosis(bisection: Bisection, jobs: tuple[BisectJob, ...]) -> tuple[BisectJob, ...]:
+    """One machine that confirms a suspect also profiles it: then the answer says where the change is."""
+    suspect = bisection.search.suspect
+    known = {diagnosis.commit for diagnosis in bisection.diagnoses}
+    if suspect is None or suspect in known or not bisection.commands.profile_seconds:
+        return jobs
+    return (replace(jobs[0], diagnose=suspect), *jobs[1:])
 
 
 def _sent(controller: Controller, bisection: Bisection, dispatch: Dispatch, version: str | None) -> Bisection:

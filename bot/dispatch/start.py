@@ -125,6 +125,8 @@ def _commands(config: BisectConfig) -> BisectCommands:
         tool=config.tool,
         run_timeout_seconds=config.run_timeout / 1000,
         build_timeout_seconds=config.build_timeout / 1000,
+        profile=config.profile,
+        profile_seconds=config.profile_seconds,
     )
 
 

@@ -105,6 +105,8 @@ def _check(result: BisectJobResult, *, bisection: str, dispatch: Dispatch, job: 
         refuse("it is of another dispatch")
     if result.job != job.id:
         refuse("it is of another job")
+    if result.diagnosis is not None and result.diagnosis.commit != job.diagnose:
+        refuse("it diagnoses a commit that the job was not asked for")
     asked = {entry.id: set(entry.commits) for entry in job.rounds}
     for entry in result.rounds:
         if entry.job_id not in asked:

@@ -92,6 +92,12 @@ class Runner:
         self._run(counted_command(self.commands.run, counter, logs), tree, commit, folder, {**variables, **FIXED})
         return logs
 
+    def run_other(
+        self, command: str, tree: Path, commit: str, folder: Path, *, variables: Mapping[str, str] | None = None
+    ) -> Path:
+        """What another command, such as a profiler's, wrote or printed; nothing of it is counted."""
+        return self._run(command, tree, commit, folder, variables or {})
+
     def warm_up(self, tree: Path, commit: str, folder: Path) -> None:
         """Run once for what only a first run does (compiled files, caches of the disk); whatever it gives is lost."""
         with contextlib.suppress(ExecutionError):

@@ -52,6 +52,11 @@ class Workplace:
         """Its instructions by function: Callgrind's files, which stay until the workplace is left."""
         return self._runner.count_functions(self._trees.of(commit), commit, self._next_folder())
 
+    def run(self, commit: str, *, command: str | None = None, variables: Mapping[str, str] | None = None) -> Path:
+        """What `command` (the benchmark's where None) wrote or printed in this commit's tree, unread and uncounted."""
+        chosen = self._runner.commands.run if command is None else command
+        return self._runner.run_other(chosen, self._trees.of(commit), commit, self._next_folder(), variables=variables)
+
     def _next_folder(self) -> Path:
         self._executions += 1
         folder = self._folder / "executions" / f"{self._executions:04d}"

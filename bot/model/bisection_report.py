@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bot.model.bisection import CommitRange, Outcome, OutcomeKind, SearchSettings
+from bot.model.culprit_diagnosis import CulpritDiagnosis
 from bot.model.finding import Interval
 from bot.model.metric import Metric, MetricKey
 
@@ -50,7 +51,7 @@ class BisectionReport:
 
     `facts` are of the named commits. `repository_url` is the one of a web page that has `/commit/HASH` beneath it.
 
-    `command` is the command line that searches the same again.
+    `command` is the command line that searches the same again. `diagnosis` is of the largest regression named.
     """
 
     outcome: Outcome
@@ -63,6 +64,7 @@ class BisectionReport:
     facts: Mapping[str, CommitFacts] = field(default_factory=dict)
     repository_url: str | None = None
     command: str = ""
+    diagnosis: CulpritDiagnosis | None = None
 
     @property
     def is_definite(self) -> bool:

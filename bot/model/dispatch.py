@@ -13,6 +13,7 @@ from typing import Protocol
 from bot.model.bisection import Job, Progress, Result, SearchState
 from bot.model.bisection_report import BisectionReport
 from bot.model.count import Count
+from bot.model.culprit_diagnosis import CulpritDiagnosis
 from bot.model.metric import Direction, Metric, MetricKey
 
 
@@ -22,6 +23,7 @@ class BisectCommands:
 
     With a `count` that is measured instead of what `run` writes. `direction` is what the configuration says of the
     metric that is followed, where the results do not say which way is good.
+    `profile` writes a profile, None for our tracer; `profile_seconds`: for suspect and parent each, 0 for none.
     """
 
     run: str
@@ -31,14 +33,17 @@ class BisectCommands:
     build_timeout_seconds: float = 3600.0
     count: Count | None = None
     direction: Direction | None = None
+    profile: str | None = None
+    profile_seconds: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BisectJob:
-    """The rounds that one machine executes, in this order."""
+    """The rounds that one machine executes, in this order; then it profiles the commit `diagnose` and its parent."""
 
     id: str
     rounds: tuple[Job, ...]
+    diagnose: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,6 +67,7 @@ class BisectJobResult:
     rounds: tuple[Result, ...]
     metric: Metric | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
+    diagnosis: CulpritDiagnosis | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,6 +116,7 @@ class Bisection:
     branch, so that what was measured may enter the history. `fruitless` counts dispatches in a row that gave nothing.
     `stopped`: the objection that ended it before the search had. `times`: the search is by counts, and one by
     times follows. `notes` are for the answer, of searches before this one.
+    `stopped`: the objection that ended it before the search had. `diagnoses`: of suspects that were confirmed or not.
     """
 
     id: str
@@ -135,6 +142,7 @@ class Bisection:
     environments: tuple[Mapping[str, str], ...] = ()
     times: ByTime | None = None
     notes: tuple[str, ...] = ()
+    diagnoses: tuple[CulpritDiagnosis, ...] = ()
 
     @property
     def is_done(self) -> bool:

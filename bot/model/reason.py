@@ -156,6 +156,7 @@ class Doubt(StrEnum):
     WHOLE_SLOWER = "whole_slower"
     MORE_SAMPLES = "more_samples"
     NOISY_METHODS = "noisy_methods"
+    NOT_PROFILED = "not_profiled"
 
 
 FAMILIES: tuple[type[VerdictReason | Untested | Remark | BaselineReason | Doubt], ...] = (

@@ -54,6 +54,7 @@ class SuspectReason(StrEnum):
     CALLS_MORE_OFTEN = "calls_more_often"
     ADDED = "added"
     TOUCHED = "touched"
+    CALLS_TOUCHED = "calls_touched"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,11 +8,12 @@ if TYPE_CHECKING:
     from bot.codec.diagnosis import encode_diagnosis as diagnosis_json
     from bot.codec.releases import encode_releases
     from bot.codec.tree_comparison import encode_tree_comparison as tree_comparison_json
+    from bot.dispatch.tracing import TracePlan
     from bot.pipeline.acceptance import Accepted, accept, accept_here
     from bot.pipeline.audit import audit_files, audit_history, audit_runs
     from bot.pipeline.bisection import bisect
     from bot.pipeline.changes import Changes, changes_in_file, changes_in_history
-    from bot.pipeline.commands import counting_commands, shell_commands
+    from bot.pipeline.commands import counting_commands, profiling, shell_commands
     from bot.pipeline.compare import (
         Compared,
         FilesComparison,
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
     )
     from bot.pipeline.revisions import RevisionsPlan, diagnose_revisions, flame_graph, with_diagnosis
     from bot.pipeline.settings import with_detector
-    from bot.pipeline.trace import TracePlan
     from bot.pipeline.tracking import carried_acceptances, settle_acceptances, stored_acceptances, track_regressions
     from bot.report.audit import audit_json
     from bot.report.audit import render_audit as audit_text

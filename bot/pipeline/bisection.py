@@ -113,6 +113,7 @@ class _Auto:
             paths=(),
             state=None,
             record=False,
+            profiling=None,
         )
         times = self._search(pair)
         for step in times.outcome.culprits:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from bot.config import Config
+from bot.dispatch.diagnosis import Profiling
 from bot.errors import UsageError
 from bot.measure import Commands, ExecutionError, is_missing
 from bot.measure.counts import METHODS
@@ -39,6 +40,14 @@ def shell_commands(
         environment=tuple(environment),
     )
     return commands, tool if tool != "auto" or run else config.bisect.tool
+
+
+def profiling(config: Config, *, run: str | None, command: str | None, seconds: int | None) -> Profiling:
+    """How the culprit is profiled: as asked, else as configured. A configured command belongs to the configured run."""
+    return Profiling(
+        command=command or (None if run else config.bisect.profile),
+        budget_s=config.bisect.profile_seconds if seconds is None else seconds,
+    )
 
 
 def counting_commands(commands: Commands, *, metric: str | None, tool: str, say: Say) -> tuple[Commands, str]:

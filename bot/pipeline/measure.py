@@ -12,6 +12,7 @@ from bot.codec.run import encode_run
 from bot.collect import collect, join_executions, machine_environment
 from bot.config import Config
 from bot.dispatch.machine import Say, this_machine
+from bot.dispatch.tracing import TracePlan
 from bot.errors import UsageError
 from bot.files import replace_file
 from bot.measure import Commands, Workplace, interleaved, look_rounds
@@ -20,7 +21,7 @@ from bot.model.report import Conclusion, Report
 from bot.model.run import Run
 from bot.pipeline.confirm import BENCHMARKS_VARIABLE, flagged, only
 from bot.pipeline.judge import judge_run
-from bot.pipeline.trace import TracePlan, diagnose_traces, trace_commits
+from bot.pipeline.trace import diagnose_traces, write_traces
 
 LOOKS: Final = 4
 LOG_NAME: Final = "log.txt"
@@ -93,7 +94,7 @@ def measure_commits(
         traces: tuple[Path, ...] = ()
         commits = {side.name: side.commit for side in sides}
         if plan.trace is not None:
-            traces = trace_commits(workplace, commits, plan=plan.trace, output=output, say=say)
+            traces = write_traces(workplace, commits, plan=plan.trace, output=output, say=say)
     diagnoses = diagnose_traces(repository, commits, traces=traces, output=output) if traces else ()
     return Measured(
         files=files,

@@ -7,7 +7,9 @@ from typing import Final, TypeVar
 
 from bot.model.bisection import Culprit, OutcomeKind
 from bot.model.bisection_report import BisectionReport, MeasuredCommit
+from bot.model.reason import Reason
 from bot.report.bisection_words import HEADLINES, certainty, cost_of, facts_of, introduced, reason_of
+from bot.report.culprit_diagnosis import diagnosis_blocks
 from bot.report.inert import (
     NAME_LIMIT,
     SENTENCE_LIMIT,
@@ -24,6 +26,7 @@ from bot.report.inert import (
 )
 from bot.report.inert import prose as inert_prose
 from bot.report.numbers import MINUS, percent
+from bot.report.reasons.sentence import sentence, sentence_markdown
 from bot.report.words import counted
 
 T = TypeVar("T")
@@ -44,8 +47,10 @@ class _Form:
     heading: str
     quoted: str
     table: Callable[[Sequence[str], Sequence[Sequence[Safe]]], Safe]
+    reason: Callable[[Reason], Safe]
     figure: str
     item: str
+    folds: bool
 
 
 def bisection_text(report: BisectionReport) -> str:
@@ -58,8 +63,10 @@ def bisection_text(report: BisectionReport) -> str:
         heading="{}",
         quoted='"{}"',  # a line may look like a command of GitHub's runner
         table=_aligned,
+        reason=lambda reason: _plain(sentence(reason), limit=SENTENCE_LIMIT),
         figure="{}\n{}",
         item="  {}",
+        folds=False,
     )
     return _view(report, form)
 
@@ -76,8 +83,10 @@ def bisection_markdown(report: BisectionReport) -> str:
         table=lambda head, rows: join(
             "\n", [row([Safe(cell) for cell in head]), Safe("|" + "---|" * len(head)), *map(row, rows)]
         ),
+        reason=sentence_markdown,
         figure="{}\n\n```text\n{}\n```",
         item="- {}",
+        folds=True,
     )
     return _view(report, form)
 
@@ -104,6 +113,8 @@ def _view(report: BisectionReport, form: _Form) -> str:
     if one is None and outcome.culprits:
         lines = ([_named(report, culprit, form), *_about(report, culprit, form)] for culprit in outcome.culprits)
         blocks.append(join("\n", (own(form.item, join("; ", line)) for line in lines)))
+    if report.diagnosis is not None:
+        blocks += diagnosis_blocks(report.diagnosis, form)
     if outcome.suspects:
         rows = [
             [form.commit(entry.commit), Safe(percent(entry.posterior)), _subject(report, entry.commit, form)]

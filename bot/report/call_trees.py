@@ -64,7 +64,7 @@ def where_to_look(report: Report, suspect: ComparedSuspect) -> Safe:
         one = report.diagnosis is not None and report.diagnosis.commit is not None
         changed = "; this commit changed it" if one else "; it was changed in between"
     sure = "" if suspect.q_value is not None else " (by totals alone, without certainty)"
-    return own("**{} {}{}.**{}", code(suspect.method), ours(_effect(suspect)), ours(changed), ours(sure))
+    return own("**{} {}{}.**{}", code(suspect.method), ours(effect(suspect)), ours(changed), ours(sure))
 
 
 def diagnosis_folds(report: Report, *, repository_url: str | None) -> Iterator[Fold]:
@@ -79,7 +79,7 @@ def diagnosis_folds(report: Report, *, repository_url: str | None) -> Iterator[F
 def _tree_fold(diagnosis: TreeComparison, *, repository_url: str | None) -> Fold:
     suspects = shown_suspects(diagnosis)
     parts: list[Part] = []
-    service = _pictured(diagnosis, suspects[0] if suspects else None)
+    service = pictured(diagnosis, suspects[0] if suspects else None)
     if service is not None:
         title = own("Slower paths of {}", code(service.service, limit=60))
         parts.append(Part(title=title, block=call_tree_picture(diagnosis, service), rows=(), total=0))
@@ -152,7 +152,7 @@ def _impact_row(one: SuspectShare) -> Safe:
     return row([code(one.service), own("`{}` {}", Safe(bar(one.share)), share)])
 
 
-def _pictured(diagnosis: TreeComparison, suspect: ComparedSuspect | None) -> ServiceComparison | None:
+def pictured(diagnosis: TreeComparison, suspect: ComparedSuspect | None) -> ServiceComparison | None:
     """The service where the first suspect gained most; none where nothing is slower."""
     if suspect is None:
         return None
@@ -161,7 +161,7 @@ def _pictured(diagnosis: TreeComparison, suspect: ComparedSuspect | None) -> Ser
     return next((one for one in services if any(node.state in slow for node in one.nodes)), None)
 
 
-def _effect(suspect: ComparedSuspect) -> str:
+def effect(suspect: ComparedSuspect) -> str:
     if suspect.baseline is None:
         return "is new"
     if suspect.relative_change is None:

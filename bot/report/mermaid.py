@@ -33,17 +33,17 @@ def label(text: str) -> str:
 def call_tree_picture(comparison: TreeComparison, service: ServiceComparison) -> Safe:
     """A fenced block: the slower paths, what they call, suspects with thick, changed code with dotted borders."""
     touched = {one.method for one in comparison.suspects if one.touched is not None}
-    chosen = _chosen(service)
+    places = chosen(service)
     lines = ["```mermaid", "flowchart LR"]
-    for i in chosen:
+    for i in places:
         node = service.nodes[i]
         lines.append(f'  n{i}["{label(_words(node, is_touched=node.method in touched))}"]')
         if node.parent is not None:
             lines.append(f"  n{node.parent} --> n{i}")
     for name, hits in (
-        ("slow", [i for i in chosen if service.nodes[i].state is NodeState.SLOWER and not service.nodes[i].reasons]),
-        ("suspect", [i for i in chosen if service.nodes[i].reasons]),
-        ("touched", [i for i in chosen if service.nodes[i].method in touched]),
+        ("slow", [i for i in places if service.nodes[i].state is NodeState.SLOWER and not service.nodes[i].reasons]),
+        ("suspect", [i for i in places if service.nodes[i].reasons]),
+        ("touched", [i for i in places if service.nodes[i].method in touched]),
     ):
         if hits:
             lines.append(f"  class {','.join(f'n{i}' for i in hits)} {name}")
@@ -69,7 +69,7 @@ def _words(node: ComparedNode, *, is_touched: bool) -> str:
     return " ".join(said)
 
 
-def _chosen(service: ServiceComparison) -> Sequence[int]:
+def chosen(service: ServiceComparison) -> Sequence[int]:
     """Callers before callees. Suspects with the way to them come first, then slower ones, then what these call."""
     nodes = service.nodes
 
@@ -82,13 +82,13 @@ def _chosen(service: ServiceComparison) -> Sequence[int]:
         sides = (node.baseline, node.target)
         return order, -max((side.elapsed for side in sides if side is not None), default=0.0)
 
-    chosen: set[int] = set()
+    found: set[int] = set()
     for i in sorted((i for i in range(len(nodes)) if rank(i)[0] < 3), key=lambda i: (*rank(i), i)):
         way: list[int] = []
         place: int | None = i
-        while place is not None and place not in chosen and len(way) <= MOST_NODES:
+        while place is not None and place not in found and len(way) <= MOST_NODES:
             way.append(place)
             place = nodes[place].parent
-        if len(chosen) + len(way) <= MOST_NODES:
-            chosen.update(way)
-    return sorted(chosen)
+        if len(found) + len(way) <= MOST_NODES:
+            found.update(way)
+    return sorted(found)

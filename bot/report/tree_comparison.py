@@ -37,7 +37,7 @@ ANSWERS: Final = {
 # Less is worth a word.
 FULLY_ALIGNED: Final = 0.99
 FULLY_OWN: Final = 0.99
-# Why a method is a suspect; that the commit changed it is reported in a line of its own.
+# Why a method is a suspect.
 REASONS: Final = {
     SuspectReason.PATH_END: "the path of slower methods ends here",
     SuspectReason.OWN_TIME: "its own code takes longer",
@@ -45,6 +45,8 @@ REASONS: Final = {
     SuspectReason.CHANGED_CALLS: "calls other methods than before",
     SuspectReason.CALLS_MORE_OFTEN: "calls a method more often",
     SuspectReason.ADDED: "new, called by a slower method",
+    SuspectReason.TOUCHED: "the commit changed it",
+    SuspectReason.CALLS_TOUCHED: "calls what the commit changed",
 }
 CAUSES: Final = {
     ChangeCause.MORE_CALLS: "called more often",
@@ -105,7 +107,7 @@ def headline(comparison: TreeComparison) -> str:
 def answers(comparison: TreeComparison) -> Iterator[str]:
     """A line per service: both totals, the answer, and why it is undecided."""
     for one in comparison.services[:SHOWN_SERVICES]:
-        yield f" - {_plain(one.service, limit=60)}: {_answer(one)}"
+        yield f" - {_plain(one.service, limit=60)}: {answer_words(one)}"
         for doubt in one.doubts:
             yield f"      {_plain(sentence(doubt), limit=SENTENCE_LIMIT)}"
     if len(comparison.services) > SHOWN_SERVICES:
@@ -113,10 +115,10 @@ def answers(comparison: TreeComparison) -> Iterator[str]:
 
 
 def answer_markdown(one: ServiceComparison) -> Safe:
-    return join("; ", [ours(_answer(one)), *map(sentence_markdown, one.doubts)])
+    return join("; ", [ours(answer_words(one)), *map(sentence_markdown, one.doubts)])
 
 
-def _answer(one: ServiceComparison) -> str:
+def answer_words(one: ServiceComparison) -> str:
     sides = (NodeAmount(elapsed=total, self_time=0.0) for total in (one.baseline_total, one.target_total))
     unit = "samples" if one.unit == "share" else one.unit
     totals = ""
@@ -182,7 +184,7 @@ def certainty(suspect: ComparedSuspect) -> str:
 
 
 def why(suspect: ComparedSuspect) -> str:
-    said = [REASONS[reason] for reason in suspect.reasons if reason in REASONS]
+    said = [REASONS[reason] for reason in suspect.reasons]
     if suspect.cause is not None:
         said.append(CAUSES[suspect.cause])
     return "; ".join(said)

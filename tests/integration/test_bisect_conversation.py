@@ -53,6 +53,9 @@ def test_from_the_comment_to_the_culprit(conversation: Conversation) -> None:
         titles.append(check.output["title"])
     answer = conversation.answer(asked)
     assert f"{conversation.commits[f'c{STEP}'][:7]}`" in answer.splitlines()[0], answer
+    # The machine that confirmed the culprit has profiled it beside its parent.
+    assert "`work` takes" in answer
+    assert "Call path: `main` → `work`" in answer
     assert (check.status, check.conclusion) == ("completed", "neutral")
     assert f"{conversation.commits[f'c{STEP}'][:7]} introduced the regression: +" in check.output["title"]
     assert len(conversation.fake.state.check_runs) == 1

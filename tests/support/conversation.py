@@ -23,6 +23,8 @@ BISECT = {
     "rounds-per-job": 4,
     "runner": "ubuntu-24.04",
 }
+# Collapsed stacks in which one method takes what is measured.
+PROFILE = "echo main\\;parse 1000; echo main\\;work $(cat value)"
 COUNT = 6
 STEP = 4
 MOST_DISPATCHES = 30
@@ -137,7 +139,7 @@ def open_conversation(folder: Path, own_action: Callable[[FakeGitHub], OwnAction
     """The pull request comes from a fork; its last commits are slower."""
     # On a runner a command does not see a variable that the workflow does not name.
     run = RUN.replace(f"${COUNTER}", str(folder / "counter"))
-    configuration = {"bisect": {**BISECT, "run": run}}
+    configuration = {"bisect": {**BISECT, "run": run, "profile": PROFILE}}
     configured = {".perf-culprit.yml": yaml.safe_dump(configuration)}
     history = {**line(COUNT, step_at=STEP), "c0": Commit(level=1000, files=configured)}
     commits = measured_repository(folder / "source", history)

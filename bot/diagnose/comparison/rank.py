@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from bot.diagnose.changed import match_method
+from bot.diagnose.changed import match_caller, match_method
 from bot.diagnose.comparison.align import AlignedNode, AlignedTree, relative
 from bot.diagnose.comparison.evidence import Evidence, evidence
 from bot.diagnose.comparison.methods import Method
@@ -46,6 +46,9 @@ _TOUCHED: Final = {
 }
 
 
+OF_THE_COMMIT: Final = frozenset({SuspectReason.TOUCHED, SuspectReason.CALLS_TOUCHED})
+
+
 @dataclass(kw_only=True, slots=True)
 class _Method:
     """One method's evidence per searched service, and its paths there."""
@@ -64,7 +67,8 @@ def rank(
 ) -> tuple[ComparedSuspect, ...]:
     """Every method that is slower, the highest score first; ties by what it gained, then by name.
 
-    What the commit touched comes before everything else, unless hardly any of the slowdown is below it. `uncertain`:
+    What the commit touched comes first, unless hardly any of the slowdown is in and below it: what shows there before
+    what only lies above, and before what calls it by name. `uncertain`:
     numbers of services whose whole got slower though no method did for sure; there what gained most is listed.
     """
     methods: dict[str, _Method] = {}
@@ -90,10 +94,13 @@ def rank(
     return tuple(sorted(suspects, key=_order))
 
 
-def _order(suspect: ComparedSuspect) -> tuple[bool, float, float, float, str]:
+def _order(suspect: ComparedSuspect) -> tuple[int, float, float, float, str]:
     parts = suspect.parts
-    first = parts.touched >= _TOUCHED[Certainty.BARE_NAME] and parts.slowdown >= EVIDENT
-    return not first, -suspect.score, -parts.own_time, -parts.slowdown, suspect.method
+    is_touched = parts.touched >= _TOUCHED[Certainty.BARE_NAME]
+    shows_there = any(reason not in OF_THE_COMMIT for reason in suspect.reasons)
+    steps = (is_touched and shows_there, is_touched or SuspectReason.CALLS_TOUCHED in suspect.reasons, True)
+    step = steps.index(True) if parts.slowdown >= EVIDENT else len(steps) - 1
+    return step, -suspect.score, -parts.own_time, -parts.slowdown, suspect.method
 
 
 def _suspect(
@@ -119,9 +126,14 @@ def _suspect(
         found.add(SuspectReason.PATH_END)
     if shares["origin"] >= ORIGIN:
         found.add(SuspectReason.ORIGIN)
-    match = _match(name, method, searched, touched)
-    if match is not None:
-        found.add(SuspectReason.TOUCHED)
+    match = None
+    if touched is not None:
+        file, line = _place(method, searched)
+        match = match_method(name, touched=touched, file=file, line=line)
+        if match is not None:
+            found.add(SuspectReason.TOUCHED)
+        elif found and match_caller(name, touched=touched, file=file, line=line):
+            found.add(SuspectReason.CALLS_TOUCHED)
     parts = ScoreParts(
         own_time=shares["own"],
         origin=shares["origin"],
@@ -158,15 +170,11 @@ def _suspect(
     )
 
 
-def _match(name: str, method: _Method, searched: Sequence[Searched], touched: Touched | None) -> MethodMatch | None:
-    """Of the target's place in the source, which the head's lines speak of."""
-    if touched is None:
-        return None
+def _place(method: _Method, searched: Sequence[Searched]) -> tuple[str | None, int | None]:
+    """In the target's source, which the head's lines speak of."""
     nodes = (searched[number].tree.nodes[i].target for number, places in method.places.items() for i in places)
     node = next((node for node in nodes if node is not None), None)
-    if node is None:
-        return match_method(name, touched=touched)
-    return match_method(name, touched=touched, file=node.file, line=node.line)
+    return (None, None) if node is None else (node.file, node.line)
 
 
 def _code(match: MethodMatch | None, node: ObservedNode) -> TouchedCode | None:

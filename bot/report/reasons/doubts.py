@@ -1,4 +1,4 @@
-"""The sentences of why compared call trees decide nothing, with what would decide."""
+"""The sentences of why compared call trees decide nothing or are not there, with what would decide."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -32,6 +32,7 @@ DOUBTS: Final[Mapping[ReasonCode, str]] = {
         "the number of samples grew by {change:%} and all methods kept their shares; where both revisions did the same "
         "work the whole is slower: compare again with --same-work"
     ),
+    Doubt.NOT_PROFILED: "it and its parent were not profiled: {why:prose}[; {next:prose}]",
     Doubt.NOISY_METHODS: (
         "a method could take {visible:%} of the whole more unseen; record {wanted:# repetition} or more per revision"
     ),

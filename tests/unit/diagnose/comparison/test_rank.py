@@ -1,11 +1,13 @@
 """One order of suspects over all services: every part of the score is visible, and each does its share."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from bot.diagnose.comparison import compare_profiles
 from bot.model.profile import Profile
-from bot.model.touched import Certainty, ChangeKind, Touched, TouchedFunction
+from bot.model.touched import Caller, Certainty, ChangeKind, Touched, TouchedFunction
 from bot.model.tree_comparison import ScoreParts, SuspectReason
 from tests.support.compared_trees import Tree, sampled
 
@@ -106,3 +108,26 @@ def test_the_order_does_not_depend_on_that_of_the_input() -> None:
     one, other = compare_profiles(before, after), compare_profiles(before[::-1], after[::-1])
     assert [suspect.method for suspect in one.suspects] == [suspect.method for suspect in other.suspects]
     assert [round(a.score - b.score, 12) for a, b in zip(one.suspects, other.suspects, strict=True)] == [0, 0, 0, 0]
+
+
+def test_touched_methods_that_show_the_slowdown_come_before_those_above_them() -> None:
+    before, after = profiles(PARSE), profiles(PARSE | {"parse>tokenize>compile": 8.1})
+    comparison = compare_profiles([before], [after], touched=touched("compile", "parse"))
+    assert [one.method for one in comparison.suspects] == ["compile", "parse", "tokenize"]
+    # Where nothing that shows it was touched, the touched caller comes first: it may call it in another way.
+    above = compare_profiles([before], [after], touched=touched("parse"))
+    assert above.suspects[0].method == "parse"
+
+
+def test_who_calls_what_was_touched_comes_before_the_rest_and_says_so() -> None:
+    """The changed function itself is nowhere to be seen: too quick, or in C."""
+    before, after = profiles(PARSE), profiles(PARSE | {"parse>tokenize": 7.0, "parse>build": 5.0})
+    caller = Caller(path="src/parser.py", qualified_name="build", first_line=30, last_line=40, called_names=("hidden",))
+    known = replace(touched("hidden"), callers=(caller,))
+    alone = compare_profiles([before], [after], touched=touched("hidden"))
+    comparison = compare_profiles([before], [after], touched=known)
+    assert [one.method for one in alone.suspects][:2] == ["tokenize", "build"]
+    build, tokenize = comparison.suspects[:2]
+    assert (build.method, tokenize.method) == ("build", "tokenize")
+    assert SuspectReason.CALLS_TOUCHED in build.reasons
+    assert SuspectReason.CALLS_TOUCHED not in tokenize.reasons

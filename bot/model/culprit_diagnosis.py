@@ -1,0 +1,21 @@
+"""What a commit that a bisection named did to the program: which methods got slower, and where."""
+
+from dataclasses import dataclass
+
+from bot.model.reason import Reason
+from bot.model.touched import TouchedFunction
+from bot.model.tree_comparison import TreeComparison
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CulpritDiagnosis:
+    """`changed`: functions whose code the commit changed, tests left out, and `more` of them.
+
+    `comparison`: the parent's profile against the commit's; without one `doubt` says why.
+    """
+
+    commit: str
+    changed: tuple[TouchedFunction, ...] = ()
+    more: int = 0
+    comparison: TreeComparison | None = None
+    doubt: Reason | None = None

@@ -1,0 +1,89 @@
+"""What a bisection's answer says of the program: the functions that the culprit changed, and which got slower."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, Protocol
+
+from bot.model.culprit_diagnosis import CulpritDiagnosis
+from bot.model.reason import Reason
+from bot.model.tree_comparison import Answer, ComparedSuspect, TreeComparison
+from bot.report.call_trees import effect, pictured
+from bot.report.inert import Safe, join, own
+from bot.report.mermaid import call_tree_picture
+from bot.report.numbers import percent
+from bot.report.tree_comparison import amounts, answer_words, certainty, change, shown_suspects, why
+from bot.report.words import counted
+
+SUSPECT_ROWS: Final = 5
+FUNCTIONS: Final = 8
+SERVICES: Final = 10
+PATH_NAMES: Final = 12
+_COLUMNS: Final = ("method", "own time before", "after", "with callees", "certainty", "why")
+
+
+class Form(Protocol):
+    """How the parts become text: `ours` takes our own words, `name` and `prose` foreign ones."""
+
+    @property
+    def ours(self) -> Callable[[str], Safe]: ...
+    @property
+    def name(self) -> Callable[..., Safe]: ...
+    @property
+    def prose(self) -> Callable[[str], Safe]: ...
+    @property
+    def table(self) -> Callable[[Sequence[str], Sequence[Sequence[Safe]]], Safe]: ...
+    @property
+    def reason(self) -> Callable[[Reason], Safe]: ...
+    @property
+    def folds(self) -> bool: ...
+
+
+def diagnosis_blocks(diagnosis: CulpritDiagnosis, form: Form) -> Iterator[Safe]:
+    """The place first, then the path to it, the methods with their numbers, and the services to test again."""
+    if diagnosis.comparison is not None:
+        yield from _compared(diagnosis.comparison, form)
+    elif diagnosis.doubt is not None:
+        yield own("Which methods got slower is not known: {}.", form.reason(diagnosis.doubt))
+    if diagnosis.changed:
+        shown = diagnosis.changed[:FUNCTIONS]
+        count = len(diagnosis.changed) + diagnosis.more
+        places = (
+            own("{} ({})", form.name(one.qualified_name), form.name(f"{one.path}:{one.changed_line or one.first_line}"))
+            for one in shown
+        )
+        rest = Safe(f" and {count - len(shown):,} more") if count > len(shown) else Safe("")
+        yield own("It changed {}: {}{}.", Safe(counted(count, "function")), join(", ", places), rest)
+
+
+def _compared(comparison: TreeComparison, form: Form) -> Iterator[Safe]:
+    suspects = shown_suspects(comparison)
+    if suspects:
+        yield _first(suspects[0], comparison, form)
+        names = suspects[0].path[-PATH_NAMES:]
+        cut = Safe("… → " if len(names) < len(suspects[0].path) else "")
+        yield own("Call path: {}{}", cut, join(" → ", (form.name(name, limit=60) for name in names)))
+        yield form.table(_COLUMNS, [_row(one, form) for one in suspects[:SUSPECT_ROWS]])
+        service = pictured(comparison, suspects[0])
+        if service is not None and form.folds:
+            tree = call_tree_picture(comparison, service)
+            yield own("<details><summary>The call tree, beside its parent's</summary>\n\n{}\n\n</details>", tree)
+    for one in comparison.services[:SERVICES]:
+        said = join("; ", [form.ours(answer_words(one)), *map(form.reason, one.doubts)])
+        yield own("Profiled beside its parent: {}, {}.", form.name(one.service, limit=60), said)
+    if comparison.impacted:
+        shares = (
+            own("{} {}", form.name(one.service), Safe(percent(one.share))) for one in comparison.impacted[:SERVICES]
+        )
+        yield own("Services to test again, with the share of their time in these methods: {}.", join(", ", shares))
+
+
+def _first(suspect: ComparedSuspect, comparison: TreeComparison, form: Form) -> Safe:
+    """Such as "`Parser.tokenize` takes 61% longer; this commit changed it.", only as sure as it is."""
+    changed = "; this commit changed it" if suspect.touched is not None else ""
+    sure = "" if comparison.answer is Answer.SLOWER else " (without certainty)"
+    return own("{} {}{}.", form.name(suspect.method), form.ours(effect(suspect)), Safe(changed + sure))
+
+
+def _row(suspect: ComparedSuspect, form: Form) -> list[Safe]:
+    before, after = amounts(suspect.baseline, suspect.target, suspect.unit, own=True)
+    numbers = (before, after, change(suspect), certainty(suspect), why(suspect))
+    return [form.name(suspect.method, limit=60), *map(Safe, numbers)]

@@ -1,0 +1,109 @@
+"""What a bisection says of its culprit's methods: from a profile command, from nothing, and from what broke."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from bot.dispatch.diagnosis import Profiling, diagnose_culprit, largest_regression
+from bot.errors import DataError
+from bot.model.bisection import Culprit, Outcome, OutcomeKind
+from bot.model.culprit_diagnosis import CulpritDiagnosis
+from bot.model.finding import Interval
+from bot.model.reason import Doubt
+from bot.model.tree_comparison import Answer, SuspectReason
+from tests.support.git_repository import init_repository, run_git
+
+if TYPE_CHECKING:
+    from bot.measure import Workplace
+
+BEFORE = "def parse(text):\n    return text\n\n\ndef render(text):\n    return parse(text)\n"
+AFTER = BEFORE.replace("return text\n\n\ndef render", "return sorted(text)\n\n\ndef render")
+
+
+class Machine:
+    """A workplace whose profile command writes stacks in which `parse` takes as many samples as told."""
+
+    def __init__(self, folder: Path, samples: Mapping[str, int], *, fault: Exception | None = None) -> None:
+        self.folder, self.samples, self.fault, self.runs = folder, samples, fault, 0
+
+    def run(self, commit: str, *, command: str) -> Path:
+        assert command == "profile"
+        if self.fault is not None:
+            raise self.fault
+        self.runs += 1
+        file = self.folder / f"{self.runs}.txt"
+        file.write_text(f"main;app.render;app.parse {self.samples[commit] + self.runs % 3}\nmain;app.other 1000\n")
+        return file
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> tuple[Path, list[str]]:
+    repository = init_repository(tmp_path / "repository")
+    return repository, [
+        commit(repository, {"app.py": BEFORE}),
+        commit(repository, {"app.py": AFTER, "tests/test_app.py": AFTER}),
+    ]
+
+
+def commit(repository: Path, files: Mapping[str, str]) -> str:
+    for path, text in files.items():
+        (repository / path).parent.mkdir(exist_ok=True)
+        (repository / path).write_text(text)
+    run_git(repository, "add", "--all")
+    run_git(repository, "commit", "--quiet", "-m", "commit")
+    return run_git(repository, "rev-parse", "HEAD")
+
+
+def diagnosed(history: tuple[Path, list[str]], machine: Machine, *, budget_s: float = 30.0) -> CulpritDiagnosis:
+    repository, commits = history
+    profiling = Profiling(command="profile", budget_s=budget_s)
+    workplace = cast("Workplace", machine)
+    return diagnose_culprit(repository, workplace, commits[1], profiling=profiling, say=lambda _: None)
+
+
+def test_the_changed_method_comes_first_with_its_path(history: tuple[Path, list[str]], tmp_path: Path) -> None:
+    _, commits = history
+    machine = Machine(tmp_path, {commits[0]: 500, commits[1]: 2_000})
+    diagnosis = diagnosed(history, machine)
+    # Tests are no program.
+    assert [(one.path, one.qualified_name) for one in diagnosis.changed] == [("app.py", "parse")]
+    assert diagnosis.comparison is not None
+    assert diagnosis.comparison.answer is Answer.SLOWER
+    first = diagnosis.comparison.suspects[0]
+    assert first.path == ("main", "app.render", "app.parse")
+    assert SuspectReason.TOUCHED in first.reasons
+    assert machine.runs == 10
+
+
+def test_a_profiler_that_fails_loses_nothing_but_the_methods(history: tuple[Path, list[str]], tmp_path: Path) -> None:
+    for fault in (DataError("no perf here", next_step="install it"), RuntimeError("no perf here")):
+        diagnosis = diagnosed(history, Machine(tmp_path, {}, fault=fault))
+        assert [one.qualified_name for one in diagnosis.changed] == ["parse"]
+        assert diagnosis.comparison is None
+        assert diagnosis.doubt is not None
+        assert diagnosis.doubt.code is Doubt.NOT_PROFILED
+        assert "no perf here" in str(diagnosis.doubt.arguments["why"])
+
+
+def test_without_time_nothing_is_profiled(history: tuple[Path, list[str]], tmp_path: Path) -> None:
+    machine = Machine(tmp_path, {})
+    diagnosis = diagnosed(history, machine, budget_s=0)
+    assert diagnosis.comparison is None
+    assert diagnosis.doubt is not None
+    assert machine.runs == 0
+
+
+def test_the_largest_regression_is_diagnosed() -> None:
+    def culprit(name: str, change: float, *, improvement: bool = False) -> Culprit:
+        interval = Interval(low=change, high=change, level=0.95)
+        return Culprit(
+            commit=name, posterior=1.0, relative_change=change, confidence_interval=interval, improvement=improvement
+        )
+
+    culprits = (culprit("a", 0.1), culprit("b", 0.3), culprit("c", -0.5, improvement=True))
+    largest = largest_regression(Outcome(kind=OutcomeKind.SEVERAL_CULPRITS, culprits=culprits))
+    assert largest is not None
+    assert largest.commit == "b"
+    assert largest_regression(Outcome(kind=OutcomeKind.CULPRIT, culprits=culprits[2:])) is None
