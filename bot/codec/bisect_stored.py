@@ -7,6 +7,7 @@ from typing import Final, Literal
 from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
+import bot.codec.reason  # noqa: F401  # teaches the doubts' form
 from bot.codec.bisect_session import search_faults
 from bot.codec.wire import WIRE_CONFIG, decode, encode
 from bot.errors import DataError
