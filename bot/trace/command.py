@@ -12,6 +12,7 @@ from .child import FOLDER_VARIABLE, PLAN_NAME, RESULT_PREFIX
 from .fault import SamplesOnlyError, TraceError
 from .levels import MINIMUM_SHARE, Times, measure_levels
 from .levels import Path as CallPath
+from .lost import why_lost
 from .profile import Trace
 from .sampling import sampled_nodes
 from .tree import Tree, tree_from_rows
@@ -49,13 +50,7 @@ def trace_command(
     budget = budget or Budget()
 
     def run(plan: dict[str, Any]) -> list[dict[str, Any]]:
-        with tempfile.TemporaryDirectory(prefix="perf-culprit-trace-") as name:
-            folder = Path(name)
-            (folder / PLAN_NAME).write_text(json.dumps(plan))
-            paths = [str(HOOK_FOLDER), *([python_path] if python_path else [])]
-            variables = {FOLDER_VARIABLE: name, "PYTHONPATH": ":".join(paths)}
-            budget.execute(lambda: execute(variables), is_usual=plan["selected"] is not None)
-            return _results(folder)
+        return _executed(execute, plan, python_path=python_path, budget=budget)
 
     base = {"root": str(root), "include": list(include)}
     if budget.seconds is not None:
@@ -102,6 +97,19 @@ def trace_command(
     )
 
 
+def _executed(execute: Execute, plan: dict[str, Any], *, python_path: str, budget: Budget) -> list[dict[str, Any]]:
+    with tempfile.TemporaryDirectory(prefix="perf-culprit-trace-") as name:
+        folder = Path(name)
+        (folder / PLAN_NAME).write_text(json.dumps(plan))
+        paths = [str(HOOK_FOLDER), *([python_path] if python_path else [])]
+        variables = {FOLDER_VARIABLE: name, "PYTHONPATH": ":".join(paths)}
+        budget.execute(lambda: execute(variables), is_usual=plan["selected"] is not None)
+        results = _results(folder)
+        if not results:
+            raise why_lost(lambda: execute(variables), hook=str(HOOK_FOLDER), folder_variable=FOLDER_VARIABLE)
+        return results
+
+
 def _results(folder: Path) -> list[dict[str, Any]]:
     files = sorted(folder.glob(f"{RESULT_PREFIX}*.json"))[:MAXIMUM_PROCESSES]
     results = [_read(file) for file in files]
@@ -112,11 +120,7 @@ def _results(folder: Path) -> list[dict[str, Any]]:
         if refused.get("samples_only"):
             raise SamplesOnlyError(str(refused["refused"])[:400], next_step="")
         raise TraceError(str(refused["refused"])[:400], next_step=str(refused.get("next_step", ""))[:400])
-    raise TraceError(
-        "no Python process of the command left a trace",
-        next_step="trace a command that runs Python 3.12 or newer, without -I, -E or -S, and ends by itself; a "
-        "PYTHONPATH that it sets itself has to keep ours: PYTHONPATH=lib:$PYTHONPATH",
-    )
+    return []
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -144,8 +144,30 @@ def test_a_sampled_program_may_put_another_in_its_place(tmp_path: Path) -> None:
 
 
 def test_a_command_without_python_is_refused(project: Path) -> None:
-    with pytest.raises(TraceError, match="left a trace"):
-        traced(running("true", folder=project), project)
+    with pytest.raises(TraceError, match="left a trace: it runs no Python") as told:
+        traced(running("sleep", "0.1", folder=project), project)
+    assert "--profile" in told.value.next_step
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are looked at in /proc")
+@pytest.mark.parametrize(
+    ("command", "why", "next_step"),
+    [
+        ("PYTHONPATH=. {python} bench.py", "sets a PYTHONPATH of its own", "PYTHONPATH=lib:$PYTHONPATH"),
+        ("{python} -I bench.py", "`python -I`", "leave out -I"),
+        ("{python} -sE -X utf8 bench.py", "`python -E`", "leave out -E"),
+        ("{python} -W ignore -S bench.py", "`python -S`", "leave out -S"),
+        ("env -i {python} bench.py", "without the environment", "PERF_CULPRIT_TRACE"),
+        ("{python} -c 'import os, time; time.sleep(0.1); os._exit(0)' -I -E -S", "os._exit", "end by itself"),
+    ],
+)
+def test_why_the_tracer_was_lost(project: Path, command: str, why: str, next_step: str) -> None:
+    (project / "bench.py").write_text("import time\ntime.sleep(0.1)\n")
+    execute = running("sh", "-c", command.format(python=newer_interpreter()), folder=project)
+    with pytest.raises(TraceError) as told:
+        traced(execute, project)
+    assert why in told.value.message
+    assert next_step in told.value.next_step
 
 
 @pytest.mark.parametrize(
