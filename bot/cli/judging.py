@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from bot import pipeline
-from bot.cli.options import Verbs, add_input_options, chosen_config, new_verb, request
-from bot.cli.output import colour, table_width, write
+from bot.cli.options import Verbs, add_input_options, add_page_options, check_outputs, chosen_config, new_verb, request
+from bot.cli.output import colour, table_width, write, write_page
 from bot.errors import EXIT_FINE, EXIT_REGRESSION
 
 
@@ -54,7 +54,7 @@ def _add_compare(verbs: Verbs) -> None:
     )
     verb.add_argument("--json", type=Path, metavar="OUT", help="write report.json here (- for standard output)")
     verb.add_argument("--markdown", type=Path, metavar="OUT", help="write the comment's Markdown here")
-    verb.add_argument("--html", type=Path, metavar="OUT", help="write a preview page of the comment here")
+    add_page_options(verb, "the report here: the comment, and every benchmark with its samples and history")
     add_input_options(verb)
 
 
@@ -92,6 +92,7 @@ def _collect(arguments: argparse.Namespace) -> int:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
+    check_outputs(arguments)
     config = chosen_config(arguments)
     if arguments.baseline:
         files = request(pipeline.FilesComparison, arguments, stdin=sys.stdin.buffer)
@@ -108,7 +109,7 @@ def _compare(arguments: argparse.Namespace) -> int:
         if arguments.markdown:
             write(arguments.markdown, markdown.encode())
         if arguments.html:
-            write(arguments.html, pipeline.preview_html(markdown, report).encode())
+            write_page(arguments, pipeline.report_html(markdown, report))
     stream = sys.stderr if json_to_stdout else sys.stdout
     print(pipeline.report_text(report, colour=colour(stream), width=table_width(stream)), file=stream)
     return EXIT_REGRESSION if report.failed else EXIT_FINE

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 from bot import pipeline
-from bot.cli.options import Verbs, chosen_config, count, new_verb
-from bot.cli.output import write
+from bot.cli.options import Verbs, add_page_options, check_outputs, chosen_config, count, new_verb
+from bot.cli.output import write, write_page
 from bot.errors import EXIT_FINE, UsageError
 
 
@@ -42,12 +42,16 @@ def add_verbs(verbs: Verbs) -> None:
     )
     verb.add_argument("--seed", type=count, default=0, metavar="N", help="of the p-values' reorderings (default: 0)")
     verb.add_argument("--json", type=Path, metavar="OUT", help="write the changes here (- for standard output)")
+    add_page_options(verb, "the deviation matrix of --releases here")
     verb.add_argument("--config", type=Path, metavar="FILE", help="default: .github/perf-culprit.yml where it exists")
 
 
 def _changes(arguments: argparse.Namespace) -> int:
+    check_outputs(arguments)
     if arguments.releases is not None:
         return _releases(arguments)
+    if arguments.html:
+        raise UsageError("--html belongs to --releases", next_step="leave it out, or give versions with --releases")
     _check_source(arguments)
     if arguments.repo is not None:
         changes = pipeline.changes_in_history(
@@ -86,6 +90,8 @@ def _releases(arguments: argparse.Namespace) -> int:
         matrix = pipeline.releases_in_files(arguments.releases, config=config)
     else:
         matrix = pipeline.releases_in_history(arguments.repo, config=config, history_url=arguments.history)
+    if arguments.html:
+        write_page(arguments, pipeline.releases_page(matrix))
     if arguments.json:
         write(arguments.json, pipeline.encode_releases(matrix))
     print(pipeline.releases_text(matrix), end="", file=sys.stderr if arguments.json == Path("-") else sys.stdout)

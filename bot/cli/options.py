@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from bot import config, pipeline
+from bot.errors import UsageError
 from bot.model.count import Count
 
 if TYPE_CHECKING:
@@ -47,6 +48,21 @@ def add_input_options(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--tool", default="auto", metavar="NAME", help="format of the files (default: found by content)")
     verb.add_argument("--suite", metavar="NAME", help="suite that the benchmarks belong to (default: configuration)")
     verb.add_argument("--config", type=Path, metavar="FILE", help="default: .github/perf-culprit.yml where it exists")
+
+
+def add_page_options(verb: argparse.ArgumentParser, what: str) -> None:
+    verb.add_argument("--html", type=Path, metavar="OUT", help=f"write {what} (one file, no outside resources)")
+    verb.add_argument("--open", action="store_true", help="show the page of --html in a browser")
+
+
+def check_outputs(arguments: argparse.Namespace) -> None:
+    """Before the work starts: what it comes to can be written where it is asked for."""
+    if getattr(arguments, "open", False) and not arguments.html:
+        raise UsageError("--open shows the page of --html", next_step="such as: --html report.html --open")
+    for name in ("json", "markdown", "html", "svg", "flame", "log", "output"):
+        path = getattr(arguments, name, None)
+        if isinstance(path, Path) and path != Path("-") and not path.parent.is_dir():
+            raise UsageError(f"there is no folder {path.parent}", place=f"--{name}", next_step="make it first")
 
 
 def chosen_config(arguments: argparse.Namespace) -> "config.Config":

@@ -1,8 +1,10 @@
 """Where a command's output goes, and how wide and coloured it is."""
 
+import argparse
 import os
 import shutil
 import sys
+import webbrowser
 from pathlib import Path
 from typing import TextIO
 
@@ -17,6 +19,12 @@ def write(path: Path | None, data: bytes) -> None:
         sys.stdout.buffer.flush()
         return
     replace_file(path, data)
+
+
+def write_page(arguments: argparse.Namespace, page: str) -> None:
+    write(arguments.html, page.encode())
+    if arguments.open and arguments.html != Path("-"):
+        webbrowser.open(arguments.html.absolute().as_uri())
 
 
 def colour(stream: TextIO) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from bot import pipeline
 from bot.config import Config
 from bot.demo.repository import DemoRepository, build_repository, checkout, fresh_directory
-from bot.errors import InfrastructureError, UsageError
+from bot.errors import InfrastructureError
 from bot.files import replace_file
 from bot.measure import Commands
 
@@ -67,13 +67,9 @@ def run_demo(directory: Path, *, say: Say) -> None:
     markdown = pipeline.report_markdown(report)
     replace_file(directory / "report.json", pipeline.report_json(report))
     replace_file(directory / "comment.md", markdown.encode())
-    try:
-        replace_file(directory / "preview.html", pipeline.preview_html(markdown, report).encode())
-        preview = f"{directory / 'preview.html'} shows it as GitHub would; "
-    except UsageError as error:
-        preview = f"no HTML preview ({error.message}); "
+    replace_file(directory / "report.html", pipeline.report_html(markdown, report).encode())
     say(f"\n{markdown}\n")
-    say(f"{preview}{directory / 'comment.md'} and {directory / 'report.json'} hold the same")
+    say(f"{directory / 'report.html'} shows it with every sample; comment.md and report.json beside it hold the same")
     say(f"done in {time.monotonic() - started:.0f} s")
 
 

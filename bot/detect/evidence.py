@@ -1,7 +1,7 @@
 """Evidence from columns: what a test found of many metrics, one value of each per metric."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,9 @@ from bot.stats.relative import Change
 
 # No test: of numbers that vary with nothing but the program.
 EXACT = "exact"
+# Nobody reads the details of more metrics, and they are a fifth of what is known of each.
+MOST_DETAILED = 100_000
+BLOCK = 10_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,7 +49,7 @@ def evidence_of(
     notes: Iterable[tuple[Reason, ...]],
 ) -> list[Evidence]:
     """One per pair, in order."""
-    change = tested.change
+    change, detailed = tested.change, len(pairs) <= MOST_DETAILED
     columns = (tested.p_value, change.change, change.low, change.high, tested.samples_needed, tested.constant)
     rows = zip(*(column.tolist() for column in columns), tested.exact.tolist(), strict=True)
     evidence = []
@@ -57,7 +60,7 @@ def evidence_of(
         baseline,
         target,
         _named(tested.precision, len(pairs)),
-        _named(tested.details, len(pairs)),
+        _named(tested.details if detailed else {}, len(pairs)),
         notes,
         strict=True,
     ):
@@ -84,10 +87,13 @@ def evidence_of(
     return evidence
 
 
-def _named(columns: Mapping[str, Floats], count: int) -> list[dict[str, float]]:
+def _named(columns: Mapping[str, Floats], count: int) -> Iterator[dict[str, float]]:
     """Per metric its numbers by name; what does not exist or is infinite is left out."""
-    finite = {name: (column.tolist(), np.isfinite(column).tolist()) for name, column in columns.items()}
-    return [{name: values[i] for name, (values, known) in finite.items() if known[i]} for i in range(count)]
+    for start in range(0, count, BLOCK):
+        parts = {name: column[start : start + BLOCK] for name, column in columns.items()}
+        finite = {name: (part.tolist(), np.isfinite(part).tolist()) for name, part in parts.items()}
+        for row in range(min(BLOCK, count - start)):
+            yield {name: values[row] for name, (values, known) in finite.items() if known[row]}
 
 
 def unbounded(baseline: Side | None, statistic: str) -> Reason:

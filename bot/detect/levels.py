@@ -78,7 +78,8 @@ def decide(measured: SampleStatistics, metrics: Metrics) -> Decision:
     )
     widest = np.nanargmax(levels[:, 4], axis=0)
     return Decision(
-        p_values=levels[:, 0],
+        # A view would keep all columns of all levels.
+        p_values=levels[:, 0].copy(),
         p_without_modes=np.nanmax(levels[:, 6], axis=0),
         deciding=np.nanargmax(levels[:, 0], axis=0),
         uncertain=Level(*levels[widest, :, np.arange(len(widest))].T),

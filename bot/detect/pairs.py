@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,8 @@ from bot.model.baseline import Baseline
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.reason import Reason, Untested, because
 from bot.model.run import Benchmark, Run, Summary
+
+MOST_DRAWN = 50
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,6 +95,13 @@ def pair_metrics(
     newest = baseline.runs[-1].benchmarks if baseline.runs else ()
     missing = tuple(dict.fromkeys(entry.key for entry in newest if entry.key not in measured))
     return Pairing(pairs=tuple(pairs), missing=missing, new=tuple(new))
+
+
+def some_samples(runs: Sequence[Benchmark]) -> tuple[float, ...]:
+    """For drawing: the runs' samples by size, of more than MOST_DRAWN so many at even distances of rank."""
+    ordered = sorted(chain.from_iterable(run.samples for run in runs))
+    last, most = len(ordered) - 1, min(len(ordered), MOST_DRAWN)
+    return tuple(ordered[round(i * last / (most - 1))] for i in range(most)) if last else tuple(ordered)
 
 
 def metric_families(pairs: Sequence[MetricPair]) -> NDArray[np.intp]:

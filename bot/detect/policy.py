@@ -19,7 +19,7 @@ from bot.detect.limits import (
 )
 from bot.detect.machine import common_shift, hardware_differences
 from bot.detect.new_level import settled
-from bot.detect.pairs import MetricPair, Pairing, pair_metrics
+from bot.detect.pairs import MetricPair, Pairing, pair_metrics, some_samples
 from bot.detect.ruler import scale_by_ruler
 from bot.detect.settings import MetricRule, MetricSettings, PolicySettings
 from bot.detect.single_values import single_values
@@ -189,7 +189,7 @@ def _findings(
 ) -> list[Finding]:
     # A detector has either p-values or scores.
     q_values = {**_q_values(evidence), **limit_q_values(evidence)}
-    suspicion = _q_values([replace(entry, p_value=_p_without_modes(entry)) for entry in evidence])
+    suspicion = known_q_values([_p_without_modes(entry) for entry in evidence])
     level_q_values = level_q_values_of(evidence)
     findings = []
     for index, (pair, entry) in enumerate(zip(pairs, evidence, strict=True)):
@@ -234,6 +234,8 @@ def _finding(
     if evidence.target is not None:
         category = category_change(pair, target_mean=evidence.target.value, settings=metric)
     regressed = decided.verdict is Verdict.REGRESSION
+    # Thousands of unchanged metrics need no chart.
+    is_drawn = pair.obstacle is None and decided.verdict is not Verdict.NO_CHANGE
     return Finding(
         evidence=evidence,
         verdict=decided.verdict,
@@ -246,8 +248,9 @@ def _finding(
         minimum_effect=metric.minimum_effect,
         category=category.assigned,
         category_now=category.now,
-        # Thousands of unchanged metrics need no chart.
-        series=pair.series if pair.obstacle is None and decided.verdict is not Verdict.NO_CHANGE else (),
+        series=pair.series if is_drawn else (),
+        baseline_samples=some_samples(pair.baseline) if is_drawn else (),
+        target_samples=some_samples((pair.target,)) if is_drawn else (),
     )
 
 

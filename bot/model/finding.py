@@ -150,7 +150,8 @@ class Finding:
     `more_samples` is how many further target samples would decide a metric that is not decided. `detectable_effect` is
     the smallest change, as a fraction, that would have been seen in a `no_change` metric; None where that is not known.
     `category` is the assigned one, `category_now` the target's. `series` are the values of the baseline runs from
-    oldest to newest and, last, the target's: chart data.
+    oldest to newest and, last, the target's; `baseline_samples` and `target_samples` are by size, and some of many:
+    chart data, which the last two are for the command that measured only.
     `accepted`: somebody accepted this regression; its verdict then is `no_change`.
     """
 
@@ -166,6 +167,8 @@ class Finding:
     category: str | None = None
     category_now: str | None = None
     series: tuple[float, ...] = ()
+    baseline_samples: tuple[float, ...] = ()
+    target_samples: tuple[float, ...] = ()
     accepted: Acceptance | None = None
 
     @property

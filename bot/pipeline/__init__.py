@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from bot.pipeline.render import (
         bisection_json,
         headline,
-        preview_html,
+        report_html,
         report_json,
         report_markdown,
         report_summary,
@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from bot.report.bisection_log import bisection_log
     from bot.report.changes import changes_json, changes_text
     from bot.report.diagnosis import diagnosis_text
+    from bot.report.html import releases_page
     from bot.report.inert import plain
     from bot.report.outputs import outputs as report_outputs
     from bot.report.releases import releases_text

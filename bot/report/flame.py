@@ -1,12 +1,10 @@
 """The difference of two revisions as a flame graph: drawn in a page, and in two columns for flamegraph.pl."""
 
-import base64
-import hashlib
-import json
 from typing import Final
 
 from bot.model.tree_comparison import ComparedNode, ServiceComparison, TreeComparison
 from bot.report.inert import Safe, clean
+from bot.report.scripts import inline_data
 from bot.report.templating import fill
 
 # Flame graphs draw whole numbers: microseconds, millionths of a share, or what was counted.
@@ -35,16 +33,8 @@ def flame_section(comparison: TreeComparison) -> Safe:
             elapsed = [0.0 if side is None else side.elapsed for side in sides]
             own = [0.0 if side is None else max(0.0, side.self_time) for side in sides]
             nodes.append([clean(node.method, limit=_NAME_LIMIT), parent, *elapsed, *own, int(bool(node.reasons))])
-    data = json.dumps({"unit": units.pop() if len(units) == 1 else "", "nodes": nodes}, separators=(",", ":"))
-    # No character of a name can end the script element.
-    return Safe(fill("flame.html.j2", data=Safe(data.replace("<", "\\u003c"))))
-
-
-def flame_script() -> tuple[Safe, Safe]:
-    """The script that draws, and its hash for the page's content security policy."""
-    script = fill("flame.js.j2")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return Safe(script), Safe(f"'sha256-{digest}'")
+    data = inline_data({"unit": units.pop() if len(units) == 1 else "", "nodes": nodes})
+    return Safe(fill("flame.html.j2", data=data))
 
 
 def collapsed_difference(comparison: TreeComparison) -> bytes:

@@ -1,47 +1,67 @@
-"""A page that shows Markdown as GitHub would, and flame graphs: a preview before anything is posted."""
+"""Pages of one file, without outside resources: the report, flame graphs, and the deviation matrix of releases."""
 
 import re
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Final
 
-from bot.errors import UsageError
+from bot.model.change import ChangePoint
+from bot.model.deviation import DeviationMatrix
+from bot.model.metric import MetricKey
+from bot.model.report import Report
 from bot.model.tree_comparison import TreeComparison
-from bot.report.flame import flame_script, flame_section
+from bot.report.check import check_texts
+from bot.report.explorer import explorer_section
+from bot.report.flame import flame_section
 from bot.report.inert import Safe
+from bot.report.releases import releases_section
+from bot.report.scripts import script
 from bot.report.templating import fill
 from bot.report.tree_comparison import headline
 
 _MERMAID: Final = re.compile(r'<pre lang="mermaid">.*?</pre>', re.DOTALL)
 
 
-def render_html(markdown: str, comparison: TreeComparison | None = None) -> str:
-    """One file without outside resources. For our own renderings: raw HTML in `markdown` is kept.
+def render_html(markdown: str, report: Report, history: Mapping[MetricKey, Sequence[ChangePoint]] | None = None) -> str:
+    """The comment as GitHub shows it, and below it every benchmark. For our own `markdown`: its HTML is kept.
 
-    The call tree's picture, which GitHub draws from Mermaid's text, is the flame graph of `comparison` here.
+    The call tree's picture, which GitHub draws from Mermaid's text, is a flame graph here. Without GitHub's Markdown
+    parser (the extra `preview`) there is the verdict in the comment's place.
     """
     try:
         import cmarkgfm
         from cmarkgfm.cmark import Options
     except ImportError:
-        raise UsageError(
-            "the HTML preview needs GitHub's Markdown parser, which is not installed",
-            next_step='install it: pip install "perf-culprit[preview]"',
-        ) from None
-    body = cmarkgfm.github_flavored_markdown_to_html(markdown, Options.CMARK_OPT_UNSAFE)
-    if comparison is None:
-        return _page(Safe(body), script=False)
-    section = flame_section(comparison)
-    drawn, count = _MERMAID.subn(lambda _: section, body, count=1)
-    return _page(Safe(drawn if count else body + section), script=True)
+        body = f"<h3>{escape(check_texts(report)[0])}</h3>\n"
+    else:
+        body = cmarkgfm.github_flavored_markdown_to_html(markdown, Options.CMARK_OPT_UNSAFE)
+    scripts = []
+    if report.diagnosis is not None:
+        section = flame_section(report.diagnosis)
+        drawn, count = _MERMAID.subn(lambda _: section, body, count=1)
+        body = drawn if count else body + section
+        scripts.append("flame.js.j2")
+    if report.findings:
+        body += explorer_section(report, history or {})
+        scripts.append("explorer.js.j2")
+    return _page(Safe(body), title="report", scripts=scripts)
 
 
 def flame_page(comparison: TreeComparison) -> str:
     title = Safe(f"<h3>{escape(headline(comparison))}</h3>\n")
-    return _page(Safe(title + flame_section(comparison)), script=True)
+    return _page(Safe(title + flame_section(comparison)), title="call trees", scripts=["flame.js.j2"])
 
 
-def _page(body: Safe, *, script: bool) -> str:
-    text, allowed = flame_script() if script else (Safe(""), Safe("'none'"))
+def releases_page(matrix: DeviationMatrix) -> str:
+    return _page(releases_section(matrix), title="releases", scripts=[])
+
+
+def _page(body: Safe, *, title: str, scripts: Sequence[str]) -> str:
+    made = [script(name) for name in scripts]
     return fill(
-        "page.html.j2", body=body, script=text, allowed=allowed, is_wide=Safe(' class="wide"' if script else "")
+        "page.html.j2",
+        body=body,
+        title=Safe(title),
+        scripts=[text for text, _ in made],
+        allowed=Safe(" ".join(digest for _, digest in made) or "'none'"),
     )

@@ -65,21 +65,27 @@ def is_rate(unit: str) -> bool:
 
 def quantities(values: tuple[float, ...], unit: str) -> tuple[Quantity, ...]:
     """The values in one unit: the largest in which the largest value is at least 1."""
-    scale = _scale(unit)
-    if scale is None:
+    if _scale(unit) is None:
         exact = all(math.isfinite(value) and value.is_integer() and abs(value) < 1e15 for value in values)
         return tuple(
             Quantity(number=f"{value:,.0f}" if exact else significant(value), unit=unit, known=False)
             for value in values
         )
+    factor, name = shown_unit(values, unit)
+    return tuple(Quantity(number=significant(value * factor), unit=name, known=True) for value in values)
+
+
+def shown_unit(values: tuple[float, ...], unit: str) -> tuple[float, str]:
+    """What values in `unit` are multiplied with to be shown, and the unit that they have then."""
+    scale = _scale(unit)
+    if scale is None:
+        return 1.0, unit
     scaled = tuple(value * scale.factor for value in values)
     largest = max((abs(value) for value in scaled if math.isfinite(value)), default=0.0)
     name, size = next((entry for entry in scale.units if float(f"{largest / entry[1]:.3g}") >= 1), scale.units[-1])
     if largest == 0:
         name, size = next(entry for entry in scale.units if entry[1] == 1)
-    return tuple(
-        Quantity(number=significant(value / size), unit=f"{name}{scale.suffix}".strip(), known=True) for value in scaled
-    )
+    return scale.factor / size, f"{name}{scale.suffix}".strip()
 
 
 def significant(value: float) -> str:

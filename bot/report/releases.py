@@ -1,17 +1,24 @@
 """The deviation matrix for reading: a row per metric, a column per version in which something deviates [B17]."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from html import escape
 from typing import Final
 
 from bot.model.deviation import Cell, DeviationMatrix, Outcome, Row
 from bot.model.finding import Verdict
-from bot.report.inert import plain
+from bot.report.inert import Safe, plain
 from bot.report.numbers import percent
 from bot.report.words import counted
 
 NAME_LIMIT: Final = 60
 VERSION_LIMIT: Final = 24
 LISTED: Final = 200
+LEGEND: Final = (
+    "\u25b2 worse, \u25bc better, \u25cf differs but the intervals overlap, \u00b7 no difference,",
+    "blank: not measured. Each version against the one before it.",
+    "With one run of each, another machine looks the same: `compare` several runs of both.",
+)
+SHADES: Final = {Verdict.REGRESSION: ' class="matrix-worse"', Verdict.IMPROVEMENT: ' class="matrix-better"'}
 SYMBOLS: Final = {Outcome.DEVIATION: "\u00b7", Outcome.SIGNIFICANT_OVERLAP: "\u25cf", Outcome.OVERLAP: "\u00b7"}
 
 
@@ -27,17 +34,33 @@ def releases_text(matrix: DeviationMatrix) -> str:
         body = [[plain(_name(row), limit=NAME_LIMIT), *_symbols(row, versions)] for row in rows[:LISTED]]
         lines += ["", tabulate([header, *body], tablefmt="plain", disable_numparse=True)]
         lines += [f"and {len(rows) - LISTED:,} more rows: see --json"] if len(rows) > LISTED else []
-        lines += [
-            "",
-            "\u25b2 worse, \u25bc better, \u25cf differs but the intervals overlap, \u00b7 no difference,",
-            "  blank: not measured. Each version against the one before it.",
-            "  With one run of each, another machine looks the same: `compare` several runs of both.",
-        ]
-    lines += _digressions(rows)
-    few = [row for row in matrix.rows if row.too_few]
-    if few:
-        lines.append(f"Cannot tell of some versions of {counted(len(few), 'benchmark')}: under 5 samples")
+        lines += ["", LEGEND[0], *(f"  {line}" for line in LEGEND[1:])]
+    lines += [*_digressions(rows), *_too_few(matrix)]
     return "\n".join(lines) + "\n"
+
+
+def releases_section(matrix: DeviationMatrix) -> Safe:
+    """HTML: the metrics that moved, with every version."""
+    rows = [row for row in matrix.rows if any(map(_moved, row.cells))]
+    heads = "".join(f'<th scope="col">{_html(version, VERSION_LIMIT)}</th>' for version in matrix.versions)
+    lines = [f"<tr><td></td>{heads}</tr>"] if rows else []
+    for row in rows:
+        cells = "".join(_shaded(row, matrix.versions))
+        lines.append(f'<tr><th scope="row">{_html(_name(row), NAME_LIMIT)}</th>{cells}</tr>')
+    table = "\n".join(['<table class="matrix">', *lines, "</table>"])
+    told = [" ".join(LEGEND) if rows else "", *_digressions(rows), *_too_few(matrix)]
+    below = "\n".join(f"<p>{escape(line)}</p>" for line in told if line)
+    return Safe(f"<h3>{escape(_summary(matrix, rows))}</h3>\n{table}\n{below}\n")
+
+
+def _html(text: str, limit: int) -> str:
+    return escape(plain(text, limit=limit))
+
+
+def _shaded(row: Row, versions: Sequence[str]) -> Iterator[str]:
+    shades = {cell.version: SHADES.get(cell.verdict, "") for cell in row.cells}
+    for version, symbol in zip(versions, _symbols(row, versions), strict=True):
+        yield f"<td{shades.get(version, '')}>{symbol}</td>"
 
 
 def _summary(matrix: DeviationMatrix, rows: Sequence[Row]) -> str:
@@ -67,6 +90,11 @@ def _symbol(cell: Cell) -> str:
         return SYMBOLS[cell.outcome]
     arrow = "\u25b2" if cell.verdict is Verdict.REGRESSION else "\u25bc"
     return f"{arrow} {'from 0' if cell.relative_change is None else percent(cell.relative_change, signed=True)}"
+
+
+def _too_few(matrix: DeviationMatrix) -> list[str]:
+    few = sum(bool(row.too_few) for row in matrix.rows)
+    return [f"Cannot tell of some versions of {counted(few, 'benchmark')}: under 5 samples"] if few else []
 
 
 def _digressions(rows: Sequence[Row]) -> list[str]:

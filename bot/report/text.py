@@ -104,7 +104,7 @@ def _table_of(findings: Sequence[Finding], sections: Sections, *, width: int, co
     return changed_table(
         findings,
         names=[_name(finding, sections, limit=NAME_LIMIT) for finding in findings],
-        sides=[_sides(finding) for finding in findings],
+        sides=[sides_text(finding) for finding in findings],
         states=[_state(finding, sections) for finding in findings],
         noun=sections.noun,
         width=width,
@@ -124,7 +124,8 @@ def _state(finding: Finding, sections: Sections) -> str:
     return words
 
 
-def _sides(finding: Finding) -> tuple[str, str]:
+def sides_text(finding: Finding) -> tuple[str, str]:
+    """Before and after, in one unit, for a terminal or a page."""
     evidence = finding.evidence
     sides = (evidence.baseline, evidence.target)
     levels = tuple(side.value for side in sides if side is not None)
@@ -151,7 +152,7 @@ def _accepted_list(sections: Sections) -> str:
 def _outside(findings: Sequence[Finding], sections: Sections) -> str:
     lines = []
     for finding in findings[:LISTED_NAMES]:
-        (ratio, limit), (before, after) = outside(finding), _sides(finding)
+        (ratio, limit), (before, after) = outside(finding), sides_text(finding)
         lines.append(f"{_name(finding, sections)}: {ratio} of samples outside, limit {limit} ({before} → {after})")
     return _bullets(lines, len(findings))
 

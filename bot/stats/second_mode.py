@@ -143,7 +143,8 @@ def _distance_at(p_value: float, low: Floats, error: Floats, freedom: Floats, pr
     gap: then the tail is a staircase, and halving the bracket finds the step.
     """
     below, above = low.copy(), low + _EDGES[-1]
-    found, rows = (below + above) / 2, np.arange(len(low))
+    found: Floats = (below + above) / 2
+    rows = np.arange(len(low))
     for turn in count():
         at = found[rows]
         tail, density = _tail(at, error[rows], freedom[rows], probability[rows])

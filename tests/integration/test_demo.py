@@ -20,7 +20,7 @@ def test_the_demo_tells_its_story_and_leaves_its_files(tmp_path: Path) -> None:
     assert {finding["benchmark"] for finding in report["findings"]} == {"tokenize", "count", "index", "search", "wrap"}
     assert report["baseline_source"] == "paired"
     assert (tmp_path / "demo" / "comment.md").read_text() in text
-    assert "<table" in (tmp_path / "demo" / "preview.html").read_text()
+    assert "<table" in (tmp_path / "demo" / "report.html").read_text()
     assert "First run" in text
     tokenize = next(finding for finding in report["findings"] if finding["benchmark"] == "tokenize")
     # Never "excluded", however busy the machine is.

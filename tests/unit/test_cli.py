@@ -125,7 +125,22 @@ def test_json_on_standard_output_is_only_json(results: Path, capsys: pytest.Capt
     assert "Nothing found" in written.err
 
 
-def test_markdown_and_preview(results: Path) -> None:
+def test_outputs_are_checked_before_the_work(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert results.is_dir()
+    assert main(["compare", "--baseline", "none.json", "--target", "none.json", "--json", "lacking/out.json"]) == 2
+    assert "there is no folder lacking" in capsys.readouterr().err
+    assert main(["compare", "--baseline", "none.json", "--target", "none.json", "--open"]) == 2
+    assert "--html report.html --open" in capsys.readouterr().err
+
+
+def test_the_page_is_opened_where_that_is_asked_for(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    main(["compare", "--baseline", "base-*.json", "--target", "slow.json", "--html", "c.html", "--open"])
+    assert opened == [(results / "c.html").as_uri()]
+
+
+def test_markdown_and_page(results: Path) -> None:
     main(["compare", "--baseline", "base-*.json", "--target", "slow.json", "--markdown", "c.md", "--html", "c.html"])
     assert "1 of 2 benchmarks got slower" in (results / "c.md").read_text()
     assert "<table" in (results / "c.html").read_text()

@@ -1,28 +1,44 @@
 import builtins
+import json
+import re
 from collections.abc import Mapping, Sequence
 
 import pytest
 
-from bot.errors import UsageError
-from bot.report.html import render_html
+from bot.detect.deviation_matrix import deviation_matrix
+from bot.model.deviation import Version
+from bot.report.check import check_texts
+from bot.report.html import releases_page, render_html
 from bot.report.markdown import render_markdown
+from tests.support.measurements import measured
 from tests.support.reports import every_conclusion
 
+REPORT = every_conclusion()["regression-fails"]
 
-def test_page_shows_the_comment_without_scripts_or_resources() -> None:
-    page = render_html(render_markdown(every_conclusion()["regression-fails"]))
+
+def test_page_shows_the_comment_and_every_finding_without_resources() -> None:
+    page = render_html(render_markdown(REPORT), REPORT)
     assert "2 of 10 benchmarks got slower" in page
     assert page.count("<details>") == page.count("</details>") == 2
     assert "default-src 'none'" in page
-    assert "<script" not in page
     assert "src=" not in page.replace("default-src=", "")
+    data = re.search(r'class="explorer-data">(.*?)</script>', page, re.DOTALL)
+    assert data is not None
+    assert [row[0] for row in json.loads(data[1])["rows"]] == [one.evidence.key.benchmark for one in REPORT.findings]
+
+
+def test_a_report_without_findings_runs_no_script() -> None:
+    first = every_conclusion()["first-run"]
+    page = render_html(render_markdown(first), first)
+    assert "script-src 'none'" in page
+    assert "<script" not in page
 
 
 def test_mermaid_stays_code() -> None:
-    assert '<pre lang="mermaid"><code>flowchart LR' in render_html("```mermaid\nflowchart LR\n```\n")
+    assert '<pre lang="mermaid"><code>flowchart LR' in render_html("```mermaid\nflowchart LR\n```\n", REPORT)
 
 
-def test_missing_parser_names_the_next_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_markdown_parser_the_verdict_and_the_findings_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
     real_import = builtins.__import__
 
     def without_cmarkgfm(
@@ -37,6 +53,21 @@ def test_missing_parser_names_the_next_step(monkeypatch: pytest.MonkeyPatch) -> 
         return real_import(name, globals_, locals_, fromlist, level)
 
     monkeypatch.setattr(builtins, "__import__", without_cmarkgfm)
-    with pytest.raises(UsageError, match="preview") as caught:
-        render_html("# x")
-    assert caught.value.next_step is not None
+    page = render_html("not shown", REPORT)
+    assert f"<h3>{check_texts(REPORT)[0]}</h3>" in page
+    assert "not shown" not in page
+    assert "explorer-data" in page
+
+
+def test_the_deviation_matrix_names_versions_and_benchmarks_as_text() -> None:
+    levels = {"</td><b>": (1.0, 1.5, 1.0), "steady": (2.0, 2.0, 2.0)}
+    versions = [
+        Version(name=name, run=measured({key: means[i] for key, means in levels.items()}, seed=i))
+        for i, name in enumerate(("1.0", "<1.1>", "1.2"))
+    ]
+    page = releases_page(deviation_matrix(versions, minimum_effect=0.05))
+    assert '<th scope="row">&lt;/td&gt;&lt;b&gt;</th>' in page
+    assert '<th scope="col">&lt;1.1&gt;</th>' in page
+    assert "steady" not in page
+    assert page.count('<td class="matrix-worse">') == page.count('<td class="matrix-better">') == 1
+    assert "<script" not in page

@@ -1,0 +1,102 @@
+"""The report's page in a real browser: nothing refused, names stay text, keyboard and screen reader find everything."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot import pipeline
+from bot.config import Config
+from bot.diagnose.comparison import compare_profiles
+from bot.model.baseline import BaselineSource
+from bot.model.report import Report
+from bot.pipeline.compare import compare_runs
+from tests.support.chromium import LACKING, PROGRAM, Page, open_page
+from tests.support.compared_trees import sampled
+from tests.support.measurements import measured
+
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason=LACKING)
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+LEVELS = {HOSTILE: 1.0, "quick": 2.0, **{f"other {i:03}": 3.0 + i / 10 for i in range(150)}}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Page]:
+    with open_page() as page:
+        yield page
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    """Of 24 stored runs: one benchmark was slower from the 13th on, and that and another got slower now."""
+    risen = LEVELS | {HOSTILE: 1.2}
+    stored = [measured(risen if i >= 12 else LEVELS, seed=i) for i in range(24)]
+    target = measured(risen | {HOSTILE: 2.0, "quick": 3.0}, seed=99)
+    return compare_runs(target, baseline=stored, source=BaselineSource.FILES, config=Config())
+
+
+def opened(browser: Page, report: Report, folder: Path, *, scheme: str = "light") -> Page:
+    page = folder / "report.html"
+    page.write_text(pipeline.report_html(pipeline.report_markdown(report), report), encoding="utf-8")
+    browser.problems.clear()
+    browser.open(page, scheme=scheme)
+    return browser
+
+
+def found(browser: Page) -> str:
+    return str(browser.value("document.querySelector('.explorer-found').textContent"))
+
+
+def test_a_hostile_name_is_text_and_its_samples_and_history_are_described(
+    browser: Page, report: Report, tmp_path: Path
+) -> None:
+    page = opened(browser, report, tmp_path)
+    assert page.value("document.querySelectorAll('main img').length") == 0
+    assert page.value("document.querySelector('.explorer-worse button').textContent") == HOSTILE
+    samples, history = page.names("image")
+    assert samples.startswith(f"Samples of {HOSTILE}. before: ")
+    assert "Change points: run 13: " in history
+    assert page.problems == []
+
+
+def test_searching_and_filtering(browser: Page, report: Report, tmp_path: Path) -> None:
+    page = opened(browser, report, tmp_path)
+    assert found(page) == "152 of 152"
+    assert page.value("document.querySelectorAll('.explorer tbody th').length") == 100
+    page.click(".explorer-more")
+    assert page.value("document.querySelectorAll('.explorer tbody th').length") == 152
+    page.click(".explorer input")
+    page.call("Input.insertText", text="OTHER 00")
+    # Both words, anywhere: "other 100" too.
+    assert found(page) == "11 of 152"
+    page.value("const verdict = document.querySelector('.explorer-verdict'); verdict.value = 'worse';"
+               " verdict.dispatchEvent(new Event('change'))")  # fmt: skip
+    assert found(page) == "0 of 152"
+
+
+def test_the_keyboard_alone_opens_and_closes_a_benchmark(browser: Page, report: Report, tmp_path: Path) -> None:
+    page = opened(browser, report, tmp_path)
+    page.value("document.querySelector('.explorer tbody button').focus()")
+    page.press("ArrowDown")
+    assert page.value("document.activeElement.textContent") == "quick"
+    assert page.value("document.activeElement.getAttribute('aria-expanded')") == "false"
+    page.press("Enter")
+    assert page.value("document.activeElement.getAttribute('aria-expanded')") == "true"
+    assert len(page.names("image")) == 4
+    page.press("Enter")
+    assert len(page.names("image")) == 2
+
+
+def test_dark_and_light_differ_and_the_flame_graph_is_in_the_page(
+    browser: Page, report: Report, tmp_path: Path
+) -> None:
+    trees = [[sampled({"m": 10, "m>x": count})] for count in (30, 90)]
+    diagnosed = replace(report, diagnosis=compare_profiles(*trees))
+    colours = [
+        opened(browser, diagnosed, tmp_path, scheme=scheme).value("getComputedStyle(document.body).backgroundColor")
+        for scheme in ("light", "dark")
+    ]
+    assert colours == ["rgb(255, 255, 255)", "rgb(13, 17, 23)"]
+    assert len(browser.names("treeitem")) == 3
+    assert browser.problems == []
