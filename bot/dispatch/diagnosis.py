@@ -8,12 +8,14 @@ from typing import Final
 
 from bot.diagnose.changed import is_document_or_test, touched_by_commit
 from bot.diagnose.comparison import compare_profiles
+from bot.diagnose.counted import costly_functions
 from bot.diagnose.profiles import read_profiles
 from bot.dispatch.machine import Say
 from bot.dispatch.tracing import TracePlan, trace_commits
 from bot.errors import BotError
 from bot.measure import Workplace
 from bot.model.bisection import Culprit, Outcome
+from bot.model.count import Count
 from bot.model.culprit_diagnosis import CulpritDiagnosis
 from bot.model.profile import Profile
 from bot.model.reason import Doubt, because
@@ -45,9 +47,12 @@ class Profiling:
 
 
 def diagnose_culprit(
-    repository: Path, workplace: Workplace, commit: str, *, profiling: Profiling, say: Say
+    repository: Path, workplace: Workplace, commit: str, *, profiling: Profiling, say: Say, count: Count | None = None
 ) -> CulpritDiagnosis:
-    """Beside its first parent. Whatever fails is in the diagnosis: the answer of a long search is never lost for it."""
+    """Beside its first parent, by time, and by function where instructions were counted.
+
+    Whatever fails is in the diagnosis: the answer of a long search is never lost for it.
+    """
     diagnosis = CulpritDiagnosis(commit=commit)
     try:
         touched = touched_by_commit(repository, commit, callers=True)
@@ -56,6 +61,10 @@ def diagnose_culprit(
         diagnosis = replace(diagnosis, changed=changed[:SHOWN_FUNCTIONS], more=more)
         if touched.base is None:
             return replace(diagnosis, doubt=because(Doubt.NOT_PROFILED, why="it has no parent"))
+        if count is Count.INSTRUCTIONS:
+            say(f"count {commit[:12]} and its parent by function")
+            counts = [workplace.count_functions(one) for one in (touched.base, commit)]
+            diagnosis = replace(diagnosis, counted=costly_functions(*counts, touched=touched)[:SHOWN_SUSPECTS])
         if not profiling.budget_s:
             return replace(diagnosis, doubt=because(Doubt.NOT_PROFILED, why="no time is allowed for it"))
         say(f"profile {commit[:12]} and its parent: about {profiling.budget_s:.0f} s each, and two executions at least")
@@ -76,10 +85,11 @@ def diagnose_culprit(
     return replace(diagnosis, doubt=doubt)
 
 
-def largest_regression(outcome: Outcome) -> Culprit | None:
-    """The named commit that is diagnosed."""
+def diagnosed_step(outcome: Outcome, count: Count | None) -> Culprit | None:
+    """The named commit that is diagnosed: the largest regression; counts show an improvement's functions as well."""
     regressions = [culprit for culprit in outcome.culprits if not culprit.improvement]
-    return max(regressions, key=lambda culprit: abs(culprit.relative_change), default=None)
+    steps = regressions or (outcome.culprits if count is Count.INSTRUCTIONS else ())
+    return max(steps, key=lambda culprit: abs(culprit.relative_change), default=None)
 
 
 def _by_command(

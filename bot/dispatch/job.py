@@ -106,7 +106,9 @@ def bisect_job(
             replace_file(file, _encoded(request, job, results, metric=executor.metric, environment=environment))
         if job.diagnose is not None and results and (deadline is None or time.monotonic() < deadline):
             profiling = Profiling(command=commands.profile, budget_s=commands.profile_seconds)
-            diagnosis = diagnose_culprit(repository, workplace, job.diagnose, profiling=profiling, say=say)
+            diagnosis = diagnose_culprit(
+                repository, workplace, job.diagnose, profiling=profiling, say=say, count=commands.count
+            )
             encoded = _encoded(
                 request, job, results, metric=executor.metric, environment=environment, diagnosis=diagnosis
             )

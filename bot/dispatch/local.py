@@ -17,7 +17,7 @@ from bot.config import Config
 from bot.dispatch.advance import advance
 from bot.dispatch.candidates import Candidates, find_candidates
 from bot.dispatch.controller import Controller
-from bot.dispatch.diagnosis import Profiling, diagnose_culprit, largest_regression
+from bot.dispatch.diagnosis import Profiling, diagnose_culprit, diagnosed_step
 from bot.dispatch.facts import Prior, commit_facts, prior_of, web_address
 from bot.dispatch.here import Here, StateFile
 from bot.dispatch.machine import Say, this_machine
@@ -232,10 +232,11 @@ def _searched(bisection: Bisection, workplace: Workplace, *, file: Path, deadlin
 def _diagnosed(
     repository: Path, bisection: Bisection, workplace: Workplace, plan: BisectPlan, say: Say
 ) -> CulpritDiagnosis | None:
-    culprit = largest_regression(report_of(bisection).outcome)
-    if culprit is None or plan.profiling is None:
+    count, profiling = plan.commands.count, plan.profiling
+    culprit = diagnosed_step(report_of(bisection).outcome, count)
+    if culprit is None or profiling is None:
         return None
-    return diagnose_culprit(repository, workplace, culprit.commit, profiling=plan.profiling, say=say)
+    return diagnose_culprit(repository, workplace, culprit.commit, profiling=profiling, say=say, count=count)
 
 
 def stored_in_range(repository: Path, candidates: Candidates, plan: BisectPlan, config: Config) -> tuple[Run, ...]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from bot.bisect import Search
 from bot.bisect.measured import measured_commits
-from bot.dispatch.diagnosis import largest_regression
+from bot.dispatch.diagnosis import diagnosed_step
 from bot.model.bisection import OutcomeKind, Sought
 from bot.model.bisection_report import BisectionReport
 from bot.model.dispatch import Bisection, BisectionStep, Dispatch
@@ -39,7 +39,7 @@ def report_of(bisection: Bisection) -> BisectionReport:
     notes, count = bisection.notes, bisection.commands.count
     if count is not None and state.outcome.kind is OutcomeKind.NOT_REPRODUCED:
         notes += (f"both ends count the same {count}; search without --metric for a change of times",)
-    culprit = largest_regression(state.outcome)
+    culprit = diagnosed_step(state.outcome, count)
     diagnoses = (one for one in bisection.diagnoses if culprit is not None and one.commit == culprit.commit)
     return BisectionReport(
         outcome=replace(state.outcome, notes=(*state.outcome.notes, *notes)),

@@ -116,7 +116,7 @@ class Bisection:
     branch, so that what was measured may enter the history. `fruitless` counts dispatches in a row that gave nothing.
     `stopped`: the objection that ended it before the search had. `times`: the search is by counts, and one by
     times follows. `notes` are for the answer, of searches before this one.
-    `stopped`: the objection that ended it before the search had. `diagnoses`: of suspects that were confirmed or not.
+    `diagnoses`: of suspects that were confirmed or not.
     """
 
     id: str

@@ -5,12 +5,12 @@ from typing import Final, Protocol
 
 from bot.model.culprit_diagnosis import CulpritDiagnosis
 from bot.model.reason import Reason
-from bot.model.tree_comparison import Answer, ComparedSuspect, TreeComparison
+from bot.model.tree_comparison import Answer, ChangeCause, ComparedSuspect, TreeComparison
 from bot.report.call_trees import effect, pictured
 from bot.report.inert import Safe, join, own
 from bot.report.mermaid import call_tree_picture
 from bot.report.numbers import percent
-from bot.report.tree_comparison import amounts, answer_words, certainty, change, shown_suspects, why
+from bot.report.tree_comparison import amounts, answer_words, calls, certainty, change, shown_suspects, why
 from bot.report.words import counted
 
 SUSPECT_ROWS: Final = 5
@@ -18,6 +18,7 @@ FUNCTIONS: Final = 8
 SERVICES: Final = 10
 PATH_NAMES: Final = 12
 _COLUMNS: Final = ("method", "own time before", "after", "with callees", "certainty", "why")
+_COUNTED: Final = ("share", "function", "own before", "after", "calls", "")
 
 
 class Form(Protocol):
@@ -39,9 +40,12 @@ class Form(Protocol):
 
 def diagnosis_blocks(diagnosis: CulpritDiagnosis, form: Form) -> Iterator[Safe]:
     """The place first, then the path to it, the methods with their numbers, and the services to test again."""
+    if diagnosis.counted:
+        yield Safe("The functions whose instructions the change is made of, counted beside its parent's:")
+        yield form.table(_COUNTED, [_counted(one, form) for one in diagnosis.counted[:SUSPECT_ROWS]])
     if diagnosis.comparison is not None:
         yield from _compared(diagnosis.comparison, form)
-    elif diagnosis.doubt is not None:
+    elif diagnosis.doubt is not None and not diagnosis.counted:
         yield own("Which methods got slower is not known: {}.", form.reason(diagnosis.doubt))
     if diagnosis.changed:
         shown = diagnosis.changed[:FUNCTIONS]
@@ -52,6 +56,21 @@ def diagnosis_blocks(diagnosis: CulpritDiagnosis, form: Form) -> Iterator[Safe]:
         )
         rest = Safe(f" and {count - len(shown):,} more") if count > len(shown) else Safe("")
         yield own("It changed {}: {}{}.", Safe(counted(count, "function")), join(", ", places), rest)
+
+
+def _counted(method: ComparedSuspect, form: Form) -> list[Safe]:
+    """A row begins with a number of ours: a name may look like a command of GitHub's runner."""
+    before, after = amounts(method.baseline, method.target, method.unit, own=True)
+    one_sided = "new" if method.baseline is None else "gone" if method.target is None else ""
+    said = [Safe(one_sided)] if one_sided else []
+    if len(method.path) > 1 and (one_sided or method.cause is not ChangeCause.TIME_PER_CALL):
+        said.append(own("called by {}", form.name(method.path[-2], limit=60)))
+    if method.touched is not None:
+        line = "" if method.touched.first_line is None else f":{method.touched.first_line}"
+        said.append(own("changed in {}", form.name(f"{method.touched.file}{line}")))
+    numbers = (before, after, calls(method.baseline, method.target))
+    share = Safe(percent(method.parts.own_time))
+    return [share, form.name(method.method, limit=60), *map(Safe, numbers), join("; ", said)]
 
 
 def _compared(comparison: TreeComparison, form: Form) -> Iterator[Safe]:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -472,6 +473,29 @@ def test_a_configured_direction_makes_a_metric_followable(repository: Path, tmp_
     code, answer = bisect(repository, "--config", str(settings), **ends, run=run)
     assert code == 0
     assert [(entry["commit"], entry["improvement"]) for entry in answer["culprits"]] == [(hashes["c5"], True)]
+
+
+WORK = """
+int step(int s, int i) {{ return s * 31 + i; }}
+int work(int n) {{ int s = 0; for (int i = 0; i < n; i++) s = step(s, i); return s; }}
+int main(void) {{ return work({n}) == 7; }}
+"""
+
+
+@pytest.mark.skipif(not (shutil.which("valgrind") and shutil.which("gcc")), reason="needs valgrind and gcc")
+def test_the_function_that_costs_the_instructions_is_named(repository: Path) -> None:
+    sources = [{"work.c": WORK.format(n=9000 if number < CULPRIT else 12000)} for number in range(7)]
+    history = {f"c{number}": Commit(files=files) for number, files in enumerate(sources)}
+    hashes = measured_repository(repository, history)
+    build = ("--build", "gcc -O0 -o work work.c", "--metric", "instructions")
+    code, answer = bisect(repository, *build, good=hashes["c0"], bad=hashes["c6"], run="./work")
+    (culprit,) = answer["culprits"]
+    assert (code, culprit["commit"]) == (0, hashes["c5"])
+    step, work = sorted(answer["diagnosis"]["counted"], key=lambda one: str(one["method"]))
+    assert (step["method"], step["cause"], step["path"]) == ("step", "more_calls", ["work", "step"])
+    assert (step["baseline"]["calls"], step["target"]["calls"]) == (9000, 12000)
+    assert (work["method"], work["cause"]) == ("work", "time_per_call")
+    assert step["score"] + work["score"] == pytest.approx(1, abs=0.01)
 
 
 @pytest.mark.usefixtures("counting")

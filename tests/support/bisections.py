@@ -1,12 +1,39 @@
 """A bisection's answer with something in every field."""
 
+from dataclasses import replace
+
 from bot.model.bisection import CommitRange, Culprit, Noise, Outcome, OutcomeKind, SearchSettings
 from bot.model.bisection_report import BisectionReport, CommitFacts, MeasuredCommit
+from bot.model.culprit_diagnosis import CulpritDiagnosis
 from bot.model.finding import Interval
 from bot.model.metric import Direction, Metric, MetricKey
+from bot.model.touched import Certainty
+from bot.model.tree_comparison import ChangeCause, ComparedSuspect, NodeAmount, ScoreParts, SuspectReason, TouchedCode
 
 GOOD, FIRST, SECOND, BAD = ("a" * 40, "b" * 40, "c" * 40, "d" * 40)
 RANGE = CommitRange(good=GOOD, bad=BAD, commits=(FIRST, SECOND, BAD), parents=((), (0,), (1,)))
+FOLDED = ComparedSuspect(
+    method="fold_accents",
+    score=0.8,
+    parts=ScoreParts(own_time=0.8, origin=0.0, branch=0.0, slowdown=0.8, touched=1.0),
+    reasons=(SuspectReason.ADDED, SuspectReason.TOUCHED),
+    service="profile",
+    unit="instructions",
+    path=("search", "fold_accents"),
+    target=NodeAmount(elapsed=48_320.0, self_time=48_320.0, calls=40.0),
+    touched=TouchedCode(file="shop/fold.c", name="fold_accents", certainty=Certainty.QUALIFIED_NAME, first_line=12),
+)
+SEARCHED = replace(
+    FOLDED,
+    method="search",
+    parts=replace(FOLDED.parts, own_time=0.15),
+    baseline=NodeAmount(elapsed=80_000.0, self_time=71_000.0, calls=8.0),
+    target=NodeAmount(elapsed=137_380.0, self_time=80_060.0, calls=8.0),
+    path=("main", "search"),
+    cause=ChangeCause.TIME_PER_CALL,
+    touched=None,
+)
+
 REPORT = BisectionReport(
     outcome=Outcome(
         kind=OutcomeKind.CULPRIT,
@@ -49,6 +76,7 @@ REPORT = BisectionReport(
         ),
     ),
     subjects={SECOND: "Fold accents, so that café finds cafe", BAD: "Mention accents"},
+    diagnosis=CulpritDiagnosis(commit=SECOND, counted=(FOLDED, SEARCHED)),
     facts={SECOND: CommitFacts(author="Zoë Q", date="2026-03-02T10:00:00+01:00", files=2, insertions=41, deletions=3)},
     repository_url="https://github.com/acme/words",
     command="perf-culprit bisect --good aaa --bad ddd --run 'python bench.py'",

@@ -58,6 +58,13 @@ def matches(file: ProfileFile, /) -> bool:
 
 def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
     """The first event counts. Parts and threads in one file are added up."""
+    graph, event = read_graph(file, intake)
+    unit, scale = UNITS.get(event, (bounded(event)[:40] or "cost", 1.0))
+    return (unfold(graph, note=intake.note).profile(SERVICE, unit=unit, scale=scale),)
+
+
+def read_graph(file: ProfileFile, intake: Intake, /) -> tuple[CallGraph, str]:
+    """The calls with their costs as the file has them, and the event that was counted."""
     state = _State()
     for number, line in file.lines():
         text = line.strip()
@@ -69,8 +76,7 @@ def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
             intake.reject(fault, place=f"{file.place}:{number}", text=line)
     if not state.graph.frames:
         raise DataError("names no function", place=file.place, next_step="check that Callgrind finished")
-    unit, scale = UNITS.get(state.event, (bounded(state.event)[:40] or "cost", 1.0))
-    return (unfold(state.graph, note=intake.note).profile(SERVICE, unit=unit, scale=scale),)
+    return state.graph, state.event
 
 
 def _take(state: _State, text: str, intake: Intake) -> RecordFault | None:

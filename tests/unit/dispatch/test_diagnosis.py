@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from bot.dispatch.diagnosis import Profiling, diagnose_culprit, largest_regression
+from bot.dispatch.diagnosis import Profiling, diagnose_culprit, diagnosed_step
 from bot.errors import DataError
 from bot.model.bisection import Culprit, Outcome, OutcomeKind
+from bot.model.count import Count
 from bot.model.culprit_diagnosis import CulpritDiagnosis
 from bot.model.finding import Interval
 from bot.model.reason import Doubt
@@ -95,7 +96,7 @@ def test_without_time_nothing_is_profiled(history: tuple[Path, list[str]], tmp_p
     assert machine.runs == 0
 
 
-def test_the_largest_regression_is_diagnosed() -> None:
+def test_the_largest_regression_is_diagnosed_and_an_improvement_where_counts_show_its_functions() -> None:
     def culprit(name: str, change: float, *, improvement: bool = False) -> Culprit:
         interval = Interval(low=change, high=change, level=0.95)
         return Culprit(
@@ -103,7 +104,9 @@ def test_the_largest_regression_is_diagnosed() -> None:
         )
 
     culprits = (culprit("a", 0.1), culprit("b", 0.3), culprit("c", -0.5, improvement=True))
-    largest = largest_regression(Outcome(kind=OutcomeKind.SEVERAL_CULPRITS, culprits=culprits))
+    largest = diagnosed_step(Outcome(kind=OutcomeKind.SEVERAL_CULPRITS, culprits=culprits), None)
     assert largest is not None
     assert largest.commit == "b"
-    assert largest_regression(Outcome(kind=OutcomeKind.CULPRIT, culprits=culprits[2:])) is None
+    assert diagnosed_step(Outcome(kind=OutcomeKind.CULPRIT, culprits=culprits[2:]), None) is None
+    counted = diagnosed_step(Outcome(kind=OutcomeKind.CULPRIT, culprits=culprits[2:]), Count.INSTRUCTIONS)
+    assert counted == culprits[2]

@@ -7,11 +7,12 @@ import pytest
 
 from bot.model.bisection import DecayPart, Outcome, OutcomeKind, Suspect
 from bot.model.bisection_report import DEFINITE, MeasuredCommit
+from bot.model.culprit_diagnosis import CulpritDiagnosis
 from bot.model.finding import Interval
 from bot.model.metric import MetricKey
 from bot.report.bisection import MOST_ROWS, bisection_markdown, bisection_text, plot
 from bot.report.bisection_words import reason_of
-from tests.support.bisections import BAD, FIRST, GOOD, REPORT, SECOND
+from tests.support.bisections import BAD, FIRST, FOLDED, GOOD, REPORT, SECOND
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "bisection"
 
@@ -47,10 +48,12 @@ def test_foreign_text_stays_text() -> None:
         skipped={FIRST: hostile},
         notes=(hostile,),
     )
+    methods = (replace(FOLDED, method=hostile, path=(hostile, hostile)), replace(FOLDED, method="::add-mask::"))
     subject = replace(
         REPORT,
         outcome=outcome,
         subjects=dict.fromkeys((FIRST, SECOND, BAD), hostile),
+        diagnosis=CulpritDiagnosis(commit=SECOND, counted=methods),
         key=MetricKey(hostile, hostile),
         command=hostile,
     )
