@@ -135,7 +135,7 @@ def _view(report: BisectionReport, form: _Form) -> str:
     if report.measured:
         blocks.append(own(form.figure, Safe("Measured, against the good commit:"), Safe(plot(report.measured))))
     if outcome.skipped:
-        skipped = (own("{} {}", form.name(_short(name)), form.prose(why)) for name, why in outcome.skipped.items())
+        skipped = (own("{} {}", form.commit(name), form.prose(why)) for name, why in outcome.skipped.items())
         blocks.append(_items("Skipped:", _cut(skipped), form))
     if outcome.notes:
         blocks.append(_items("Notes:", (form.prose(note) for note in outcome.notes), form))

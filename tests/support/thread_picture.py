@@ -1,21 +1,22 @@
 """The thread of a whole conversation as a page: `python -m tests.support.thread_picture OUT.html`.
 
 A push that makes the pull request slower, the report, the command, a stranger's command, the progress, the answer. The
-comments are what the bot wrote to the fake; GitHub's own Markdown parser renders them. Beside it go the first report
-and the last answer, alone, of which the README has pictures:
+comments are what the bot wrote to the fake; GitHub's own Markdown parser renders them.
 
-    chromium --headless --hide-scrollbars --screenshot=docs/comment.png --window-size=920,350 OUT-comment.html
-    chromium --headless --hide-scrollbars --screenshot=docs/answer.png --window-size=920,660 OUT-answer.html
+`--pictures` also makes the README's, with chromium: docs/comment.png is the comment of `perf-culprit demo`, measured on
+this machine, docs/answer.png the thread's last answer.
 """
 
+import argparse
 import html
 import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 import cmarkgfm
 import pytest
@@ -27,6 +28,8 @@ from tests.support.fake_github.state import Comment
 from tests.support.job import Runner
 from tests.support.workflows.runner import InThisProcess
 
+DOCS: Final = Path(__file__).parents[2] / "docs"
+WIDTH: Final = 920
 STYLE = """
 body{font:14px/1.5 -apple-system,"Segoe UI",Helvetica,Arial,sans-serif;color:#1f2328;background:#fff;margin:24px}
 article{max-width:860px;margin:0 0 16px;border:1px solid #d1d9e0;border-radius:6px}
@@ -62,6 +65,31 @@ def article(shown: Shown) -> str:
     eyes = "<p>👀 1</p>" if shown.eyes else ""
     head = f"<b>{html.escape(shown.author)}</b> <i>{html.escape(shown.note)}</i>"
     return f"<article><header>{head}</header><section>{body}{eyes}</section></article>"
+
+
+def take_picture(shown: Shown, png: Path) -> None:
+    """As high as the page is: it writes its own height into its title."""
+    browser = ["chromium", "--headless", "--no-sandbox", "--hide-scrollbars"]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "page.html"
+        height = "<script>document.title = document.documentElement.scrollHeight</script>"
+        file.write_text(f"{page([shown])}{height}", encoding="utf-8")
+        dom = [*browser, f"--window-size={WIDTH},100", "--dump-dom", str(file)]
+        seen = subprocess.run(dom, check=True, capture_output=True, text=True).stdout
+        pixels = seen.partition("<title>")[2].partition("</title>")[0]
+        subprocess.run(
+            [*browser, f"--window-size={WIDTH},{pixels}", f"--screenshot={png}", str(file)],
+            check=True,
+            capture_output=True,
+        )
+
+
+def demo_comment() -> Shown:
+    with tempfile.TemporaryDirectory() as folder:
+        demo = [sys.executable, "-m", "bot", "demo", "--directory", f"{folder}/demo"]
+        subprocess.run(demo, check=True, capture_output=True)
+        body = Path(folder, "demo", "comment.md").read_text(encoding="utf-8")
+    return Shown(author="github-actions[bot]", body=body, note="commented")
 
 
 def as_shown(comment: Comment, note: str) -> Shown:
@@ -100,13 +128,20 @@ def test_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     with open_conversation(tmp_path, in_this_process) as conversation:
         conversation.fake.state.roles["mallory"] = "read"
         thread = talk(conversation)
-    out = Path(os.environ["THREAD_PICTURE"])
-    for name, shown in (("", thread), ("-comment", thread[:1]), ("-answer", thread[-1:])):
-        out.with_stem(out.stem + name).write_text(page(shown), encoding="utf-8")
+    Path(os.environ["THREAD_PICTURE"]).write_text(page(thread), encoding="utf-8")
+    if os.environ.get("PICTURES"):
+        # The benchmark's command names a file in a folder of this test.
+        answer = replace(thread[-1], body=thread[-1].body.replace(str(tmp_path), "$RUNNER_TEMP"), note="answered")
+        take_picture(answer, DOCS / "answer.png")
+        take_picture(demo_comment(), DOCS / "comment.png")
 
 
 if __name__ == "__main__":
-    os.environ["THREAD_PICTURE"] = str(Path(sys.argv[1]).resolve())
+    parser = argparse.ArgumentParser(description="the thread of a whole conversation as a page")
+    parser.add_argument("out", type=Path, metavar="OUT.html")
+    parser.add_argument("--pictures", action="store_true", help="also docs/comment.png and docs/answer.png")
+    arguments = parser.parse_args()
+    os.environ |= {"THREAD_PICTURE": str(arguments.out.resolve()), "PICTURES": "1" if arguments.pictures else ""}
     with tempfile.TemporaryDirectory() as folder:
         # A process of its own: in this one the project is imported already, and pytest warns of that.
         options = ["-q", "-p", "no:cacheprovider", "--basetemp", f"{folder}/test"]
