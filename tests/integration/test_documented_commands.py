@@ -1,0 +1,106 @@
+"""Every command of the documentation: run as it stands, or by the test that is named here."""
+
+import glob
+import io
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from bot.cli import main
+from tests.support.documented import commands, lay_out, scripts
+from tests.support.recipes import PROJECT
+
+# What cannot be run inside a test, and what runs it (a test, or CI itself).
+ELSEWHERE: Final[Mapping[str, str]] = {
+    "sh .ci/env perf-culprit demo": "tests/integration/test_demo.py",
+    "sh .ci/env pytest": ".ci/run",
+    'sh .ci/env pytest -m "not slow and not container"': ".ci/run",
+    "sh .ci/env ruff check .": ".ci/run",
+    "sh .ci/env mypy": ".ci/run",
+    "bash .ci/run": ".github/workflows/ci.yml",
+    'sh .ci/env pytest tests/unit -m "not slow and not container" --cov --cov-report=term:skip-covered': (
+        ".github/workflows/ci.yml"
+    ),
+    "pip install mutmut==3.8.1 && mutmut run 'bot.detect.verdict.*'": "setup.cfg",
+    "mutmut results": "setup.cfg",
+    "pip install perf-culprit && perf-culprit init": "tests/e2e/test_wheel.py",
+    "perf-culprit bisect-job --request request.json --job job-1 --output out": "tests/integration/test_bisect_job.py",
+    "perf-culprit diagnose --log /shared/logs/*.log --pattern labelled --cluster tcp://scheduler:8786": (
+        "tests/integration/test_diagnose_cluster.py"
+    ),
+    "perf-culprit bisect --good v1.4 --bad main --run 'python render.py' --metric instructions": (
+        "tests/integration/test_bisect_worktree.py"
+    ),
+    "perf-culprit measure --commits v1.4 HEAD --run './bench' --metric instructions --output out": (
+        "tests/unit/measure/test_counts.py"
+    ),
+    "perf-culprit measure --commits main HEAD --run 'python bench.py' --output out --trace": (
+        "tests/integration/test_measure_trace.py"
+    ),
+    "pytest --perf-culprit-trace trace.json bench/": "tests/unit/trace/test_plugin.py",
+}
+OUTPUTS: Final = ("--json", "--svg", "--flame", "--output")
+COMMANDS: Final = [
+    pytest.param(command, id=f"{document} {command}") for document, command in commands() if command not in ELSEWHERE
+]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return lay_out(tmp_path_factory.mktemp("documented"), python=sys.executable)
+
+
+@pytest.mark.slow  # some measure or search
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_documented_command_works(
+    project: Path,
+    command: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("PATH", f"{project.parent / 'bin'}:{os.environ['PATH']}")
+    before, pipe, ours = command.rpartition(" | ")
+    if not ours.startswith("perf-culprit "):
+        subprocess.run(["sh", "-e", "-c", command], check=True, capture_output=True)
+        return
+    if pipe:
+        piped = subprocess.run(["sh", "-e", "-c", before], check=True, capture_output=True).stdout
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(piped)))
+    code = main(words(ours)[1:])
+    said = capsys.readouterr()
+    assert code == 0, said.err + said.out
+    assert said.out or "--json" in command
+    after = zip(words(ours), words(ours)[1:], strict=False)
+    assert all(Path(name).exists() for option, name in after if option in OUTPUTS)
+
+
+def words(command: str) -> list[str]:
+    """As a shell splits the line: names with a star that stand in no quotes are files."""
+    found = []
+    for word in shlex.split(command, posix=False):
+        files = sorted(glob.glob(word)) if "*" in word and "'" not in word else []  # noqa: PTH207 # as the shell does
+        found += files or shlex.split(word)
+    return found
+
+
+def test_what_runs_elsewhere_is_documented_and_there() -> None:
+    assert set(ELSEWHERE) <= {command for _, command in commands()}
+    assert all((PROJECT / place).exists() for place in ELSEWHERE.values())
+    assert len(COMMANDS) > 30
+
+
+@pytest.mark.parametrize(("source", "script", "options"), sorted(set(scripts()), key=str), ids=str)
+def test_a_named_script_is_there_and_has_its_options(source: str, script: str, options: frozenset[str]) -> None:
+    path = script.removeprefix("-m ").replace(".", "/") if script.startswith("-m ") else script.removesuffix(".py")
+    file = next((file for name in (f"{path}.py", f"{path}/__main__.py") if (file := PROJECT / name).is_file()), None)
+    assert file is not None, source
+    text = file.read_text(encoding="utf-8")
+    for option in options:
+        assert f'"{option}"' in text, option

@@ -1,0 +1,141 @@
+"""The commands of the documentation, line by line, and a project in which they can be run as they stand."""
+
+import gzip
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from bot.git import Remote
+from bot.history import open_git_branch
+from tests.support.execution_logs import call, log
+from tests.support.git_repository import init_repository, run_git
+from tests.support.measurements import measured, measured_json
+from tests.support.recipes import PROJECT
+from tests.support.scenarios import PYTEST
+from tests.support.stored_runs import make_run
+
+DOCUMENTS: Final = (
+    PROJECT / "README.md",
+    PROJECT / ".github" / "CONTRIBUTING.md",
+    *sorted((PROJECT / "docs").rglob("*.md")),
+)
+PROGRAMS: Final = ("perf-culprit", "sh", "bash", "pip", "pytest", "go", "git", "mutmut", "python")
+COMMAND: Final = re.compile(rf"^ {{4}}((?:{'|'.join(PROGRAMS)}) (?:\\\n|[^\n])*)", re.MULTILINE)
+SCRIPT: Final = re.compile(r"(?:\bpython |^ *)((?:-m )?(?:benchmarks|tests)[\w./]+)((?: [^\n`]*)?)", re.MULTILINE)
+# Its level is the commit's, its noise from a counter: no clock, and no two executions alike.
+BENCH: Final = r"""#!/bin/sh
+n=$(cat COUNTER 2>/dev/null || echo 0); echo $((n + 1)) > COUNTER
+value=$(($(cat value) * (1000 + (n * 37 + n * n * 11) % 21 - 10)))
+echo "[{\"name\": \"parse\", \"unit\": \"ns\", \"value\": $value}]" > "${2:-/dev/stdout}"
+"""
+SCRIPT_BENCH: Final = """import pathlib
+
+def parse(text):
+    return [word.upper() for word in text.split()]
+
+for _ in range(200):
+    parse("one two three " * 50)
+counter = pathlib.Path("COUNTER")
+n = int(counter.read_text()) if counter.exists() else 0
+counter.write_text(str(n + 1))
+print(int(pathlib.Path("value").read_text()) * (1000 + (n * 37 + n * n * 11) % 21 - 10))
+"""
+GO: Final = """#!/bin/sh
+for n in 1 2 3 4 5 6 7 8 9 10; do echo "BenchmarkParse-8 \t 1000 \t 10$n ns/op"; done
+"""
+LEVELS: Final = (1000, 1000, 1000, 1500, 1500, 1500)
+TAGS: Final = {"v1.0": 0, "v1.4": 1, "v1.1": 4}
+RUNS: Final = 18  # what `changes` needs
+SUITE: Final = {"sort": 0.004, "parse": 0.02}
+
+
+def commands() -> Iterator[tuple[str, str]]:
+    """Document and command, without its comment, in one line."""
+    for document in DOCUMENTS:
+        for command in COMMAND.findall(document.read_text(encoding="utf-8")):
+            joined = re.sub(r"\s*\\\n\s*", " ", command)
+            yield document.relative_to(PROJECT).as_posix(), re.sub(r"  +#.*", "", joined).strip()
+
+
+def lay_out(folder: Path, *, python: str) -> Path:
+    """The project, checked out; its programs are in `folder/bin`, its history in its remote."""
+    project, programs, counter = folder / "project", folder / "bin", folder / "counter"
+    programs.mkdir()
+    stubs = {"pytest": PYTEST, "go": GO, "make": "#!/bin/sh\n"}
+    for name, text in {**stubs, "python": f'#!/bin/sh\nexec "{python}" "$@"\n'}.items():
+        executable(programs / name, text.replace("COUNTER", str(counter)))
+    remote = init_repository(folder / "remote.git", bare=True)
+    init_repository(project)
+    run_git(project, "remote", "add", "origin", str(remote))
+    for name in ("bench.py", "render.py"):
+        (project / name).write_text(SCRIPT_BENCH.replace("COUNTER", str(counter)))
+    executable(project / "bench", BENCH.replace("COUNTER", str(counter)))
+    for number, level in enumerate(LEVELS):
+        (project / "value").write_text(f"{level}\n")
+        (project / "number").write_text(f"{number}\n")
+        run_git(project, "add", "--all")
+        run_git(project, "commit", "--quiet", "--message", f"commit {number}")
+    commits = run_git(project, "rev-list", "--reverse", "HEAD").split()
+    for tag, number in TAGS.items():
+        run_git(project, "tag", tag, commits[number])
+    run_git(project, "push", "--quiet", "--set-upstream", "origin", "main")
+    with open_git_branch(Remote(url=str(remote))) as history:
+        for number in range(RUNS):
+            run = measured(SUITE, seed=number, commit=commits[number % len(commits)])
+            history.append(replace(run, time=make_run(number).time))
+    write_results(project)
+    return project
+
+
+def executable(path: Path, text: str) -> None:
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def write_results(folder: Path) -> None:
+    """What the commands read: benchmark results, tables, logs and profiles."""
+    random = Random(1)
+    for side in ("base", "head"):
+        for number in range(1, 7):
+            (folder / f"{side}-{number}.json").write_bytes(measured_json(SUITE, seed=random.randrange(999)))
+    for name in ("bench", "bench-1.0", "bench-1.1", "bench-1.2", "old", "newer"):
+        (folder / f"{name}.json").write_bytes(measured_json(SUITE, seed=random.randrange(999)))
+    (folder / "old.txt").write_text("".join(f"BenchmarkParse-8 \t 1000 \t 10{n} ns/op\n" for n in range(10)))
+    for out in ("measured", "out"):
+        (folder / out).mkdir()
+        for name in ("baseline", "target", "confirm-baseline", "confirm-target"):
+            (folder / out / f"{name}.json").write_bytes((folder / "bench.json").read_bytes())
+    for name in ("good-1", "good-2", "good-3", "load-test"):
+        rows = (f"{second},{random.gauss(50, 3):.2f},{random.gauss(800, 9):.1f}" for second in range(60))
+        (folder / f"{name}.csv").write_text("\n".join(["time,cpu [%],heap [MB]", *rows, ""]))
+    values = [random.gauss(100 if row < 30 else 120, 2) for row in range(60)]
+    (folder / "nightly.csv").write_text("\n".join(["mean", *(f"{value:.2f}" for value in values), ""]))
+    (folder / "builds.csv").write_text(
+        "\n".join(["sha,p99", *(f"{row:07x},{value:.2f}" for row, value in enumerate(values)), ""])
+    )
+    calls = [call(f"c{n}", [("1", "Shop.order", 10.0 + n), ("1.1", "Dao.find", 4.0)], second=n) for n in range(9)]
+    for name in ("app.log", "server.log"):
+        (folder / name).write_bytes(log(execution for executions in calls for execution in executions))
+    golden = PROJECT / "tests" / "golden"
+    (folder / "diagnosis.json").write_bytes((golden / "diagnosis" / "diagnosis.json").read_bytes())
+    (folder / "trace.json.gz").write_bytes(gzip.compress((golden / "profiles" / "viztracer.json").read_bytes()))
+    for side in ("before", "after"):
+        for number in range(3):
+            profile = (golden / "profiles" / "pyspy.speedscope.json").read_bytes()
+            (folder / f"{side}-{number}.json").write_bytes(profile)
+
+
+def scripts() -> Iterator[tuple[str, str, frozenset[str]]]:
+    """Where a script of ours is named, the script (a path, or `-m` and a module), and the options named with it."""
+    sources = (*DOCUMENTS, *PROJECT.glob("benchmarks/**/*.md"), *PROJECT.glob("benchmarks/**/*.py"))
+    for source in (*sources, *PROJECT.glob("tests/**/*.py"), *PROJECT.glob("bot/**/*.py")):
+        for script, rest in SCRIPT.findall(source.read_text(encoding="utf-8")):
+            if script.startswith("-m ") or script.endswith(".py"):
+                yield (
+                    source.relative_to(PROJECT).as_posix(),
+                    script,
+                    frozenset(re.findall(r"(?<!\S)\[?(--[\w-]+)", rest)),
+                )
