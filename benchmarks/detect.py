@@ -91,11 +91,11 @@ def false_alarms(runs: int, detector: str) -> None:
             rng = np.random.default_rng([scenario.runs, len(noise)])
             alarms = sum(alarm(judged(rng, scenario, noise, detector=detector)) for _ in range(runs))
             bound = stats.binomtest(alarms, runs).proportion_ci(0.95).high
-            print(f"  {scenario}, {noise:12}  {alarms / runs:7.2%}  (95 % bound {bound:.2%})", flush=True)
+            print(f"  {scenario}, {noise:12}  {alarms / runs:7.2%}  (95% bound {bound:.2%})", flush=True)
 
 
 def power(runs: int, detector: str) -> None:
-    print(f"power: 1 of 200 benchmarks slower, lognormal noise of 3 %, found in {runs} runs")
+    print(f"power: 1 of 200 benchmarks slower, lognormal noise of 3%, found in {runs} runs")
     for scenario, effect in (
         (Scenario(runs=1, spread=0.03), 1.1),
         (Scenario(runs=10, own_offset=0.005, spread=0.03), 1.1),
@@ -116,7 +116,7 @@ def power(runs: int, detector: str) -> None:
 
 
 def smallest(trials: int, detector: str) -> None:
-    print(f"slowdown of one benchmark that is called in 9 of 10 of {trials} suites; runs differ by 2 % each")
+    print(f"slowdown of one benchmark that is called in 9 of 10 of {trials} suites; runs differ by 2% each")
     for benchmarks in (1, 5, 200):
         for runs in (1, 2, 3, 5, 10, 30):
             scenario = Scenario(runs=runs, own_offset=0.02, samples=10, benchmarks=benchmarks, spread=0.03)

@@ -55,7 +55,7 @@ def alarms(trials: int) -> None:
     """Alarms per target run beside the bound 1 / runs, metrics out of control beside 1 / (runs + 1)."""
     effects = np.ones(METRICS)
     effects[:CHANGED] = 1.2
-    print(f"{METRICS} metrics, {trials} unchanged targets; then {trials // 2} with {CHANGED} metrics 20 % higher")
+    print(f"{METRICS} metrics, {trials} unchanged targets; then {trials // 2} with {CHANGED} metrics 20% higher")
     for make in (counters, benchmarks):
         for scenario in SCENARIOS:
             rng = np.random.default_rng(scenario[0])
@@ -73,7 +73,7 @@ def alarms(trials: int) -> None:
             runs, own, shared = scenario
             print(
                 f"{make.__name__:10} {runs:2} runs, offsets {own:.0%} own {shared:.0%} shared:"
-                f" alarms {alarmed / trials:.1%} (95 % bound {bound:.1%}, stated {1 / runs:.1%}),"
+                f" alarms {alarmed / trials:.1%} (95% bound {bound:.1%}, stated {1 / runs:.1%}),"
                 f" out of control {outside / trials / METRICS:.1%} (stated {1 / (runs + 1):.1%}),"
                 f" found {true / len(changed) / CHANGED:.0%}, false beside them {false / len(changed):.2f}",
                 flush=True,

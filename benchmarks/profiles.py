@@ -24,8 +24,8 @@ from bot.pipeline.judge import judge_run
 SEED: Final = 20_260_301
 TIME: Final = Metric(name="time", unit="ms", direction=Direction.LOWER_IS_BETTER)
 PROFILES: Final = {
-    "default, 1 %": Config(),
-    "loose, 5 %": Config(alpha="5%", false_discovery_rate="5%"),
+    "default, 1%": Config(),
+    "loose, 5%": Config(alpha="5%", false_discovery_rate="5%"),
 }
 EFFECTS: Final = (1.1, 1.15, 1.2)
 CHANGES: Final = {Verdict.REGRESSION, Verdict.IMPROVEMENT}
@@ -124,7 +124,7 @@ def row(way: Way, count: int, trials: int) -> list[str]:
 def visible(way: Way, count: int, trials: int) -> str:
     """Independent runs, in which the first benchmark is worse by what an unchanged run said of it."""
     rng = np.random.default_rng(SEED)
-    config = PROFILES["default, 1 %"]
+    config = PROFILES["default, 1%"]
     said, found = [], 0
     for _ in range(trials):
         (unchanged,) = trial(rng, way, count, 1.0, [config])
@@ -132,7 +132,7 @@ def visible(way: Way, count: int, trials: int) -> str:
         if first.detectable_effect is not None:
             said.append(first.detectable_effect)
             found += _is_found(trial(rng, way, count, 1 + said[-1], [config])[0])
-    return f"| {way.name} | {count} | {100 * float(np.median(said)):.1f} % | {found} of {len(said)} |"
+    return f"| {way.name} | {count} | {100 * float(np.median(said)):.1f}% | {found} of {len(said)} |"
 
 
 def _is_found(report: Report) -> bool:
@@ -144,7 +144,7 @@ def _is_found(report: Report) -> bool:
 
 def _share(outcomes: Iterable[bool]) -> str:
     known = list(outcomes)
-    return f"{100 * sum(known) / len(known):.1f} %"
+    return f"{100 * sum(known) / len(known):.1f}%"
 
 
 def main() -> None:
@@ -159,7 +159,7 @@ def main() -> None:
             for count in SUITES:
                 print(visible(way, count, trials), flush=True)
         return
-    powers = " | ".join(f"finds +{100 * (effect - 1):.0f} %" for effect in EFFECTS)
+    powers = " | ".join(f"finds +{100 * (effect - 1):.0f}%" for effect in EFFECTS)
     print(f"| way | benchmarks | profile | false regression | any false change | undecided | {powers} |")
     print(f"|---|--:|---|{'--:|' * (3 + len(EFFECTS))}")
     for way in WAYS:

@@ -62,7 +62,7 @@ def limits(instants: int) -> None:
 
 def alarms(trials: int) -> None:
     print(
-        f"{METRICS} counters of 90 instants, {trials} targets: flagged of the unchanged, flagged of one shifted by 15 %"
+        f"{METRICS} counters of 90 instants, {trials} targets: flagged of the unchanged, flagged of one shifted by 15%"
     )
     for runs in (1, 2, 3, 5, 10):
         for noise in ("normal", "heavy-tailed", "bimodal"):
@@ -82,7 +82,7 @@ def alarms(trials: int) -> None:
                 bound = stats.binomtest(false, total).proportion_ci(0.95).high
                 print(
                     f"  {runs:2} runs, {noise:12}, offset {offset:.0f} x noise: "
-                    f"{false / total:6.2%} (95 % bound {bound:.2%}), shift found {found / trials:4.0%}",
+                    f"{false / total:6.2%} (95% bound {bound:.2%}), shift found {found / trials:4.0%}",
                     flush=True,
                 )
 

@@ -3,8 +3,8 @@
 python benchmarks/accuracy/error_rates.py                all detectors, three minutes
 python benchmarks/accuracy/error_rates.py --trials 1000 --counter-trials 100    narrower intervals
 
-A trial is one unchanged target against stored runs, all with an offset of 3 % of each metric per run; every detector
-judges the same runs. Intervals are the binomial ones of Clopper and Pearson at 95 %.
+A trial is one unchanged target against stored runs, all with an offset of 3% of each metric per run; every detector
+judges the same runs. Intervals are the binomial ones of Clopper and Pearson at 95%.
 """
 
 import argparse
@@ -42,7 +42,7 @@ CHANGES = {Verdict.REGRESSION, Verdict.IMPROVEMENT}
 STORED = (10, 30)
 METRICS, SAMPLES, INSTANTS = 50, 30, 96
 OFFSET, SPREAD = 0.03, 0.05
-# `noisy_counters` have a noise of 3 %, and its offsets are in units of that.
+# `noisy_counters` have a noise of 3%, and its offsets are in units of that.
 COUNTER_OFFSET = 1.0
 COUNTER_NOISES = ("normal", "bimodal", "heavy-tailed")
 # Of the page of change points: alarms per run and series that nothing changed in, the worst of its noises.
@@ -59,15 +59,15 @@ class Alarms:
     def row(self) -> list[str]:
         trials = len(self.counts)
         if not self.judged:
-            return ["0 %", "-", "-"]
+            return ["0%", "-", "-"]
         runs = sum(count > 0 for count in self.counts)
-        judged = f"{100 * self.judged / trials / METRICS:.0f} %"
+        judged = f"{100 * self.judged / trials / METRICS:.0f}%"
         return [judged, share(runs, trials), share(sum(self.counts), trials * METRICS)]
 
 
 def share(alarms: int, trials: int) -> str:
     interval = stats.binomtest(alarms, trials).proportion_ci(method="exact")
-    return f"{100 * alarms / trials:.2f} % ({100 * interval.low:.2f} to {100 * interval.high:.2f})"
+    return f"{100 * alarms / trials:.2f}% ({100 * interval.low:.2f} to {100 * interval.high:.2f})"
 
 
 def of_findings(trials: Iterable[Sequence[Finding]]) -> Alarms:
@@ -83,10 +83,10 @@ def of_findings(trials: Iterable[Sequence[Finding]]) -> Alarms:
 def stated(detector: str, runs: int) -> str:
     """Of the share of runs with any alarm."""
     if detector == control_chart.ID:
-        return f"{100 / runs:.1f} %"
+        return f"{100 / runs:.1f}%"
     if detector == change_point.ID:
-        return f"{100 * (1 - (1 - CHANGE_POINT_RATE) ** METRICS):.1f} %"
-    return "1 %"
+        return f"{100 * (1 - (1 - CHANGE_POINT_RATE) ** METRICS):.1f}%"
+    return "1%"
 
 
 def benchmark_rows(scenario: tuple[int, Noise], trials: int) -> list[list[str]]:
@@ -145,8 +145,8 @@ COUNTER_METHODS: Mapping[str, CounterMethod] = {
 
 def counter_stated(method: str, runs: int) -> str:
     if method == f"{control_chart.ID}, out of control":
-        return f"{100 / (runs + 1):.1f} % of counters"
-    return f"{100 / runs:.1f} % of runs" if method.startswith(control_chart.ID) else "1 % of counters"
+        return f"{100 / (runs + 1):.1f}% of counters"
+    return f"{100 / runs:.1f}% of runs" if method.startswith(control_chart.ID) else "1% of counters"
 
 
 def counter_rows(scenario: tuple[int, str], trials: int) -> list[list[str]]:

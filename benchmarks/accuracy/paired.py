@@ -46,11 +46,11 @@ def correlated(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
 
 # Logarithms of times, shape (replays, executions).
 SIMULATED: dict[str, Callable[[np.random.Generator, tuple[int, int]], Floats]] = {
-    "normal 5 %": lambda rng, shape: 0.05 * rng.standard_normal(shape),
+    "normal 5%": lambda rng, shape: 0.05 * rng.standard_normal(shape),
     "lognormal": lambda rng, shape: 0.1 * rng.lognormal(0, 0.7, shape),
     "t, 3 degrees of freedom": lambda rng, shape: 0.05 * rng.standard_t(3, shape),
     "modes 1.5 : 1": lambda rng, shape: 0.04 * rng.standard_normal(shape) + 0.4 * (rng.random(shape) < 0.25),
-    "AR(1) 0.5, 5 %": lambda rng, shape: 0.05 * correlated(rng, shape),
+    "AR(1) 0.5, 5%": lambda rng, shape: 0.05 * correlated(rng, shape),
 }
 
 

@@ -164,7 +164,7 @@ OFFLINE_PEERS: Mapping[str, Offline] = {
         student_offline, before=20, after=20, above=6.5, apart=12
     ),
     "Welch t 12/12, p < 0.05": welch_offline,
-    **{f"ratio {percent} %": partial(ratio_rule, percent=percent) for percent in (110, 150, 200)},
+    **{f"ratio {percent}%": partial(ratio_rule, percent=percent) for percent in (110, 150, 200)},
     "ruptures Pelt l2": partial(kernel_cpd, kernel="pelt"),
     "ruptures KernelCPD linear": partial(kernel_cpd, kernel="linear"),
     "ruptures KernelCPD rbf": partial(kernel_cpd, kernel="rbf"),
@@ -175,5 +175,5 @@ ONLINE_PEERS: Mapping[str, Online] = {
     "Student t, linear weights 12/12, t > 7 (default)": partial(student_online, before=12, after=12, above=7),
     "Student t, linear weights 20/10, t > 6 (tuned)": partial(student_online, before=20, after=10, above=6.0),
     "Welch t 8/8, p < 0.05": welch_online,
-    **{f"ratio {percent} %": partial(ratio_online, percent=percent) for percent in (110, 150, 200)},
+    **{f"ratio {percent}%": partial(ratio_online, percent=percent) for percent in (110, 150, 200)},
 }

@@ -315,10 +315,10 @@ def rows_of(half: Half, methods: Mapping[str, Method], training: Training) -> li
             [
                 name,
                 str(training),
-                *(f"{100 * share:.0f} %" for share in np.mean(hits[name], axis=0)),
+                *(f"{100 * share:.0f}%" for share in np.mean(hits[name], axis=0)),
                 f"{np.mean(counts[name]):.1f}",
-                f"{np.mean(unseen[name]):.2f} ({100 * sum(unseen[name]) / compared:.2f} %)",
-                f"{100 * alarmed / len(windows):.0f} % ({100 * interval.low:.0f} to {100 * interval.high:.0f})",
+                f"{np.mean(unseen[name]):.2f} ({100 * sum(unseen[name]) / compared:.2f}%)",
+                f"{100 * alarmed / len(windows):.0f}% ({100 * interval.low:.0f} to {100 * interval.high:.0f})",
             ]
         )
     return rows
@@ -339,7 +339,7 @@ def main() -> None:
         half = halves[name]
         blocks, windows = (sum(map(len, part.values())) for part in (half.training, half.unseen))
         print(f"\n{name}: {len(half.issues)} issues; without: {blocks} training blocks, {windows} unseen windows\n")
-        table = [["all counters in random order", "-", *(f"{100 * share:.0f} %" for share in by_chance(half))]]
+        table = [["all counters in random order", "-", *(f"{100 * share:.0f}%" for share in by_chance(half))]]
         for training in ALL_TRAININGS:
             methods = {title: how for title, how in METHODS.items() if arguments.grid or CHOSEN[title] == training}
             if methods:

@@ -31,7 +31,7 @@ MINIMUM_EFFECT = 0.05
 OUTLIER_RELEASE, OUTLIER_SHARE, OUTLIER_FACTOR = 8, 0.15, 4.0
 STEP_RELEASE, DIGRESSION = 12, (5, 10)
 NAMED = frozenset({"Paint", "V8.ScriptCompiler"})  # discussed in the source
-SHAPES = ("unchanged", "step +15 %", "digression +15 %")
+SHAPES = ("unchanged", "step +15%", "digression +15%")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,15 +45,15 @@ class Score:
 
 def levels(shape: str) -> Floats:
     level = np.ones(RELEASES)
-    if shape == "step +15 %":
+    if shape == "step +15%":
         level[STEP_RELEASE:] = 1.15
-    if shape == "digression +15 %":
+    if shape == "digression +15%":
         level[slice(*DIGRESSION)] = 1.15
     return level
 
 
 def simulated(rng: np.random.Generator, shape: str, *, functions: int, samples: int) -> Floats:
-    """(releases, functions, samples): skewed noise of 4 %, and the outliers of one release."""
+    """(releases, functions, samples): skewed noise of 4%, and the outliers of one release."""
     noise = rng.lognormal(0, 0.04, (RELEASES, functions, samples))
     hit = rng.random((functions, samples)) < OUTLIER_SHARE
     noise[OUTLIER_RELEASE][hit] *= OUTLIER_FACTOR
@@ -95,9 +95,9 @@ def anova(after: Floats, before: Floats) -> Booleans:
 RULES: dict[str, tuple[Rule, Callable[..., Floats]]] = {
     "median: two conditions [B17]": (two_conditions, np.median),
     "median: and the median test": (with_ranks, np.median),
-    "mean: 95 % intervals apart": (mean_intervals, np.mean),
-    "mean: Welch, p < 1 %": (welch, np.mean),
-    "mean: ANOVA, p < 1 %": (anova, np.mean),
+    "mean: 95% intervals apart": (mean_intervals, np.mean),
+    "mean: Welch, p < 1%": (welch, np.mean),
+    "mean: ANOVA, p < 1%": (anova, np.mean),
 }
 
 
@@ -118,7 +118,7 @@ def scored(values: Floats, shape: str, rule: Rule, centre: Callable[..., Floats]
 
 
 def simulate(functions: int) -> None:
-    print(f"simulated: {functions} functions x {RELEASES} releases, noise of 4 %; one release has {OUTLIER_SHARE:.0%}")
+    print(f"simulated: {functions} functions x {RELEASES} releases, noise of 4%; one release has {OUTLIER_SHARE:.0%}")
     print(f"of its samples at {OUTLIER_FACTOR:.0f} times the level; changes below {MINIMUM_EFFECT:.0%} do not count\n")
     table = []
     for samples in (5, 10, 50):
@@ -144,7 +144,7 @@ def simulate(functions: int) -> None:
 
 def matrix(functions: int) -> None:
     rng = np.random.default_rng(1)
-    values = simulated(rng, "digression +15 %", functions=functions, samples=50)
+    values = simulated(rng, "digression +15%", functions=functions, samples=50)
     versions = [Version(name=f"r{index}", run=run_of(release)) for index, release in enumerate(values)]
     table = deviation_matrix(versions, minimum_effect=MINIMUM_EFFECT).rows
     start, end = (f"r{index}" for index in DIGRESSION)

@@ -32,9 +32,9 @@ def _heavy(y: Floats) -> Floats:
 
 # The densities of `machine.NOISES`, of natural logarithms.
 DENSITIES: Mapping[str, Density] = {
-    "1 %": _lognormal(0.01),
-    "3 %": _lognormal(0.03),
-    "10 %": _lognormal(0.10),
+    "1%": _lognormal(0.01),
+    "3%": _lognormal(0.03),
+    "10%": _lognormal(0.10),
     "bimodal": _bimodal,
     "heavy": _heavy,
 }

@@ -34,12 +34,12 @@ from bot.model.bisection import CommitRange, Engine, SearchSettings
 SIZES = (8, 64, 512)
 HISTORIES: Mapping[str, Callable[[int, int], CommitRange]] = {"chain": lambda size, _: chain(size), "merges": merge_dag}
 STEPS = (
-    ("1 %", 0.02),
-    ("3 %", 0.02),
-    ("3 %", 0.05),
-    ("3 %", 0.10),
-    ("10 %", 0.05),
-    ("10 %", 0.10),
+    ("1%", 0.02),
+    ("3%", 0.02),
+    ("3%", 0.05),
+    ("3%", 0.10),
+    ("10%", 0.05),
+    ("10%", 0.10),
     ("bimodal", 0.05),
     ("heavy", 0.05),
 )
@@ -179,7 +179,7 @@ def revision() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--cells", default="", help='parts of a name, all of them: "chain 64; 3 %%"')
+    parser.add_argument("--cells", default="", help='parts of a name, all of them: "chain 64; 3%%"')
     parser.add_argument("--methods", default=";".join(METHODS), help="separated by semicolons")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--executions", type=int, default=800, help="budget of a search")

@@ -19,21 +19,21 @@ def lognormal(cv: float) -> Sampler:
 
 
 def bimodal(generator: np.random.Generator, count: int) -> Floats:
-    """2 % around either mode; a quarter of the samples is 15 % slower."""
+    """2% around either mode; a quarter of the samples is 15% slower."""
     return np.asarray(generator.normal(0, 0.02, count) + np.log(1.15) * (generator.random(count) < 0.25))
 
 
 def heavy(generator: np.random.Generator, count: int) -> Floats:
-    """3 %, and 5 % of the samples up to several times slower."""
+    """3%, and 5% of the samples up to several times slower."""
     return generator.normal(0, 0.03, count) + np.where(
         generator.random(count) < 0.05, generator.exponential(0.3, count), 0
     )
 
 
 NOISES: Mapping[str, Sampler] = {
-    "1 %": lognormal(0.01),
-    "3 %": lognormal(0.03),
-    "10 %": lognormal(0.10),
+    "1%": lognormal(0.01),
+    "3%": lognormal(0.03),
+    "10%": lognormal(0.10),
     "bimodal": bimodal,
     "heavy": heavy,
 }

@@ -1,6 +1,6 @@
 """The whole verb here: repositories of 64 commits with merges, a CPU-bound Python benchmark, the noise of this machine.
 
-    python benchmarks/bisect/real.py [--case "+15 %"] [--runs 5] [--executions 400] [--json FILE]
+    python benchmarks/bisect/real.py [--case "+15%"] [--runs 5] [--executions 400] [--json FILE]
 
 Each run makes a new repository with its changes at other commits and searches it with `perf-culprit bisect`. `right`:
 exactly the planted commits are named (or, where commits do not build, the suspects hold the culprit); `wrong`: a commit
@@ -63,15 +63,15 @@ class Case:
 
 
 CASES: Mapping[str, Case] = {
-    "+5 %": Case(changes=(0.05,)),
-    "+10 %": Case(changes=(0.10,)),
-    "+15 %": Case(changes=(0.15,)),
-    "+30 %": Case(changes=(0.30,)),
+    "+5%": Case(changes=(0.05,)),
+    "+10%": Case(changes=(0.10,)),
+    "+15%": Case(changes=(0.15,)),
+    "+30%": Case(changes=(0.30,)),
     "nothing": Case(),
-    "two culprits, +15 % and +20 %": Case(changes=(0.15, 0.20)),
-    "-15 %, then +35 %": Case(changes=(-0.15, 0.35)),
-    "unbuildable commits, +15 %": Case(changes=(0.15,), unbuildable=0.15),
-    "flaky benchmark, +15 %": Case(changes=(0.15,), flaky=FLAKY_SHARE),
+    "two culprits, +15% and +20%": Case(changes=(0.15, 0.20)),
+    "-15%, then +35%": Case(changes=(-0.15, 0.35)),
+    "unbuildable commits, +15%": Case(changes=(0.15,), unbuildable=0.15),
+    "flaky benchmark, +15%": Case(changes=(0.15,), flaky=FLAKY_SHARE),
 }
 
 

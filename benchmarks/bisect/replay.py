@@ -39,7 +39,7 @@ class Cell:
 
     name: str
     effect: float
-    noise: str = "3 %"
+    noise: str = "3%"
     series: tuple[float, ...] = ()
     offset: float = 0.0
     engine: Engine = Engine.BAYES
@@ -115,14 +115,14 @@ def main() -> None:
             for path in series_files(arguments)
             for effect in (0.15, 0.40, 0.0)
         ),
-        Cell(name="3 %, +5 %, offsets 6 %", effect=0.05, offset=0.06),
-        Cell(name="3 %, +10 %, offsets 6 %", effect=0.10, offset=0.06),
-        Cell(name="bimodal, +5 %", effect=0.05, noise="bimodal"),
-        Cell(name="heavy, +5 %", effect=0.05, noise="heavy"),
-        Cell(name="10 %, +10 %", effect=0.10, noise="10 %"),
-        Cell(name="3 %, nothing", effect=0.0, offset=0.06),
+        Cell(name="3%, +5%, offsets 6%", effect=0.05, offset=0.06),
+        Cell(name="3%, +10%, offsets 6%", effect=0.10, offset=0.06),
+        Cell(name="bimodal, +5%", effect=0.05, noise="bimodal"),
+        Cell(name="heavy, +5%", effect=0.05, noise="heavy"),
+        Cell(name="10%, +10%", effect=0.10, noise="10%"),
+        Cell(name="3%, nothing", effect=0.0, offset=0.06),
         Cell(name="heavy, nothing", effect=0.0, noise="heavy"),
-        Cell(name="3 %, +10 %, weighted", effect=0.10, engine=Engine.WEIGHTED),
+        Cell(name="3%, +10%, weighted", effect=0.10, engine=Engine.WEIGHTED),
     ]
     print(f"{arguments.runs} searches per cell, {COMMITS} commits, at most {BUDGET} executions")
     print(f"{'cell':32} right  wrong  none   executions: mean, median")

@@ -1,4 +1,4 @@
-"""The search at every scale: noise from none to 50 %, steps from 0.1 % to a factor of 1,000, both signs, and nothing.
+"""The search at every scale: noise from none to 50%, steps from 0.1% to a factor of 1,000, both signs, and nothing.
 
 python benchmarks/bisect/scales.py [--runs N] [--processes N] [--noise PART] [--size N]
 
@@ -40,9 +40,9 @@ def two_modes(*, slow: float, fast: float, gap: float, share: float = 0.5) -> Sa
 
 NOISES: Final[Mapping[str, Sampler]] = {
     "none": lambda _, count: np.zeros(count),
-    **{f"{100 * cv:g} %": lognormal(cv) for cv in (0.001, 0.01, 0.03, 0.10, 0.30, 0.50)},
-    "modes 0.4/1 %, gap 5 %": two_modes(slow=0.01, fast=0.004, gap=0.05),
-    "modes 2.2/6 %, gap 25 %": two_modes(slow=0.06, fast=0.022, gap=0.25),
+    **{f"{100 * cv:g}%": lognormal(cv) for cv in (0.001, 0.01, 0.03, 0.10, 0.30, 0.50)},
+    "modes 0.4/1%, gap 5%": two_modes(slow=0.01, fast=0.004, gap=0.05),
+    "modes 2.2/6%, gap 25%": two_modes(slow=0.06, fast=0.022, gap=0.25),
 }
 EFFECTS: Final = (0.0, 0.001, 0.01, 0.03, 0.10, 0.20, 0.50, 1.0, 4.0, 8.0, 99.0, 999.0, -0.168, -0.9)
 
@@ -98,7 +98,7 @@ def main() -> None:
                 held = [one.covered for one in trials if one.covered is not None]
                 covered = f"{np.mean(held):.2f}" if held else ""
                 counts = [one.executions for one in trials]
-                name = "nothing" if not effect else f"x{1 + effect:g}" if effect >= 8 else f"{100 * effect:+g} %"
+                name = "nothing" if not effect else f"x{1 + effect:g}" if effect >= 8 else f"{100 * effect:+g}%"
                 cost = f"{np.mean(counts):.0f}, {np.median(counts):.0f}"
                 print(f"| {noise} | {name} | {shares} | {covered} | {cost} |", flush=True)
 

@@ -2,7 +2,7 @@
 
     python benchmarks/bisect/step.py [--sizes 64,512,4000] [--history chain|merges] [--profile SIZE]
 
-A step is `record` and `propose` of one round, to the end of a whole search (3 % noise, +5 %, offsets 6 %). Beside it:
+A step is `record` and `propose` of one round, to the end of a whole search (3% noise, +5%, offsets 6%). Beside it:
 the bare one-step posterior and pick on a dense matrix, in numpy. The history of 50,000 commits is read from git's text,
 cut and weighed; beside it git weighs the same one with `rev-list --bisect`.
 """
@@ -39,7 +39,7 @@ def whole_search(commit_range: CommitRange, seed: int) -> tuple[Search, list[flo
     culprit = int(generator.integers(0, len(commit_range.commits)))
     machine = Machine(
         levels=levels_of(commit_range, {culprit: float(np.log1p(0.05))}),
-        noise=stream(NOISES["3 %"], generator),
+        noise=stream(NOISES["3%"], generator),
         offset=lambda: float(generator.normal(0, 0.06)),
     )
     search = Search.start(commit_range, settings=SearchSettings(seed=seed))
@@ -80,7 +80,7 @@ def dense_step(search: Search) -> float:
 
 
 def report_steps(sizes: Sequence[int], history: str) -> None:
-    print(f"{'commits':>8} {'rounds':>7} {'median':>9} {'95 %':>9} {'longest':>9} {'dense numpy':>12}")
+    print(f"{'commits':>8} {'rounds':>7} {'median':>9} {'95%':>9} {'longest':>9} {'dense numpy':>12}")
     for size in sizes:
         commit_range = chain(size) if history == "chain" else merge_dag(size, 1)
         search, seconds = whole_search(commit_range, seed=1)

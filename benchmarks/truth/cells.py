@@ -66,7 +66,7 @@ class Cell:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The exact binomial range of the share that is compared with the stated one [Clopper & Pearson 1934], 95 %."""
+        """The exact binomial range of the share that is compared with the stated one [Clopper & Pearson 1934], 95%."""
         alarms, number, _ = self.counted
         return share_interval(alarms, number)
 

@@ -62,12 +62,12 @@ NOISES: Final[Mapping[str, Noise]] = {
     "modes per execution": Noise(modes="execution", spread=0.03),
     "modes per run": Noise(modes="run", spread=0.03),
     "modes per benchmark and run": Noise(modes="benchmark", spread=0.03),
-    "drift 1 % per execution": Noise(drift=0.01),
-    "shared 5 %": Noise(shared=0.05),
-    "own 2 %": Noise(own=0.02),
-    "own 3 %": Noise(own=0.03),
-    "own 5 %": Noise(own=0.05),
-    "own 10 %": Noise(own=0.10),
+    "drift 1% per execution": Noise(drift=0.01),
+    "shared 5%": Noise(shared=0.05),
+    "own 2%": Noise(own=0.02),
+    "own 3%": Noise(own=0.03),
+    "own 5%": Noise(own=0.05),
+    "own 10%": Noise(own=0.10),
     "two kinds of machines": Noise(kinds=0.2, own=0.01),
 }
 

@@ -9,27 +9,27 @@ QUICK_POWER: Final = 0
 
 # (the way's first row, noise)
 QUICK_WAYS: Final = (
-    ("one file per side", "own 3 %"),
+    ("one file per side", "own 3%"),
     ("one file per side", "modes per benchmark and run"),
-    ("five files per side", "own 5 %"),
+    ("five files per side", "own 5%"),
     ("five files per side", "recorded"),
     ("five rounds", "AR 0.3"),
     ("five rounds", "modes per execution"),
-    ("five rounds", "drift 1 % per execution"),
+    ("five rounds", "drift 1% per execution"),
     ("twelve rounds of one number", "recorded"),
     ("measure", "AR 0.3"),
-    ("history of 1 run", "own 3 %"),
+    ("history of 1 run", "own 3%"),
     ("history of 1 run", "modes per benchmark and run"),
-    ("counters, control_chart, recorded", "own 3 %"),
+    ("counters, control_chart, recorded", "own 3%"),
     ("counters, control_chart, recorded, beside benchmarks, 2000 rows", "lognormal"),
     ("counters, control_chart, recorded, beside benchmarks, load +14% in another table", "lognormal"),
-    ("counters, rule_ensemble, recorded, beside benchmarks, load +14% in another table", "own 3 %"),
-    ("changes --online, 120 rows", "own 5 %"),
+    ("counters, rule_ensemble, recorded, beside benchmarks, load +14% in another table", "own 3%"),
+    ("changes --online, 120 rows", "own 5%"),
 )
 
 # (the way's first row, noise, effect), found in three of four trials at least: who calls nothing keeps every rate.
 QUICK_FINDS: Final = (
-    ("five files per side", "own 3 %", 0.20),
+    ("five files per side", "own 3%", 0.20),
     ("five rounds", "AR 0.3", 0.15),
 )
 QUICK_FOUND: Final = 0.75

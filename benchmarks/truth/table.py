@@ -26,7 +26,7 @@ def plain_table(results: Results) -> str:
         "noise",
         "trials",
         "alarms",
-        "95 % range",
+        "95% range",
         "stated",
         "metrics called",
         "judged",
@@ -67,7 +67,7 @@ def summary(before: Results, after: Results) -> str:
 
 
 def _rates(before: Results, after: Results, cells: list[Cell]) -> str:
-    headers = ["noise", "false alarms before", "after", "95 % range", "stated", "metrics called before", "after"]
+    headers = ["noise", "false alarms before", "after", "95% range", "stated", "metrics called before", "after"]
     effects = EFFECTS if any(cell.found for cell in cells) else ()
     headers += [f"+{percent(effect)}" for effect in effects]
     rows = [_row(before, after, cell)[: len(headers)] for cell in cells]
@@ -134,8 +134,8 @@ def found(cell: Cell, effect: float) -> str:
 
 
 def share(count: int, number: int) -> str:
-    return f"{100 * count / number:.1f} %" if number else "-"
+    return f"{100 * count / number:.1f}%" if number else "-"
 
 
 def percent(fraction: float) -> str:
-    return f"{100 * fraction:.3g} %"
+    return f"{100 * fraction:.3g}%"

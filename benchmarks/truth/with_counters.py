@@ -23,8 +23,8 @@ INSTANTS, MANY_INSTANTS = 96, 2000
 MORE_LOAD: Final = 1.14
 # The benchmark of a run of both.
 BESIDE: Final = "bench/test_suite.py::test_000"
-SHARED: Final = "shared 5 %"
-OWN: Final = ("own 3 %",)
+SHARED: Final = "shared 5%"
+OWN: Final = ("own 3%",)
 NOISES: Final = ("lognormal", "heavy tails", "AR 0.3", *OWN, SHARED)
 
 

@@ -21,11 +21,11 @@ BETWEEN_JOBS: Final = (
     "AR 0.3",
     "modes per run",
     "modes per benchmark and run",
-    "shared 5 %",
-    "own 2 %",
-    "own 3 %",
-    "own 5 %",
-    "own 10 %",
+    "shared 5%",
+    "own 2%",
+    "own 3%",
+    "own 5%",
+    "own 10%",
     "two kinds of machines",
     "recorded",
 )
@@ -34,8 +34,8 @@ IN_ONE_JOB: Final = (
     "heavy tails",
     "AR 0.3",
     "modes per execution",
-    "drift 1 % per execution",
-    "own 10 %",
+    "drift 1% per execution",
+    "own 10%",
     "recorded",
 )
 
@@ -152,7 +152,7 @@ def _by_detector(detector: str) -> Way:
                 design=Design(baseline=SEVERAL, target=SEVERAL, samples=SAMPLES),
             )
         },
-        noises=("heavy tails", "own 3 %", "modes per benchmark and run"),
+        noises=("heavy tails", "own 3%", "modes per benchmark and run"),
         trial=partial(of_files, count=SEVERAL, row=name, options=("--detector", detector)),
     )
 
@@ -164,7 +164,7 @@ WAYS: Final = (
         "compare --baseline base.json --target head.json",
         count=1,
         benchmarks=200,
-        noises=("own 3 %", "own 10 %", "modes per benchmark and run"),
+        noises=("own 3%", "own 10%", "modes per benchmark and run"),
         weight=4,
     ),
     _files("five files per side", "compare --baseline base-*.json --target head-*.json", count=SEVERAL),
@@ -172,7 +172,7 @@ WAYS: Final = (
     Way(
         command="collect a.json b.json --json run.json; compare --baseline base-*.json --target run.json",
         rows={"merged files, five runs": Row(design=Design(baseline=SEVERAL, target=1, samples=SAMPLES))},
-        noises=("own 3 %", "modes per benchmark and run"),
+        noises=("own 3%", "modes per benchmark and run"),
         trial=partial(of_merged, row="merged files, five runs"),
     ),
     _rounds("two rounds, not --paired", "compare --baseline base-*.json --target head-*.json", rounds=2, options=()),

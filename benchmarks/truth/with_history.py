@@ -144,14 +144,14 @@ WAYS: Final = (
     Way(
         command="audit --repo .",
         rows={AUDITED: Row(stated=0.05)},
-        noises=("own 3 %", "modes per benchmark and run"),
+        noises=("own 3%", "modes per benchmark and run"),
         trial=partial(lives, lengths=(), life=LIFE, audit=True),
         weight=20,
     ),
     Way(
         command=COMMAND,
         rows={"history of 1 run, 200 benchmarks": Row(design=Design(baseline=1, target=1, samples=SAMPLES))},
-        noises=("own 10 %", "modes per benchmark and run"),
+        noises=("own 10%", "modes per benchmark and run"),
         trial=partial(lives, lengths=(1,), life=1, suffix=", 200 benchmarks"),
         benchmarks=200,
         weight=4,

@@ -57,7 +57,7 @@ WAYS: Final = (
     Way(
         command="changes nightly.csv --online",
         rows={NAME: Row(stated=1 - (1 - RATE) ** (ROWS - FIRST_ROW), of="metrics")},
-        noises=("lognormal", "heavy tails", "AR 0.3", "modes per benchmark and run", "own 5 %"),
+        noises=("lognormal", "heavy tails", "AR 0.3", "modes per benchmark and run", "own 5%"),
         trial=series,
         benchmarks=10,
         weight=10,

@@ -25,7 +25,7 @@ EXACT: Final = 60.0  # a change of this many bounds of the noise is one of a cou
 SMALLEST_STEP: Final = 0.2  # of the whole change: smaller ones are not looked for
 # The mean of the quotient without a step stays below 1.1 for widths down to this part of the standard deviation, for
 # normal, Laplace, uniform, Student's and two-valued noise (computed), so that the bound of the width may be this much
-# smaller and is still one of 95 %.
+# smaller and is still one of 95%.
 SAFE_WIDTH: Final = 0.75
 ROOT_TWO: Final = float(np.sqrt(2))
 NORMAL_QUARTILE: Final = 0.6745
@@ -96,7 +96,7 @@ def _log_evidence(pairs: Floats, shape_of_pairs: DifferenceShape, model: Model) 
 
 
 def _pair_bound(model: Model) -> float:
-    """Upper 95 % bound of the standard deviation of the difference of two executions of one round."""
+    """Upper 95% bound of the standard deviation of the difference of two executions of one round."""
     ends = differences(model.samples.select(model.ends), 0, model.reach.size)
     if model.is_quiet or model.is_stable or ends.size < 2:
         return ROOT_TWO * model.spread_bound

@@ -19,7 +19,7 @@ def measured_commits(state: SearchState) -> tuple[MeasuredCommit, ...]:
 
     The relative change is the geometric mean over rounds of (commit / good end of the same round) - 1: what slows a
     whole round down cancels. Rounds without the good end (a quiet machine needs none) are compared with all of its
-    executions. The interval is Student's t over rounds, of logarithms, at 95 %; it assumes that rounds
+    executions. The interval is Student's t over rounds, of logarithms, at 95%; it assumes that rounds
     are independent and shows noise, not the model: the posterior is the search's own.
     """
     ratios: dict[str, list[float]] = defaultdict(list)

@@ -76,7 +76,7 @@ class MachineNoise:
 
     @cached_property
     def spread_bound(self) -> float:
-        """Upper 95 % bound of the standard deviation of one execution of the ends, offsets of rounds included."""
+        """Upper 95% bound of the standard deviation of one execution of the ends, offsets of rounds included."""
         samples = self.samples
         ends = [samples.y[samples.commit == end] for end in (0, self.reach.size)]
         dof = sum(len(end) - 1 for end in ends if len(end))

@@ -29,7 +29,7 @@ RAMP_CONVINCING: Final = 5.0
 LEAST_FOR_DECAY: Final = 7  # commits measured between the ends: fewer cannot tell a ramp from three steps
 NAMED_POSTERIOR: Final = 0.9  # a confirmed suspect below this goes back to the search, with all its samples
 FURTHER_STEP: Final = 3.0  # log BF, prices paid, at which a further step is searched; below 0 the search for it ends
-FURTHER_CONVINCING: Final = 4.6  # several may be tried: 1 % each
+FURTHER_CONVINCING: Final = 4.6  # several may be tried: 1% each
 FURTHER_ATTEMPTS: Final = 2  # failed confirmations after which no further step is looked for
 # Part of the budget that the search for a further step may cost. A confirmed culprit is an answer; that another one
 # exists is a guess.

@@ -24,7 +24,7 @@ LARGEST_BUDGET: Final = 40  # executions of a residual check, where the search c
 class Stretch:
     """From commit `low` to `high` (0..N) without a named step: P(its change exceeds rho * Delta), and its upper bound.
 
-    `upper` is the 95 % bound of its change as a fraction of the whole. In standard errors: `distance`, how far its
+    `upper` is the 95% bound of its change as a fraction of the whole. In standard errors: `distance`, how far its
     change lies from rho * Delta, and `size`, how far from none. `samples`: executions at the end that has fewer.
     """
 

@@ -23,7 +23,7 @@ from bot.cli.options import (
 from bot.cli.output import Status, colour, width
 from bot.errors import EXIT_FINE
 
-# The fewest that can prove one change among 1,000 benchmarks at 1 %: 2 / 6 ** 7 is below 0.01 / 1,000.
+# The fewest that can prove one change among 1,000 benchmarks at 1%: 2 / 6 ** 7 is below 0.01 / 1,000.
 ROUNDS = 7
 MOST_ROUNDS = 20
 COUNT_ROUNDS = 1  # counts repeat; that they do is what the second execution of each side shows

@@ -35,7 +35,7 @@ class AcceptedEntry:
 
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
 class FindingEntry:
-    """One metric; effects are fractions: relative_change 0.1 is 10 % more."""
+    """One metric; effects are fractions: relative_change 0.1 is 10% more."""
 
     benchmark: str
     metric: str

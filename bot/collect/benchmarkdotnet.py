@@ -17,7 +17,7 @@ DOCS = "benchmarkdotnet"
 
 NANOSECONDS = Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
 ALLOCATED = Metric(name="allocated", unit="B", direction=Direction.LOWER_IS_BETTER)
-# The enumeration's number for its default, 99.9 %; other levels are left out rather than guessed.
+# The enumeration's number for its default, 99.9%; other levels are left out rather than guessed.
 DEFAULT_LEVEL, DEFAULT_CONFIDENCE = 12, 0.999
 
 

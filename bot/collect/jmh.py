@@ -21,7 +21,7 @@ MODES = {
     "sample": ("sample_time", Direction.LOWER_IS_BETTER),
     "ss": ("single_shot_time", Direction.LOWER_IS_BETTER),
 }
-# JMH's own, fixed in its source: scoreConfidence is the 99.9 % interval.
+# JMH's own, fixed in its source: scoreConfidence is the 99.9% interval.
 CONFIDENCE_LEVEL = 0.999
 LOWER_SECONDARY_UNITS = ("counts", "ms")
 

@@ -12,7 +12,7 @@ from bot.model.metric import Direction, Metric
 from bot.model.run import Summary
 
 LOWER, HIGHER = Direction.LOWER_IS_BETTER, Direction.HIGHER_IS_BETTER
-# benchmark.js takes the margin of error from the t distribution at 95 %, fixed in its source.
+# benchmark.js takes the margin of error from the t distribution at 95%, fixed in its source.
 BENCHMARK_JS_LEVEL = 0.95
 SPACE = r"\s{1,60}"
 NAME = r"(?P<name>\S.{0,1000}?)"

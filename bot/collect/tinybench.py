@@ -12,7 +12,7 @@ EXAMPLE = "JSON.stringify(bench.tasks.map(({ name, result }) => ({ name, result 
 DOCS = "tinybench"
 
 MILLISECONDS = Metric(name=TIME, unit="ms", direction=Direction.LOWER_IS_BETTER)
-# The quantile that makes the margin of error is of the t distribution at 95 %, fixed in tinybench's source.
+# The quantile that makes the margin of error is of the t distribution at 95%, fixed in tinybench's source.
 CONFIDENCE_LEVEL = 0.95
 
 

@@ -15,13 +15,13 @@ _BYTES_PER_UNIT = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
 def parse_percent(value: object) -> float:
-    """A change such as "5%" as a fraction. Ratios ("150%" for 50 % slower) belong to `alert-threshold` alone."""
+    """A change such as "5%" as a fraction. Ratios ("150%" for 50% slower) belong to `alert-threshold` alone."""
     match = _PERCENT.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         raise ValueError(f"write a change as a percentage, such as 5%, not {value!r}")
     fraction = float(match[1]) / 100
     if fraction > 1:
-        raise ValueError(f"{value!r} is more than double; a change is meant, so 50 % slower is 50%, not 150%")
+        raise ValueError(f"{value!r} is more than double; a change is meant, so 50% slower is 50%, not 150%")
     return fraction
 
 
@@ -40,7 +40,7 @@ def parse_ratio(text: str, *, name: str) -> float:
         raise ConfigError(
             f"{text!r} is no ratio above 100%",
             place=f"input {name}",
-            next_step="write 150% for 50 % slower (as github-action-benchmark does), or use minimum-effect: 5%",
+            next_step="write 150% for 50% slower (as github-action-benchmark does), or use minimum-effect: 5%",
         )
     return float(match[1]) / 100 - 1
 

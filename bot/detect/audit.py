@@ -178,5 +178,5 @@ def _notes(kind: TrialKind, *, runs: int, audits: Sequence[DetectorAudit]) -> li
     if unknown:
         notes.append(f"{unknown} alarms of the newest run are in no rate: no later run confirms or refutes them yet")
     if 0 < trials < 1 / 0.05:
-        notes.append(f"{trials} trials cannot show a rate of false alarms below {100 * 3 / trials:.0f} %")
+        notes.append(f"{trials} trials cannot show a rate of false alarms below {100 * 3 / trials:.0f}%")
     return notes

@@ -224,7 +224,7 @@ def _shifted(values: Floats, blocks: Blocks, options: DetectorOptions) -> _Shift
 
 
 def _with_half_width(side: Side | None, values: Floats) -> Side | None:
-    """That of the mean's 95 % confidence interval, from executions, which are independent as samples are not."""
+    """That of the mean's 95% confidence interval, from executions, which are independent as samples are not."""
     if side is None or side.value == 0 or len(values) < 2:
         return side
     critical = float(special.stdtrit(len(values) - 1, 0.5 + HALF_WIDTH_LEVEL / 2))

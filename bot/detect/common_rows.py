@@ -9,7 +9,7 @@ from bot.model.reason import Reason, Remark, because
 from bot.stats.equal_intervals import reduced, row_seconds, span_seconds
 
 # Rows this much shorter than the others' hold noticeably more noise: with a tenth less time per row a tenth more
-# variance, so that 11 % instead of 10 % of the samples are outside 5/95 limits.
+# variance, so that 11% instead of 10% of the samples are outside 5/95 limits.
 SAME_ROWS: Final = 1.05
 # A stored run whose rows are so long that the target has fewer of them than this was another kind of test.
 FEWEST_ROWS: Final = 10

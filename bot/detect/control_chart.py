@@ -188,7 +188,7 @@ def _normality(prepared: Prepared) -> Mapping[str, float]:
 
 
 def _worse_ratios(target: Floats, made: Chart, metric: Metric) -> Floats | None:
-    """Of targets worse by each of `EFFECTS`, in 90 % of them at least; the smaller of both ways where none is good."""
+    """Of targets worse by each of `EFFECTS`, in 90% of them at least; the smaller of both ways where none is good."""
     if not made.limits.center:
         return None
     sign = metric.direction.worse_sign

@@ -43,7 +43,7 @@ def decide_by_limit(
     verdict, effect = Verdict.NO_CHANGE, None
     small = abs(worsening) < metric.minimum_effect
     runs = evidence.baseline.runs if evidence.baseline is not None else 0
-    # A change point was found in the course of all stored runs.
+    # A change point was found in the series of all stored runs.
     enough = runs >= FEW_RUNS or evidence.test == CHANGE_POINT
     by_level = level_q is not None and level_q <= policy.false_discovery_rate and not small
     by_excess = q_value is None or q_value <= surest(evidence, policy)

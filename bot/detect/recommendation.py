@@ -99,12 +99,12 @@ def _stricter(entry: DetectorAudit, *, stated: float, reasons: list[str]) -> flo
 def _effect(entry: DetectorAudit, *, settings: PolicySettings, reasons: list[str]) -> float | None:
     found = entry.detectable_effect
     if found is None:
-        reasons.append("more than 10 % of the injected changes were not found at any size")
+        reasons.append("more than 10% of the injected changes were not found at any size")
         return None
     if found <= settings.minimum_effect:
-        reasons.append(f"the noise hides no more than {_percent(found)} in 90 % of the trials")
+        reasons.append(f"the noise hides no more than {_percent(found)} in 90% of the trials")
         return settings.minimum_effect
-    reasons.append(f"changes below {_percent(found)} are found in less than 90 % of the trials")
+    reasons.append(f"changes below {_percent(found)} are found in less than 90% of the trials")
     return next((step for step in ROUND_EFFECTS if step >= found), found)
 
 
@@ -122,7 +122,7 @@ def _samples(
         reasons.append(f"{samples_per_run} samples per run are enough for {wanted}")
         return samples_per_run
     if samples is not None:
-        reasons.append(f"{samples} samples per run would find {wanted} in 90 % of the metrics")
+        reasons.append(f"{samples} samples per run would find {wanted} in 90% of the metrics")
     elif kind is TrialKind.STORED_RUNS and effect != settings.minimum_effect:
         reasons.append(
             f"runs differ by more than samples can make up for: to find {wanted}, measure both commits in one job"
@@ -131,4 +131,4 @@ def _samples(
 
 
 def _percent(fraction: float) -> str:
-    return f"{100 * fraction:.3g} %"
+    return f"{100 * fraction:.3g}%"

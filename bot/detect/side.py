@@ -8,7 +8,7 @@ from bot.model.reason import Reason, Remark, because
 from bot.stats.power import repetitions_for_half_width
 from bot.stats.ragged import Floats, Integers, Moments
 
-# METHODS 1: the 95 % confidence interval of a mean should be within 10 % of it [H13, section 3].
+# METHODS 1: the 95% confidence interval of a mean should be within 10% of it [H13, section 3].
 HALF_WIDTH_LEVEL = 0.95
 WIDE_HALF_WIDTH = 0.10
 

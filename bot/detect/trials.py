@@ -15,7 +15,7 @@ from bot.stats.median_interval import MINIMUM_SAMPLES
 
 # What would be the baseline of a run, given all runs before it, oldest first; a stage above knows.
 Choose = Callable[[Sequence[Run], Run], Baseline]
-# What stays changed for so many runs is no chance: a mode that comes in 20 % of runs comes twice in a row in 4 %.
+# What stays changed for so many runs is no chance: a mode that comes in 20% of runs comes twice in a row in 4%.
 LASTS = 2
 # Of a half: more would take long and show nothing else.
 MOST_EXECUTIONS = 40

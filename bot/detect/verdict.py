@@ -13,7 +13,7 @@ from bot.model.finding import Evidence, Level, Verdict
 from bot.model.reason import Reason, VerdictReason, because
 from bot.stats.power import further_target_samples
 
-# A metric "looks worse" while its q-value is at most this: of runs in which nothing changed at most 10 % have such a
+# A metric "looks worse" while its q-value is at most this: of runs in which nothing changed at most 10% have such a
 # metric [Benjamini & Hochberg 1995], and half of these on the good side, which is not doubted.
 SUSPICION = 0.10
 

@@ -50,7 +50,7 @@ def at_critical(
 
 
 def detectable_effect(evidence: Evidence, *, minimum_effect: float, critical_p: float) -> float | None:
-    """The smallest worsening, as a fraction, found with 90 % power at `critical_p`; no less than the minimum effect.
+    """The smallest worsening, as a fraction, found with 90% power at `critical_p`; no less than the minimum effect.
 
     The standard error is that of the interval, taken as t-distributed around the change's logarithm: noise grows with
     the level. None where the change has no interval.

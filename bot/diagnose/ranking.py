@@ -27,7 +27,7 @@ def distance_score(self_shares: Sequence[float], *, fluctuation_weight: float = 
 
 
 def minimum_self_ms(trees: Iterable[CallTree], settings: RankingSettings) -> float:
-    """The given absolute limit, or 1 % of the mean response time over all calls."""
+    """The given absolute limit, or 1% of the mean response time over all calls."""
     if settings.minimum_self_ms is not None:
         return settings.minimum_self_ms
     counted = [(tree.total_ms, tree.calls) for tree in trees]

@@ -19,7 +19,7 @@ class ReadingSettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RankingSettings:
-    """`fluctuation_weight`: the λ of the score. `minimum_self_ms`: None for 1 % of the mean response time."""
+    """`fluctuation_weight`: the λ of the score. `minimum_self_ms`: None for 1% of the mean response time."""
 
     fluctuation_weight: float = 1.0
     minimum_self_ms: float | None = None

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-# Above it the count is an estimate with a standard error of 1 / sqrt(4,096 - 2) = 1.6 %.
+# Above it the count is an estimate with a standard error of 1 / sqrt(4,096 - 2) = 1.6%.
 KEPT: Final = 4_096
 _DIGESTS: Final = 2**64
 

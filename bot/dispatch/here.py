@@ -94,5 +94,5 @@ def progress_line(progress: Progress, job: Job) -> str:
         f"{progress.executions} executions" + ("" if expected is None else f", about {expected} to go"),
     ]
     if progress.leader is not None:
-        parts.append(f"first suspect {progress.leader.commit[:12]} ({100 * progress.leader.posterior:.0f} %)")
+        parts.append(f"first suspect {progress.leader.commit[:12]} ({100 * progress.leader.posterior:.0f}%)")
     return "; ".join(parts)

@@ -21,7 +21,7 @@ class TrialKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rate:
-    """`count` of `trials`; the true rate lies between `low` and `high` with 95 % confidence."""
+    """`count` of `trials`; the true rate lies between `low` and `high` with 95% confidence."""
 
     count: int
     trials: int
@@ -47,9 +47,9 @@ class DetectorAudit:
 
     `lasting` alarms were right: later runs stayed there. `unknown` ones are the newest run's. Both count in neither.
     `stricter`: (false discovery rate, runs with a wrong alarm that it would still have let pass).
-    `detectable_effect` is the smallest worsening found in 90 % of all injected trials, with its range over target runs;
-    None where more than 10 % were never found. `curve` holds (effect, share found). `limits` come worst first.
-    `samples_needed` per side find the minimum effect in 90 % of the metrics, as the detector plans; None where no
+    `detectable_effect` is the smallest worsening found in 90% of all injected trials, with its range over target runs;
+    None where more than 10% were never found. `curve` holds (effect, share found). `limits` come worst first.
+    `samples_needed` per side find the minimum effect in 90% of the metrics, as the detector plans; None where no
     number does or the detector plans none.
     """
 

@@ -62,7 +62,7 @@ class Side:
     `value` is what is compared and shown, `statistic` what it is: "mean", "median", "paired" (the
     baseline's, moved by the change found within rounds), or what a tool states. `mean` and
     `median` are those of the `count` samples, where known. `runs` counts the runs behind it; `relative_half_width` is
-    that of the value's 95 % confidence interval.
+    that of the value's 95% confidence interval.
     """
 
     value: float

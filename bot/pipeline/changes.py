@@ -18,7 +18,7 @@ from bot.model.metric import MetricKey
 from bot.pipeline.settings import policy_settings
 
 # Where the configuration says nothing. A series tells smaller changes from noise than two runs do: of the steps that
-# experts labelled, half are smaller than the 5 % of comparisons (docs/detectors/change-point.md).
+# experts labelled, half are smaller than the 5% of comparisons (docs/detectors/change-point.md).
 MINIMUM_EFFECT: Final = 0.01
 
 

@@ -78,11 +78,11 @@ def _noise(noise: NoiseSources) -> str:
 
 
 def _deviation(share: float) -> str:
-    return f"{100 * share:.2g} %"
+    return f"{100 * share:.2g}%"
 
 
 def _rates(audit: Audit) -> str:
-    header = ("detector", "runs with a wrong alarm", "metrics with one", "right alarms", "found in 90 % of trials")
+    header = ("detector", "runs with a wrong alarm", "metrics with one", "right alarms", "found in 90% of trials")
     rows = [
         (
             entry.detector,
@@ -106,7 +106,7 @@ def _counters(audit: Audit) -> str:
             _rate(entry.metric_alarms),
             f"{percent(entry.stated_rate)} of {'counters' if entry.stated_of_counters else 'runs'}",
             f"{entry.lasting:,}",
-            *("-" if share is None else f"{100 * share:.0f} %" for _, share in entry.found),
+            *("-" if share is None else f"{100 * share:.0f}%" for _, share in entry.found),
         )
         for entry in audit.counters
     ]
@@ -121,7 +121,7 @@ def _rate(rate: Rate) -> str:
 
 
 def _bounds(rate: Rate) -> str:
-    return f"({100 * rate.low:.2g} … {100 * rate.high:.2g} %)"
+    return f"({100 * rate.low:.2g} … {100 * rate.high:.2g}%)"
 
 
 def _detectable(entry: DetectorAudit) -> str:
@@ -137,7 +137,7 @@ def _detectable(entry: DetectorAudit) -> str:
 def _curves(audit: Audit) -> str:
     header = ("detector", *(percent(effect) for effect in SHOWN_EFFECTS))
     rows = [
-        (entry.detector, *(f"{100 * _found(entry, effect):.0f} %" for effect in SHOWN_EFFECTS))
+        (entry.detector, *(f"{100 * _found(entry, effect):.0f}%" for effect in SHOWN_EFFECTS))
         for entry in audit.detectors
     ]
     return _table([header, *rows], columns="l" + "r" * len(SHOWN_EFFECTS))

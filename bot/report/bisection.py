@@ -19,7 +19,6 @@ from bot.report.inert import (
     code,
     commit,
     join,
-    ours,
     own,
     plain,
     row,
@@ -38,9 +37,8 @@ COMMAND_LIMIT: Final = 2000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Form:
-    """How the parts of the view become text. `name` and `prose` take foreign text, `ours` our own."""
+    """How the parts of the view become text. Every function takes foreign text."""
 
-    ours: Callable[[str], Safe]
     name: Callable[..., Safe]
     prose: Callable[[str], Safe]
     commit: Callable[[str], Safe]
@@ -56,7 +54,6 @@ class _Form:
 def bisection_text(report: BisectionReport) -> str:
     """For a terminal; foreign control characters never reach it."""
     form = _Form(
-        ours=Safe,
         name=_plain,
         prose=lambda text: _plain(text, limit=SENTENCE_LIMIT),
         commit=_short,
@@ -74,7 +71,6 @@ def bisection_text(report: BisectionReport) -> str:
 def bisection_markdown(report: BisectionReport) -> str:
     """For a comment or a job summary. Subjects, failures and commands are foreign text."""
     form = _Form(
-        ours=ours,
         name=code,
         prose=inert_prose,
         commit=lambda name: commit(name, repository_url=report.repository_url),
@@ -108,7 +104,7 @@ def _view(report: BisectionReport, form: _Form) -> str:
     first = Safe(HEADLINES[outcome.kind]) if one is None else _named(report, one, form)
     about = [] if one is None else _about(report, one, form)
     benchmark = own("Benchmark: {}, {}.", form.name(report.key.benchmark), form.name(report.key.metric))
-    said = [form.ours(reason_of(report)), benchmark, *map(form.ours, facts_of(report))]
+    said = [Safe(reason_of(report)), benchmark, *map(Safe, facts_of(report))]
     blocks = [join("\n", [own(form.heading, first), *about]), join("\n", said)]
     if one is None and outcome.culprits:
         lines = ([_named(report, culprit, form), *_about(report, culprit, form)] for culprit in outcome.culprits)
@@ -139,7 +135,7 @@ def _view(report: BisectionReport, form: _Form) -> str:
         blocks.append(_items("Skipped:", _cut(skipped), form))
     if outcome.notes:
         blocks.append(_items("Notes:", (form.prose(note) for note in outcome.notes), form))
-    blocks.append(form.ours(cost_of(report)))
+    blocks.append(Safe(cost_of(report)))
     blocks.append(own("Again: {}", form.name(report.command, limit=COMMAND_LIMIT)))
     return join("\n\n", blocks) + "\n"
 
@@ -150,7 +146,7 @@ def _named(report: BisectionReport, culprit: Culprit, form: _Form) -> Safe:
     parts = [form.commit(culprit.commit), own(form.quoted, subject) if subject else Safe("")]
     if facts is not None:
         parts.append(own("by {}, {},", form.name(facts.author), form.name(facts.date[:10])))
-    return join(" ", [part for part in (*parts, form.ours(introduced(culprit))) if part])
+    return join(" ", [part for part in (*parts, Safe(introduced(culprit))) if part])
 
 
 def _about(report: BisectionReport, culprit: Culprit, form: _Form) -> list[Safe]:
@@ -160,7 +156,7 @@ def _about(report: BisectionReport, culprit: Culprit, form: _Form) -> list[Safe]
         said.append(f"+{facts.insertions:,} {MINUS}{facts.deletions:,} lines in {counted(facts.files, 'file')}")
     if culprit.posterior is not None:
         said.append(f"posterior {certainty(culprit.posterior)}, confirmed against its parent")
-    lines = [form.ours("; ".join(said))] if said else []
+    lines = [Safe("; ".join(said))] if said else []
     if report.repository_url is not None and "](" not in form.commit(culprit.commit):
         lines.append(form.prose(f"{report.repository_url}/commit/{culprit.commit}"))
     return lines

@@ -7,7 +7,7 @@ from bot.model.bisection import Phase, Progress
 from bot.model.commit import FULL_HASH
 from bot.model.dispatch import Bisection, BisectionStep, Objection
 from bot.report.bisection import bisection_markdown, headline
-from bot.report.inert import Safe, code, commit, join, link, ours, own, prose
+from bot.report.inert import Safe, code, commit, join, link, own, prose
 from bot.report.numbers import percent
 from bot.report.words import counted
 
@@ -78,13 +78,13 @@ def _progress(step: BisectionStep, *, repository_url: str) -> Safe:
     progress, bisection = step.progress, step.bisection
     lines = [
         own("### Bisecting {}", code(bisection.key.benchmark)),
-        ours(_standing(progress)),
+        Safe(_standing(progress)),
     ]
     if progress.leader is not None:
         leader = commit(progress.leader.commit, repository_url=repository_url)
         subject = bisection.subjects.get(progress.leader.commit)
         lines.append(
-            own("First suspect: {} at {}{}", leader, ours(percent(progress.leader.posterior)), _subject(subject))
+            own("First suspect: {} at {}{}", leader, Safe(percent(progress.leader.posterior)), _subject(subject))
         )
     dispatch = bisection.open_dispatch
     if dispatch is not None:

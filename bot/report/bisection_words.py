@@ -45,7 +45,7 @@ def reason_of(report: BisectionReport) -> str:
             more = counted(outcome.needed, "more execution")
             return f"The change is real; finding its commit takes about {more}, which is over the budget."
         case OutcomeKind.BUDGET_SPENT if outcome.suspects:
-            return f"{left[:1].upper()}{left[1:]} hold 95 % of the probability."
+            return f"{left[:1].upper()}{left[1:]} hold 95% of the probability."
         case kind:
             return PLAIN[kind]
 
@@ -78,7 +78,7 @@ def introduced(culprit: Culprit) -> str:
 
 def certainty(posterior: float) -> str:
     """Never certain: the model itself may be wrong."""
-    return "over 99.9 %" if posterior > 0.999 else percent(posterior)
+    return "over 99.9%" if posterior > 0.999 else percent(posterior)
 
 
 def facts_of(report: BisectionReport) -> Iterator[str]:

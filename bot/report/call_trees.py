@@ -13,7 +13,7 @@ from bot.model.tree_comparison import (
     TreeComparison,
 )
 from bot.report.charts import bar
-from bot.report.inert import Safe, code, commit, ours, own, prose, row
+from bot.report.inert import Safe, code, commit, join, own, prose, row, unbroken
 from bot.report.mermaid import call_tree_picture
 from bot.report.numbers import percent, significant
 from bot.report.tree_comparison import (
@@ -38,7 +38,6 @@ NOTES: Final = 10
 MANY_TIMES: Final = 9.0
 _SUSPECTS: Final = ("suspect", "own time before", "after", "change with callees", "calls", "changed by")
 _SUSPECTS_RULE: Final = "|:--|--:|--:|:--|--:|:--|"
-_NO_BREAK: Final = "\N{NO-BREAK SPACE}"
 
 
 def first_suspect(report: Report) -> ComparedSuspect | None:
@@ -58,13 +57,13 @@ def through(report: Report, *, faster: bool, repository_url: str | None) -> Safe
 
 
 def where_to_look(report: Report, suspect: ComparedSuspect) -> Safe:
-    """Such as "`Parser.tokenize` takes 61 % longer; this commit changed it."."""
+    """Such as "`Parser.tokenize` takes 61% longer; this commit changed it."."""
     changed = ""
     if suspect.touched is not None:
         one = report.diagnosis is not None and report.diagnosis.commit is not None
         changed = "; this commit changed it" if one else "; it was changed in between"
     sure = "" if suspect.q_value is not None else " (by totals alone, without certainty)"
-    return own("**{} {}{}.**{}", code(suspect.method), ours(effect(suspect)), ours(changed), ours(sure))
+    return own("**{} {}{}.**{}", code(suspect.method), Safe(effect(suspect)), Safe(changed), Safe(sure))
 
 
 def diagnosis_folds(report: Report, *, repository_url: str | None) -> Iterator[Fold]:
@@ -130,10 +129,10 @@ def _suspect_row(suspect: ComparedSuspect, diagnosis: TreeComparison, *, reposit
         place = code(f"{suspect.touched.file}{line}", limit=80)
         who = own("{}, ", commit(diagnosis.commit, repository_url=repository_url)) if diagnosis.commit else Safe("")
         touched = own("{}{}", who, place)
-    changed = ", ".join(part.replace(" ", _NO_BREAK) for part in (change(suspect), certainty(suspect)))
-    numbers = [Safe(cell.replace(" ", _NO_BREAK)) for cell in (before, after)]
-    counted_calls = Safe(calls(suspect.baseline, suspect.target).replace(" ", _NO_BREAK))
-    return row([code(suspect.method), *numbers, Safe(changed), counted_calls, touched])
+    changed = join(", ", [unbroken(change(suspect)), unbroken(certainty(suspect))])
+    numbers = [unbroken(cell) for cell in (before, after)]
+    counted_calls = unbroken(calls(suspect.baseline, suspect.target))
+    return row([code(suspect.method), *numbers, changed, counted_calls, touched])
 
 
 def _impact_fold(diagnosis: TreeComparison) -> Fold:
@@ -148,7 +147,7 @@ def _impact_fold(diagnosis: TreeComparison) -> Fold:
 
 
 def _impact_row(one: SuspectShare) -> Safe:
-    share = Safe(percent(one.share).replace(" ", _NO_BREAK))
+    share = Safe(percent(one.share))
     return row([code(one.service), own("`{}` {}", Safe(bar(one.share)), share)])
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from bot.model.finding import Evidence, Finding, Level, Severity, Verdict
 from bot.report.charts import bar, sparkline
-from bot.report.inert import Safe, code, join, own, prose
+from bot.report.inert import NO_BREAK, Safe, code, join, own, prose, unbroken
 from bot.report.numbers import Quantity, is_time, percent, percent_at_least, percent_interval, probability, quantities
 from bot.report.sections import crossing
 from bot.report.wording import CHANGE_POINT, CONTROL_CHART, comparison
@@ -14,7 +14,6 @@ NOTHING = Safe("\N{EN DASH}")
 UNIT_LIMIT = 24
 CATEGORY_LIMIT = 40
 MOST_BESIDE = 3
-NO_BREAK = "\N{NO-BREAK SPACE}"
 # Their evidence is a number per run, whatever the number of samples.
 BETWEEN_RUNS = frozenset({"run_values", "anova_between_runs", "median_interval_between_runs"})
 
@@ -33,7 +32,7 @@ def before_and_after(evidence: Evidence) -> tuple[Safe, Safe]:
 
 
 def change(evidence: Evidence, *, bold: bool) -> Safe:
-    number, interval = (_unbroken(part) for part in change_text(evidence))
+    number, interval = (unbroken(part) for part in change_text(evidence))
     shown = own("**{}**", number) if bold and number != NOTHING else number
     return own("{} {}", shown, interval) if interval else shown
 
@@ -82,12 +81,12 @@ def _backing(evidence: Evidence) -> str:
 
 
 def certainty(finding: Finding) -> Safe:
-    words = (own("{}", _unbroken(part)) for part in certainty_text(finding).split(", "))
+    words = (own("{}", unbroken(part)) for part in certainty_text(finding).split(", "))
     return join(", ", words)
 
 
 def state(finding: Finding, *, beside: Sequence[Finding] = ()) -> Safe:
-    """The emoji, the same in words, the category that was left, other times of the row, the course of the values."""
+    """The emoji, the same in words, the category that was left, other times of the row, the trend of the values."""
     if finding.verdict is Verdict.IMPROVEMENT:
         words = own("🔵{}{}", Safe(NO_BREAK), Safe(comparison(finding)))
     else:
@@ -99,7 +98,7 @@ def state(finding: Finding, *, beside: Sequence[Finding] = ()) -> Safe:
         words = own("{}, left *{}* (now *{}*)", words, was, now)
     for other in beside[:MOST_BESIDE]:
         words = own(
-            "{}; {} {}", words, prose(other.evidence.key.metric, limit=40), _unbroken(change_text(other.evidence)[0])
+            "{}; {} {}", words, prose(other.evidence.key.metric, limit=40), unbroken(change_text(other.evidence)[0])
         )
     line = sparkline(finding.series)
     return own("{} `{}`", words, Safe(line)) if line else words
@@ -108,7 +107,7 @@ def state(finding: Finding, *, beside: Sequence[Finding] = ()) -> Safe:
 def visible_from(finding: Finding) -> Safe:
     """The smallest change that would have been seen."""
     effect = finding.detectable_effect
-    return NOTHING if effect is None else own("{}{}", Safe("≥" + NO_BREAK), _unbroken(percent_at_least(effect)))
+    return NOTHING if effect is None else own("{}{}", Safe("≥" + NO_BREAK), Safe(percent_at_least(effect)))
 
 
 def samples(finding: Finding) -> Safe:
@@ -118,17 +117,12 @@ def samples(finding: Finding) -> Safe:
     if not finding.more_samples:
         return own("{}", have)
     needed = have + finding.more_samples
-    return own("`{}` {}", Safe(bar(have / needed)), _unbroken(f"{have:,} of {needed:,}"))
+    return own("`{}` {}", Safe(bar(have / needed)), unbroken(f"{have:,} of {needed:,}"))
 
 
 def _quantity(quantity: Quantity) -> Safe:
     number = Safe(quantity.number)
     if not quantity.unit.strip():
         return number
-    unit = Safe(quantity.unit.replace(" ", NO_BREAK)) if quantity.known else prose(quantity.unit, limit=UNIT_LIMIT)
+    unit = unbroken(quantity.unit) if quantity.known else prose(quantity.unit, limit=UNIT_LIMIT)
     return own("{}{}{}", number, Safe(NO_BREAK), unit)
-
-
-def _unbroken(ours: str) -> Safe:
-    """Our own number, kept on one line."""
-    return Safe(ours.replace(" ", NO_BREAK))

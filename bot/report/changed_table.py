@@ -12,9 +12,9 @@ INDENT = " " * len(MARK)
 RESET = "\x1b[0m"
 COLOURS = {Verdict.REGRESSION: "\x1b[31m", Verdict.IMPROVEMENT: "\x1b[36m", Verdict.INCONCLUSIVE: "\x1b[33m"}
 RIGHT = frozenset({"before", "after", "change"})
-ORDER = ("before", "after", "change", "interval", "", "certainty", "course")
+ORDER = ("before", "after", "change", "interval", "", "certainty", "trend")
 # Only where there is room, in the order in which they are worth it.
-MORE = ("interval", "certainty", "course")
+MORE = ("interval", "certainty", "trend")
 
 
 def changed_table(
@@ -57,7 +57,7 @@ def _cells(finding: Finding, sides: tuple[str, str], state: str) -> dict[str, st
         "interval": interval,
         "": state,
         "certainty": certainty_text(finding),
-        "course": sparkline(finding.series),
+        "trend": sparkline(finding.series),
     }
 
 

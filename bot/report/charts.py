@@ -10,7 +10,7 @@ FEWEST_POINTS = 3
 
 
 def sparkline(series: Sequence[float]) -> str:
-    """The newest points on eight levels from their smallest to their largest value; "" where there is no course."""
+    """The newest points on eight levels from their smallest to their largest value; "" where there is no trend."""
     points = [value for value in series[-MOST_POINTS:] if math.isfinite(value)]
     if len(points) < FEWEST_POINTS:
         return ""

@@ -10,7 +10,7 @@ from bot.model.report import Report
 from bot.report import cells, out_of_control
 from bot.report.call_trees import diagnosis_folds, first_suspect, through, where_to_look
 from bot.report.costs import costs_folds
-from bot.report.inert import Safe, code, commit, join, link, marker, ours, own, prose
+from bot.report.inert import Safe, code, commit, join, link, marker, own, prose
 from bot.report.numbers import percent, percent_at_least
 from bot.report.parts import bullets, key, table, titled
 from bot.report.reasons import sentence_markdown
@@ -77,12 +77,12 @@ def _headline(report: Report, sections: Sections, options: MarkdownOptions) -> S
 def _next_step(report: Report, sections: Sections) -> Safe:
     step = next_step(report, sections)
     if step.subject is None:
-        return own("{}{}", ours(step.advice), _weak(step.weakest, sections))
+        return own("{}{}", Safe(step.advice), _weak(step.weakest, sections))
     suspect = first_suspect(report)
     if suspect is not None and sections.changed:
-        return own("{} {}", where_to_look(report, suspect), ours(step.advice))
+        return own("{} {}", where_to_look(report, suspect), Safe(step.advice))
     subject = cells.benchmark(step.subject, with_metric=sections.several_metrics)
-    return own("**{} {}.** {}", subject, ours(step.effect), ours(step.advice))
+    return own("**{} {}.** {}", subject, Safe(step.effect), Safe(step.advice))
 
 
 def _weak(findings: tuple[Finding, ...], sections: Sections) -> Safe:
@@ -93,7 +93,7 @@ def _weak(findings: tuple[Finding, ...], sections: Sections) -> Safe:
         own(
             "{} (≥\N{NO-BREAK SPACE}{})",
             cells.benchmark(finding, with_metric=sections.several_metrics),
-            ours(percent_at_least(finding.detectable_effect or 0.0)),
+            Safe(percent_at_least(finding.detectable_effect or 0.0)),
         )
         for finding in findings[:WARNED_NAMES]
     ]
@@ -172,11 +172,11 @@ def _settings(report: Report) -> list[Safe]:
     settings = report.settings
     return [
         own("detector: {}", code(settings.detector)),
-        ours(f"false discovery rate: {percent(settings.false_discovery_rate)} over all metrics of the run"),
-        ours(f"alpha, per metric: {percent(settings.alpha)}"),
-        ours(f"minimum effect: {percent(settings.minimum_effect)}"),
+        Safe(f"false discovery rate: {percent(settings.false_discovery_rate)} over all metrics of the run"),
+        Safe(f"alpha, per metric: {percent(settings.alpha)}"),
+        Safe(f"minimum effect: {percent(settings.minimum_effect)}"),
         Safe(f"minimum samples: {settings.minimum_samples:,}"),
-        ours(f"fail threshold: {percent(settings.fail)}, where no rule says otherwise"),
+        Safe(f"fail threshold: {percent(settings.fail)}, where no rule says otherwise"),
     ]
 
 
@@ -196,8 +196,8 @@ def _footer(report: Report, options: MarkdownOptions) -> Safe:
     if machine:
         parts.append(join(", ", machine))
     parts.append(own("detector {}", code(settings.detector, limit=40)))
-    parts.append(ours(f"false discovery rate {percent(settings.false_discovery_rate)}"))
-    parts.append(ours(f"minimum effect {percent(settings.minimum_effect)}"))
+    parts.append(Safe(f"false discovery rate {percent(settings.false_discovery_rate)}"))
+    parts.append(Safe(f"minimum effect {percent(settings.minimum_effect)}"))
     addresses = (("run", options.run_url), ("report", options.report_url))
     if options.is_advice:
         parts.append(Safe("measured by the pull request's own code: advice, no proof"))

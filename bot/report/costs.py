@@ -5,7 +5,7 @@ from typing import Final
 
 from bot.model.call_tree import ImpactedService, MethodCosts, MethodSuspect
 from bot.model.report import Report
-from bot.report.inert import Safe, code, join, own, prose, row
+from bot.report.inert import NO_BREAK, Safe, code, join, own, prose, row
 from bot.report.numbers import percent, quantities
 from bot.report.view import Fold, Part
 from bot.report.words import counted
@@ -14,7 +14,6 @@ ROWS: Final = 20
 SERVICES: Final = 3
 _HEADER: Final = ("method", "own time", "executions", "score", "test again when it changes (own time there)")
 _RULE: Final = "|:--|--:|--:|--:|:--|"
-_NO_BREAK: Final = "\N{NO-BREAK SPACE}"
 
 
 def costs_folds(report: Report) -> Iterator[Fold]:
@@ -40,7 +39,7 @@ def _shown(costs: MethodCosts) -> list[MethodSuspect]:
 def _row(suspect: MethodSuspect, unit: str) -> Safe:
     (amount,) = quantities((suspect.self_ms,), unit)
     # A profile's unit is foreign text, such as the name of a counter.
-    shown = own("{}{}{}", Safe(amount.number), Safe(_NO_BREAK), Safe(amount.unit) if amount.known else prose(unit[:40]))
+    shown = own("{}{}{}", Safe(amount.number), Safe(NO_BREAK), Safe(amount.unit) if amount.known else prose(unit[:40]))
     cells = [f"{suspect.calls:,}", f"{suspect.score:.2f}"]
     services = [_service(one) for one in suspect.services[:SERVICES]]
     more = len(suspect.services) - len(services)
@@ -50,4 +49,4 @@ def _row(suspect: MethodSuspect, unit: str) -> Safe:
 
 
 def _service(one: ImpactedService) -> Safe:
-    return own("{} {}", code(one.service, limit=40), Safe(percent(one.self_share).replace(" ", _NO_BREAK)))
+    return own("{} {}", code(one.service, limit=40), Safe(percent(one.self_share)))

@@ -25,7 +25,7 @@ class Form(Protocol):
     """How the parts become text: `ours` takes our own words, `name` and `prose` foreign ones."""
 
     @property
-    def ours(self) -> Callable[[str], Safe]: ...
+    def Safe(self) -> Callable[[str], Safe]: ...
     @property
     def name(self) -> Callable[..., Safe]: ...
     @property
@@ -86,7 +86,7 @@ def _compared(comparison: TreeComparison, form: Form) -> Iterator[Safe]:
             tree = call_tree_picture(comparison, service)
             yield own("<details><summary>The call tree, beside its parent's</summary>\n\n{}\n\n</details>", tree)
     for one in comparison.services[:SERVICES]:
-        said = join("; ", [form.ours(answer_words(one)), *map(form.reason, one.doubts)])
+        said = join("; ", [Safe(answer_words(one)), *map(form.reason, one.doubts)])
         yield own("Profiled beside its parent: {}, {}.", form.name(one.service, limit=60), said)
     if comparison.impacted:
         shares = (
@@ -99,7 +99,7 @@ def _first(suspect: ComparedSuspect, comparison: TreeComparison, form: Form) -> 
     """Such as "`Parser.tokenize` takes 61% longer; this commit changed it.", only as sure as it is."""
     changed = "; this commit changed it" if suspect.touched is not None else ""
     sure = "" if comparison.answer is Answer.SLOWER else " (without certainty)"
-    return own("{} {}{}.", form.name(suspect.method), form.ours(effect(suspect)), Safe(changed + sure))
+    return own("{} {}{}.", form.name(suspect.method), Safe(effect(suspect)), Safe(changed + sure))
 
 
 def _row(suspect: ComparedSuspect, form: Form) -> list[Safe]:

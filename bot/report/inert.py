@@ -27,10 +27,11 @@ _MARKER = re.compile(r"<!-- [A-Za-z0-9:._/ -]{1,200} -->")
 _WORD = re.compile(
     r"\(?(?:\d*[A-Za-z][A-Za-z0-9]*(?:['/_-][A-Za-z]+)*|[+\u00b1\u2212-]?\d+(?:\.\d+)?%?|[=%\u00b1\u2013])\)?[,;:.]?"
 )
+NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 class Safe(str):
-    """Markdown that is ours, or foreign text made inert."""
+    """Markdown that is or foreign text made inert."""
 
     __slots__ = ()
 
@@ -43,9 +44,9 @@ def own(template: str, *values: Safe | int) -> Safe:
     return Safe(template.format(*(f"{value:,}" if isinstance(value, int) else value for value in values)))
 
 
-def ours(words: str) -> Safe:
-    """A sentence of our own, without a line break between a number and its %."""
-    return Safe(words.replace(" %", "\N{NO-BREAK SPACE}%"))
+def unbroken(number: str) -> Safe:
+    """Our own number with its unit or sign, kept on one line."""
+    return Safe(number.replace(" ", NO_BREAK))
 
 
 def join(separator: str, parts: Iterable[Safe]) -> Safe:

@@ -105,12 +105,12 @@ def significant(value: float) -> str:
 
 
 def percent(fraction: float, *, signed: bool = False) -> str:
-    """0.3861 -> "38.6 %"; trailing zeros of whole percents are dropped where no sign is asked for."""
-    return f"{_percent_number(fraction, signed=signed)} %"
+    """0.3861 -> "38.6%"; trailing zeros of whole percents are dropped where no sign is asked for."""
+    return f"{_percent_number(fraction, signed=signed)}%"
 
 
 def percent_at_least(fraction: float) -> str:
-    """Rounded up to a tenth: "4.1 % or more would have been found" must hold for 4.1 %."""
+    """Rounded up to a tenth: "4.1% or more would have been found" must hold for 4.1%."""
     if not math.isfinite(fraction) or abs(fraction) > 1e6:
         return percent(fraction)
     return percent(math.ceil(fraction * 1000 - 1e-9) / 1000)

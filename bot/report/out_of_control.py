@@ -41,7 +41,7 @@ def fold(sections: Sections, *, most_rows: int) -> Fold:
     """Without parts where there is nothing to show."""
 
     def cells_of(finding: Finding) -> Iterable[Safe]:
-        ratio, limit = (Safe(number.replace(" ", cells.NO_BREAK)) for number in outside(finding))
+        ratio, limit = map(Safe, outside(finding))
         before, after = cells.before_and_after(finding.evidence)
         name = cells.benchmark(finding, with_metric=sections.several_metrics)
         change = cells.change(finding.evidence, bold=False)

@@ -12,7 +12,7 @@ _ACTIVE = re.compile(r"[^\w .:/\[\],=+%-]")
 
 
 def outputs(report: Report) -> dict[str, str]:
-    """Every output by name; "" where there is no value. Percentages are signed: -20 is 20 % less than before."""
+    """Every output by name; "" where there is no value. Percentages are signed: -20 is 20% less than before."""
     sections = split(report)
     worst = next(iter(sections.regressions), None)
     change = worst.evidence.relative_change if worst else None

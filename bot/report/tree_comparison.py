@@ -14,7 +14,7 @@ from bot.model.tree_comparison import (
     SuspectReason,
     TreeComparison,
 )
-from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, Safe, join, ours, plain
+from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, Safe, join, plain
 from bot.report.numbers import percent, probability, quantities, significant
 from bot.report.reasons.sentence import sentence, sentence_markdown
 from bot.report.words import counted
@@ -115,7 +115,7 @@ def answers(comparison: TreeComparison) -> Iterator[str]:
 
 
 def answer_markdown(one: ServiceComparison) -> Safe:
-    return join("; ", [ours(answer_words(one)), *map(sentence_markdown, one.doubts)])
+    return join("; ", [Safe(answer_words(one)), *map(sentence_markdown, one.doubts)])
 
 
 def answer_words(one: ServiceComparison) -> str:

@@ -15,7 +15,7 @@ WEAK_FACTOR = 2.0
 
 
 def no_change(report: Report, sections: Sections) -> str:
-    """Such as "Nothing found in 17 of 20 benchmarks; a slowdown of 9 % or more would have been seen; 3 not tested"."""
+    """Such as "Nothing found in 17 of 20 benchmarks; a slowdown of 9% or more would have been seen; 3 not tested"."""
     seen = _detectable(report, sections)
     parts = [
         f"Nothing found in {share(len(sections.unchanged), sections, all_of='')}" if sections.unchanged else "",

@@ -21,7 +21,7 @@ class Headline:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NextStep:
-    """What to do: `subject` and `effect` make one sentence ("<name> takes 38 % longer"), `advice` follows.
+    """What to do: `subject` and `effect` make one sentence ("<name> takes 38% longer"), `advice` follows.
 
     `weakest` are metrics in which only much larger changes would have been seen; they are named last.
     """
@@ -89,7 +89,7 @@ def _regression_advice(report: Report) -> str:
 
 
 def effect(finding: Finding) -> str:
-    """What happened to one metric, to follow its name: "takes 38.6 % longer"."""
+    """What happened to one metric, to follow its name: "takes 38.6% longer"."""
     evidence = finding.evidence
     if evidence.score is not None and evidence.test == CONTROL_CHART:
         return f"is outside its limits in {percent(evidence.score)} of the samples"
@@ -185,7 +185,7 @@ def _untested_advice(report: Report, sections: Sections) -> str:
 
 
 def _looks(finding: Finding) -> str:
-    """Such as "looks 12.4 % slower"."""
+    """Such as "looks 12.4% slower"."""
     change = finding.evidence.relative_change
     worse = word((finding,), better=False)
     return f"looks {worse}" if change is None or not math.isfinite(change) else f"looks {percent(abs(change))} {worse}"

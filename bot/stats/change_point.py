@@ -25,7 +25,7 @@ from bot.stats.ragged import Floats
 MINIMUM_STRENGTH = 5.7
 # Of fewer, a reordering by chance looks like the greatest step too often (16 values: p = 0.03).
 FEWEST_VALUES = 18
-# False discovery rate over all candidates of one series: 5 % would double the false alarms of two-mode noise.
+# False discovery rate over all candidates of one series: 5% would double the false alarms of two-mode noise.
 ALPHA = 0.03
 
 

@@ -14,7 +14,7 @@ ROUNDING: Final = 1e-9
 class LeastEffect:
     """`share` of the level, such as 0.05. `logarithmic`: levels are logarithms.
 
-    A step that does not reach it is no candidate, so that it can hide no other: without noise, even +0.1 % has a t
+    A step that does not reach it is no candidate, so that it can hide no other: without noise, even +0.1% has a t
     beyond all bounds.
     """
 

@@ -12,7 +12,7 @@ from bot.stats.ragged import Floats
 # that up to three odd runs in a row move nothing.
 BLIP_HALF_WIDTH = 3
 BLIP_LIMIT = 2.0
-# 1 / the 75 % point of the normal distribution: turns a median absolute deviation into a standard deviation.
+# 1 / the 75% point of the normal distribution: turns a median absolute deviation into a standard deviation.
 MAD_TO_SIGMA = 1.4826
 # Eight runs on each side is the least that the scan calls a level; 2.5 keeps every step worth a second look.
 SHORTEST_SEGMENT = 8

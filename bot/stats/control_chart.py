@@ -91,7 +91,7 @@ def violations(ordered: Floats, limits: ControlLimits) -> Violations:
 
 
 def expected_share(kind: str) -> float:
-    """The share of the baseline's own samples outside one of its limits: 5 % for 5/95, normal theory for 3sd."""
+    """The share of the baseline's own samples outside one of its limits: 5% for 5/95, normal theory for 3sd."""
     return BEYOND_THREE_DEVIATIONS if kind == THREE_DEVIATIONS else PERCENTILES[kind][0] / 100
 
 

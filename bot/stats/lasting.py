@@ -11,7 +11,7 @@ from bot.stats.ragged import Floats
 Booleans = NDArray[np.bool_]
 
 # So many later runs tell whether a level lasts, and so many of them have to stay at it. A benchmark that is in a second
-# mode in one run of five stays there by chance in 4 % of cases with the fewest, in 1 % with all.
+# mode in one run of five stays there by chance in 4% of cases with the fewest, in 1% with all.
 FEWEST_FOLLOWERS: Final = 2
 FOLLOWERS: Final = 5
 STAYING_SHARE: Final = 0.8

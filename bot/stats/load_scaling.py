@@ -46,7 +46,7 @@ class FitQuality:
 def fit_load(load: Floats, values: Floats) -> LinearLoad:
     """Least squares of `values` (n,) on `load` (n,), all finite; slope 0 where the load never varies.
 
-    30 % at 4,000 and 32 % at 4,100 requests per minute give slope 0.02 and intercept -50 [N12, section 4.1.1].
+    30% at 4,000 and 32% at 4,100 requests per minute give slope 0.02 and intercept -50 [N12, section 4.1.1].
     """
     mean_load, mean = float(load.mean()), float(values.mean())
     deviations = load - mean_load

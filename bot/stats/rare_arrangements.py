@@ -14,7 +14,7 @@ import numpy as np
 from bot.stats.blocks import Blocks, Singles
 from bot.stats.ragged import Floats
 
-# Tiny p-values come out within about 10 %.
+# Tiny p-values come out within about 10%.
 DRAWS_PER_TILT: Final = 100
 # Sums have variance 1: a stronger tilt draws the most extreme arrangement alone.
 STRONGEST_TILT: Final = 40.0

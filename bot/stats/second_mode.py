@@ -19,7 +19,7 @@ from bot.stats.ragged import Floats, Ragged
 
 Booleans = NDArray[np.bool_]
 
-# How often a benchmark of two modes is in its rarer one. Two recorded series of one program are there in 15 and 25 % of
+# How often a benchmark of two modes is in its rarer one. Two recorded series of one program are there in 15 and 25% of
 # their executions (docs/error-rates.md).
 RARER_SHARE: Final = 0.2
 # Of the gap between two modes, a Rayleigh distribution: half are wider than x 1.34, one in ten wider than x 1.7, one in

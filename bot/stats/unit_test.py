@@ -23,7 +23,7 @@ from bot.stats.second_mode import (
 )
 from bot.stats.serial import serial_factor
 
-# Levels of runs on hosted machines of one kind differ by about 10 % (standard deviation); counts and sizes by what
+# Levels of runs on hosted machines of one kind differ by about 10% (standard deviation); counts and sizes by what
 # addresses and hash seeds move them.
 TIMED_DEVIATION: Final = 0.10
 COUNTED_DEVIATION: Final = 0.005

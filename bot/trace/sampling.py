@@ -20,7 +20,7 @@ from .position import path_of
 from .structure import is_timing_loop
 from .tree import OUTSIDE, Tree
 
-# Of processor time: 200 samples a second cost 1 to 2 % *(choice)*.
+# Of processor time: 200 samples a second cost 1 to 2% *(choice)*.
 INTERVAL_S: Final = 0.005
 
 

@@ -1,6 +1,6 @@
-"""The documented workflows as pasted, on what happens to a repository: nobody innocent is blamed, +50 % is named.
+"""The documented workflows as pasted, on what happens to a repository: nobody innocent is blamed, +50% is named.
 
-Each scenario runs once without a change and once with a planted +50 %, in both forms, our action in its container.
+Each scenario runs once without a change and once with a planted +50%, in both forms, our action in its container.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from tests.support.workflows.expressions import fill
 
 pytestmark = [pytest.mark.container, pytest.mark.slow]  # each runs benchmarks in rounds, and containers
 
-planted = pytest.mark.parametrize("level", [LEVEL, SLOWER], ids=["0 %", "+50 %"])
+planted = pytest.mark.parametrize("level", [LEVEL, SLOWER], ids=["0%", "+50%"])
 
 
 @pytest.fixture(params=["one file", "split"])
@@ -104,7 +104,7 @@ def test_a_pull_request_of_a_fork(project: Project, level: int) -> None:
 
 @planted
 def test_main_got_slower_meanwhile(project: Project, level: int) -> None:
-    """GitHub's merge holds main's +50 % too; only what the pull request adds is its own."""
+    """GitHub's merge holds main's +50% too; only what the pull request adds is its own."""
     before = project.main
     project.main = project.commit(project.main, level=SLOWER)
     merged = SLOWER * level // LEVEL

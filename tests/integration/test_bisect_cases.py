@@ -1,6 +1,6 @@
 """`perf-culprit bisect` end to end on the cases of benchmarks/bisect/real.py, with a benchmark that needs no clock.
 
-Every commit has its level in a file; the command prints it with about 2 % of noise from a counter's checksum, so that
+Every commit has its level in a file; the command prints it with about 2% of noise from a counter's checksum, so that
 the same search gives the same numbers on any machine.
 """
 
@@ -17,7 +17,7 @@ from tests.support.measured_repository import COUNTER, Commit, measured_reposito
 # Whole searches of real worktrees and processes.
 pytestmark = pytest.mark.slow
 
-# The checksum of a counter is as good as random; -2 to 2 %, evenly.
+# The checksum of a counter is as good as random; -2 to 2%, evenly.
 NOISY = (
     f'n=$(cat "${COUNTER}" 2>/dev/null || echo 0); echo $((n + 1)) > "${COUNTER}"; '
     "c=$(echo seed $n | cksum | cut -d ' ' -f 1); echo $(($(cat value) * (100000 + c % 4001 - 2000)))"
@@ -78,7 +78,7 @@ def named(answer: Mapping[str, Any]) -> set[str]:
 @pytest.mark.parametrize(
     ("culprit", "change"),
     [("m11", 0.05), ("s93", 0.10), ("m14", 0.15), ("m1", 0.30)],
-    ids=["+5 %", "+10 % on a side branch", "+15 % at a merge", "+30 % at the first commit"],
+    ids=["+5%", "+10% on a side branch", "+15% at a merge", "+30% at the first commit"],
 )
 def test_one_culprit(folder: Path, culprit: str, change: float) -> None:
     answer = bisect(folder, history({culprit: change}))

@@ -16,7 +16,7 @@ from tests.support.scenarios import LEVEL, SLOWER, Project, open_project
 from tests.support.workflows.runner import InThisProcess
 
 UPLOAD, REPORT, WINDOWS = (block.value for block in BLOCKS if block.document == "docs/runners.md")
-# In the place of a program with Google Benchmark; `level` is the commit's, the noise 2 %.
+# In the place of a program with Google Benchmark; `level` is the commit's, the noise 2%.
 PROGRAM = r"""#!/bin/sh
 out=${1#--benchmark_out=}
 n=$(cat COUNTER 2>/dev/null || echo 0); echo $((n + 1)) > COUNTER
@@ -53,7 +53,7 @@ def in_two_jobs(workflow: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow  # measures in rounds
-@pytest.mark.parametrize("level", [LEVEL, SLOWER], ids=["0 %", "+50 %"])
+@pytest.mark.parametrize("level", [LEVEL, SLOWER], ids=["0%", "+50%"])
 def test_measured_on_macos_judged_on_linux(project: Project, level: int) -> None:
     in_two_jobs(project.files["perf"])
     pull = project.open_pull(7, base=project.main, level=level, merged_level=level)
@@ -68,7 +68,7 @@ def test_measured_on_macos_judged_on_linux(project: Project, level: int) -> None
     assert project.recorded() == {project.main}
 
 
-@pytest.mark.parametrize("level", [LEVEL, SLOWER], ids=["0 %", "+50 %"])
+@pytest.mark.parametrize("level", [LEVEL, SLOWER], ids=["0%", "+50%"])
 def test_measured_on_windows_in_the_documented_loop(
     tmp_path: Path, level: int, capsys: pytest.CaptureFixture[str]
 ) -> None:

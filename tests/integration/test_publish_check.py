@@ -34,7 +34,7 @@ def only_check(fake: FakeGitHub) -> state.CheckRun:
 
 def annotations(count: int) -> tuple[Annotation, ...]:
     return tuple(
-        Annotation(path="src/parser.py", line=index + 1, level="warning", message="+38 %", title="t" * 300)
+        Annotation(path="src/parser.py", line=index + 1, level="warning", message="+38%", title="t" * 300)
         for index in range(count)
     )
 

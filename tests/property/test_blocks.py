@@ -50,7 +50,7 @@ def test_scaling_leaves_verdicts_and_swapping_turns_them(seed: int, factor: floa
     change, p_value = finding.evidence.relative_change, finding.evidence.p_value
     assert change is not None
     assert p_value is not None
-    # Beside the borders: +5.2 % is as large a change as -4.9 %, and one of them is below the minimum effect.
+    # Beside the borders: +5.2% is as large a change as -4.9%, and one of them is below the minimum effect.
     if abs(change) > 0.06 and p_value < 0.008:
         assert turned.verdict is TURNED[finding.verdict]
     elif abs(change) < 0.04 or p_value > 0.012:

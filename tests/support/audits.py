@@ -74,7 +74,7 @@ def made_audit(*, suite: str = "default", benchmark: str = "parse", note: str = 
             counter_detector="control_chart",
             minimum_effect=0.1,
             samples=44,
-            reasons=("anova would have been wrong in 1 of 28 runs, which agrees with the stated 1 %",),
+            reasons=("anova would have been wrong in 1 of 28 runs, which agrees with the stated 1%",),
         ),
         notes=(note,),
     )

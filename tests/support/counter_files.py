@@ -1,7 +1,7 @@
 """What load tests and recorders leave behind, one writer per reader of counters, seeded.
 
 Each writes one run of two minutes, in which `factor` multiplies what `planted` names: a service that answers more
-slowly, a processor that is busier. Levels differ by 2 % from run to run, samples by more.
+slowly, a processor that is busier. Levels differ by 2% from run to run, samples by more.
 """
 
 import json

@@ -34,7 +34,7 @@ def counter_run(
 def noisy_counters(
     rng: np.random.Generator, *, counters: int = 6, instants: int = 90, own_offset: float = 0.0, noise: str = "normal"
 ) -> Floats:
-    """(instants, counters) around 100, 101, … with noise of 3 %; the later ones follow a common load, up to 0.9.
+    """(instants, counters) around 100, 101, … with noise of 3%; the later ones follow a common load, up to 0.9.
 
     `own_offset`: each counter of a run is off by a normal factor of this many noise deviations.
     """

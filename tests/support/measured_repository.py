@@ -1,6 +1,6 @@
 """Repositories whose commits have a known level, and a benchmark command that reads it with small known noise.
 
-No clock is involved: the command prints the level of the commit's file `value`, up to 1 % off, by a counter of its own.
+No clock is involved: the command prints the level of the commit's file `value`, up to 1% off, by a counter of its own.
 """
 
 from collections.abc import Mapping, Sequence

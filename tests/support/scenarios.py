@@ -18,9 +18,9 @@ from tests.support.webhooks import event
 from tests.support.workflows.runner import Event, JobRun, OwnAction, WorkflowRunner
 
 LEVEL: Final = 1000
-SLOWER: Final = 1500  # the planted +50 %
+SLOWER: Final = 1500  # the planted +50%
 CRASH: Final = 0
-# 2 % between executions and 1 % between samples, from a counter: no clock, and no two executions alike.
+# 2% between executions and 1% between samples, from a counter: no clock, and no two executions alike.
 PYTEST: Final = r"""#!/bin/sh
 for argument; do case $argument in --benchmark-json=*) out=${argument#*=} ;; esac; done
 level=$(cat value)

@@ -23,7 +23,7 @@ class Virtual:
 
     commit_range: CommitRange
     effects: Mapping[int, float] = field(default_factory=dict)
-    noise: str = "3 %"
+    noise: str = "3%"
     offset_sd: float = 0.0
     broken: frozenset[str] = frozenset()
     levels: Mapping[str, float] | None = None

@@ -96,7 +96,7 @@ def test_online_says_for_each_row_whether_there_would_be_an_alarm() -> None:
 
 @pytest.fixture
 def trifles(folder: Path) -> str:
-    """Counts without noise: +0.5 %, then +3 %, then +20 %, two columns alike."""
+    """Counts without noise: +0.5%, then +3%, then +20%, two columns alike."""
     counts = [f"{value:.0f}" for value in np.repeat([20_000, 20_100, 20_703, 24_843.6], 40)]
     (folder / "calls.csv").write_text(table({"calls": counts, "queries": counts}))
     return "calls.csv"
@@ -136,8 +136,8 @@ def test_the_text_names_rows_and_what_was_left_out(folder: Path, capsys: pytest.
     assert folder.is_dir()
     assert main(["changes", "builds.csv", "--online"]) == 0
     text = capsys.readouterr().out
-    assert "1 change of 1 % or more in step (200 rows)" in text
-    assert "0 changes of 1 % or more in blip (200 rows)\n  a step of " in text
+    assert "1 change of 1% or more in step (200 rows)" in text
+    assert "0 changes of 1% or more in blip (200 rows)\n  a step of " in text
     assert "Seeing only the rows before: 1 alarm" in text
     assert "b120" in text
     assert "columns left out: `build`" in text
@@ -152,10 +152,10 @@ def said(folder: Path, capsys: pytest.CaptureFixture[str], values: Sequence[floa
 def test_nothing_found_says_what_would_have_been(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = said(folder, capsys, [5.0] * 40, "--online")
     assert text == (
-        "0 changes of 1 % or more in ms (40 rows)\n"
-        "  a step of 1.2 % that lasts 20 rows would have been found\n"
+        "0 changes of 1% or more in ms (40 rows)\n"
+        "  a step of 1.2% that lasts 20 rows would have been found\n"
         "Seeing only the rows before: 0 alarms\n"
-        "  a step of 1.2 % that lasts 9 rows would have raised one\n"
+        "  a step of 1.2% that lasts 9 rows would have raised one\n"
     )
     text = said(folder, capsys, [0.0] * 25, "--online", "--minimum-effect", "0%")
     assert "0 changes in ms (25 rows)\n  a step of 0.0001" in text
@@ -180,7 +180,7 @@ def test_what_would_have_been_found_is_in_the_json(folder: Path) -> None:
     [
         pytest.param(np.full(60, 7.0), 0, id="constant"),
         pytest.param(np.where(np.arange(60) == 30, 700.0, 7.0), 0, id="one outlier"),
-        pytest.param(np.repeat([1000.0, 1001.0], 30), 0, id="0.1 % without noise"),
+        pytest.param(np.repeat([1000.0, 1001.0], 30), 0, id="0.1% without noise"),
         pytest.param(np.repeat([1.0, 1000.0], 30), 1, id="a thousandfold without noise"),
         pytest.param(np.repeat([1.0, 1000.0], 30) * np.exp(np.random.default_rng(1).normal(0, 0.5, 60)), 1, id="noise"),
         pytest.param(np.random.default_rng(2).integers(998, 1003, 60).astype(float), 0, id="whole numbers"),
@@ -214,7 +214,7 @@ def test_json_on_standard_output_is_only_json(folder: Path, capsys: pytest.Captu
     main(["changes", "builds.csv", "--json", "-"])
     written = capsys.readouterr()
     assert json.loads(written.out)["columns"]
-    assert "1 change of 1 % or more in step" in written.err
+    assert "1 change of 1% or more in step" in written.err
 
 
 @pytest.mark.usefixtures("folder")

@@ -44,7 +44,7 @@ def test_a_regression_that_was_undone(results: list[str], capsys: pytest.Capture
 def test_nothing_changed_says_what_a_deviation_is(results: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["changes", "--releases", *results[:2]]) == 0
     text = capsys.readouterr().out.replace("\N{NO-BREAK SPACE}", " ")
-    assert text == "1 benchmark over 2 versions: no deviation (of 5 % or more, intervals of medians apart)\n"
+    assert text == "1 benchmark over 2 versions: no deviation (of 5% or more, intervals of medians apart)\n"
 
 
 def test_the_whole_matrix_is_in_the_json(results: list[str], capsys: pytest.CaptureFixture[str]) -> None:

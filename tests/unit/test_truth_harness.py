@@ -45,7 +45,7 @@ def test_a_mode_lasts_as_long_as_its_noise_says(noise: str, together: bool) -> N
 
 
 def test_drift_is_of_the_machine_and_meets_both_sides_of_a_round() -> None:
-    bases, heads = interleaved(world(NOISES["drift 1 % per execution"]).job(), rounds=1, samples=4)
+    bases, heads = interleaved(world(NOISES["drift 1% per execution"]).job(), rounds=1, samples=4)
     assert np.log(bases[1] / bases[0]).mean() == pytest.approx(0.03, abs=0.003)
     assert np.log(np.stack(bases)).mean() == pytest.approx(np.log(np.stack(heads)).mean(), abs=0.003)
 

@@ -26,7 +26,7 @@ COSTS = frozenset(
 COST_ENDINGS = ("-misses", "-faults", "-stalls")
 MODIFIERS = re.compile(r":[ukhGHpPSDIWe]{1,8}$")
 MAX_READINGS = 1_000_000
-# perf's spread is the standard error of the mean of the repetitions: 68.27 % of a normal distribution.
+# perf's spread is the standard error of the mean of the repetitions: 68.27% of a normal distribution.
 STANDARD_ERROR_LEVEL = 0.6827
 
 
@@ -111,4 +111,4 @@ def _notes(readings: list[Reading]) -> Iterator[str]:
     shared = list(dict.fromkeys(shown(reading.event) for reading in partly))
     if shared:
         least = min(reading.running or 0 for reading in partly)
-        yield f"counted only part of the time (at least {least:g} %), so estimated by perf: {names_shown(shared)}"
+        yield f"counted only part of the time (at least {least:g}%), so estimated by perf: {names_shown(shared)}"

@@ -11,7 +11,7 @@ from bot.stats.association_rules import Mining
 class RuleOptions:
     """`discretisation` and `ensemble` name methods of [F11]; `single` is one model of all runs, for comparison.
 
-    `confidence_change` flags a counter: 0.25 is a medium level (68 % of instants) that falls to 30 %, a shift by one
+    `confidence_change` flags a counter: 0.25 is a medium level (68% of instants) that falls to 30%, a shift by one
     and a half standard deviations, or something quite different for more than half of the test. `alpha` bounds how
     often a counter's rules fail by chance. `warm_up` and `cool_down` are the fractions of a test that are dropped.
     `interval_s`: None finds one that holds a sample of the slowest counter, so long that a test has no more than

@@ -21,7 +21,7 @@ from bot.stats.two_groups import welch
 
 # Less than this share of the time in methods of both revisions is no comparison *(choice)*.
 ALIGNED: Final = 0.8
-# A benchmark's regression is called from 5 % on (`minimum_effect` of the configuration): "nothing got slower" must not
+# A benchmark's regression is called from 5% on (`minimum_effect` of the configuration): "nothing got slower" must not
 # deny one of that size.
 VISIBLE: Final = 0.05
 # The whole takes so much longer that what gained most is listed, though no method is slower for sure *(choice)*.

@@ -25,7 +25,7 @@ TRIMMED: Final = 0.2
 TRIMMED_MARGIN: Final = -1.5
 # Rows that a line of variance over mean is fitted to.
 FEWEST_ROWS: Final = 10
-# The noise of an amount grows with it: computed for 90 % so that 80 % are seen.
+# The noise of an amount grows with it: computed for 90% so that 80% are seen.
 POWER: Final = 0.9
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
@@ -283,7 +283,7 @@ def families_of(trees: Sequence[AlignedTree]) -> int:
 
 
 def visible_gain(tests: Tests, *, alpha: float) -> Floats:
-    """(m,) The gain that would have been seen with a power of 80 %, however many rows are tested (Bonferroni)."""
+    """(m,) The gain that would have been seen with a power of 80%, however many rows are tested (Bonferroni)."""
     count = FAMILIES * max(1, int((~np.isnan(tests.p_value)).sum()))
     freedom = np.maximum(np.nan_to_num(tests.freedom, nan=1.0), 1.0)
     needed = special.stdtrit(freedom, 1 - alpha / (2 * count)) + special.stdtrit(freedom, POWER)

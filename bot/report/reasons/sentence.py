@@ -8,7 +8,7 @@ from string import Formatter
 from typing import Final
 
 from bot.model.reason import Argument, Reason, ReasonCode
-from bot.report.inert import SENTENCE_LIMIT, Safe, clean, code, join, ours, prose
+from bot.report.inert import SENTENCE_LIMIT, Safe, clean, code, join, prose
 from bot.report.numbers import percent, significant
 from bot.report.reasons.choices import CHOICES
 from bot.report.reasons.doubts import DOUBTS
@@ -24,9 +24,8 @@ SHOWN_NAMES: Final = 10
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Form:
-    """How the three kinds of text become part of a sentence."""
+    """How both kinds of foreign text become part of a sentence."""
 
-    ours: Callable[[str], Safe]
     name: Callable[[str], Safe]
     prose: Callable[[str], Safe]
 
@@ -35,8 +34,8 @@ def _plain_prose(text: str) -> Safe:
     return Safe(clean(text, limit=SENTENCE_LIMIT))
 
 
-_PLAIN = _Form(ours=Safe, name=lambda text: Safe(clean(text)), prose=_plain_prose)
-_MARKDOWN = _Form(ours=ours, name=code, prose=prose)
+_PLAIN = _Form(name=lambda text: Safe(clean(text)), prose=_plain_prose)
+_MARKDOWN = _Form(name=code, prose=prose)
 
 
 def sentence(reason: Reason) -> str:
@@ -56,7 +55,7 @@ def _said(reason: Reason, form: _Form) -> Safe:
         filled = _filled(part, reason.arguments, form)
         if filled is None and position % 2 == 0:
             # A file may hold a code without its arguments; a report of ours never does.
-            return form.ours(reason.code.value.replace("_", " "))
+            return Safe(reason.code.value.replace("_", " "))
         parts.append(filled or Safe(""))
     return join("", parts)
 
@@ -65,7 +64,7 @@ def _filled(part: str, arguments: Mapping[str, Argument], form: _Form) -> Safe |
     """None where an argument is missing or of another kind than the sentence needs."""
     parts = []
     for words, name, how, _ in Formatter().parse(part):
-        parts.append(form.ours(words))
+        parts.append(Safe(words))
         if name is None:
             continue
         shown = _shown(arguments[name], how or "", form) if name in arguments else None
@@ -85,7 +84,7 @@ def _shown(value: Argument, how: str, form: _Form) -> Safe | None:
         more = len(value) - SHOWN_NAMES
         names = [form.name(name) for name in value[:SHOWN_NAMES]]
         return join(separator, [*names, *([Safe(f"{more:,} more")] if more > 0 else [])])
-    return form.ours(_number(value, how)) if _fits(value, how) else None
+    return Safe(_number(value, how)) if _fits(value, how) else None
 
 
 def _fits(value: float, how: str) -> bool:

@@ -33,7 +33,7 @@ def test_without_a_step_no_time_of_stopping_makes_it_convincing_more_often_than_
         differences = NOISES[name](generator, rounds)
         convinced += any(log_exchange(differences[:n], SHAPE) > CONVINCING for n in LOOKS)
 
-    # Ville: at most 5 %; the upper bound is four standard errors above.
+    # Ville: at most 5%; the upper bound is four standard errors above.
     assert convinced / runs <= level + 4 * np.sqrt(level * (1 - level) / runs)
 
 

@@ -18,12 +18,12 @@ def numbers(search: Search, jobs: int) -> list[list[int]]:
 
 def clear(size: int) -> Virtual:
     """A step of fifty standard deviations: an execution answers without error."""
-    return steps(chain(size), {size // 3: 0.65}, noise="1 %")
+    return steps(chain(size), {size // 3: 0.65}, noise="1%")
 
 
 def test_a_round_holds_both_ends_once_and_at_most_three_suspects() -> None:
     for suspects in (1, 2, 3):
-        search = reproduced(steps(chain(64), {21: 0.10}, noise="3 %", offset_sd=0.06), 0, suspects_per_round=suspects)
+        search = reproduced(steps(chain(64), {21: 0.10}, noise="3%", offset_sd=0.06), 0, suspects_per_round=suspects)
         for job in search.propose(4):
             assert job.purpose is Purpose.SEARCH
             assert len(set(job.commits)) == len(job.commits)
@@ -40,7 +40,7 @@ def test_a_quiet_machine_measures_suspects_alone() -> None:
 
 
 def test_a_stable_machine_measures_at_most_three_suspects_in_a_row_without_ends() -> None:
-    virtual = steps(chain(64), {21: 0.10}, noise="3 %")
+    virtual = steps(chain(64), {21: 0.10}, noise="3%")
     search, machine = reproduced(virtual, 0), virtual.machine(1)
     has_ends = []
     while search.state.phase is Phase.SEARCH:
@@ -54,7 +54,7 @@ def test_a_stable_machine_measures_at_most_three_suspects_in_a_row_without_ends(
 
 def test_a_machine_that_turns_unstable_gets_its_ends_back() -> None:
     """A level that jumps from round to round once the ends were seen shows in the next round that holds both."""
-    virtual = steps(chain(64), {21: 0.10}, noise="1 %")
+    virtual = steps(chain(64), {21: 0.10}, noise="1%")
     search, machine = reproduced(virtual, 0), virtual.machine(1)
     jumping = np.random.default_rng(0)
     while (outcome := search.outcome()) is None:

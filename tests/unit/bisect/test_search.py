@@ -14,7 +14,7 @@ NAMES = tuple(f"c{place}" for place in range(1, SIZE + 1))
 def play(
     *, slow_from: int, seed: int, effect: float = 0.15, prior: dict[str, float] | None = None, again: bool = False
 ) -> tuple[Outcome, int]:
-    """3 % noise and a level of its own (6 %) for each round; with `again` every job starts from the stored state."""
+    """3% noise and a level of its own (6%) for each round; with `again` every job starts from the stored state."""
     commit_range = cut_range(parse_parents(CHAIN), good="c0", bad=f"c{SIZE}")
     search = Search.start(commit_range, settings=SearchSettings(seed=seed, budget_executions=400), prior=prior)
     rng = np.random.default_rng(seed)

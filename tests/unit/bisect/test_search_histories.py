@@ -17,7 +17,7 @@ def revisions(**changes: float) -> Virtual:
     """The source's histories of six revisions r1 (good) to r6 (bad), with a relative change at some of them."""
     commits = tuple(f"r{number}" for number in range(2, 7))
     commit_range = CommitRange(good="r1", bad="r6", commits=commits, parents=((), (0,), (1,), (2,), (3,)))
-    return steps(commit_range, {commits.index(name): change for name, change in changes.items()}, noise="1 %")
+    return steps(commit_range, {commits.index(name): change for name, change in changes.items()}, noise="1%")
 
 
 def regressions(outcome: Outcome) -> set[str]:
@@ -71,9 +71,9 @@ def test_the_weighted_engine_finds_one_regression_of_an_oscillation() -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        pytest.param({12: 0.10, 40: 0.10}, id="+10 % and +10 %"),
-        pytest.param({12: 0.05, 40: 0.15}, id="+5 % and +15 %"),
-        pytest.param({12: -0.10, 40: 0.20}, id="-10 %, then +20 %"),
+        pytest.param({12: 0.10, 40: 0.10}, id="+10% and +10%"),
+        pytest.param({12: 0.05, 40: 0.15}, id="+5% and +15%"),
+        pytest.param({12: -0.10, 40: 0.20}, id="-10%, then +20%"),
     ],
 )
 def test_several_steps_are_all_named(changes: Mapping[int, float]) -> None:
@@ -94,7 +94,7 @@ def test_three_equal_steps_are_given_to_no_stranger() -> None:
 
 @pytest.mark.slow  # whole searches
 def test_a_slow_decay_has_no_single_culprit() -> None:
-    """64 commits share +15 %; the parts together are the whole."""
+    """64 commits share +15%; the parts together are the whole."""
     virtual = steps(chain(64), dict.fromkeys(range(64), 1.15 ** (1 / 64) - 1))
     outcomes = [virtual.search(seed) for seed in range(4)]
     assert sum(outcome.kind is OutcomeKind.DECAY for outcome in outcomes) >= 3

@@ -140,7 +140,7 @@ def test_plain_noise_is_given_no_shape(runs: Sequence[Run]) -> None:
 
 
 def test_two_modes_are_learned_and_pay() -> None:
-    """A quarter of the executions is 15 % slower: three times the step. A normal model needs 167 of them."""
+    """A quarter of the executions is 15% slower: three times the step. A normal model needs 167 of them."""
     runs = [watch(planted(COMMITS, effect=STEP, seed=seed, noise="bimodal"), seed) for seed in range(6)]
     assert sum(run.right for run in runs) >= 5
     ratios = [run.outcome.noise.mode_ratio for run in runs if run.outcome.noise and run.outcome.noise.mode_ratio]
@@ -149,7 +149,7 @@ def test_two_modes_are_learned_and_pay() -> None:
     assert np.mean([run.between_ends for run in runs]) < 110
 
 
-@pytest.mark.parametrize("noise", ["3 %", "bimodal", "heavy"])
+@pytest.mark.parametrize("noise", ["3%", "bimodal", "heavy"])
 def test_nothing_is_named_where_nothing_changed(noise: str) -> None:
     for seed in range(2):
         outcome = steps(chain(8), {}, noise=noise, offset_sd=OFFSET_SD).search(seed)
@@ -158,8 +158,8 @@ def test_nothing_is_named_where_nothing_changed(noise: str) -> None:
 
 
 def test_what_noise_hides_is_said_with_a_number() -> None:
-    """10 % noise and 2 %: the answer gives the change that would have been seen, which is a larger one."""
-    outcome = steps(chain(COMMITS), {20: 0.02}, noise="10 %").search(1)
+    """10% noise and 2%: the answer gives the change that would have been seen, which is a larger one."""
+    outcome = steps(chain(COMMITS), {20: 0.02}, noise="10%").search(1)
     assert outcome.kind in {OutcomeKind.NOT_REPRODUCED, OutcomeKind.INCONCLUSIVE}
     assert outcome.visible_effect is not None
     assert 0.02 < outcome.visible_effect < 0.2

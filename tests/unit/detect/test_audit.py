@@ -277,7 +277,7 @@ def test_a_loud_detector_is_not_recommended() -> None:
         effects = np.where(np.arange(10) == index - 4, 4.0 ** (2 ** (index - 4)), 1.0)
         runs[index] = noisy_run(rng, benchmarks=10, samples=20, spread=0.02, own_offset=0.005, effects=effects)
     reasons = audited(runs).recommendation.reasons
-    assert "more than the stated 1 % allows, but fewer than any other detector" in reasons[0]
+    assert "more than the stated 1% allows, but fewer than any other detector" in reasons[0]
     assert reasons[1] == "no false-discovery-rate makes it keep its word here: measure both commits in one job"
 
 

@@ -17,7 +17,7 @@ SEED = 62
 
 
 def history(count: int, *, shifted: tuple[int, ...] = (), counters: int = 6) -> list[Run]:
-    """In the runs of `shifted` one counter is higher by 15 %, five noise deviations."""
+    """In the runs of `shifted` one counter is higher by 15%, five noise deviations."""
     rng = np.random.default_rng(SEED)
     tables = [noisy_counters(rng, counters=counters) for _ in range(count)]
     for index in shifted:

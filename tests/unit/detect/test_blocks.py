@@ -214,7 +214,7 @@ def test_four_times_the_rounds_halve_the_error() -> None:
 
 
 def test_before_and_after_say_what_the_change_says() -> None:
-    """A slow mode that only the baseline met moves its mean, not the change: 195 to 191 is no +2.5 %."""
+    """A slow mode that only the baseline met moves its mean, not the change: 195 to 191 is no +2.5%."""
     rng = np.random.default_rng(12)
     before, after = (rng.normal(level, 0.01, 12) for level in (1.0, 1.05))
     before[[0, 5, 8]] *= 1.6

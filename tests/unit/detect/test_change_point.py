@@ -105,7 +105,7 @@ def test_a_change_below_the_minimum_effect_is_none() -> None:
 
 
 def test_a_trifle_does_not_silence_the_runs_after_it() -> None:
-    """+0.2 % of a count without noise, then four times as much: seven runs later, within the wait after an alarm."""
+    """+0.2% of a count without noise, then four times as much: seven runs later, within the wait after an alarm."""
     counts = [10_000.0] * 40 + [10_020.0] * 7 + [40_100.0] * 6
     verdicts = [judged(runs(counts[:end])).verdict for end in range(41, len(counts) + 1)]
     assert set(verdicts[:7]) == {Verdict.NO_CHANGE}

@@ -136,7 +136,7 @@ def test_one_baseline_run_is_a_fallback_and_says_so() -> None:
     assert finding.verdict is Verdict.REGRESSION
     assert finding.evidence.threshold == pytest.approx(0.15)
     assert (
-        said(finding.evidence.notes)[-1] == "a single baseline run: the limit is the 10 % to expect and a margin of 5 %"
+        said(finding.evidence.notes)[-1] == "a single baseline run: the limit is the 10% to expect and a margin of 5%"
     )
     options = DetectorOptions(own=OwnOptions(control_chart=ChartOptions(limits="10/90", single_run_margin=0.1)))
     (evidence,) = of_counters(counter_run({"cpu": steady(99)}), counter_run({"cpu": steady(1)}), options=options)
@@ -225,7 +225,7 @@ def test_values_without_a_load_are_left_out_unless_they_are_most() -> None:
     assert evidence.target is not None
     assert evidence.target.count == 232
     (evidence,) = of_counters(run(9, slice(0, 100)), run(1, slice(0, 5)), loaded(2))
-    assert said(evidence.notes) == ("41.7 % of the target's rows have no load and are left out",)
+    assert said(evidence.notes) == ("41.7% of the target's rows have no load and are left out",)
     (evidence,) = of_counters(run(9, slice(0, 130)), run(1, slice(0, 5)), loaded(2))
     assert said(evidence.notes) == ("not scaled to one load: too few values with a load",)
 
@@ -242,7 +242,7 @@ def test_methods_2_6_idle_time_is_left_out() -> None:
     (evidence,) = of_counters(idling(99, idle=0.5), *runs)
     assert evidence.details["idle_share"] == pytest.approx(0.5)
     assert evidence.details["idle_share_baseline"] == pytest.approx(0.2)
-    assert said(evidence.notes)[-1] == "50 % of the target's samples are idle time, 20 % to 20 % of the baseline runs'"
+    assert said(evidence.notes)[-1] == "50% of the target's samples are idle time, 20% to 20% of the baseline runs'"
 
 
 def test_methods_2_6_the_normality_of_a_flagged_counter_is_reported() -> None:
@@ -285,7 +285,7 @@ def test_a_benchmark_out_of_control_by_less_than_the_minimum_effect_is_no_change
     runs = [noisy_run(rng, benchmarks=1, samples=50, spread=0.005) for _ in range(5)]
     finding = only(judged(noisy_run(rng, benchmarks=1, samples=50, spread=0.005, effects=1.03), *runs))
     assert finding.verdict is Verdict.NO_CHANGE
-    assert said(finding.reason).endswith("but the medians differ by less than 5 %")
+    assert said(finding.reason).endswith("but the medians differ by less than 5%")
 
 
 def test_a_benchmark_needs_samples() -> None:

@@ -127,7 +127,7 @@ def run(rng: np.random.Generator, response: Response, *, more: float, varied: bo
 
 
 def judged(response: Response, *, varied: bool, rows: int = 300, skew: float = 0, detector: str, seed: int) -> Finding:
-    """The finding on `cpu` where the target's load is 14 % higher, against six runs out of the history."""
+    """The finding on `cpu` where the target's load is 14% higher, against six runs out of the history."""
     rng = np.random.default_rng(seed)
     runs = tuple(reduce_counters(run(rng, follows, more=1, varied=varied, rows=rows, skew=skew), 144) for _ in range(6))
     if response is independent:

@@ -57,7 +57,7 @@ def decided(
 
 def test_on_the_limit_is_in_control() -> None:
     on = decided(evidence(score=0.2))
-    assert (on.verdict, said(on.reason)) == (Verdict.NO_CHANGE, "20 % of samples outside, limit 20 %")
+    assert (on.verdict, said(on.reason)) == (Verdict.NO_CHANGE, "20% of samples outside, limit 20%")
     assert decided(evidence(score=0.201)).verdict is Verdict.REGRESSION
 
 

@@ -123,7 +123,7 @@ def test_methods_3_five_samples_are_enough() -> None:
 
 
 def test_a_run_is_a_unit_where_several_are_stored() -> None:
-    """A machine that is 3 % slower would deviate by its samples alone."""
+    """A machine that is 3% slower would deviate by its samples alone."""
     rng = np.random.default_rng(SEED)
     runs = [noisy_run(rng, benchmarks=20, samples=40, spread=0.01, own_offset=0.03) for _ in range(8)]
     target = noisy_run(rng, benchmarks=20, samples=40, spread=0.01, own_offset=0.03)

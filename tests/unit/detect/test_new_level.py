@@ -64,7 +64,7 @@ def test_the_pull_request_itself_is_no_witness() -> None:
 
 @pytest.mark.parametrize("count", [1, 20])
 def test_a_repository_that_lives_with_its_own_verdicts_stays_quiet(count: int) -> None:
-    """Every benchmark is 50 % slower in one run of five; 38 runs, each judged against those before it."""
+    """Every benchmark is 50% slower in one run of five; 38 runs, each judged against those before it."""
     alarms = judged = 0
     for seed in range(8):
         rng = np.random.default_rng([seed, count])
@@ -79,7 +79,7 @@ def test_a_repository_that_lives_with_its_own_verdicts_stays_quiet(count: int) -
                 worse = tuple(f.evidence.key for f in findings if f.verdict is Verdict.REGRESSION)
                 target = replace(target, regressions=worse)
             runs.append(target)
-    # 296 judgements: at a rate of 1 %, eight or more come with a probability of 1 %.
+    # 296 judgements: at a rate of 1%, eight or more come with a probability of 1%.
     assert judged == 296
     assert alarms < 8
 

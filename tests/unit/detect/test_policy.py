@@ -23,7 +23,7 @@ from tests.support.rounds import in_rounds
 
 DEFAULTS = PolicySettings()
 MILLISECONDS = replace(TIME, unit="ms")
-# A spread of about 2 % with an exact mean of 1.
+# A spread of about 2% with an exact mean of 1.
 SHAPE = (0.97, 0.98, 0.99, 1.0, 1.0, 1.0, 1.01, 1.02, 1.03)
 
 
@@ -90,7 +90,7 @@ def test_of_an_unknown_direction_any_departure_is_bad(factor: float) -> None:
 def test_a_certain_change_below_the_minimum_effect_is_no_change() -> None:
     finding = only(compare(around(5), around(5.2)))
     assert finding.verdict is Verdict.NO_CHANGE
-    assert said(finding.reason) == "differs, but by less than the minimum effect of 5 %"
+    assert said(finding.reason) == "differs, but by less than the minimum effect of 5%"
 
 
 def test_noise_without_a_change_is_no_change_that_says_what_would_have_been_seen() -> None:

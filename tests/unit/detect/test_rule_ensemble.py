@@ -127,7 +127,7 @@ def test_a_counter_that_no_longer_follows_another_is_flagged_with_the_rule() -> 
     entries = evidence(follows(rng, broken=True), *runs)
     assert "cpu" in flagged(entries)
     cpu = entries[1]
-    assert said(cpu.notes)[0].startswith("when load is low, cpu is low: 100 % before, 0 % now")
+    assert said(cpu.notes)[0].startswith("when load is low, cpu is low: 100% before, 0% now")
     # The load is low or medium in two thirds of the instants, and only there the level is wrong.
     assert cpu.excess.time_in_violation == pytest.approx(2 / 3, abs=0.1)
 

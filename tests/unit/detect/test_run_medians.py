@@ -43,7 +43,7 @@ def test_from_three_runs_of_the_targets_length_on_the_runs_show_it_themselves() 
 @pytest.mark.parametrize("detector", ["control_chart", "rule_ensemble"])
 @pytest.mark.parametrize("runs", [1, 2])
 def test_unchanged_counters_are_quiet_against_one_or_two_runs(source: BaselineSource, detector: str, runs: int) -> None:
-    """Their levels differ by 10 % from run to run; 97 % of the targets had a false alarm by samples alone."""
+    """Their levels differ by 10% from run to run; 97% of the targets had a false alarm by samples alone."""
     rng = np.random.default_rng(3)
 
     def run(**factors: float) -> Run:

@@ -46,5 +46,5 @@ def test_a_group_is_closed_after_an_error() -> None:
 
 
 def test_a_message_is_one_command() -> None:
-    command = message_command(LogLevel.WARNING, "100 %\nof ##[x]", title="a,b: c\r\n::error::d")
-    assert command == ("::warning title=a%2Cb%3A c%0D%0A%3A%3Aerror%3A%3Ad::100 %25%0Aof #\u200b#[x]")
+    command = message_command(LogLevel.WARNING, "100%\nof ##[x]", title="a,b: c\r\n::error::d")
+    assert command == ("::warning title=a%2Cb%3A c%0D%0A%3A%3Aerror%3A%3Ad::100%25%0Aof #\u200b#[x]")

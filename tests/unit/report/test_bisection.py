@@ -36,7 +36,7 @@ def test_every_outcome_has_words(kind: OutcomeKind) -> None:
         assert reason_of(subject) in text.replace("\N{NO-BREAK SPACE}", " ")
         assert "A change of 3" in text
         assert FIRST[:7] in text
-        assert "+20.0 %" in text
+        assert "+20.0%" in text
     assert subject.is_definite is (kind in DEFINITE)
 
 

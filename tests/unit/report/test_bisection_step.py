@@ -74,7 +74,7 @@ def test_nothing_is_known_before_the_first_result() -> None:
 def test_the_answer_replaces_the_progress() -> None:
     done = BisectionStep(bisection=BISECTION, progress=PROGRESS, report=REPORT)
     texts = step_texts(done, repository_url=URL)
-    assert texts.title == "ccccccc introduced the regression: +60.4 % (+55.0 … +66.0)"
+    assert texts.title == "ccccccc introduced the regression: +60.4% (+55.0 … +66.0)"
     assert "posterior" in texts.body
     moved = replace(done, bisection=replace(BISECTION, stopped=Objection.HEAD_MOVED, head="a" * 40))
     stopped = step_texts(moved, repository_url=URL)

@@ -39,8 +39,8 @@ def charted(score: float, threshold: float, *, name: str = "cpu", before: float 
 
 def test_a_control_chart_shows_its_ratio_and_limit_instead_of_q() -> None:
     shown = charted(0.3, 0.125)
-    assert certainty_text(shown).replace("\N{NO-BREAK SPACE}", " ") == "30 % of samples outside, limit 12.5 %"
-    assert effect(shown).replace("\N{NO-BREAK SPACE}", " ") == "is outside its limits in 30 % of the samples"
+    assert certainty_text(shown).replace("\N{NO-BREAK SPACE}", " ") == "30% of samples outside, limit 12.5%"
+    assert effect(shown).replace("\N{NO-BREAK SPACE}", " ") == "is outside its limits in 30% of the samples"
 
 
 def test_a_control_chart_shows_medians() -> None:
@@ -52,7 +52,7 @@ def test_a_control_chart_shows_medians() -> None:
 @pytest.mark.parametrize(("after", "said"), [(50.0, "higher"), (30.0, "lower")])
 def test_a_metric_without_a_good_direction_has_none_in_words(after: float, said: str) -> None:
     unknown = finding("host", 40.0, after, metric=CPU, verdict=Verdict.REGRESSION)
-    assert effect(unknown).replace("\N{NO-BREAK SPACE}", " ") == f"is 25 % {said} than usual"
+    assert effect(unknown).replace("\N{NO-BREAK SPACE}", " ") == f"is 25% {said} than usual"
 
 
 def test_metrics_beyond_a_limit_come_after_the_others_in_order_of_their_violation() -> None:
@@ -78,4 +78,4 @@ def test_broken_rules_are_told_by_models_and_time() -> None:
     shown = charted(0.75, 0.5)
     evidence = replace(shown.evidence, test="rule_ensemble", rules=rules, excess=Excess(time_in_violation=0.4))
     told = certainty_text(replace(shown, evidence=evidence, q_value=None)).replace("\N{NO-BREAK SPACE}", " ")
-    assert told == "3 of 4 models broken, in 40 % of the time"
+    assert told == "3 of 4 models broken, in 40% of the time"

@@ -12,7 +12,7 @@ from bot.report.charts import MOST_POINTS, bar, sparkline
         pytest.param((1.0, 1.0, 1.0, 2.0), "▁▁▁█", id="step"),
         pytest.param((0, 1, 2, 3, 4, 5, 6, 7), "▁▂▃▄▅▆▇█", id="eight levels"),
         pytest.param((3.0, 3.0, 3.0), "▁▁▁", id="constant"),
-        pytest.param((1.0, 2.0), "", id="no course"),
+        pytest.param((1.0, 2.0), "", id="no trend"),
         pytest.param((1.0, math.nan, 2.0, 3.0), "▁▅█", id="gap"),
         pytest.param((-sys.float_info.max, 0.0, sys.float_info.max), "▁▅█", id="huge"),
         pytest.param((0.0, 0.0, 1e-300), "▁▁█", id="tiny"),

@@ -7,7 +7,7 @@ REPORTS = every_conclusion()
 
 def test_no_change_says_how_small_a_slowdown_would_show() -> None:
     title, _ = check_texts(REPORTS["no-change"])
-    assert title == "Nothing found in 5 benchmarks; a slowdown of 5 % or more would have been seen"
+    assert title == "Nothing found in 5 benchmarks; a slowdown of 5% or more would have been seen"
 
 
 def test_title_is_the_verdict_and_summary_the_comment() -> None:

@@ -122,7 +122,7 @@ def test_top_limits_the_suspects() -> None:
 
 def test_shares_above_all_fit_the_bar() -> None:
     beside = suspect("Async.run", 0.9, impact("placeOrder", 1.7, 2.0))
-    bar = next(row for row in diagnosis_text(replace(DIAGNOSIS, suspects=(beside,))).splitlines() if "170 %" in row)
+    bar = next(row for row in diagnosis_text(replace(DIAGNOSIS, suspects=(beside,))).splitlines() if "170%" in row)
     assert bar.count("█") == 30
     assert "░" not in bar
 

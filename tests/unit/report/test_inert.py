@@ -56,7 +56,7 @@ def test_a_sentence_is_plain_words_and_code_spans(name: str) -> None:
 
 
 def test_plain_sentences_stay_readable() -> None:
-    sentence = "half width of the mean is 11 %, 80 repetitions would reach 10 % (parse_large)."
+    sentence = "half width of the mean is 11%, 80 repetitions would reach 10% (parse_large)."
     assert prose(sentence) == sentence
 
 

@@ -153,7 +153,7 @@ def test_certainty_names_what_it_rests_on(test: str, metric: Metric, q_value: fl
 def test_an_interval_of_no_width_is_not_shown() -> None:
     exact = finding("x", 4.0, 5.0, verdict=Verdict.REGRESSION, metric=ALLOCATIONS, half_width=0.0, test="exact")
     text = render_markdown(report(Conclusion.REGRESSION, exact)).replace("\N{NO-BREAK SPACE}", " ")
-    assert "| **+25.0 %** | exact count |" in text
+    assert "| **+25.0%** | exact count |" in text
 
 
 def test_an_undecided_metric_says_what_it_has_and_why() -> None:

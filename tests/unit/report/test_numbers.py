@@ -73,12 +73,12 @@ def test_foreign_units_are_marked() -> None:
 @pytest.mark.parametrize(
     ("fraction", "shown"),
     [
-        (0.38643, "+38.6 %"),
-        (-0.139, f"{MINUS}13.9 %"),
-        (0.0, "±0.0 %"),
-        (2.5, "+250 %"),
-        (0.9999, "+100 %"),
-        (123.0, "+12,300 %"),
+        (0.38643, "+38.6%"),
+        (-0.139, f"{MINUS}13.9%"),
+        (0.0, "±0.0%"),
+        (2.5, "+250%"),
+        (0.9999, "+100%"),
+        (123.0, "+12,300%"),
     ],
 )
 def test_signed_percent(fraction: float, shown: str) -> None:
@@ -86,12 +86,10 @@ def test_signed_percent(fraction: float, shown: str) -> None:
 
 
 def test_percent_without_sign_is_short() -> None:
-    assert [percent(fraction) for fraction in (0.01, 0.125, 0.0)] == ["1 %", "12.5 %", "0 %"]
+    assert [percent(fraction) for fraction in (0.01, 0.125, 0.0)] == ["1%", "12.5%", "0%"]
 
 
-@pytest.mark.parametrize(
-    ("fraction", "shown"), [(0.0389, "3.9 %"), (0.04, "4 %"), (0.0401, "4.1 %"), (math.inf, "n/a %")]
-)
+@pytest.mark.parametrize(("fraction", "shown"), [(0.0389, "3.9%"), (0.04, "4%"), (0.0401, "4.1%"), (math.inf, "n/a%")])
 def test_at_least_never_promises_more(fraction: float, shown: str) -> None:
     assert percent_at_least(fraction) == shown
 

@@ -45,10 +45,10 @@ def said(subject: Report) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("metric", "up", "down"),
     [
-        (TIME_MS, "takes 20 % longer", "takes 20 % less time"),
-        (MEMORY, "needs 20 % more", "needs 20 % less"),
-        (THROUGHPUT, "does 20 % more per second", "does 20 % less per second"),
-        (ALLOCATIONS, "is 20 % higher, where lower is better", "is 20 % lower, where lower is better"),
+        (TIME_MS, "takes 20% longer", "takes 20% less time"),
+        (MEMORY, "needs 20% more", "needs 20% less"),
+        (THROUGHPUT, "does 20% more per second", "does 20% less per second"),
+        (ALLOCATIONS, "is 20% higher, where lower is better", "is 20% lower, where lower is better"),
     ],
 )
 def test_effect_uses_words_of_the_metric(metric: Metric, up: str, down: str) -> None:
@@ -84,7 +84,7 @@ def test_a_regression_says_whether_it_fails() -> None:
 
 def test_no_change_says_what_would_have_been_seen() -> None:
     assert said(report(Conclusion.NO_CHANGE, *UNCHANGED)) == (
-        "Nothing found in 5 benchmarks; a slowdown of 5 % or more would have been seen",
+        "Nothing found in 5 benchmarks; a slowdown of 5% or more would have been seen",
         "Nothing to do.",
     )
 
@@ -92,7 +92,7 @@ def test_no_change_says_what_would_have_been_seen() -> None:
 def test_where_little_would_have_been_seen_the_weakest_are_told_apart() -> None:
     subject = report(Conclusion.NO_CHANGE, *UNCHANGED, WEAK)
     assert said(subject) == (
-        "Nothing found in 6 benchmarks; a slowdown of 5 % or more would have been seen in 5 of them",
+        "Nothing found in 6 benchmarks; a slowdown of 5% or more would have been seen in 5 of them",
         "To see smaller ones, measure both sides in one job, or use a quieter machine.",
     )
     assert next_step(subject, split(subject)).weakest == (WEAK,)
@@ -104,13 +104,13 @@ def test_equally_weak_metrics_are_not_named() -> None:
     alike = (finding(name, 1.0, 1.0, detectable=effect) for name, effect in (("a", 0.4), ("b", 0.5), ("c", 0.6)))
     subject = report(Conclusion.NO_CHANGE, *alike)
     assert next_step(subject, split(subject)).weakest == ()
-    assert said(subject)[0] == "Nothing found in 3 benchmarks; a slowdown of 60 % or more would have been seen"
+    assert said(subject)[0] == "Nothing found in 3 benchmarks; a slowdown of 60% or more would have been seen"
 
 
 def test_no_change_does_not_hide_what_was_not_tested_or_got_worse_and_was_accepted() -> None:
     accepted = replace(SLOWER[0], verdict=Verdict.NO_CHANGE, accepted=ACCEPTED)
     assert said(report(Conclusion.NO_CHANGE, *UNCHANGED, UNTESTED, accepted))[0] == (
-        "Nothing found in 5 of 7 benchmarks; a slowdown of 5 % or more would have been seen; "
+        "Nothing found in 5 of 7 benchmarks; a slowdown of 5% or more would have been seen; "
         "1 worse and accepted; 1 not tested"
     )
     assert said(report(Conclusion.NO_CHANGE, accepted)) == ("1 worse and accepted", "Nothing to do.")
@@ -118,7 +118,7 @@ def test_no_change_does_not_hide_what_was_not_tested_or_got_worse_and_was_accept
 
 def test_no_change_in_throughput_is_no_slowdown() -> None:
     same = report(Conclusion.NO_CHANGE, finding("serve", 100.0, 100.0, metric=THROUGHPUT, detectable=0.0389))
-    assert said(same)[0] == "Nothing found in 1 benchmark; a change for the worse of 3.9 % or more would have been seen"
+    assert said(same)[0] == "Nothing found in 1 benchmark; a change for the worse of 3.9% or more would have been seen"
 
 
 def test_unknown_detectable_effect_is_admitted() -> None:
@@ -135,10 +135,10 @@ def test_what_looks_worse_says_what_would_decide() -> None:
         "2 of 7 benchmarks look slower, not proven",
         (
             "40 more samples of each would decide, or a quieter machine. "
-            "Nothing found in the other 5; a slowdown of 5 % or more would have been seen."
+            "Nothing found in the other 5; a slowdown of 5% or more would have been seen."
         ),
     )
-    assert next_step(subject, split(subject)).effect == "looks 12.4 % slower, but that isn't proven"
+    assert next_step(subject, split(subject)).effect == "looks 12.4% slower, but that isn't proven"
 
 
 @pytest.mark.parametrize(

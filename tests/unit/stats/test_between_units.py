@@ -50,7 +50,7 @@ def test_fewer_target_samples_than_a_run_has_widen_the_target_error() -> None:
 
 
 def test_false_alarms_keep_to_alpha_with_shared_and_own_offsets() -> None:
-    # 400 suites of 40 benchmarks against 4 runs, half of the offset shared by all: 16,000 dependent tests at 1 %.
+    # 400 suites of 40 benchmarks against 4 runs, half of the offset shared by all: 16,000 dependent tests at 1%.
     rng, alarms = np.random.default_rng(9), 0
     for _ in range(400):
         offsets = 100 * (1 + rng.normal(0, 0.02, (40, 5)) + rng.normal(0, 0.02, 5))

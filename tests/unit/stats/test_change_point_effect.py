@@ -10,7 +10,7 @@ from bot.stats.ragged import Floats
 
 STEPS = 20
 SHORTEST_LEVEL, LONGEST_LEVEL = 25, 60
-# Of planted steps; the trifles between them are 0.1 to 0.9 %, as when a commit adds a call.
+# Of planted steps; the trifles between them are 0.1 to 0.9%, as when a commit adds a call.
 FACTORS = (1.03, 1.1, 1.3, 2.0, 4.0)
 
 

@@ -52,5 +52,5 @@ def test_a_second_mode_seldom_passes_for_a_new_level() -> None:
         values = np.exp(rng.normal(0, 0.02, 16) + 0.4 * (rng.random(16) < 0.2))
         values[10] = 1.5
         lasts += bool(new_levels(values, flagged=np.arange(16) == 10, confirmed=np.zeros(16, np.bool_)).lasting.any())
-    # Four of five at the least: 0.7 % of cases.
+    # Four of five at the least: 0.7% of cases.
     assert lasts / 2000 < 0.015

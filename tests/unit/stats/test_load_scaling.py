@@ -7,7 +7,7 @@ from bot.stats.ragged import Floats
 
 
 def counter(rng: np.random.Generator, load: Floats, *, noise: float = 0.05) -> Floats:
-    """From 4,000 requests on, 14 % more load is 20 % more of it."""
+    """From 4,000 requests on, 14% more load is 20% more of it."""
     level: Floats = 0.02 * load - 24.0
     return level * rng.normal(1.0, noise, len(load))
 

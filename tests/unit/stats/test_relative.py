@@ -38,7 +38,7 @@ def test_change_interval_of_negative_means_is_mirrored() -> None:
 
 @pytest.mark.parametrize(("target_count", "baseline_count", "spread"), [(5, 5, 0.3), (30, 30, 0.1), (6, 300, 0.3)])
 def test_change_interval_covers_as_promised(target_count: int, baseline_count: int, spread: float) -> None:
-    # 4,000 simulated comparisons of a true change of 20 % with unequal variances; 5 standard errors of the share.
+    # 4,000 simulated comparisons of a true change of 20% with unequal variances; 5 standard errors of the share.
     rng, trials, level = np.random.default_rng(3), 4000, 0.95
     target = _moments(rng.normal(120, 2 * spread * 100, (trials, target_count)))
     baseline = _moments(rng.normal(100, spread * 100, (trials, baseline_count)))

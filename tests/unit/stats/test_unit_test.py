@@ -99,7 +99,7 @@ def test_the_interval_excludes_zero_where_the_p_value_is_below_the_rest_of_the_l
 
 @pytest.mark.parametrize("runs", [1, 2, 3, 5, 10])
 def test_unchanged_suites_of_two_modes_are_quiet(runs: int) -> None:
-    """Every metric is 50 % slower in one run of five; nothing changed, so of 60 suites hardly one is called."""
+    """Every metric is 50% slower in one run of five; nothing changed, so of 60 suites hardly one is called."""
     rng = np.random.default_rng([SEED, runs])
     suites, metrics, called = 60, 40, 0
     for _ in range(suites):

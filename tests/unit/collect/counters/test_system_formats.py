@@ -23,7 +23,7 @@ def test_perf_multiplexing_and_uncounted_events_are_noted() -> None:
     run = read("\n".join([event(pcnt_running=33.5), event(event="branches", counter_value="<not counted>")]))
     assert run.notes == (
         "counters.csv: not counted or not supported, at least at times: branches",
-        "counters.csv: counted only part of the time (at least 33.5 %), so estimated by perf: cycles",
+        "counters.csv: counted only part of the time (at least 33.5%), so estimated by perf: cycles",
     )
 
 

@@ -121,7 +121,7 @@ def test_nothing_got_slower_says_what_would_have_been_seen() -> None:
     seen = sum(
         compared(EXAMPLE, EXAMPLE | {"foo>bar": 5.0 + gained}, seed=seed).answer is Answer.SLOWER for seed in range(40)
     )
-    # A power of 80 % at least: the largest of all methods is said.
+    # A power of 80% at least: the largest of all methods is said.
     assert seen >= 27
 
 
@@ -136,7 +136,7 @@ def samples_of(rng: np.random.Generator, own: dict[str, float], repetitions: int
         (40_000.0, 1.3, Answer.UNDECIDED, [Doubt.MORE_SAMPLES]),
         (40.0, 1.0, Answer.UNDECIDED, [Doubt.NOISY_METHODS]),
     ],
-    ids=["equal", "everything slower", "12 % could hide"],
+    ids=["equal", "everything slower", "12% could hide"],
 )
 def test_equal_shares_deny_nothing_that_they_cannot_show(
     before: float, factor: float, answer: Answer, doubts: list[Doubt]
@@ -362,7 +362,7 @@ def test_of_equal_revisions_the_search_seldom_says_slower(repetitions: tuple[int
         )
         for _ in range(trials)
     )
-    # Two-sided tests: half of the false discoveries are "faster". The bound is the 99.9 % quantile.
+    # Two-sided tests: half of the false discoveries are "faster". The bound is the 99.9% quantile.
     assert alarms <= stats.binom.ppf(0.999, trials, alpha)
     assert alarms > 0
 
