@@ -1,9 +1,8 @@
 """An accepted change as JSON (acceptance v1): one small file on the history branch."""
 
-from functools import cache
 from typing import Annotated, Final, Literal
 
-from pydantic import AwareDatetime, Field, TypeAdapter
+from pydantic import AwareDatetime, Field
 from pydantic.dataclasses import dataclass
 
 from bot.codec.wire import WIRE_CONFIG, decode, encode, same_fields
@@ -32,17 +31,12 @@ class AcceptanceFile:
     pull_request: Annotated[int, Field(ge=1)] | None = None
 
 
-@cache
-def acceptance_adapter() -> TypeAdapter[AcceptanceFile]:
-    return TypeAdapter(AcceptanceFile)
-
-
 def encode_acceptance(acceptance: Acceptance) -> bytes:
     file = same_fields(AcceptanceFile, acceptance, format="perf-culprit-acceptance", version=1)
-    return encode(acceptance_adapter(), file, indent=1)
+    return encode(file, indent=1)
 
 
 def decode_acceptance(data: bytes, *, place: str) -> Acceptance:
     if len(data) > MAX_BYTES:
         raise DataError(f"more than {MAX_BYTES:,} bytes", place=place, next_step="write it with `perf-culprit accept`")
-    return same_fields(Acceptance, decode(acceptance_adapter(), data, place=place, what=SCHEMA_NAME))
+    return same_fields(Acceptance, decode(AcceptanceFile, data, place=place, what=SCHEMA_NAME))

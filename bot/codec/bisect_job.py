@@ -4,10 +4,9 @@ Numbers, texts and counts are bounded here; that they belong to what was asked f
 """
 
 from dataclasses import field
-from functools import cache
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from bot.codec.tree_comparison import require_callers_first
@@ -76,11 +75,6 @@ class BisectJobFile:
     diagnosis: CulpritDiagnosis | None = None
 
 
-@cache
-def job_adapter() -> TypeAdapter[BisectJobFile]:
-    return TypeAdapter(BisectJobFile)
-
-
 def encode_job_result(result: BisectJobResult) -> bytes:
     file = same_fields(
         BisectJobFile,
@@ -91,7 +85,7 @@ def encode_job_result(result: BisectJobResult) -> bytes:
         metric=None if result.metric is None else same_fields(MetricEntry, result.metric),
         environment=dict(result.environment),
     )
-    return encode(job_adapter(), file)
+    return encode(file)
 
 
 def _round_entry(result: Result) -> RoundEntry:
@@ -108,7 +102,7 @@ def decode_job_result(data: bytes, *, place: str) -> BisectJobResult:
         raise DataError(
             f"is larger than {MOST_RESULT_BYTES:,} bytes", place=place, next_step="upload what bisect-job wrote"
         )
-    file = decode(job_adapter(), data, place=place, what=SCHEMA_NAME)
+    file = decode(BisectJobFile, data, place=place, what=SCHEMA_NAME)
     ids = [entry.id for entry in file.rounds]
     both = [commit for entry in file.rounds for commit in entry.values if commit in entry.failures]
     if both or len(set(ids)) < len(ids):

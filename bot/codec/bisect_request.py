@@ -1,9 +1,7 @@
 """What a dispatch asks its jobs to measure, as JSON (bisect-request v1): the input `request` of the bisect workflow."""
 
-from functools import cache
 from typing import Final, Literal
 
-from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from bot.codec.wire import WIRE_CONFIG, decode, encode
@@ -24,18 +22,13 @@ class BisectRequestFile:
     version: Literal[1]
 
 
-@cache
-def request_adapter() -> TypeAdapter[BisectRequestFile]:
-    return TypeAdapter(BisectRequestFile)
-
-
 def encode_request(request: BisectRequest) -> bytes:
     file = BisectRequestFile(request=request, format="perf-culprit-bisect-request", version=1)
-    return encode(request_adapter(), file)
+    return encode(file)
 
 
 def decode_request(data: bytes, *, place: str) -> BisectRequest:
-    return decode(request_adapter(), data, place=place, what=SCHEMA_NAME).request
+    return decode(BisectRequestFile, data, place=place, what=SCHEMA_NAME).request
 
 
 def job_of(request: BisectRequest, job: str, *, place: str) -> BisectJob:

@@ -1,10 +1,8 @@
 """A running bisection as JSON: the state of its search, and what it measures."""
 
 from collections.abc import Iterator
-from functools import cache
 from typing import Final, Literal
 
-from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from bot.codec.wire import WIRE_CONFIG, decode, encode
@@ -28,18 +26,13 @@ class BisectSession:
     version: Literal[1] = 1
 
 
-@cache
-def session_adapter() -> TypeAdapter[BisectSession]:
-    return TypeAdapter(BisectSession)
-
-
 def encode_session(session: BisectSession) -> bytes:
-    return encode(session_adapter(), session)
+    return encode(session)
 
 
 def decode_session(data: bytes, *, place: str) -> BisectSession:
     """The session in `data`; a DataError where it is none, or where its results cannot be of its range."""
-    session = decode(session_adapter(), data, place=place, what=SCHEMA_NAME)
+    session = decode(BisectSession, data, place=place, what=SCHEMA_NAME)
     fault = next(search_faults(session.search), None)
     if fault is not None:
         raise DataError(f"is no state of a search: {fault}", place=place, next_step="start again without --resume")

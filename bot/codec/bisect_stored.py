@@ -1,10 +1,8 @@
 """A bisection on the history branch, as JSON (stored-bisection v1)."""
 
 from collections.abc import Iterator
-from functools import cache
 from typing import Final, Literal
 
-from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
 import bot.codec.reason  # noqa: F401  # teaches the doubts' form
@@ -23,19 +21,14 @@ class StoredBisectionFile:
     version: Literal[1]
 
 
-@cache
-def stored_adapter() -> TypeAdapter[StoredBisectionFile]:
-    return TypeAdapter(StoredBisectionFile)
-
-
 def encode_stored(bisection: Bisection) -> bytes:
     file = StoredBisectionFile(bisection=bisection, format="perf-culprit-stored-bisection", version=1)
-    return encode(stored_adapter(), file)
+    return encode(file)
 
 
 def decode_stored(data: bytes, *, place: str) -> Bisection:
     """The bisection in `data`; a DataError where it is none, or where its parts do not fit together."""
-    bisection = decode(stored_adapter(), data, place=place, what=SCHEMA_NAME).bisection
+    bisection = decode(StoredBisectionFile, data, place=place, what=SCHEMA_NAME).bisection
     fault = next(_faults(bisection), None)
     if fault is not None:
         raise DataError(f"is no bisection: {fault}", place=place, next_step="ask for the bisection again")

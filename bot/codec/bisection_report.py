@@ -2,10 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import field
-from functools import cache
 from typing import Final, Literal, TypeVar
 
-from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
 import bot.codec.reason  # noqa: F401  # teaches the doubts' form
@@ -70,11 +68,6 @@ class BisectionFile:
     diagnosis: CulpritDiagnosis | None = None
 
 
-@cache
-def bisection_adapter() -> TypeAdapter[BisectionFile]:
-    return TypeAdapter(BisectionFile)
-
-
 def encode_bisection(report: BisectionReport, *, sentence: Callable[[BisectionReport], str]) -> bytes:
     """`sentence` words the reason: JSON is read by people as well."""
     outcome = report.outcome
@@ -102,7 +95,7 @@ def encode_bisection(report: BisectionReport, *, sentence: Callable[[BisectionRe
         command=report.command,
         diagnosis=report.diagnosis,
     )
-    return encode(bisection_adapter(), file, indent=2)
+    return encode(file, indent=2)
 
 
 Entry = TypeVar("Entry", CulpritEntry, SuspectEntry, MeasuredEntry)

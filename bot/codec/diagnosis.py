@@ -1,9 +1,7 @@
 """The diagnosis of one revision's execution log as JSON (diagnosis v1): what `diagnose --log … --json` writes."""
 
-from functools import cache
 from typing import Final, Literal
 
-from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from bot.codec.wire import WIRE_CONFIG, decode, encode, same_fields
@@ -100,11 +98,6 @@ class CostsEntry:
     unit: str = "ms"
 
 
-@cache
-def diagnosis_adapter() -> TypeAdapter[DiagnosisFile]:
-    return TypeAdapter(DiagnosisFile)
-
-
 def encode_diagnosis(diagnosis: Diagnosis) -> bytes:
     """Every suspect in order with its services, and every service with its statistics; times in milliseconds."""
     trees = {tree.service: tree for tree in diagnosis.trees}
@@ -117,12 +110,12 @@ def encode_diagnosis(diagnosis: Diagnosis) -> bytes:
         services=tuple(_service_entry(service, trees[service.service]) for service in diagnosis.services),
         log=_log_entry(diagnosis.reading),
     )
-    return encode(diagnosis_adapter(), file, indent=1)
+    return encode(file, indent=1)
 
 
 def decode_costs(data: bytes, *, place: str) -> MethodCosts:
     """Of what `diagnose --log … --json` or `diagnose --profile … --json` wrote; a DataError where it is none."""
-    file = decode(diagnosis_adapter(), data, place=place, what=SCHEMA_NAME)
+    file = decode(DiagnosisFile, data, place=place, what=SCHEMA_NAME)
     return MethodCosts(
         suspects=tuple(map(_suspect, file.suspects[:MAX_COSTS])),
         methods=len(file.suspects),

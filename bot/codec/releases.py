@@ -1,9 +1,7 @@
 """The deviation matrix as JSON (releases v1): what `changes --releases --json` writes."""
 
-from functools import cache
 from typing import Final, Literal
 
-from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from bot.codec.wire import WIRE_CONFIG, encode, same_fields
@@ -20,11 +18,6 @@ class ReleasesFile(DeviationMatrix):
     version: Literal[1]
 
 
-@cache
-def releases_adapter() -> TypeAdapter[ReleasesFile]:
-    return TypeAdapter(ReleasesFile)
-
-
 def encode_releases(matrix: DeviationMatrix) -> bytes:
     file = same_fields(ReleasesFile, matrix, format="perf-culprit-releases", version=1)
-    return encode(releases_adapter(), file, indent=1)
+    return encode(file, indent=1)

@@ -1,10 +1,9 @@
 """A report as JSON (report v1): the file other steps read, and what a fork's run hands to the trusted job."""
 
 from dataclasses import field
-from functools import cache
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, Field, TypeAdapter
+from pydantic import AwareDatetime, Field
 from pydantic.dataclasses import dataclass
 
 from bot.codec.diagnosis import CostsEntry, costs, costs_entry
@@ -99,12 +98,6 @@ class ReportFile:
     costs: CostsEntry | None = None
 
 
-@cache
-def report_adapter() -> TypeAdapter[ReportFile]:
-    """Built on first use: building a validator costs milliseconds that `--help` need not pay."""
-    return TypeAdapter(ReportFile)
-
-
 def encode_report(report: Report, *, sentence: Sentence = no_sentence) -> bytes:
     """The report as JSON, indented: people open it, so that reasons have their `sentence` beside them."""
     file = same_fields(
@@ -117,12 +110,12 @@ def encode_report(report: Report, *, sentence: Sentence = no_sentence) -> bytes:
         diagnosis=None if report.diagnosis is None else tree_comparison_entry(report.diagnosis),
         costs=None if report.costs is None else costs_entry(report.costs),
     )
-    return encode(report_adapter(), file, indent=1, context={"sentence": sentence})
+    return encode(file, indent=1, context={"sentence": sentence})
 
 
 def decode_report(data: bytes, *, place: str) -> Report:
     """The report in `data`; a DataError with file and place where it is none."""
-    file = decode(report_adapter(), data, place=place, what=SCHEMA_NAME)
+    file = decode(ReportFile, data, place=place, what=SCHEMA_NAME)
     return same_fields(
         Report,
         file,

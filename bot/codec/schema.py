@@ -5,6 +5,7 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,26 +25,26 @@ from bot.codec import (
     run,
     tree_comparison,
 )
+from bot.codec.wire import schema
 
 SCHEMAS: Final[dict[str, Callable[[], dict[str, Any]]]] = {
-    run.SCHEMA_NAME: lambda: msgspec.json.schema(run.RunFile),
-    report.SCHEMA_NAME: lambda: report.report_adapter().json_schema(mode="validation"),
-    bisection_report.SCHEMA_NAME: lambda: bisection_report.bisection_adapter().json_schema(mode="validation"),
-    bisect_session.SCHEMA_NAME: lambda: bisect_session.session_adapter().json_schema(mode="validation"),
-    bisect_request.SCHEMA_NAME: lambda: bisect_request.request_adapter().json_schema(mode="validation"),
-    bisect_job.SCHEMA_NAME: lambda: bisect_job.job_adapter().json_schema(mode="validation"),
-    bisect_stored.SCHEMA_NAME: lambda: bisect_stored.stored_adapter().json_schema(mode="validation"),
-    acceptance.SCHEMA_NAME: lambda: acceptance.acceptance_adapter().json_schema(mode="validation"),
-    diagnosis.SCHEMA_NAME: lambda: diagnosis.diagnosis_adapter().json_schema(mode="validation"),
-    tree_comparison.SCHEMA_NAME: lambda: tree_comparison.tree_comparison_adapter().json_schema(mode="validation"),
-    releases.SCHEMA_NAME: lambda: releases.releases_adapter().json_schema(mode="validation"),
-    profile.SCHEMA_NAME: lambda: msgspec.json.schema(profile.ProfileLine),
+    run.SCHEMA_NAME: partial(msgspec.json.schema, run.RunFile),
+    report.SCHEMA_NAME: partial(schema, report.ReportFile),
+    bisection_report.SCHEMA_NAME: partial(schema, bisection_report.BisectionFile),
+    bisect_session.SCHEMA_NAME: partial(schema, bisect_session.BisectSession),
+    bisect_request.SCHEMA_NAME: partial(schema, bisect_request.BisectRequestFile),
+    bisect_job.SCHEMA_NAME: partial(schema, bisect_job.BisectJobFile),
+    bisect_stored.SCHEMA_NAME: partial(schema, bisect_stored.StoredBisectionFile),
+    acceptance.SCHEMA_NAME: partial(schema, acceptance.AcceptanceFile),
+    diagnosis.SCHEMA_NAME: partial(schema, diagnosis.DiagnosisFile),
+    tree_comparison.SCHEMA_NAME: partial(schema, tree_comparison.TreeComparisonFile),
+    releases.SCHEMA_NAME: partial(schema, releases.ReleasesFile),
+    profile.SCHEMA_NAME: partial(msgspec.json.schema, profile.ProfileLine),
 }
 
 
 def schema_text(name: str) -> str:
-    schema = SCHEMAS[name]()
-    return json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}, indent=2) + "\n"
+    return json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **SCHEMAS[name]()}, indent=2) + "\n"
 
 
 def write_schemas(folder: Path) -> None:

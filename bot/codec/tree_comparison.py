@@ -3,10 +3,8 @@
 The same object stands in a report as its `diagnosis`.
 """
 
-from functools import cache
 from typing import Final, Literal
 
-from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
 import bot.codec.reason  # noqa: F401  # teaches the doubts' form
@@ -25,19 +23,14 @@ class TreeComparisonFile(TreeComparison):
     version: Literal[1]
 
 
-@cache
-def tree_comparison_adapter() -> TypeAdapter[TreeComparisonFile]:
-    return TypeAdapter(TreeComparisonFile)
-
-
 def encode_tree_comparison(comparison: TreeComparison) -> bytes:
     """Fields that say nothing are left out: a tree has thousands of nodes."""
-    return encode(tree_comparison_adapter(), tree_comparison_entry(comparison), indent=1, exclude_defaults=True)
+    return encode(tree_comparison_entry(comparison), indent=1, exclude_defaults=True)
 
 
 def decode_tree_comparison(data: bytes, *, place: str) -> TreeComparison:
     """The comparison in `data`; a DataError with file and place where it is none."""
-    return tree_comparison(decode(tree_comparison_adapter(), data, place=place, what=SCHEMA_NAME), place=place)
+    return tree_comparison(decode(TreeComparisonFile, data, place=place, what=SCHEMA_NAME), place=place)
 
 
 def tree_comparison_entry(comparison: TreeComparison) -> TreeComparisonFile:

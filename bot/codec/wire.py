@@ -7,7 +7,7 @@ configuration they inherit. Files may come from strangers: unknown fields, wrong
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
@@ -22,12 +22,13 @@ WIRE_CONFIG = ConfigDict(extra="forbid", allow_inf_nan=False, ser_json_inf_nan="
 
 T = TypeVar("T")
 SHOWN_ERRORS = 3
+_ADAPTERS: Final[dict[type, TypeAdapter[Any]]] = {}
 
 
-def decode(adapter: TypeAdapter[T], data: bytes, *, place: str, what: str) -> T:
-    """The value in `data`, or a DataError that names the file and the JSON path of the first mistakes."""
+def decode(kind: type[T], data: bytes, *, place: str, what: str) -> T:
+    """The `kind` in `data`, or a DataError that names the file and the JSON path of the first mistakes."""
     try:
-        return adapter.validate_json(data)
+        return _adapter(kind).validate_json(data)
     except ValidationError as error:
         raise DataError(
             f"not a valid {what}: {_mistakes(error)}",
@@ -37,8 +38,7 @@ def decode(adapter: TypeAdapter[T], data: bytes, *, place: str, what: str) -> T:
 
 
 def encode(
-    adapter: TypeAdapter[T],
-    value: T,
+    value: object,
     *,
     indent: int | None = None,
     exclude_defaults: bool = False,
@@ -48,12 +48,25 @@ def encode(
 
     Names may hold bytes that were no UTF-8, which JSON cannot: they become `?`.
     """
+    adapter, given = _adapter(type(value)), dict(context or {})
     try:
-        data = adapter.dump_json(value, indent=indent, exclude_defaults=exclude_defaults, context=dict(context or {}))
+        data = adapter.dump_json(value, indent=indent, exclude_defaults=exclude_defaults, context=given)
     except PydanticSerializationError:
-        plain = adapter.dump_python(value, mode="json", exclude_defaults=exclude_defaults, context=dict(context or {}))
+        plain = adapter.dump_python(value, mode="json", exclude_defaults=exclude_defaults, context=given)
         data = json.dumps(plain, indent=indent, ensure_ascii=False).encode("utf-8", "replace")
     return data + b"\n"
+
+
+def schema(kind: type) -> dict[str, Any]:
+    """The JSON schema of what `decode` takes for a `kind`."""
+    return _adapter(kind).json_schema(mode="validation")
+
+
+def _adapter(kind: type[T]) -> TypeAdapter[T]:
+    """Made when it is first needed: a large file's takes longer to make than a small file to read."""
+    if kind not in _ADAPTERS:
+        _ADAPTERS[kind] = TypeAdapter(kind)
+    return _ADAPTERS[kind]
 
 
 Kind = TypeVar("Kind", bound="DataclassInstance")
