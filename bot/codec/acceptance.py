@@ -8,6 +8,7 @@ from pydantic.dataclasses import dataclass
 from bot.codec.wire import WIRE_CONFIG, decode, encode, same_fields
 from bot.errors import DataError
 from bot.model.acceptance import Acceptance
+from bot.model.commit import FULL_HASH_PATTERN
 
 SCHEMA_NAME: Final = "acceptance-v1"
 MAX_BYTES: Final = 16 * 1024
@@ -24,7 +25,7 @@ class AcceptanceFile:
     version: Literal[1]
     suite: Annotated[str, Field(min_length=1, max_length=100)]
     benchmark: Annotated[str, Field(min_length=1, max_length=BENCHMARK_LIMIT)] | None
-    commit: Annotated[str, Field(pattern=r"^(?:[0-9a-f]{40}|[0-9a-f]{64})$")]
+    commit: Annotated[str, Field(pattern=f"^{FULL_HASH_PATTERN}$")]
     reason: Annotated[str, Field(min_length=1, max_length=REASON_LIMIT)]
     author: Annotated[str, Field(min_length=1, max_length=AUTHOR_LIMIT)]
     time: AwareDatetime

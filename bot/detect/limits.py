@@ -4,8 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
-import numpy as np
-
 from bot.detect.change_point import ID as CHANGE_POINT
 from bot.detect.control_chart import ID as CONTROL_CHART
 from bot.detect.counters import TablePair
@@ -13,7 +11,7 @@ from bot.detect.settings import MetricSettings, PolicySettings
 from bot.detect.verdict import SUSPICION, Decided, level_of, too_few_samples
 from bot.model.finding import Evidence, Finding, Level, Verdict
 from bot.model.reason import Reason, Remark, VerdictReason, because
-from bot.stats.multiplicity import benjamini_hochberg
+from bot.stats.multiplicity import known_q_values
 from bot.stats.unit_test import FEW_RUNS
 
 
@@ -80,13 +78,6 @@ def limit_q_values(evidence: Sequence[Evidence]) -> Mapping[int, float]:
 def level_q_values_of(evidence: Sequence[Evidence]) -> Mapping[int, float]:
     """By index, where the detector knows how often chance gives such a level."""
     return known_q_values([entry.excess.level_chance for entry in evidence])
-
-
-def known_q_values(p_values: Sequence[float | None]) -> Mapping[int, float]:
-    """By index, of the p-values that are known."""
-    known = [(index, p_value) for index, p_value in enumerate(p_values) if p_value is not None]
-    q_values = benjamini_hochberg(np.array([p_value for _, p_value in known]))
-    return dict(zip((index for index, _ in known), q_values.tolist(), strict=True))
 
 
 def counter_findings(

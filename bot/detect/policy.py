@@ -13,7 +13,6 @@ from bot.detect.limits import (
     chance_notes,
     counter_findings,
     decide_by_limit,
-    known_q_values,
     level_q_values_of,
     limit_q_values,
 )
@@ -34,6 +33,7 @@ from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.reason import BaselineReason, Reason, Remark, VerdictReason, because
 from bot.model.report import Conclusion
 from bot.model.run import Run
+from bot.stats.multiplicity import known_q_values
 
 __all__ = ["MetricRule", "PolicySettings", "judge"]
 
@@ -174,7 +174,7 @@ def _nothing_to_compare(baseline: Baseline, *, new: tuple[MetricKey, ...]) -> Ju
 
 def _critical_p(evidence: Sequence[Evidence], settings: PolicySettings) -> float:
     """What the p-value of the next discovery would have to be [Benjamini & Hochberg 1995]."""
-    q_values = _q_values(evidence)
+    q_values = known_q_values([entry.p_value for entry in evidence])
     discoveries = sum(q <= settings.false_discovery_rate for q in q_values.values())
     return min(settings.alpha, settings.false_discovery_rate * (discoveries + 1) / max(len(q_values), 1))
 
@@ -188,7 +188,7 @@ def _findings(
     paired: bool,
 ) -> list[Finding]:
     # A detector has either p-values or scores.
-    q_values = {**_q_values(evidence), **limit_q_values(evidence)}
+    q_values = {**known_q_values([entry.p_value for entry in evidence]), **limit_q_values(evidence)}
     suspicion = known_q_values([_p_without_modes(entry) for entry in evidence])
     level_q_values = level_q_values_of(evidence)
     findings = []
@@ -221,10 +221,6 @@ def _findings(
 def _p_without_modes(evidence: Evidence) -> float | None:
     without = evidence.precision.p_without_modes
     return evidence.p_value if without is None else without
-
-
-def _q_values(evidence: Sequence[Evidence]) -> Mapping[int, float]:
-    return known_q_values([entry.p_value for entry in evidence])
 
 
 def _finding(

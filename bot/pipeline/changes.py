@@ -10,11 +10,9 @@ from bot.config import Config
 from bot.detect.run_values import metric_series
 from bot.detect.series_changes import judge_series
 from bot.errors import DataError, UsageError
-from bot.history import open_git_branch
-from bot.history.main_line import main_line
-from bot.history.remote import history_remote
 from bot.model.change import SeriesChanges, SeriesTable
 from bot.model.metric import MetricKey
+from bot.pipeline.line import stored_line
 from bot.pipeline.settings import policy_settings
 
 # Where the configuration says nothing. A series tells smaller changes from noise than two runs do: of the steps that
@@ -57,13 +55,11 @@ def changes_in_history(
     seed: int = 0,
 ) -> Changes:
     """Of the runs stored for the commits of HEAD's own line."""
-    remote = history_remote(repository, history_url, None)
-    with open_git_branch(remote, branch=config.history.branch) as history:
-        line = main_line(history, repository, suite=config.suite, any_hardware=config.ignore_environment)
+    line, place = stored_line(repository, config=config, history_url=history_url)
     if not line.runs:
         raise DataError(
             "; ".join([f"holds no run of the suite {config.suite!r} for a commit of this line", *line.notes]),
-            place=f"{remote.shown} {config.history.branch}",
+            place=place,
             next_step="record runs first, or check --suite and --history",
         )
     series = metric_series(line.runs, minimum_effect=_minimum_effects(config), pattern=pattern)
@@ -75,7 +71,7 @@ def changes_in_history(
             next_step=f"use a name or shell pattern of: {', '.join(names[:20])}",
         )
     table = SeriesTable(
-        place=remote.shown,
+        place=place,
         series=series,
         labels=tuple(run.commit or "" for run in line.runs),
         label_name="commit",

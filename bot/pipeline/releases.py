@@ -8,10 +8,8 @@ from bot.collect import collect, named_alike
 from bot.config import Config
 from bot.detect.deviation_matrix import deviation_matrix
 from bot.errors import DataError, UsageError
-from bot.history.git_branch import open_git_branch
-from bot.history.main_line import main_line
-from bot.history.remote import history_remote
 from bot.model.deviation import DeviationMatrix, Version
+from bot.pipeline.line import stored_line
 
 EXAMPLE = "such as: perf-culprit changes --releases v1.0=old.json v1.1=new.json"
 
@@ -34,15 +32,13 @@ def releases_in_files(named: Sequence[str], *, config: Config) -> DeviationMatri
 
 def releases_in_history(repository: Path, *, config: Config, history_url: str | None = None) -> DeviationMatrix:
     """Of the tags of HEAD's own line whose commits have stored runs."""
-    remote = history_remote(repository, history_url, None)
-    with open_git_branch(remote, branch=config.history.branch) as stored:
-        line = main_line(stored, repository, suite=config.suite, any_hardware=config.ignore_environment)
+    line, place = stored_line(repository, config=config, history_url=history_url)
     names = {commit: name for name, commit in git.tags(repository).items()}
     runs = {names[run.commit]: run for run in line.runs if run.commit in names}
     if len(runs) < 2:
         raise DataError(
             f"holds runs of {len(runs)} of this line's {len(names):,} tagged commits; two are compared",
-            place=f"{remote.shown} {config.history.branch}",
+            place=place,
             next_step="record runs of the tags, or give their files: " + EXAMPLE.removeprefix("such as: "),
         )
     versions = [Version(name=name, run=run) for name, run in runs.items()]

@@ -7,6 +7,7 @@ from bot.model.bisection import Phase, Progress
 from bot.model.commit import FULL_HASH
 from bot.model.dispatch import Bisection, BisectionStep, Objection
 from bot.report.bisection import bisection_markdown, headline
+from bot.report.charts import blocks
 from bot.report.inert import Safe, code, commit, join, link, own, prose
 from bot.report.numbers import percent
 from bot.report.words import counted
@@ -102,8 +103,8 @@ def _standing(progress: Progress) -> str:
     title, expected = _title(progress), progress.expected_executions
     if expected is None:
         return f"{title[:1].upper()}{title[1:]}."
-    filled = round(BAR_WIDTH * progress.executions / max(1, progress.executions + expected))
-    return f"`{'█' * filled}{'░' * (BAR_WIDTH - filled)}` {title}."
+    share = progress.executions / max(1, progress.executions + expected)
+    return f"`{blocks(share, width=BAR_WIDTH, empty='░')}` {title}."
 
 
 def _subject(subject: str | None) -> Safe:

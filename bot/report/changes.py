@@ -10,6 +10,7 @@ from bot.model.change import ChangePoint, Detectable, SeriesAlarm, SeriesChanges
 from bot.model.commit import FULL_HASH
 from bot.report.inert import SENTENCE_LIMIT, plain
 from bot.report.numbers import percent, percent_at_least, quantities, significant
+from bot.report.words import counted
 
 FORMAT: Final = "perf-culprit-changes"
 VERSION: Final = 1
@@ -95,7 +96,7 @@ def _block(entry: SeriesChanges, *, label_name: str | None) -> str:
     rows = f"{len(series.values):,} rows" + (f", {missing:,} without a value" if missing else "")
     # The count first: a line that starts with a foreign "::" would be a command to GitHub's runner.
     effect = f" of {percent(series.minimum_effect)} or more" if series.minimum_effect else ""
-    lines = [f"{_counted(len(entry.changes), 'change')}{effect} in {name} ({rows})", *_notes(entry)]
+    lines = [f"{counted(len(entry.changes), 'change')}{effect} in {name} ({rows})", *_notes(entry)]
     if not entry.changes:
         lines.append(f"  {_would_have(entry.detectable, series.unit, ending='been found')}")
     if entry.changes:
@@ -112,8 +113,8 @@ def _block(entry: SeriesChanges, *, label_name: str | None) -> str:
 def _alarm_lines(entry: SeriesChanges, alarms: Sequence[SeriesAlarm]) -> list[str]:
     lacking = entry.rows_lacking_online
     if lacking:
-        return [f"Seeing only the rows before: cannot tell yet, {_counted(lacking, 'more row')} would do"]
-    lines = [f"Seeing only the rows before: {_counted(len(alarms), 'alarm')}"]
+        return [f"Seeing only the rows before: cannot tell yet, {counted(lacking, 'more row')} would do"]
+    lines = [f"Seeing only the rows before: {counted(len(alarms), 'alarm')}"]
     if not alarms:
         lines.append(f"  {_would_have(entry.detectable_alarm, entry.series.unit, ending='raised one')}")
     return lines
@@ -175,7 +176,3 @@ def _rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     shown = tabulate([header, *islice(rows, LISTED)], tablefmt="plain", disable_numparse=True)
     lines = [f"  {line.rstrip()}" for line in shown.splitlines()]
     return [*lines, f"  and {len(rows) - LISTED:,} more: see --json"] if len(rows) > LISTED else lines
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -27,3 +27,9 @@ def bar(fraction: float, *, width: int = 8) -> str:
     eighths = round(min(1.0, max(0.0, fraction)) * width * 8)
     full, rest = divmod(eighths, 8)
     return ("█" * full + (_EIGHTHS[rest] if rest else "")).ljust(width)
+
+
+def blocks(share: float, below: float = 0.0, *, width: int, empty: str = "·") -> str:
+    """A bar of `width` whole characters: `share` of them full, then `below` of them half full."""
+    full = round(min(1.0, share) * width)
+    return ("█" * full + "░" * min(round(below * width), width - full)).ljust(width, empty)

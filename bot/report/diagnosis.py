@@ -15,6 +15,7 @@ from bot.model.call_tree import (
     Window,
 )
 from bot.model.profile import RecordFault
+from bot.report.charts import blocks
 from bot.report.inert import plain
 from bot.report.numbers import percent, quantities, significant
 from bot.report.words import counted
@@ -47,8 +48,6 @@ RECORD_FAULTS: Final = {
     RecordFault.ASYNCHRONOUS: "asynchronous: not nested in a thread",
     RecordFault.NO_EXECUTION: "measures no execution",
 }
-_SELF: Final = "█"
-_CHILDREN: Final = "░"
 
 
 def diagnosis_text(diagnosis: Diagnosis, *, top: int = 20) -> str:
@@ -111,13 +110,11 @@ def _impacts(suspects: Sequence[MethodSuspect]) -> str:
         f"{rank}. {_plain(suspect.method)}\n" + "\n".join(_bar(impact) for impact in suspect.services[:SHOWN_SERVICES])
         for rank, suspect in enumerate(suspects, 1)
     ]
-    return f"Services to test again ({_SELF} own time, {_CHILDREN} what it calls)\n" + "\n".join(parts)
+    return "Services to test again (█ own time, ░ what it calls)\n" + "\n".join(parts)
 
 
 def _bar(impact: ImpactedService) -> str:
-    own = round(min(1.0, impact.self_share) * BAR_WIDTH)
-    below = min(round(impact.children_share * BAR_WIDTH), BAR_WIDTH - own)
-    bar = (_SELF * own + _CHILDREN * below).ljust(BAR_WIDTH, "·")
+    bar = blocks(impact.self_share, impact.children_share, width=BAR_WIDTH)
     return f"   {bar} {percent(impact.self_share):>7} {percent(impact.children_share):>7}  {_plain(impact.service)}"
 
 

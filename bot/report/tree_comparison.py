@@ -14,6 +14,7 @@ from bot.model.tree_comparison import (
     SuspectReason,
     TreeComparison,
 )
+from bot.report.charts import blocks
 from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, Safe, join, plain
 from bot.report.numbers import percent, probability, quantities, significant
 from bot.report.reasons.sentence import sentence, sentence_markdown
@@ -218,8 +219,7 @@ def _suspect(rank: int, suspect: ComparedSuspect) -> str:
 
 def _impact(comparison: TreeComparison) -> Iterator[str]:
     for one in comparison.impacted[:SHOWN_SERVICES]:
-        full = round(one.share * BAR_WIDTH)
-        yield f"   {'█' * full}{'·' * (BAR_WIDTH - full)} {percent(one.share):>7}  {_plain(one.service)}"
+        yield f"   {blocks(one.share, width=BAR_WIDTH)} {percent(one.share):>7}  {_plain(one.service)}"
     if len(comparison.impacted) > SHOWN_SERVICES:
         yield f"   and {len(comparison.impacted) - SHOWN_SERVICES:,} more: see the JSON"
 

@@ -1,5 +1,7 @@
 """Many tests at once: what a small p-value is worth among thousands."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
 from bot.stats.ragged import Floats
@@ -17,3 +19,10 @@ def benjamini_hochberg(p_values: Floats) -> Floats:
     q_values[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
     # A product and a quotient may round below p where they cancel.
     return np.maximum(q_values, p_values)
+
+
+def known_q_values(p_values: Sequence[float | None]) -> Mapping[int, float]:
+    """By index, of the p-values that are known."""
+    known = [(index, p_value) for index, p_value in enumerate(p_values) if p_value is not None]
+    q_values = benjamini_hochberg(np.array([p_value for _, p_value in known]))
+    return dict(zip((index for index, _ in known), q_values.tolist(), strict=True))
