@@ -116,7 +116,7 @@ def _self_ms(chance: random.Random, system: Plan, method: int, service: int, *, 
 def _call(chance: random.Random, system: Plan, number: int) -> Iterator[tuple[str, str, float]]:
     """Label, method and elapsed time of each execution, in the order of their starts."""
     service = number % SERVICES
-    busy = number // 250% 4 == 3
+    busy = number // 250 % 4 == 3
     steps = chance.choice(system.kinds[service])
     rows: list[tuple[str, str, float]] = []
     totals = [0.0] * len(steps)

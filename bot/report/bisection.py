@@ -1,15 +1,14 @@
 """A bisection's answer, for a terminal and for a comment: one view in two forms."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Final, TypeVar
 
 from bot.model.bisection import Culprit, OutcomeKind
 from bot.model.bisection_report import BisectionReport, MeasuredCommit
-from bot.model.reason import Reason
 from bot.report.bisection_words import HEADLINES, certainty, cost_of, facts_of, introduced, reason_of
 from bot.report.culprit_diagnosis import diagnosis_blocks
+from bot.report.form import Form
 from bot.report.inert import (
     NAME_LIMIT,
     SENTENCE_LIMIT,
@@ -35,25 +34,9 @@ SUBJECT_LIMIT: Final = 120
 COMMAND_LIMIT: Final = 2000
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Form:
-    """How the parts of the view become text. Every function takes foreign text."""
-
-    name: Callable[..., Safe]
-    prose: Callable[[str], Safe]
-    commit: Callable[[str], Safe]
-    heading: str
-    quoted: str
-    table: Callable[[Sequence[str], Sequence[Sequence[Safe]]], Safe]
-    reason: Callable[[Reason], Safe]
-    figure: str
-    item: str
-    folds: bool
-
-
 def bisection_text(report: BisectionReport) -> str:
     """For a terminal; foreign control characters never reach it."""
-    form = _Form(
+    form = Form(
         name=_plain,
         prose=lambda text: _plain(text, limit=SENTENCE_LIMIT),
         commit=_short,
@@ -70,7 +53,7 @@ def bisection_text(report: BisectionReport) -> str:
 
 def bisection_markdown(report: BisectionReport) -> str:
     """For a comment or a job summary. Subjects, failures and commands are foreign text."""
-    form = _Form(
+    form = Form(
         name=code,
         prose=inert_prose,
         commit=lambda name: commit(name, repository_url=report.repository_url),
@@ -99,7 +82,7 @@ def _one_culprit(report: BisectionReport) -> Culprit | None:
     return outcome.culprits[0] if outcome.kind is OutcomeKind.CULPRIT and outcome.culprits else None
 
 
-def _view(report: BisectionReport, form: _Form) -> str:
+def _view(report: BisectionReport, form: Form) -> str:
     outcome, one = report.outcome, _one_culprit(report)
     first = Safe(HEADLINES[outcome.kind]) if one is None else _named(report, one, form)
     about = [] if one is None else _about(report, one, form)
@@ -140,7 +123,7 @@ def _view(report: BisectionReport, form: _Form) -> str:
     return join("\n\n", blocks) + "\n"
 
 
-def _named(report: BisectionReport, culprit: Culprit, form: _Form) -> Safe:
+def _named(report: BisectionReport, culprit: Culprit, form: Form) -> Safe:
     """The commit, its subject, who wrote it and when, and what it did."""
     subject, facts = _subject(report, culprit.commit, form), report.facts.get(culprit.commit)
     parts = [form.commit(culprit.commit), own(form.quoted, subject) if subject else Safe("")]
@@ -149,7 +132,7 @@ def _named(report: BisectionReport, culprit: Culprit, form: _Form) -> Safe:
     return join(" ", [part for part in (*parts, Safe(introduced(culprit))) if part])
 
 
-def _about(report: BisectionReport, culprit: Culprit, form: _Form) -> list[Safe]:
+def _about(report: BisectionReport, culprit: Culprit, form: Form) -> list[Safe]:
     """What it changed, how certain its name is, and its page where the name is no link to it."""
     facts, said = report.facts.get(culprit.commit), []
     if facts is not None:
@@ -162,7 +145,7 @@ def _about(report: BisectionReport, culprit: Culprit, form: _Form) -> list[Safe]
     return lines
 
 
-def _items(title: str, entries: Iterable[Safe], form: _Form) -> Safe:
+def _items(title: str, entries: Iterable[Safe], form: Form) -> Safe:
     between = "\n" if form.item.startswith(" ") else "\n\n"
     return own("{}{}{}", Safe(title), Safe(between), join("\n", (own(form.item, entry) for entry in entries)))
 
@@ -204,7 +187,7 @@ def plot(measured: Sequence[MeasuredCommit], *, width: int = PLOT_WIDTH) -> str:
     return "\n".join(lines)
 
 
-def _subject(report: BisectionReport, name: str, form: _Form) -> Safe:
+def _subject(report: BisectionReport, name: str, form: Form) -> Safe:
     subject = report.subjects.get(name)
     return form.name(subject, limit=SUBJECT_LIMIT) if subject else Safe("")
 

@@ -1,12 +1,12 @@
 """What a bisection's answer says of the program: the functions that the culprit changed, and which got slower."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final, Protocol
+from collections.abc import Iterator
+from typing import Final
 
 from bot.model.culprit_diagnosis import CulpritDiagnosis
-from bot.model.reason import Reason
 from bot.model.tree_comparison import Answer, ChangeCause, ComparedSuspect, TreeComparison
 from bot.report.call_trees import effect, pictured
+from bot.report.form import Form
 from bot.report.inert import Safe, join, own
 from bot.report.mermaid import call_tree_picture
 from bot.report.numbers import percent
@@ -19,23 +19,6 @@ SERVICES: Final = 10
 PATH_NAMES: Final = 12
 _COLUMNS: Final = ("method", "own time before", "after", "with callees", "certainty", "why")
 _COUNTED: Final = ("share", "function", "own before", "after", "calls", "")
-
-
-class Form(Protocol):
-    """How the parts become text: `ours` takes our own words, `name` and `prose` foreign ones."""
-
-    @property
-    def Safe(self) -> Callable[[str], Safe]: ...
-    @property
-    def name(self) -> Callable[..., Safe]: ...
-    @property
-    def prose(self) -> Callable[[str], Safe]: ...
-    @property
-    def table(self) -> Callable[[Sequence[str], Sequence[Sequence[Safe]]], Safe]: ...
-    @property
-    def reason(self) -> Callable[[Reason], Safe]: ...
-    @property
-    def folds(self) -> bool: ...
 
 
 def diagnosis_blocks(diagnosis: CulpritDiagnosis, form: Form) -> Iterator[Safe]:
