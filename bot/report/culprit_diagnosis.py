@@ -17,7 +17,7 @@ SUSPECT_ROWS: Final = 5
 FUNCTIONS: Final = 8
 SERVICES: Final = 10
 PATH_NAMES: Final = 12
-_COLUMNS: Final = ("method", "own time before", "after", "with callees", "certainty", "why")
+_COLUMNS: Final = ("with callees", "method", "own time before", "after", "certainty")
 _COUNTED: Final = ("share", "function", "own before", "after", "calls", "")
 
 
@@ -64,6 +64,11 @@ def _compared(comparison: TreeComparison, form: Form) -> Iterator[Safe]:
         cut = Safe("… → " if len(names) < len(suspects[0].path) else "")
         yield own("Call path: {}{}", cut, join(" → ", (form.name(name, limit=60) for name in names)))
         yield form.table(_COLUMNS, [_row(one, form) for one in suspects[:SUSPECT_ROWS]])
+        reasons = [(one.method, why(one)) for one in suspects[:SUSPECT_ROWS]]
+        lines = (
+            own(form.item, own("why {}: {}", form.name(name, limit=60), Safe(said))) for name, said in reasons if said
+        )
+        yield join("\n", lines)
         service = pictured(comparison, suspects[0])
         if service is not None and form.folds:
             tree = call_tree_picture(comparison, service)
@@ -82,10 +87,13 @@ def _first(suspect: ComparedSuspect, comparison: TreeComparison, form: Form) -> 
     """Such as "`Parser.tokenize` takes 61% longer; this commit changed it.", only as sure as it is."""
     changed = "; this commit changed it" if suspect.touched is not None else ""
     sure = "" if comparison.answer is Answer.SLOWER else " (without certainty)"
-    return own("{} {}{}.", form.name(suspect.method), Safe(effect(suspect)), Safe(changed + sure))
+    return own("The likely place: {} {}{}.", form.name(suspect.method), Safe(effect(suspect)), Safe(changed + sure))
 
 
 def _row(suspect: ComparedSuspect, form: Form) -> list[Safe]:
+    """As above: ours comes first."""
     before, after = amounts(suspect.baseline, suspect.target, suspect.unit, own=True)
-    numbers = (before, after, change(suspect), certainty(suspect), why(suspect))
-    return [form.name(suspect.method, limit=60), *map(Safe, numbers)]
+    first, *numbers = (
+        Safe(one.replace(" ", "\N{NO-BREAK SPACE}")) for one in (change(suspect), before, after, certainty(suspect))
+    )
+    return [first, form.name(suspect.method, limit=60), *numbers]

@@ -49,6 +49,8 @@ REASONS: Final = {
     SuspectReason.TOUCHED: "the commit changed it",
     SuspectReason.CALLS_TOUCHED: "calls what the commit changed",
 }
+# Where another reason holds it says nothing more.
+_IMPLIED: Final = frozenset({SuspectReason.PATH_END})
 CAUSES: Final = {
     ChangeCause.MORE_CALLS: "called more often",
     ChangeCause.TIME_PER_CALL: "longer per call",
@@ -185,7 +187,8 @@ def certainty(suspect: ComparedSuspect) -> str:
 
 
 def why(suspect: ComparedSuspect) -> str:
-    said = [REASONS[reason] for reason in suspect.reasons]
+    reasons = [reason for reason in suspect.reasons if reason not in _IMPLIED]
+    said = [REASONS[reason] for reason in reasons or suspect.reasons]
     if suspect.cause is not None:
         said.append(CAUSES[suspect.cause])
     return "; ".join(said)

@@ -10,9 +10,12 @@ from bot.model.bisection_report import DEFINITE, MeasuredCommit
 from bot.model.culprit_diagnosis import CulpritDiagnosis
 from bot.model.finding import Interval
 from bot.model.metric import MetricKey
+from bot.model.reason import Doubt, because
+from bot.model.touched import ChangeKind, TouchedFunction
 from bot.report.bisection import MOST_ROWS, bisection_markdown, bisection_text, plot
 from bot.report.bisection_words import reason_of
 from tests.support.bisections import BAD, FIRST, FOLDED, GOOD, REPORT, SECOND
+from tests.support.diagnosed_reports import diagnosis
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "bisection"
 
@@ -21,6 +24,27 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "bisection"
 def test_whole_texts(name: str, render: object) -> None:
     assert callable(render)
     assert render(REPORT) == (GOLDEN / name).read_text(encoding="utf-8")
+
+
+def test_the_culprits_methods_are_in_the_answer() -> None:
+    changed = TouchedFunction(
+        path="src/parser.py", qualified_name="Parser.tokenize", kind=ChangeKind.CHANGED, first_line=41, last_line=67
+    )
+    found = CulpritDiagnosis(commit=SECOND, changed=(changed,), more=2, comparison=diagnosis())
+    markdown = bisection_markdown(replace(REPORT, diagnosis=found))
+    text = bisection_text(replace(REPORT, diagnosis=found))
+    for said in (text, markdown.replace("`", "")):
+        assert "Parser.tokenize takes" in said
+        assert "; this commit changed it." in said
+        assert "Call path: parse → Parser.tokenize" in said
+        assert "Services to test again, with the share of their time in these methods: search" in said
+        assert "It changed 3 functions: Parser.tokenize (src/parser.py:41) and 2 more." in said
+    assert markdown.count("```mermaid") == 1
+    assert "mermaid" not in text
+    doubt = because(Doubt.NOT_PROFILED, why="no perf here", next="install it")
+    without = bisection_text(replace(REPORT, diagnosis=replace(found, comparison=None, doubt=doubt)))
+    assert "Which methods got slower is not known: it and its parent were not profiled: no perf here; inst" in without
+    assert "It changed 3 functions" in without
 
 
 @pytest.mark.parametrize("kind", OutcomeKind)
@@ -53,9 +77,17 @@ def test_foreign_text_stays_text() -> None:
         REPORT,
         outcome=outcome,
         subjects=dict.fromkeys((FIRST, SECOND, BAD), hostile),
-        diagnosis=CulpritDiagnosis(commit=SECOND, counted=methods),
         key=MetricKey(hostile, hostile),
         command=hostile,
+        diagnosis=CulpritDiagnosis(
+            commit=SECOND,
+            counted=methods,
+            changed=(
+                TouchedFunction(path=hostile, qualified_name=hostile, kind=ChangeKind.ADDED, first_line=1, last_line=2),
+            ),
+            comparison=diagnosis({"search": hostile, "Parser.tokenize": "::add-mask::y", "parse": "::add-mask::z"}),
+            doubt=because(Doubt.NOT_PROFILED, why=hostile, next=hostile),
+        ),
     )
     text, markdown = bisection_text(subject), bisection_markdown(subject)
     for said in (text, markdown):
