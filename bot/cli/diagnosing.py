@@ -11,6 +11,8 @@ from bot.cli.options import Verbs, new_verb, positive, seconds
 from bot.cli.output import write
 from bot.errors import EXIT_FINE, UsageError
 
+SPAN_TABLE = "csv:"
+
 
 def add_verbs(verbs: Verbs) -> None:
     verb = new_verb(
@@ -21,8 +23,9 @@ def add_verbs(verbs: Verbs) -> None:
     )
     verb.add_argument(
         "--pattern",
-        metavar="PRESET|FILE",
-        help="labelled, spring, json, or a file with one regular expression (docs/diagnosis.md)",
+        metavar="PRESET|FILE|csv:COLUMNS",
+        help="labelled, spring, json, a file with one regular expression, or the columns of a table of spans "
+        "(docs/diagnosis.md)",
     )
     verb.add_argument(
         "--profile",
@@ -87,6 +90,10 @@ def _add_comparison(verb: argparse.ArgumentParser) -> None:
 
 
 def _diagnose(arguments: argparse.Namespace) -> int:
+    if (arguments.pattern or "").startswith(SPAN_TABLE):
+        # Rows with parents instead of labels are traces.
+        arguments.format, arguments.pattern = arguments.pattern, None
+        arguments.profile, arguments.log = arguments.profile or arguments.log, None
     if arguments.baseline or arguments.target:
         return _diagnose_revisions(arguments)
     if arguments.profile:

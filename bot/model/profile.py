@@ -29,12 +29,14 @@ class Profile:
 
     `repetitions` is the length of every node's times; with one, only totals can be compared. `unit` is the unit of the
     times: "ms", or what the source counts instead ("samples", "instructions"), which no time may be made of.
+    `are_calls`: the repetitions are calls of one running program, in the order of their time.
     """
 
     service: str
     nodes: tuple[ProfileNode, ...]
     repetitions: int
     unit: str = "ms"
+    are_calls: bool = False
 
 
 class RecordFault(StrEnum):

@@ -60,6 +60,7 @@ def combine(profiles: Sequence[Profile]) -> Profile:
         service=first.service,
         unit=first.unit,
         repetitions=repetitions,
+        are_calls=first.are_calls,
         nodes=tuple(
             ProfileNode(
                 method=node.first.method,

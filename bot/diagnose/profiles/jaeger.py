@@ -5,10 +5,9 @@ from typing import Final
 import msgspec
 
 from bot.diagnose.profiles.file import ProfileFile
-from bot.diagnose.profiles.frame import bounded
 from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.json_elements import JsonElements
-from bot.diagnose.profiles.spans import MAX_TIME_NS, UNKNOWN_SERVICE, Spans, profiles
+from bot.diagnose.profiles.spans import Spans, profiles
 from bot.model.profile import Profile, RecordFault
 
 ID: Final = "jaeger"
@@ -25,7 +24,7 @@ class _Reference(msgspec.Struct, rename={"ref_type": "refType", "span_id": "span
 
 
 class _Process(msgspec.Struct, rename="camel"):
-    service_name: str = UNKNOWN_SERVICE
+    service_name: str = ""
 
 
 class _Span(msgspec.Struct, rename={
@@ -57,7 +56,7 @@ def matches(file: ProfileFile, /) -> bool:
 
 
 def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
-    """As OTLP's: a profile per service that begins traces; spans of other services are `service: name`."""
+    """As `spans.profiles` says."""
     spans = Spans()
 
     def reject(number: int, value: bytes) -> None:
@@ -82,20 +81,17 @@ def _take(spans: Spans, raw: msgspec.Raw, trace: _Trace, file: ProfileFile, inta
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         intake.reject(RecordFault.MALFORMED, place=place, text=bytes(raw))
         return
-    start, end = span.start_us * NS_PER_US, (span.start_us + span.duration_us) * NS_PER_US
-    if not 0 <= start <= end <= MAX_TIME_NS:
-        intake.reject(RecordFault.NUMBER, place=place, text=bytes(raw))
-        return
     parents = [one.span_id for one in span.references if one.ref_type == _CHILD]
     process = span.process or trace.processes.get(span.process_id) or _Process()
-    is_new = spans.add(
+    spans.take(
+        intake,
         trace=span.trace_id,
         span=span.span_id,
         parent=parents[0] if parents else span.parent_id,
-        start=start,
-        end=end,
+        start=span.start_us * NS_PER_US,
+        end=(span.start_us + span.duration_us) * NS_PER_US,
         name=span.operation_name,
-        service=bounded(process.service_name) or UNKNOWN_SERVICE,
+        service=process.service_name,
+        place=place,
+        text=bytes(raw),
     )
-    if not is_new:
-        intake.reject(RecordFault.REPEATED, place=place, text=bytes(raw))

@@ -6,10 +6,9 @@ from typing import Final
 import msgspec
 
 from bot.diagnose.profiles.file import ProfileFile
-from bot.diagnose.profiles.frame import bounded
 from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.json_elements import JsonElements
-from bot.diagnose.profiles.spans import MAX_TIME_NS, UNKNOWN_SERVICE, Spans, profiles
+from bot.diagnose.profiles.spans import Spans, profiles
 from bot.model.profile import Profile, RecordFault
 
 ID: Final = "otlp"
@@ -59,10 +58,7 @@ def matches(file: ProfileFile, /) -> bool:
 
 
 def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
-    """A profile per service that begins traces; spans of other services below them are `service: name`.
-
-    Self time is a span's time in which none of its children ran.
-    """
+    """As `spans.profiles` says."""
     spans = Spans()
 
     def reject(number: int, value: bytes) -> None:
@@ -91,12 +87,11 @@ def _service(resource: _ResourceSpans) -> str:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             continue
         if attribute.key == "service.name" and attribute.value.stringValue:
-            return bounded(attribute.value.stringValue)
-    return UNKNOWN_SERVICE
+            return attribute.value.stringValue
+    return ""
 
 
 def _take(spans: Spans, raws: Iterable[msgspec.Raw], service: str, place: str, intake: Intake) -> None:
-    names: dict[str, str] = {}
     for raw in raws:
         intake.records += 1
         located = f"{place}: span {intake.records}"
@@ -105,26 +100,23 @@ def _take(spans: Spans, raws: Iterable[msgspec.Raw], service: str, place: str, i
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             intake.reject(RecordFault.MALFORMED, place=located, text=bytes(raw))
             continue
-        start, end = _nanoseconds(span.start_time_unix_nano), _nanoseconds(span.end_time_unix_nano)
-        if start is None or end is None or end < start:
-            intake.reject(RecordFault.NUMBER, place=located, text=bytes(raw))
-            continue
-        is_new = spans.add(
+        spans.take(
+            intake,
             trace=span.trace_id,
             span=span.span_id,
             parent=span.parent_span_id or "",
-            start=start,
-            end=end,
-            name=names.setdefault(span.name, span.name),
+            start=_nanoseconds(span.start_time_unix_nano),
+            end=_nanoseconds(span.end_time_unix_nano),
+            name=span.name,
             service=service,
+            place=located,
+            text=bytes(raw),
         )
-        if not is_new:
-            intake.reject(RecordFault.REPEATED, place=located, text=bytes(raw))
 
 
 def _nanoseconds(value: int | str) -> int | None:
     if isinstance(value, str):
         if not (value.isascii() and value.isdigit() and len(value) < 20):
             return None
-        value = int(value)
-    return value if 0 <= value <= MAX_TIME_NS else None
+        return int(value)
+    return value

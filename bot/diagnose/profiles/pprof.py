@@ -1,17 +1,16 @@
 """pprof's protobuf (Go, Rust's pprof-rs, Parca), by the few fields that profiles of calls need.
 
-The format is github.com/google/pprof/proto/profile.proto. Protobuf's wire format is read here, so that the large
-general library is not needed.
+The format is github.com/google/pprof/proto/profile.proto.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
 from bot.diagnose.profiles.file import ProfileFile
 from bot.diagnose.profiles.frame import Frame, frame, group_name
 from bot.diagnose.profiles.intake import Intake
+from bot.diagnose.profiles.protobuf import WireError, fields, numbers, packed
 from bot.diagnose.profiles.tree import ProfileTree
 from bot.diagnose.profiles.weights import SAMPLES
 from bot.errors import DataError
@@ -30,10 +29,6 @@ _HEAD: Final = 256
 _COUNTED: Final = "count"
 _UNITS: Final = {"nanoseconds": ("ms", 1e-6), "microseconds": ("ms", 1e-3), "milliseconds": ("ms", 1.0)}
 MAX_VALUE: Final = 2**62
-
-
-class _WireError(ValueError):
-    """Bytes that are no protobuf."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -57,7 +52,7 @@ def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
     """Counted samples where the profile has them, else its default or last type of value. Inlined frames are frames."""
     try:
         parts = _parts(file.content())
-    except _WireError as error:
+    except WireError as error:
         raise DataError(f"is no pprof file: {error}", place=file.place, next_step="write it again") from None
     types = [(parts.text(kind), parts.text(unit)) for kind, unit in parts.types]
     chosen = _chosen(types, parts.text(parts.default))
@@ -74,7 +69,7 @@ def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
         place = f"{file.place}: sample {number}"
         try:
             stack, values = _sample(sample)
-        except _WireError:
+        except WireError:
             intake.reject(RecordFault.MALFORMED, place=place, text="")
             continue
         if chosen >= len(values) or not 0 <= values[chosen] <= MAX_VALUE:
@@ -108,21 +103,21 @@ def _frame(parts: _Parts, line: tuple[int, int]) -> Frame:
 
 def _parts(data: bytes) -> _Parts:
     parts = _Parts()
-    for number, value in _fields(data):
+    for number, value in fields(data):
         if number == _DEFAULT and isinstance(value, int):
             parts.default = value
         if not isinstance(value, bytes):
             continue
         if number == _SAMPLE_TYPE:
-            pair = _numbers(value)
+            pair = numbers(value)
             parts.types.append((pair.get(1, 0), pair.get(2, 0)))
         elif number == _SAMPLE:
             parts.samples.append(value)
         elif number == _LOCATION:
-            lines = [_numbers(line) for key, line in _fields(value) if key == 4 and isinstance(line, bytes)]
-            parts.locations[_numbers(value).get(1, 0)] = [(line.get(1, 0), line.get(2, 0)) for line in lines]
+            lines = [numbers(line) for key, line in fields(value) if key == 4 and isinstance(line, bytes)]
+            parts.locations[numbers(value).get(1, 0)] = [(line.get(1, 0), line.get(2, 0)) for line in lines]
         elif number == _FUNCTION:
-            one = _numbers(value)
+            one = numbers(value)
             parts.functions[one.get(1, 0)] = (one.get(2, 0), one.get(4, 0), one.get(5, 0))
         elif number == _STRING:
             parts.strings.append(value.decode("utf-8", "replace"))
@@ -131,54 +126,8 @@ def _parts(data: bytes) -> _Parts:
 
 def _sample(data: bytes) -> tuple[list[int], list[int]]:
     found: dict[int, list[int]] = {1: [], 2: []}
-    for number, value in _fields(data):
+    for number, value in fields(data):
         if number in found:
-            found[number] += [value] if isinstance(value, int) else _packed(value)
+            found[number] += [value] if isinstance(value, int) else packed(value)
     # Values are signed.
     return found[1], [value - (1 << 64) if value >> 63 else value for value in found[2]]
-
-
-def _numbers(data: bytes) -> dict[int, int]:
-    return {number: value for number, value in _fields(data) if isinstance(value, int)}
-
-
-def _packed(data: bytes) -> list[int]:
-    values = []
-    at = 0
-    while at < len(data):
-        value, at = _varint(data, at)
-        values.append(value)
-    return values
-
-
-def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Field numbers with their varints or bytes; fixed numbers, which the format does not use, are passed."""
-    at = 0
-    while at < len(data):
-        key, at = _varint(data, at)
-        kind = key & 7
-        if kind == 0:
-            value, at = _varint(data, at)
-            yield key >> 3, value
-        elif kind in (1, 5):
-            at += 8 if kind == 1 else 4
-        elif kind == 2:
-            size, at = _varint(data, at)
-            if at + size > len(data):
-                raise _WireError("it ends too early")
-            yield key >> 3, data[at : at + size]
-            at += size
-        else:
-            raise _WireError(f"a field of the unknown kind {kind}")
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while at < len(data) and shift < 70:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value & 0xFFFFFFFFFFFFFFFF, at
-        shift += 7
-    raise _WireError("a number ends too early")

@@ -11,11 +11,13 @@ from bot.diagnose.profiles import (
     jaeger,
     kieker,
     otlp,
+    otlp_protobuf,
     perf_culprit_trace,
     perf_script,
     pprof,
     pyinstrument,
     scalene,
+    span_table,
     speedscope,
     zipkin,
 )
@@ -36,6 +38,7 @@ PROFILE_READERS: Final[dict[str, ProfileReader]] = {
     "pyinstrument": pyinstrument,
     "scalene": scalene,
     "pprof": pprof,
+    "otlp_protobuf": otlp_protobuf,
     "cprofile": cprofile,
     "kieker": kieker,
     "callgrind": callgrind,
@@ -61,7 +64,9 @@ _OTHER_JSON: Final[tuple[tuple[str, str, str], ...]] = (
 
 
 def check_format(name: str) -> None:
-    if name != AUTO and name not in PROFILE_READERS:
+    if name.startswith(span_table.PREFIX):
+        span_table.span_table(name)
+    elif name != AUTO and name not in PROFILE_READERS:
         raise UsageError(
             f"`{name}` is no known format of profiles",
             place="--format",
@@ -73,6 +78,8 @@ def reader_of(file: ProfileFile, name: str) -> ProfileReader:
     """The named one, or the first that knows the content."""
     if not file.head.strip():
         raise DataError("is empty", place=file.place, next_step="check that the profiler ran and wrote its result")
+    if name.startswith(span_table.PREFIX):
+        return span_table.span_table(name)
     if name != AUTO:
         return PROFILE_READERS[name]
     for reader in PROFILE_READERS.values():

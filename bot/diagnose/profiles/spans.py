@@ -1,10 +1,14 @@
 """Spans of distributed traces as columns, and the trees that they make: shared by the readers of their formats."""
 
+import math
+import re
 from array import array
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from sys import intern
 from typing import Final
 
-from bot.diagnose.profiles.frame import Frame, frame
+from bot.diagnose.profiles.frame import Frame, bounded, frame
 from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.tree import TOP, ProfileTree
 from bot.errors import DataError
@@ -15,6 +19,11 @@ MAX_SPANS: Final = 5_000_000
 UNKNOWN_SERVICE: Final = "unknown_service"
 MAX_TIME_NS: Final = 2**63 - 1
 MS_PER_NS: Final = 1e-6
+MAX_TYPES: Final = 1_000
+# Parts of a path or values of a query that are numbers, UUIDs or hashes.
+_IDS: Final = re.compile(r"(?<=[/=])(?:[0-9]++|(?=[a-fA-F-]*+[0-9])[0-9a-fA-F-]{8,}+)(?=$|[/?&#,; ])")
+# Of one request type; more calls than this are put together in the order of their time.
+MOST_REPETITIONS: Final = 1_000
 _NO_PARENT: Final = -1
 
 
@@ -29,23 +38,74 @@ class Spans:
     names: list[str] = field(default_factory=list)
     services: list[str] = field(default_factory=list)
 
-    def add(self, *, trace: str, span: str, parent: str, start: int, end: int, name: str, service: str) -> bool:
-        """Times in ns. False where the span was there before. An empty `parent` is none."""
+    def take(
+        self,
+        intake: Intake,
+        *,
+        trace: str,
+        span: str,
+        parent: str,
+        start: int | None,
+        end: int | None,
+        name: str,
+        service: str,
+        place: str,
+        text: object,
+    ) -> None:
+        """Times in ns, None where they are none. An empty `parent` is none. `place` and `text` are for complaints."""
         key = f"{trace}/{span}"
+        if start is None or end is None or not 0 <= start <= end <= MAX_TIME_NS:
+            intake.reject(RecordFault.NUMBER, place=place, text=text)
+            return
         if key in self.keys:
-            return False
+            intake.reject(RecordFault.REPEATED, place=place, text=text)
+            return
         if len(self.keys) >= MAX_SPANS:
             raise DataError(f"holds more than {MAX_SPANS:,} spans", next_step="give files of a shorter time")
         self.keys[key] = len(self.starts)
         self.parent_keys.append(f"{trace}/{parent}" if parent else "")
         self.starts.append(start)
         self.ends.append(end)
-        self.names.append(name)
-        self.services.append(service)
-        return True
+        self.names.append(intern(name))
+        self.services.append(intern(bounded(service) or UNKNOWN_SERVICE))
+
+
+@dataclass(kw_only=True, slots=True)
+class _RequestType:
+    """The calls of one root operation, in the order of their starts. `times`: node -> call -> time and own time, ns."""
+
+    tree: ProfileTree = field(default_factory=ProfileTree)
+    calls: int = 0
+    times: dict[int, dict[int, list[int]]] = field(default_factory=dict)
+
+    def add(self, node: int, *, elapsed: int, own: int) -> None:
+        self.tree.add(node, elapsed=0, self_time=0, calls=1)
+        sums = self.times.setdefault(node, {}).setdefault(self.calls, [0, 0])
+        sums[0] += elapsed
+        sums[1] += max(own, 0)
+
+    def profile(self, service: str) -> Profile:
+        """A repetition per call; of very many calls, per so many that follow each other, with their mean."""
+        size = math.ceil(self.calls / MOST_REPETITIONS)
+        shape = self.tree.profile(service)
+        nodes = []
+        for i, node in enumerate(shape.nodes):
+            elapsed, own = ([0.0] * math.ceil(self.calls / size) for _ in range(2))
+            for call, (elapsed_ns, own_ns) in self.times[i].items():
+                share = MS_PER_NS / min(size, self.calls - call // size * size)
+                elapsed[call // size] += elapsed_ns * share
+                own[call // size] += own_ns * share
+            calls = self.tree.calls[i] / self.calls
+            nodes.append(replace(node, elapsed_ms=tuple(elapsed), self_ms=tuple(own), calls=calls))
+        return replace(shape, nodes=tuple(nodes), repetitions=math.ceil(self.calls / size), are_calls=True)
 
 
 def profiles(spans: Spans, place: str, intake: Intake) -> tuple[Profile, ...]:
+    """One per operation that begins traces (a request type), as `service: operation`; each trace is a call of it.
+
+    All spans are `service: name`, ids in paths left out. Self time is the time of a span in which none of its children
+    ran.
+    """
     parents = array("l", [_NO_PARENT]) * len(spans.starts)
     children: dict[int, list[int]] = {}
     roots = []
@@ -59,12 +119,13 @@ def profiles(spans: Spans, place: str, intake: Intake) -> tuple[Profile, ...]:
             parents[i] = parent
             children.setdefault(parent, []).append(i)
     own = _self_times(spans, parents)
-    trees: dict[str, ProfileTree] = {}
-    reached = _add(spans, roots, children, own, trees=trees, place=place, intake=intake)
+    types: dict[str, _RequestType] = {}
+    roots.sort(key=spans.starts.__getitem__)
+    reached = _add(spans, roots, children, own, types=types, place=place, intake=intake)
     for i, name in enumerate(spans.names):
         if not reached[i]:
             intake.reject(RecordFault.CYCLE, place=place, text=name)
-    return tuple(tree.profile(service, scale=MS_PER_NS) for service, tree in trees.items())
+    return tuple(one.profile(service) for service, one in types.items())
 
 
 def _self_times(spans: Spans, parents: "array[int]") -> list[int]:
@@ -87,29 +148,34 @@ def _add(
     children: dict[int, list[int]],
     own: list[int],
     *,
-    trees: dict[str, ProfileTree],
+    types: dict[str, _RequestType],
     place: str,
     intake: Intake,
 ) -> bytearray:
-    """Fills the trees; which spans were reached from the roots: those on a circle are not."""
+    """Fills the request types; which spans were reached from the roots: those on a circle are not."""
     reached = bytearray(len(own))
-    frames: dict[tuple[str, str, str], Frame] = {}
     for root in roots:
-        entry = spans.services[root]
-        tree = trees.setdefault(entry, ProfileTree())
+        request = types.setdefault(_frame(spans.services[root], spans.names[root]).method, _RequestType())
+        if len(types) > MAX_TYPES:
+            raise DataError(
+                f"more than {MAX_TYPES:,} different operations begin traces",
+                place=place,
+                next_step="check that the names of root spans leave out arguments and ids",
+            )
         stack = [(root, TOP)]
         while stack:
             i, parent = stack.pop()
             reached[i] = 1
-            service, name = spans.services[i], spans.names[i]
-            known = frames.get((entry, service, name))
-            if known is None:
-                known = frame(name if service == entry else f"{service}: {name}")
-                frames[entry, service, name] = known
-            node = tree.child(parent, known)
+            node = request.tree.child(parent, _frame(spans.services[i], spans.names[i]))
             if node == parent:
-                intake.reject(RecordFault.TOO_DEEP, place=place, text=name)
+                intake.reject(RecordFault.TOO_DEEP, place=place, text=spans.names[i])
             else:
-                tree.add(node, elapsed=spans.ends[i] - spans.starts[i], self_time=own[i], calls=1)
+                request.add(node, elapsed=spans.ends[i] - spans.starts[i], own=own[i])
             stack += [(child, node) for child in children.get(i, ())]
+        request.calls += 1
     return reached
+
+
+@lru_cache(maxsize=1 << 15)
+def _frame(service: str, name: str) -> Frame:
+    return frame(f"{service}: {_IDS.sub('*', name)}")

@@ -5,9 +5,8 @@ from typing import Final
 import msgspec
 
 from bot.diagnose.profiles.file import ProfileFile
-from bot.diagnose.profiles.frame import bounded
 from bot.diagnose.profiles.intake import Intake
-from bot.diagnose.profiles.spans import MAX_TIME_NS, UNKNOWN_SERVICE, Spans, profiles
+from bot.diagnose.profiles.spans import Spans, profiles
 from bot.errors import DataError
 from bot.model.profile import Profile, RecordFault
 
@@ -45,7 +44,7 @@ def matches(file: ProfileFile, /) -> bool:
 
 
 def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
-    """As OTLP's: a profile per service that begins traces; spans of other services are `service: name`."""
+    """As `spans.profiles` says."""
     try:
         stack = [_SPANS.decode(file.content())]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -68,10 +67,6 @@ def _spans(found: list[_Span], place: str, intake: Intake) -> Spans:
     spans = Spans()
     shared = {(one.trace_id, one.id) for one in found if one.shared}
     for number, one in enumerate(found, 1):
-        start, end = one.timestamp * NS_PER_US, (one.timestamp + one.duration) * NS_PER_US
-        if not 0 <= start <= end <= MAX_TIME_NS:
-            intake.reject(RecordFault.NUMBER, place=f"{place}: span {number}", text=one.name)
-            continue
         # Children of a shared id are the server's.
         own, parent = one.id, one.parent_id or ""
         if one.shared:
@@ -79,17 +74,18 @@ def _spans(found: list[_Span], place: str, intake: Intake) -> Spans:
         elif (one.trace_id, parent) in shared:
             parent = _server(parent)
         service = one.local_endpoint.service_name if one.local_endpoint else ""
-        is_new = spans.add(
+        spans.take(
+            intake,
             trace=one.trace_id,
             span=own,
             parent=parent,
-            start=start,
-            end=end,
+            start=one.timestamp * NS_PER_US,
+            end=(one.timestamp + one.duration) * NS_PER_US,
             name=one.name,
-            service=bounded(service) or UNKNOWN_SERVICE,
+            service=service,
+            place=f"{place}: span {number}",
+            text=one.name,
         )
-        if not is_new:
-            intake.reject(RecordFault.REPEATED, place=f"{place}: span {number}", text=one.name)
     return spans
 
 

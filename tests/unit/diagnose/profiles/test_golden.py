@@ -24,6 +24,9 @@ GOLDENS = (
     ("pyinstrument", "pyinstrument.json"),
     ("perf_script", "perf.script"),
     ("cprofile", "shop.pstats"),
+    ("otlp", "otel-after.json"),
+    ("otlp_protobuf", "otel-after.pb"),
+    ("otlp_protobuf", "otel-before.pb"),
     ("kieker", "kieker/events/kieker.dat"),
     ("kieker", "kieker/executions/kieker.dat"),
 )

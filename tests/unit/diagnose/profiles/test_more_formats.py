@@ -108,8 +108,8 @@ def test_jaegers_traces_are_trees_of_services(tmp_path: Path) -> None:
     path.write_text(json.dumps({"data": [{"traceID": "t", "spans": spans, "processes": processes}], "total": 0}))
     read = read_profiles([str(path)])
     (profile,) = read.profiles
-    assert profile.service == "shop"
-    assert paths(profile) == {"GET /order": (10.0, 5.0), "GET /order;db: find": (5.0, 5.0)}
+    assert profile.service == "shop: GET /order"
+    assert paths(profile) == {"shop: GET /order": (10.0, 5.0), "shop: GET /order;db: find": (5.0, 5.0)}
     assert dict(read.unused) == {RecordFault.MALFORMED: 1}
 
 
@@ -127,12 +127,12 @@ def test_zipkins_shared_span_is_the_clients_and_the_servers(tmp_path: Path) -> N
     path = tmp_path / "zipkin.json"
     path.write_text(json.dumps([spans]))
     (profile,) = read_profiles([str(path)]).profiles
-    assert profile.service == "shop"
+    assert profile.service == "shop: get /order"
     assert paths(profile) == {
-        "get /order": (9.0, 3.0),
-        "get /order;get /stock": (6.0, 2.0),
-        "get /order;get /stock;stock: get /stock": (4.0, 3.0),
-        "get /order;get /stock;stock: get /stock;stock: select": (1.0, 1.0),
+        "shop: get /order": (9.0, 3.0),
+        "shop: get /order;shop: get /stock": (6.0, 2.0),
+        "shop: get /order;shop: get /stock;stock: get /stock": (4.0, 3.0),
+        "shop: get /order;shop: get /stock;stock: get /stock;stock: select": (1.0, 1.0),
     }
 
 

@@ -33,15 +33,14 @@ def test_services_self_times_and_what_is_wrong(tmp_path: Path) -> None:
     database = document("db", span("query", 20, 50, parent="call db"))
     path.write_text(json.dumps(shop) + "\n" + json.dumps(database) + "\n")
     reading = read_profiles([str(path)])
-    (profile,) = reading.profiles
-    assert profile.service == "shop"
-    assert {node.method: (node.elapsed_ms[0], node.self_ms[0]) for node in profile.nodes} == {
-        "order": (100, 30),
-        "call db": (50, 20),
-        "call log": (40, 40),
+    order, orphan = reading.profiles
+    assert {node.method: (node.elapsed_ms[0], node.self_ms[0]) for node in order.nodes} == {
+        "shop: order": (100, 30),
+        "shop: call db": (50, 20),
+        "shop: call log": (40, 40),
         "db: query": (30, 30),
-        "orphan": (7, 7),
     }
+    assert (order.service, orphan.service, orphan.nodes[0].elapsed_ms) == ("shop: order", "shop: orphan", (7,))
     assert dict(reading.unused) == {
         RecordFault.REPEATED: 1,
         RecordFault.NUMBER: 1,
