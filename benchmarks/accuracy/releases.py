@@ -29,9 +29,9 @@ RELEASES = 20
 MINIMUM_EFFECT = 0.05
 # Release 8 measured beside a busy neighbour: a part of its samples takes several times as long.
 OUTLIER_RELEASE, OUTLIER_SHARE, OUTLIER_FACTOR = 8, 0.15, 4.0
-STEP_RELEASE, DIGRESSION = 12, (5, 10)
+STEP_RELEASE, TRANSIENT = 12, (5, 10)
 NAMED = frozenset({"Paint", "V8.ScriptCompiler"})  # discussed in the source
-SHAPES = ("unchanged", "step +15%", "digression +15%")
+SHAPES = ("unchanged", "step +15%", "transient regression +15%")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,8 +47,8 @@ def levels(shape: str) -> Floats:
     level = np.ones(RELEASES)
     if shape == "step +15%":
         level[STEP_RELEASE:] = 1.15
-    if shape == "digression +15%":
-        level[slice(*DIGRESSION)] = 1.15
+    if shape == "transient regression +15%":
+        level[slice(*TRANSIENT)] = 1.15
     return level
 
 
@@ -138,19 +138,22 @@ def simulate(functions: int) -> None:
                     f"{np.mean([score.outlier for score in scores]):.2%}",
                 ]
             )
-    header = ["samples", "rule", "step found", "digression's ends found", "false alarms", "at the outliers"]
+    header = ["samples", "rule", "step found", "transient regression's ends found", "false alarms", "at the outliers"]
     print(tabulate(table, header, tablefmt="github", disable_numparse=True))
 
 
 def matrix(functions: int) -> None:
     rng = np.random.default_rng(1)
-    values = simulated(rng, "digression +15%", functions=functions, samples=50)
+    values = simulated(rng, "transient regression +15%", functions=functions, samples=50)
     versions = [Version(name=f"r{index}", run=run_of(release)) for index, release in enumerate(values)]
     table = deviation_matrix(versions, minimum_effect=MINIMUM_EFFECT).rows
-    start, end = (f"r{index}" for index in DIGRESSION)
-    told = sum(any((entry.start, entry.end) == (start, end) for entry in row.digressions) for row in table)
+    start, end = (f"r{index}" for index in TRANSIENT)
+    told = sum(any((entry.start, entry.end) == (start, end) for entry in row.transient_regressions) for row in table)
     calls = sum(cell.verdict is not Verdict.NO_CHANGE for row in table for cell in row.cells)
-    print(f"\ndeviation matrix, 50 samples: {told} of {functions} digressions told as one; {calls} deviations in all\n")
+    print(
+        f"\ndeviation matrix, 50 samples: {told} of {functions} transient regressions are one;"
+        f" {calls} deviations in all\n"
+    )
 
 
 def chromium(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Deviations between consecutive versions, and those that were only a digression [B17, section V], as data.
+"""Deviations between consecutive versions, and those that were only a transient regression [B17, section V], as data.
 
 A matrix: one row per metric, one cell per version. No multiplicity control: it is a picture to look at, not a gate.
 """
@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 
-from bot.model.deviation import Cell, DeviationMatrix, Digression, Outcome, Row, Version
+from bot.model.deviation import Cell, DeviationMatrix, Outcome, Row, TransientRegression, Version
 from bot.model.finding import Interval, Verdict
 from bot.model.metric import Metric, MetricKey
 from bot.stats.median_interval import LEVEL, MINIMUM_SAMPLES, MedianEstimate, deviation, median_estimate
@@ -66,7 +66,9 @@ def _rows(
                 metric=metrics[key],
                 first=of_metric.names[0] if size else None,
                 cells=cells,
-                digressions=_digressions(of_metric.names, own, cells, minimum_effect=minimum_effect, level=level),
+                transient_regressions=_transient_regressions(
+                    of_metric.names, own, cells, minimum_effect=minimum_effect, level=level
+                ),
                 too_few=tuple(of_metric.too_few),
             )
         )
@@ -127,9 +129,9 @@ def _verdict(
     return Verdict.REGRESSION if worsening > 0 else Verdict.IMPROVEMENT
 
 
-def _digressions(
+def _transient_regressions(
     names: Sequence[str], estimate: MedianEstimate, cells: Sequence[Cell], *, minimum_effect: float, level: float
-) -> tuple[Digression, ...]:
+) -> tuple[TransientRegression, ...]:
     """The regressions whose former level an improvement reaches again; the earliest such level counts.
 
     A level is reached where the intervals overlap or the medians differ by less than the minimum effect (choice).
@@ -147,7 +149,7 @@ def _digressions(
                     estimate.median[former]
                 )
                 if close or (low[after] <= high[former] and low[former] <= high[after]):
-                    found.append(Digression(start=names[start], end=names[after]))
+                    found.append(TransientRegression(start=names[start], end=names[after]))
                     del open_regressions[position:]
                     break
     return tuple(found)

@@ -43,7 +43,7 @@ class Cell:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Digression:
+class TransientRegression:
     """A regression at `start` that was undone at `end`: the level before `start` is reached again."""
 
     start: str
@@ -61,7 +61,7 @@ class Row:
     metric: Metric
     first: str | None
     cells: tuple[Cell, ...] = ()
-    digressions: tuple[Digression, ...] = ()
+    transient_regressions: tuple[TransientRegression, ...] = ()
     too_few: tuple[str, ...] = ()
 
 

@@ -35,7 +35,7 @@ def releases_text(matrix: DeviationMatrix) -> str:
         lines += ["", tabulate([header, *body], tablefmt="plain", disable_numparse=True)]
         lines += [f"and {len(rows) - LISTED:,} more rows: see --json"] if len(rows) > LISTED else []
         lines += ["", LEGEND[0], *(f"  {line}" for line in LEGEND[1:])]
-    lines += [*_digressions(rows), *_too_few(matrix)]
+    lines += [*_transient_regressions(rows), *_too_few(matrix)]
     return "\n".join(lines) + "\n"
 
 
@@ -48,7 +48,7 @@ def releases_section(matrix: DeviationMatrix) -> Safe:
         cells = "".join(_shaded(row, matrix.versions))
         lines.append(f'<tr><th scope="row">{_html(_name(row), NAME_LIMIT)}</th>{cells}</tr>')
     table = "\n".join(['<table class="matrix">', *lines, "</table>"])
-    told = [" ".join(LEGEND) if rows else "", *_digressions(rows), *_too_few(matrix)]
+    told = [" ".join(LEGEND) if rows else "", *_transient_regressions(rows), *_too_few(matrix)]
     below = "\n".join(f"<p>{escape(line)}</p>" for line in told if line)
     return Safe(f"<h3>{escape(_summary(matrix, rows))}</h3>\n{table}\n{below}\n")
 
@@ -97,8 +97,8 @@ def _too_few(matrix: DeviationMatrix) -> list[str]:
     return [f"Cannot tell of some versions of {counted(few, 'benchmark')}: under 5 samples"] if few else []
 
 
-def _digressions(rows: Sequence[Row]) -> list[str]:
-    found = [(row, one) for row in rows for one in row.digressions]
+def _transient_regressions(rows: Sequence[Row]) -> list[str]:
+    found = [(row, one) for row in rows for one in row.transient_regressions]
     return [
         f"Transient: {plain(_name(row), limit=NAME_LIMIT)} got worse in {plain(one.start, limit=VERSION_LIMIT)}"
         f" and was back in {plain(one.end, limit=VERSION_LIMIT)}"

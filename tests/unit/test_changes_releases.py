@@ -54,7 +54,7 @@ def test_the_whole_matrix_is_in_the_json(results: list[str], capsys: pytest.Capt
     matrix = json.loads(capsys.readouterr().out)
     jsonschema.Draft202012Validator(json.loads(schema_text("releases-v1"))).validate(matrix)
     assert [cell["verdict"] for cell in matrix["rows"][0]["cells"]] == ["no_change", "regression", "improvement"]
-    assert matrix["rows"][0]["digressions"] == [{"start": "v1.2", "end": "v1.3"}]
+    assert matrix["rows"][0]["transient_regressions"] == [{"start": "v1.2", "end": "v1.3"}]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""METHODS 3 across versions: consecutive comparisons, the matrix's outcomes, digressions."""
+"""METHODS 3 across versions: consecutive comparisons, the matrix's outcomes, transient regressions."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bot.detect.deviation_matrix import deviation_matrix
-from bot.model.deviation import Digression, Outcome, Row, Version
+from bot.model.deviation import Outcome, Row, TransientRegression, Version
 from bot.model.finding import Verdict
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Run, Summary
@@ -33,7 +33,7 @@ def changes(row: Row) -> dict[str, Verdict]:
 def test_deviation_matrix_silent() -> None:
     row = row_of([100.0] * 12)
     assert changes(row) == {}
-    assert row.digressions == ()
+    assert row.transient_regressions == ()
     assert {cell.outcome for cell in row.cells} <= {Outcome.OVERLAP, Outcome.SIGNIFICANT_OVERLAP}
     assert all(cell.gap == 0 for cell in row.cells)
 
@@ -54,18 +54,21 @@ def test_two_regressions_undone_at_once_are_one_digression() -> None:
     """As in the source: `V8.ScriptCompiler` gets worse twice and then falls back to the level before the first."""
     row = row_of([10, 10, 14, 14, 19, 19, 10, 10])
     assert changes(row) == {"v2": Verdict.REGRESSION, "v4": Verdict.REGRESSION, "v6": Verdict.IMPROVEMENT}
-    assert row.digressions == (Digression(start="v2", end="v6"),)
+    assert row.transient_regressions == (TransientRegression(start="v2", end="v6"),)
 
 
 def test_a_digression_within_a_regression_leaves_the_regression() -> None:
     row = row_of([10, 14, 14, 19, 14, 14, 10])
-    assert row.digressions == (Digression(start="v3", end="v4"), Digression(start="v1", end="v6"))
+    assert row.transient_regressions == (
+        TransientRegression(start="v3", end="v4"),
+        TransientRegression(start="v1", end="v6"),
+    )
 
 
 def test_an_improvement_to_another_level_is_no_digression() -> None:
-    assert row_of([10, 14, 14, 12, 12]).digressions == ()
-    assert row_of([10, 14, 14, 7, 7]).digressions == ()
-    assert row_of([10, 7, 10]).digressions == ()
+    assert row_of([10, 14, 14, 12, 12]).transient_regressions == ()
+    assert row_of([10, 14, 14, 7, 7]).transient_regressions == ()
+    assert row_of([10, 7, 10]).transient_regressions == ()
 
 
 def test_direction_decides_what_is_worse() -> None:
