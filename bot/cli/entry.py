@@ -6,7 +6,18 @@ import sys
 from collections.abc import Callable, Sequence
 
 from bot import __version__
-from bot.cli import accepting, auditing, bisecting, diagnosing, initialising, judging, looking_back, measuring, showing
+from bot.cli import (
+    accepting,
+    auditing,
+    bisecting,
+    diagnosing,
+    initialising,
+    judging,
+    looking_back,
+    measuring,
+    showing,
+    simulating,
+)
 from bot.cli.options import EXIT_CODES
 from bot.cli.parser import Parser
 from bot.errors import EXIT_FINE, EXIT_INFRASTRUCTURE, BotError
@@ -55,6 +66,17 @@ def _parser() -> Parser:
     )
     parser.add_argument("-V", "--version", action="version", version=f"perf-culprit {__version__}")
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for group in (initialising, judging, accepting, measuring, bisecting, auditing, looking_back, diagnosing, showing):
+    for group in (
+        initialising,
+        judging,
+        accepting,
+        measuring,
+        bisecting,
+        auditing,
+        looking_back,
+        diagnosing,
+        simulating,
+        showing,
+    ):
         group.add_verbs(verbs)
     return parser

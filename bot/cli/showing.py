@@ -27,7 +27,8 @@ def _add_formats(verbs: Verbs) -> None:
 
 def _add_schema(verbs: Verbs) -> None:
     verb = new_verb(verbs, "schema", _schema, "JSON schema of a file that perf-culprit reads or writes")
-    verb.add_argument("name", choices=("run", "report", "bisection", "diagnosis", "tree-comparison", "config"))
+    names = ("run", "report", "bisection", "diagnosis", "tree-comparison", "config", "simulation", "simulation-model")
+    verb.add_argument("name", choices=names)
 
 
 def _demo(arguments: argparse.Namespace) -> int:

@@ -23,6 +23,7 @@ from bot.codec import (
     releases,
     report,
     run,
+    simulation,
     tree_comparison,
 )
 from bot.codec.wire import schema
@@ -39,6 +40,7 @@ SCHEMAS: Final[dict[str, Callable[[], dict[str, Any]]]] = {
     diagnosis.SCHEMA_NAME: partial(schema, diagnosis.DiagnosisFile),
     tree_comparison.SCHEMA_NAME: partial(schema, tree_comparison.TreeComparisonFile),
     releases.SCHEMA_NAME: partial(schema, releases.ReleasesFile),
+    simulation.SCHEMA_NAME: partial(schema, simulation.SimulationFile),
     profile.SCHEMA_NAME: partial(msgspec.json.schema, profile.ProfileLine),
 }
 

@@ -5,6 +5,10 @@ from typing import TYPE_CHECKING
 from bot.lazy import front_door
 
 if TYPE_CHECKING:
+    from bot.config.design import Design as Design
+    from bot.config.design import design_schema as design_schema
+    from bot.config.design_file import load_design as load_design
+    from bot.config.design_file import parse_design as parse_design
     from bot.config.model import BenchmarkConfig as BenchmarkConfig
     from bot.config.model import BisectConfig as BisectConfig
     from bot.config.model import CategoryConfig as CategoryConfig

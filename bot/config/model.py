@@ -11,7 +11,7 @@ from bot.config.units import DurationMs, Percent, SizeBytes
 from bot.model.metric import Direction, MetricKey
 
 
-class _Section(BaseModel):
+class Section(BaseModel):
     model_config = ConfigDict(
         frozen=True,
         extra="forbid",
@@ -20,14 +20,14 @@ class _Section(BaseModel):
     )
 
 
-class CategoryConfig(_Section):
+class CategoryConfig(Section):
     """A named interval of response times: up to `below`, without it everything slower."""
 
     name: Annotated[str, Field(min_length=1, max_length=40)]
     below: DurationMs | None = None
 
 
-class LevelsConfig(_Section):
+class LevelsConfig(Section):
     """How much worse a regression must be to be a warning, and to fail the check. Default: the minimum effect."""
 
     warn: Percent | None = None
@@ -40,7 +40,7 @@ class LevelsConfig(_Section):
         return self
 
 
-class BenchmarkConfig(_Section):
+class BenchmarkConfig(Section):
     """Settings of the benchmarks whose name matches; the first entry that matches a benchmark is its entry."""
 
     match: Annotated[str, Field(min_length=1, max_length=500, description="shell pattern on the benchmark's name")]
@@ -56,7 +56,7 @@ class BenchmarkConfig(_Section):
         return fnmatchcase(key.benchmark, self.match) and fnmatchcase(key.metric, self.metric)
 
 
-class HistoryConfig(_Section):
+class HistoryConfig(Section):
     """Where runs are stored and how many are looked at."""
 
     branch: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$")] = "perf-history"
@@ -65,7 +65,7 @@ class HistoryConfig(_Section):
     size_limit: SizeBytes = 200 << 20
 
 
-class CommentConfig(_Section):
+class CommentConfig(Section):
     """When the pull request hears of it, and who is named on a regression."""
 
     when: Literal["always", "change", "regression", "never"] = "always"
@@ -78,7 +78,7 @@ class CommentConfig(_Section):
     ] = ()
 
 
-class IssuesConfig(_Section):
+class IssuesConfig(Section):
     """Issues for regressions on the default branch, one per benchmark (docs/tracking-issues.md)."""
 
     when: Annotated[
@@ -92,14 +92,14 @@ class IssuesConfig(_Section):
     limit: Annotated[int, Field(ge=1, le=50, description="new ones per run; more become one joint issue")] = 5
 
 
-class RulerConfig(_Section):
+class RulerConfig(Section):
     """A fixed workload measured with each run: it tells how fast the machine was, and all others are scaled by it."""
 
     benchmark: Annotated[str, Field(min_length=1, max_length=500)]
     metric: Annotated[str, Field(min_length=1, max_length=200)] = "time"
 
 
-class ControlChartConfig(_Section):
+class ControlChartConfig(Section):
     """Limits of the detector `control_chart` (docs/detectors/control-chart.md)."""
 
     limits: Literal["5/95", "1/99", "10/90", "3sd"] = "5/95"
@@ -107,7 +107,7 @@ class ControlChartConfig(_Section):
     drop_idle_time: bool = True
 
 
-class RuleEnsembleConfig(_Section):
+class RuleEnsembleConfig(Section):
     """The detector `rule_ensemble` (docs/detectors/rule-ensemble.md)."""
 
     ensemble: Literal["stacking", "bagging", "single"] = "stacking"
@@ -134,7 +134,7 @@ class RuleEnsembleConfig(_Section):
 Command = Annotated[str, Field(min_length=1, max_length=4000)]
 
 
-class BisectConfig(_Section):
+class BisectConfig(Section):
     """How `/perf-bisect` searches (docs/bisection.md); of the default branch, never of a pull request."""
 
     run: Annotated[Command | None, Field(description="shell command that measures a commit; needed")] = None
@@ -164,7 +164,7 @@ class BisectConfig(_Section):
     build_timeout: DurationMs = 3_600_000.0
 
 
-class Config(_Section):
+class Config(Section):
     """Everything that can be set. Rates and effects are fractions, times are milliseconds."""
 
     suite: Annotated[str, Field(min_length=1, max_length=100)] = "default"

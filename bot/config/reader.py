@@ -6,9 +6,9 @@ by jobs without secrets, and they are taken from the default branch.
 """
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -22,6 +22,8 @@ MAX_CONFIG_BYTES = 256 * 1024
 DOCS = "docs/configuration.md"
 
 Section = TypeVar("Section", bound=BaseModel)
+# What is wrong: where by keys and positions, what, and the next step.
+Fault: TypeAlias = tuple[tuple[int | str, ...], str, str]
 
 
 def load_config(path: Path | None) -> Config:
@@ -37,29 +39,49 @@ def load_config(path: Path | None) -> Config:
 
 def parse_config(data: bytes, *, place: str) -> Config:
     """The configuration in `data`; a ConfigError with `place:line` where it is wrong."""
+    return parse_yaml(data, Config, place=place, docs=DOCS)
+
+
+def parse_yaml(
+    data: bytes,
+    kind: type[Section],
+    *,
+    place: str,
+    docs: str,
+    prepare: Callable[[yaml.Node], None] = lambda _: None,
+    check: Callable[[Section], Iterable[Fault]] = lambda _: (),
+) -> Section:
+    """A `kind` in `data`; a ConfigError with `place:line` where it is wrong.
+
+    `prepare` may change the values' nodes; `check` finds what is wrong between the parts.
+    """
     try:
         loader = _Loader(data.decode("utf-8"))
         root = loader.get_single_node()
         if root is None:
-            return Config()
+            root = yaml.MappingNode(tag="tag:yaml.org,2002:map", value=[], start_mark=yaml.Mark(place, 0, 0, 0, "", 0))
         for key, line in _repeated_keys(root):
             raise ConfigError(f"{key!r} is set twice", place=f"{place}:{line}", next_step="keep one of them")
+        prepare(root)
         values = loader.construct_document(root)
     except UnicodeDecodeError as error:
         raise ConfigError(f"not UTF-8 at byte {error.start}", place=place, next_step="save it as UTF-8") from None
     except RecursionError:
-        raise ConfigError("nested too deeply", place=place, next_step=f"see {DOCS}") from None
+        raise ConfigError("nested too deeply", place=place, next_step=f"see {docs}") from None
     except yaml.MarkedYAMLError as error:
         where = f"{place}:{error.problem_mark.line + 1}" if error.problem_mark else place
-        raise ConfigError(f"not YAML: {error.problem}", place=where, next_step=f"see {DOCS}") from None
+        raise ConfigError(f"not YAML: {error.problem}", place=where, next_step=f"see {docs}") from None
     except (yaml.YAMLError, ValueError) as error:
-        raise ConfigError(f"not YAML: {error}", place=place, next_step=f"see {DOCS}") from None
+        raise ConfigError(f"not YAML: {error}", place=place, next_step=f"see {docs}") from None
     try:
-        return Config.model_validate(values)
+        value = kind.model_validate(values)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         line = _line_of(root, first["loc"])
-        raise ConfigError(_message(first), place=f"{place}:{line}", next_step=f"see {DOCS}") from None
+        raise ConfigError(_message(first, kind), place=f"{place}:{line}", next_step=f"see {docs}") from None
+    for loc, message, step in check(value):
+        raise ConfigError(message, place=f"{place}:{_line_of(root, loc)}", next_step=step)
+    return value
 
 
 def override(section: Section, values: Mapping[str, object], *, place: str) -> Section:
@@ -67,7 +89,7 @@ def override(section: Section, values: Mapping[str, object], *, place: str) -> S
     try:
         checked = type(section).model_validate(values)
     except ValidationError as error:
-        message = _message(error.errors(include_url=False)[0])
+        message = _message(error.errors(include_url=False)[0], type(section))
         raise ConfigError(message, place=place, next_step=f"see {DOCS}") from None
     return section.model_copy(update={name: getattr(checked, name) for name in values})
 
@@ -113,10 +135,10 @@ def _line_of(root: yaml.Node, loc: Sequence[int | str]) -> int:
     return int(line)
 
 
-def _message(error: Any) -> str:
+def _message(error: Any, kind: type[BaseModel]) -> str:
     path = ".".join(str(part)[:60] for part in error["loc"])
     if error["type"] == "extra_forbidden":
-        known = _known_keys(error["loc"][:-1])
+        known = _known_keys(kind, error["loc"][:-1])
         close = difflib.get_close_matches(str(error["loc"][-1]), known, n=1)
         hint = f"did you mean {close[0]}?" if close else f"known keys: {', '.join(known)}"
         return f"unknown key {path}; {hint}"
@@ -124,8 +146,7 @@ def _message(error: Any) -> str:
     return f"{path}: {text}" if path else text
 
 
-def _known_keys(loc: Sequence[int | str]) -> list[str]:
-    section: type[BaseModel] = Config
+def _known_keys(section: type[BaseModel], loc: Sequence[int | str]) -> list[str]:
     for part in loc:
         if isinstance(part, int):
             continue

@@ -7,8 +7,10 @@ from bot.lazy import front_door
 if TYPE_CHECKING:
     from bot.codec.diagnosis import encode_diagnosis as diagnosis_json
     from bot.codec.releases import encode_releases
+    from bot.codec.simulation import encode_simulation as simulation_json
     from bot.codec.tree_comparison import encode_tree_comparison as tree_comparison_json
     from bot.dispatch.tracing import TracePlan
+    from bot.model.simulation import SimulationReport
     from bot.pipeline.acceptance import Accepted, accept, accept_here
     from bot.pipeline.audit import audit_files, audit_history, audit_runs
     from bot.pipeline.bisection import bisect
@@ -59,6 +61,16 @@ if TYPE_CHECKING:
     )
     from bot.pipeline.revisions import RevisionsPlan, diagnose_revisions, flame_graph, with_diagnosis
     from bot.pipeline.settings import with_detector
+    from bot.pipeline.simulate import (
+        SimulationPlan,
+        calibrate_design,
+        compare_designs,
+        counters_json,
+        samples_json,
+        saturate_design,
+        simulate_design,
+        sweep_design,
+    )
     from bot.pipeline.tracking import carried_acceptances, settle_acceptances, stored_acceptances, track_regressions
     from bot.report.audit import audit_json
     from bot.report.audit import render_audit as audit_text
@@ -71,6 +83,8 @@ if TYPE_CHECKING:
     from bot.report.inert import plain
     from bot.report.outputs import outputs as report_outputs
     from bot.report.releases import releases_text
+    from bot.report.simulation import simulation_text
+    from bot.report.simulation_page import simulation_html
     from bot.report.text import render_text as report_text
     from bot.report.tree_comparison import tree_comparison_text
     from bot.report.unmeasured import unmeasured_text, unpublished_text

@@ -1,11 +1,12 @@
 """A report in every form that is shown or stored, and the schemas of our files."""
 
 import json
+from typing import Final
 
 from bot.codec.bisection_report import encode_bisection
 from bot.codec.report import encode_report
 from bot.codec.schema import schema_text
-from bot.config import config_schema
+from bot.config import config_schema, design_schema
 from bot.detect.series_changes import judge_series
 from bot.model.bisection_report import BisectionReport
 from bot.model.change import Series, SeriesTable
@@ -20,6 +21,8 @@ from bot.stats.change_point import FEWEST_VALUES
 
 # Of the loudest findings: change points take milliseconds each.
 MOST_HISTORIES = 500
+
+YAML_SCHEMAS: Final = {"config": config_schema, "simulation-model": design_schema}
 
 
 def report_json(report: Report) -> bytes:
@@ -63,9 +66,9 @@ def report_html(markdown: str, report: Report) -> str:
 
 
 def schema(name: str) -> bytes:
-    """The JSON schema of `run`, `report`, `bisection`, `diagnosis`, `tree-comparison` or `config`."""
-    if name == "config":
-        return (json.dumps(config_schema(), indent=1, ensure_ascii=False) + "\n").encode()
+    """The JSON schema of a file that is read or written: `run`, `config`, `simulation-model`, ..."""
+    if name in YAML_SCHEMAS:
+        return (json.dumps(YAML_SCHEMAS[name](), indent=1, ensure_ascii=False) + "\n").encode()
     return schema_text(f"{name}-v1").encode()
 
 

@@ -44,19 +44,19 @@ def render_html(markdown: str, report: Report, history: Mapping[MetricKey, Seque
     if report.findings:
         body += explorer_section(report, history or {})
         scripts.append("explorer.js.j2")
-    return _page(Safe(body), title="report", scripts=scripts)
+    return page(Safe(body), title="report", scripts=scripts)
 
 
 def flame_page(comparison: TreeComparison) -> str:
     title = Safe(f"<h3>{escape(headline(comparison))}</h3>\n")
-    return _page(Safe(title + flame_section(comparison)), title="call trees", scripts=["flame.js.j2"])
+    return page(Safe(title + flame_section(comparison)), title="call trees", scripts=["flame.js.j2"])
 
 
 def releases_page(matrix: DeviationMatrix) -> str:
-    return _page(releases_section(matrix), title="releases", scripts=[])
+    return page(releases_section(matrix), title="releases")
 
 
-def _page(body: Safe, *, title: str, scripts: Sequence[str]) -> str:
+def page(body: Safe, *, title: str, scripts: Sequence[str] = ()) -> str:
     made = [script(name) for name in scripts]
     return fill(
         "page.html.j2",

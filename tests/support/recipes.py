@@ -36,6 +36,10 @@ class Block:
         return isinstance(self.value, list)
 
     @property
+    def is_design(self) -> bool:
+        return isinstance(self.value, Mapping) and "world-view" in self.value
+
+    @property
     def is_environment(self) -> bool:
         return isinstance(self.value, Mapping) and set(self.value) == {"env"}
 

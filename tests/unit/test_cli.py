@@ -55,6 +55,7 @@ def test_every_verb_has_help(capsys: pytest.CaptureFixture[str]) -> None:
         "bisect",
         "audit",
         "changes",
+        "simulate",
         "demo",
         "formats",
         "schema",
@@ -216,6 +217,8 @@ def test_schema_is_what_is_published(capsysbinary: pytest.CaptureFixture[bytes])
         ("report", "report-v1"),
         ("bisection", "bisection-v1"),
         ("config", "config"),
+        ("simulation", "simulation-v1"),
+        ("simulation-model", "simulation-model"),
     ):
         assert main(["schema", name]) == 0
         assert json.loads(capsysbinary.readouterr().out) == json.loads((DOCS / f"{file}.schema.json").read_text())

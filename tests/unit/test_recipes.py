@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from bot import __version__
-from bot.config.reader import parse_config
+from bot.config import parse_config, parse_design
 from tests.support.recipes import BLOCKS, ONE_FILE, PROJECT, SPLIT, WORKFLOWS, Block, workflows
 from tests.support.tools import tool
 
@@ -106,8 +106,11 @@ def test_every_input_exists_and_every_action_is_pinned(block: Block) -> None:
 @pytest.mark.parametrize(
     "block", [block for block in BLOCKS if not (block.file or block.is_steps or block.is_environment)], ids=block_id
 )
-def test_what_is_no_workflow_is_a_configuration(block: Block) -> None:
-    parse_config(block.text.encode(), place=block.id)
+def test_what_is_no_workflow_is_a_configuration_or_a_model(block: Block) -> None:
+    if block.is_design:
+        parse_design(block.text.encode(), {}, place=block.id)
+    else:
+        parse_config(block.text.encode(), place=block.id)
 
 
 @pytest.mark.parametrize("block", [block for block in BLOCKS if block.is_environment], ids=block_id)

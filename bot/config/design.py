@@ -1,0 +1,201 @@
+"""The layered simulation model of a design [F11, chapter 4]: world view, component, physical and scenario layer.
+
+The upper layers run while the lower ones are missing: a placeholder stands for what a component does inside.
+"""
+
+from functools import cache
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from bot.config.model import Section
+from bot.config.quantities import Amount, Bandwidth, Distribution, Price, RandomCount, RandomTime, Rate, Size, Time
+from bot.config.units import Percent
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._ -]{0,59}$")]
+Instances = Annotated[int, Field(ge=1, le=10_000)]
+NOTHING = Distribution("constant", 0.0)
+ONE = Distribution("constant", 1.0)
+
+
+class Placeholder(Section):
+    """A rough estimate of a component whose lower layers are missing."""
+
+    processing: RandomTime
+    concurrent: Annotated[int | None, Field(ge=1, description="requests at once; without it any number")] = None
+
+
+class Message(Section):
+    """How a message is sent."""
+
+    size: Size = 0.0
+    timeout: Annotated[Time | None, Field(description="without acknowledgement after it, sent again")] = None
+    resends: Annotated[int, Field(ge=0, le=100)] = 0
+
+
+class Send(Message):
+    """A message that a request sends when it was processed; the request ends when the message was dealt with."""
+
+    to: Name
+    request: Annotated[Name, Field(description="what it asks of the receiver")]
+    count: Annotated[RandomCount, Field(description="receivers, each of which gets a message")] = ONE
+    probability: Annotated[
+        Percent, Field(description="messages of a request with less than 100% exclude each other")
+    ] = 1.0
+    every: Annotated[Time | None, Field(description="collected, and sent together in this period")] = None
+
+
+class WorldRequest(Section):
+    """What a kind of request makes a component send."""
+
+    sends: tuple[Send, ...] = ()
+
+
+class WorldComponent(Section):
+    """A node of the world view. Its requests are shared out evenly among its instances."""
+
+    instances: Instances = 1
+    placeholder: Placeholder | None = None
+    requests: dict[Name, WorldRequest] = Field(default_factory=dict)
+
+
+class Link(Section):
+    """How messages travel; several between the same two share them. Without a link they arrive at once, for nothing."""
+
+    source: Annotated[Name, Field(alias="from")]
+    to: Name
+    share: Percent = 1.0
+    bandwidth: Annotated[Bandwidth | None, Field(description="of each message, or of the whole link where shared")] = (
+        None
+    )
+    shared: Annotated[bool, Field(description="messages pass one after another, not beside each other")] = False
+    latency: RandomTime = NOTHING
+    loss: Percent = 0.0
+    price_per_message: Price = 0.0
+    price_per_megabyte: Price = 0.0
+
+
+class WorldView(Section):
+    components: dict[Name, WorldComponent]
+    links: tuple[Link, ...] = ()
+
+
+class Processing(Section):
+    """How long a kind of request holds what it needs, and how many threads."""
+
+    processing: RandomTime
+    processing_per_item: Annotated[RandomTime, Field(description="added for each item sent together")] = NOTHING
+    threads: Annotated[int, Field(ge=0)] = 1
+
+
+class Logic(Section):
+    """The component layer: each instance has so many threads, and so much room for waiting requests."""
+
+    threads: Annotated[int | None, Field(ge=1)] = None
+    queue: Annotated[int | None, Field(ge=0, description="waiting requests; more are refused")] = None
+    requests: dict[Name, Processing]
+
+
+class Demand(Section):
+    """What a kind of request holds while it is processed."""
+
+    cpu: Amount = 0.0
+    ram: Size = 0.0
+    disk: Size = 0.0
+
+
+class Hardware(Section):
+    """The physical layer: what each instance has."""
+
+    cpu: Amount | None = None
+    ram: Size | None = None
+    disk: Size | None = None
+    requests: dict[Name, Demand]
+
+
+class Arrival(Message):
+    """Requests from outside: `rate` of each instance of `from`, of one kind or a mix."""
+
+    source: Annotated[Name, Field(alias="from")]
+    to: Name
+    rate: Rate
+    request: Name | None = None
+    mix: Annotated[dict[Name, Percent], Field(description="instead of request: shares that add up to 100%")] = Field(
+        default_factory=dict
+    )
+    process: Literal["poisson", "regular"] = "poisson"
+
+    @property
+    def shares(self) -> dict[str, float]:
+        return {self.request: 1.0} if self.request is not None else dict(self.mix)
+
+
+class Scenario(Section):
+    """Who asks for what, how long, of which deployment."""
+
+    arrivals: Annotated[tuple[Arrival, ...], Field(min_length=1)]
+    duration: Time
+    warm_up: Annotated[Time | None, Field(description="left out at the start; default: a tenth of the duration")] = None
+    instances: Annotated[dict[Name, Instances], Field(description="this deployment's")] = Field(default_factory=dict)
+    precision: Annotated[
+        Percent, Field(description="half width of the response times' 95% intervals at which no run is added")
+    ] = 0.02
+    replications: Annotated[int, Field(ge=2, le=1000, description="runs at most")] = 30
+
+    @property
+    def start(self) -> float:
+        return self.duration / 10 if self.warm_up is None else self.warm_up
+
+
+class Scored(Section):
+    """One factor of the configuration score: crisp, or the level of the value among bounds (0.25, 0.5, 0.75, 1)."""
+
+    of: Annotated[str, Field(max_length=200)]
+    output: Annotated[str, Field(max_length=100)]
+    levels: tuple[Percent, ...] = ()
+
+
+class Calibrated(Section):
+    """Which measured counters say what a component's requests demand (utilisation law)."""
+
+    component: Name
+    resource: Literal["threads", "cpu", "ram", "disk"]
+    counter: Annotated[str, Field(max_length=200, description="the share of the resource in use, in %")]
+    rates: Annotated[dict[Name, str], Field(min_length=1, description="counter of each kind's requests per second")]
+
+
+class Known(Section):
+    """Measured or published values, by output, where the parameters are these; shown beside ours."""
+
+    parameters: dict[Name, str | int | float] = Field(default_factory=dict)
+    of: Annotated[str, Field(max_length=200)]
+    outputs: Annotated[dict[str, float], Field(min_length=1)]
+
+
+class Design(Section):
+    """A model file. `${name}` stands for a parameter wherever a value is written."""
+
+    name: Name
+    parameters: dict[Name, str | int | float] = Field(default_factory=dict)
+    world_view: WorldView
+    component: dict[Name, Logic] = Field(default_factory=dict)
+    physical: dict[Name, Hardware] = Field(default_factory=dict)
+    scenario: Annotated[dict[Name, Scenario], Field(min_length=1)]
+    sweep: Annotated[
+        dict[Name, tuple[str | int | float, ...]],
+        Field(description="values of parameters to be tried in every combination"),
+    ] = Field(default_factory=dict)
+    score: tuple[Scored, ...] = ()
+    references: tuple[Known, ...] = ()
+    calibration: tuple[Calibrated, ...] = ()
+
+
+@cache
+def design_schema() -> dict[str, Any]:
+    """The JSON schema for editors; docs/simulation-model.schema.json is this, kept current by a test."""
+    schema = Design.model_json_schema(mode="validation")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "perf-culprit simulation model",
+    }

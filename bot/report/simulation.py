@@ -1,0 +1,175 @@
+"""A simulation for a terminal: what each layer does, what is full first, which configuration is best."""
+
+from collections.abc import Iterator, Sequence
+
+from bot.model.simulation import (
+    Configuration,
+    Demanded,
+    Layer,
+    OfferedLoad,
+    Output,
+    Saturation,
+    Simulation,
+    SimulationReport,
+)
+from bot.report.inert import plain
+from bot.report.numbers import percent, quantities, significant
+from bot.report.words import counted
+
+
+def simulation_text(report: SimulationReport) -> str:
+    blocks = list(_sweep(report)) if report.swept else [line for one in report.configurations for line in _single(one)]
+    if report.saturation:
+        blocks.append(saturation_line(report.saturation))
+    if report.demands:
+        blocks.append(_demands(report.demands))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _single(configuration: Configuration) -> Iterator[str]:
+    simulated = configuration.simulation
+    yield title(simulated)
+    rows = []
+    for estimate in simulated.estimates:
+        quantity = quantities((estimate.mean,), estimate.output.metric.unit)[0]
+        width = "" if estimate.half_width is None or not estimate.mean else percent(estimate.half_width / estimate.mean)
+        value = f"{quantity.number} {quantity.unit}".rstrip()
+        name = plain(estimate.output.of, limit=60)
+        rows.append([estimate.output.layer.value, name, estimate.output.metric.name, value, width and f"± {width}"])
+    yield _table(["layer", "of", "output", "mean", "95% interval"], rows)
+    if configuration.scores:
+        yield "Configuration score: " + ", ".join(
+            f"{significant(score)} up to the {layer.value} layer" for layer, score in configuration.scores.items()
+        )
+    yield from warnings(simulated)
+    if simulated.bottleneck is not None and not simulated.overloaded:
+        yield f"Bottleneck: {loaded(simulated.bottleneck)}."
+
+
+def title(simulated: Simulation) -> str:
+    hours = quantities((simulated.simulated_s / 3600,), "")[0].number
+    return (
+        f"{plain(simulated.design)}, scenario {plain(simulated.scenario)}: "
+        f"{counted(simulated.replications, 'replication')} of {hours} h, seed {simulated.seed}"
+    )
+
+
+def warnings(simulated: Simulation) -> Iterator[str]:
+    """What makes the means above mean less than they seem."""
+    for load in simulated.overloaded:
+        yield f"Unstable: {loaded(load)}. Its queue grows as long as this lasts; the means depend on the duration."
+    if not simulated.is_precise and not simulated.overloaded:
+        yield "The response times are less precise than the scenario asks: raise its replications or its duration."
+
+
+def loaded(load: OfferedLoad) -> str:
+    resource, name = plain(load.resource), plain(load.component, limit=60)
+    return f"{resource} of {name}, asked for {percent(load.share)} of its capacity"
+
+
+def saturation_line(found: Saturation) -> str:
+    low, high = (significant(found.rate * factor) for factor in (found.stable, found.saturated))
+    full = (
+        f"; {plain(found.bottleneck.resource)} of {plain(found.bottleneck.component)} is full"
+        if found.bottleneck
+        else ""
+    )
+    return f"Saturates between {low} and {high} requests/s ({significant(found.stable)} times the scenario's){full}."
+
+
+def _sweep(report: SimulationReport) -> Iterator[str]:
+    first = report.configurations[0].simulation
+    count = counted(len(report.configurations), "configuration")
+    yield f"{count} of {title(first)}"
+    layers = [layer for layer in Layer if layer in first_scores(report)]
+    shown = _shown(report)
+    head = [*report.swept, *(f"score:\n{layer.value}" for layer in layers)]
+    head += [f"{plain(output.of, limit=40)}\n{output.metric.name}\n{_unit(output.metric.unit)}" for output in shown]
+    rows = []
+    for one in ranked(report):
+        values = [one.simulation.mean(output.of, output.metric.name) for output in shown]
+        scores = [significant(one.scores[layer]) if layer in one.scores else "" for layer in layers]
+        numbers = ["" if value is None else significant(value) for value in values]
+        rows.append([*(plain(one.simulation.parameters[name]) for name in report.swept), *scores, *numbers])
+    yield _table(head, rows)
+    if layers and len(report.swept) > 1:
+        yield _winners(report, layers)
+    for one in report.configurations:
+        if one.simulation.overloaded:
+            yield f"Unstable at {settings(report, one)}: {loaded(one.simulation.overloaded[0])}."
+
+
+def first_scores(report: SimulationReport) -> Sequence[Layer]:
+    return tuple(dict.fromkeys(layer for one in report.configurations for layer in one.scores))
+
+
+def ranked(report: SimulationReport) -> list[Configuration]:
+    """By the score of the lowest layer, the best first; in the sweep's order without one."""
+    return sorted(report.configurations, key=lambda one: list(one.scores.values())[-1] if one.scores else 0.0)
+
+
+def settings(report: SimulationReport, one: Configuration) -> str:
+    return ", ".join(f"{name} {plain(one.simulation.parameters[name])}" for name in report.swept)
+
+
+def winners(report: SimulationReport) -> list[tuple[str, Layer, Configuration]]:
+    """For each value of the first parameter the best configuration by each layer [F11, table 4-8]."""
+    groups: dict[str, list[Configuration]] = {}
+    for one in report.configurations:
+        groups.setdefault(one.simulation.parameters[report.swept[0]], []).append(one)
+    return [
+        (value, layer, min(group, key=lambda one: one.scores[layer]))
+        for value, group in groups.items()
+        for layer in first_scores(report)
+        if all(layer in one.scores for one in group)
+    ]
+
+
+def _winners(report: SimulationReport, layers: Sequence[Layer]) -> str:
+    name, *others = report.swept
+    found = {(value, layer): one for value, layer, one in winners(report)}
+    rows = []
+    for value in dict.fromkeys(value for value, _ in found):
+        of_layers = [found[value, layer] for layer in layers]
+        rows.append(
+            [plain(value), *(" ".join(plain(one.simulation.parameters[key]) for key in others) for one in of_layers)]
+        )
+    head = [name, *(f"best by {layer.value}" for layer in layers)]
+    return f"Best {', '.join(others)} for each {name}:\n{_table(head, rows)}"
+
+
+def _demands(demands: Sequence[Demanded]) -> str:
+    rows = [
+        [
+            plain(each.component, limit=60),
+            each.resource,
+            plain(each.request, limit=60),
+            significant(each.demand) + ("" if each.half_width is None else f" ± {significant(each.half_width)}"),
+            significant(each.modelled),
+            percent(each.explained),
+        ]
+        for each in demands
+    ]
+    head = ["component", "resource", "request", "measured demand", "model's", "variance explained"]
+    return "Demands, in units held for a second:\n" + _table(head, rows)
+
+
+def _shown(report: SimulationReport) -> list[Output]:
+    """What the scores are made of; without a score whatever differs."""
+    scored = {key for one in report.configurations for key in one.scored}
+    outputs = dict.fromkeys(each.output for one in report.configurations for each in one.simulation.estimates)
+    return [output for output in outputs if (output.key in scored if scored else differs(report, output))]
+
+
+def differs(report: SimulationReport, output: Output) -> bool:
+    return len({one.simulation.mean(output.of, output.metric.name) for one in report.configurations}) > 1
+
+
+def _unit(unit: str) -> str:
+    return f"({unit})" if unit else ""
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    from tabulate import tabulate
+
+    return tabulate(rows, headers=head, tablefmt="simple", disable_numparse=True)

@@ -1,0 +1,67 @@
+"""A sweep as a page: a chart for each output beside what is known of it from elsewhere, and the ranked table."""
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from html import escape
+from typing import Final
+
+from bot.model.simulation import Configuration, Output, SimulationReport
+from bot.report.html import page
+from bot.report.inert import Safe, plain
+from bot.report.line_chart import line_chart
+from bot.report.simulation import differs, simulation_text, title
+
+_NUMBER: Final = re.compile(r"\s*(\d+(?:\.\d+)?)(.*)")
+
+
+def simulation_html(report: SimulationReport) -> str:
+    """Without outside resources."""
+    parts = [f"<h3>{escape(title(report.configurations[0].simulation))}</h3>"] if report.configurations else []
+    if report.swept:
+        parts += _charts(report)
+    parts.append(f"<pre>{escape(simulation_text(report))}</pre>")
+    return page(Safe("\n".join(parts)), title="simulation")
+
+
+def _charts(report: SimulationReport) -> Iterator[str]:
+    axis = max(report.swept, key=lambda name: len({_setting(one, name) for one in report.configurations}))
+    others = [name for name in report.swept if name != axis]
+    if any(_NUMBER.fullmatch(_setting(one, axis)) is None for one in report.configurations):
+        return
+    outputs = dict.fromkeys(each.output for one in report.configurations for each in one.simulation.estimates)
+    if report.references:
+        yield "<p>Dots are simulated, rings are known from elsewhere (the model's references).</p>"
+    yield '<div style="display: flex; flex-wrap: wrap; gap: 12px">'
+    for output in filter(partial(differs, report), outputs):
+        yield _chart(report, output, axis, others)
+    yield "</div>"
+
+
+def _chart(report: SimulationReport, output: Output, axis: str, others: list[str]) -> str:
+    lines: dict[str, list[tuple[float, float]]] = {}
+    known: dict[str, list[tuple[float, float]]] = {}
+    for one in report.configurations:
+        name = ", ".join(f"{other} {_setting(one, other)}" for other in others)
+        x = _value(_setting(one, axis))
+        mean = one.simulation.mean(output.of, output.metric.name)
+        if mean is not None:
+            lines.setdefault(name, []).append((x, mean))
+        known.setdefault(name, []).extend(
+            (x, each.value)
+            for each in report.references
+            if each.output == output.key and each.holds_for(one.simulation.parameters)
+        )
+    unit = f" ({output.metric.unit})" if output.metric.unit else ""
+    example = _NUMBER.fullmatch(_setting(report.configurations[0], axis))
+    x_unit = f" ({example[2].strip()})" if example and example[2].strip() else ""
+    return line_chart(f"{output.of} {output.metric.name}{unit}", f"{axis}{x_unit}", lines, known)
+
+
+def _setting(one: Configuration, name: str) -> str:
+    return plain(one.simulation.parameters[name])
+
+
+def _value(text: str) -> float:
+    found = _NUMBER.fullmatch(text)
+    return float(found[1]) if found else 0.0

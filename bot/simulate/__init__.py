@@ -1,0 +1,15 @@
+"""Layered models of a design, simulated: what would it do, before it is built [F11, chapter 4]."""
+
+from typing import TYPE_CHECKING
+
+from bot.lazy import front_door
+
+if TYPE_CHECKING:
+    from bot.simulate.calibration import calibrate
+    from bot.simulate.configurations import combinations, sweep
+    from bot.simulate.replication import FEWEST, replicate, replications, simulation
+    from bot.simulate.runs import counter_run, sampled_run
+    from bot.simulate.saturate import saturation
+    from bot.simulate.score import configuration, level
+else:
+    __getattr__ = front_door(__name__)

@@ -1,0 +1,206 @@
+"""A model at work: requests arrive, wait for all that they need at once, are processed and send messages."""
+
+import math
+from collections.abc import Generator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias, cast
+
+import simpy
+from simpy.events import Event
+
+from bot.config.design import Arrival, Design, Scenario, Send
+from bot.config.quantities import Distribution
+from bot.simulate.channel import Channel
+from bot.simulate.place import Place
+from bot.simulate.stations import stations
+from bot.simulate.streams import Streams
+
+# What a process does until it ends: whether its request was dealt with.
+Course: TypeAlias = Generator[Event, object, bool]
+
+
+class Receivers(NamedTuple):
+    """Of one channel: how many lack the message, and how many have it and did not get that across."""
+
+    channel: Channel
+    missing: int
+    silent: int
+
+
+class Network:
+    """`responses`: by kind of request from outside a row [asked, ended, 1 where it was dealt with] each."""
+
+    def __init__(self, design: Design, scenario: Scenario, streams: Streams) -> None:
+        self.environment = simpy.Environment()
+        self.places = {
+            name: Place(self.environment, station, streams) for name, station in stations(design, scenario).items()
+        }
+        self.channels = _channels(design, streams)
+        self.responses: dict[str, list[list[float]]] = {
+            kind: [] for arrival in scenario.arrivals for kind in arrival.shares
+        }
+        self.given_up: list[float] = []
+        self._streams = streams
+        self._splits = streams.generator("shares of links")
+        self._batches: dict[tuple[int, int], list[Event]] = {}
+        self._scenario = scenario
+
+    def run(self) -> None:
+        for index, arrival in enumerate(self._scenario.arrivals):
+            self.environment.process(self._arrive(arrival, f"arrival {index}"))
+        self.environment.run(until=self._scenario.duration)
+
+    def _arrive(self, arrival: Arrival, name: str) -> Generator[Event, object, None]:
+        interval = 1 / (arrival.rate * self.places[arrival.source].station.instances)
+        kind = "exponential" if arrival.process == "poisson" else "constant"
+        pause = self._streams.draws(Distribution(kind, interval), name)
+        chance, shares = self._streams.uniform(f"{name} mix"), list(arrival.shares.items())
+        channels = self.channels.get((arrival.source, arrival.to), ())
+        sends = {kind: _message(arrival, kind) for kind in arrival.shares}
+        environment = self.environment
+        while True:
+            yield environment.timeout(pause())
+            kind = _pick(shares, chance()) if len(shares) > 1 else shares[0][0]
+            environment.process(self._request(channels, sends[kind]))
+
+    def _request(self, channels: tuple[Channel, ...], send: Send) -> Generator[Event, object, None]:
+        row = [self.environment.now, math.inf, 0.0]
+        self.responses[send.request].append(row)
+        row[2] = float((yield from self._delivered(channels, send, 1)))
+        row[1] = self.environment.now
+
+    def _visit(self, name: str, kind: str, items: int) -> Course:
+        """One request at one instance, until all that it sent was dealt with; False where it was refused."""
+        place, environment = self.places[name], self.environment
+        service = place.station.services.get(kind)
+        if service is None:
+            return True
+        instance = place.instance()
+        pool, needs = place.pools[instance], service.needs
+        is_free = pool.take(needs)
+        if not is_free and pool.is_full:
+            place.refused.append(environment.now)
+            return False
+        row = [environment.now, math.inf, math.inf]
+        place.visits[kind].append(row)
+        if not is_free:
+            yield pool.wait(needs)
+        row[1] = environment.now
+        yield environment.timeout(place.seconds(kind, items))
+        row[2] = environment.now
+        pool.release(needs)
+        sends = place.sends(kind)
+        if not sends:
+            return True
+        if len(sends) == 1:
+            return (yield from self._send(place, instance, sends[0]))
+        return (yield from self._all([self._send(place, instance, send) for send in sends]))
+
+    def _all(self, courses: Sequence[Course]) -> Course:
+        """All of them beside each other; whether each was dealt with."""
+        done = yield self.environment.all_of([self.environment.process(course) for course in courses])
+        return all(cast(Mapping[Event, bool], done).values())
+
+    def _send(self, place: Place, instance: int, send: Send) -> Course:
+        if send.every is not None:
+            return bool((yield self._collected(place, instance, send)))
+        channels = self.channels.get((place.station.name, send.to), ())
+        count = place.receivers(send)
+        if not self.places[send.to].station.services:
+            return (yield from self._transmit(channels, count, send, 1))
+        if count == 1:
+            return (yield from self._delivered(channels, send, 1))
+        return (yield from self._all([self._delivered(channels, send, 1) for _ in range(count)]))
+
+    def _delivered(self, channels: tuple[Channel, ...], send: Send, items: int) -> Course:
+        arrived = yield from self._transmit(channels, 1, send, items)
+        return arrived and (yield from self._visit(send.to, send.request, items))
+
+    def _collected(self, place: Place, instance: int, send: Send) -> Event:
+        """Happens when what the instance collects until it sends next was dealt with."""
+        key, done = (id(send), instance), self.environment.event()
+        if key not in self._batches:
+            self._batches[key] = []
+            self.environment.process(self._flush(place, instance, send))
+        self._batches[key].append(done)
+        return done
+
+    def _flush(self, place: Place, instance: int, send: Send) -> Generator[Event, object, None]:
+        period, name = send.every or math.inf, place.station.name
+        # Instances do not send in step.
+        yield self.environment.timeout(period - (self.environment.now - place.phase(instance) * period) % period)
+        events = self._batches.pop((id(send), instance))
+        done = yield from self._delivered(self.channels.get((name, send.to), ()), send, len(events))
+        for event in events:
+            event.succeed(done)
+
+    def _transmit(self, channels: tuple[Channel, ...], count: int, send: Send, items: int) -> Course:
+        """Until the last of `count` receivers has the message; whether none was given up."""
+        receivers = [Receivers(channel, number, 0) for channel, number in self._shared_out(channels, count)]
+        return self._attempt(receivers, send, items, send.resends)
+
+    def _attempt(self, receivers: Sequence[Receivers], send: Send, items: int, resends: int) -> Course:
+        """What is not acknowledged in time is sent again: lost, late, or with its acknowledgement lost."""
+        environment, arrived = self.environment, self.environment.now
+        again = []
+        for channel, missing, silent in receivers:
+            arrival = channel.send(
+                environment.now, missing + silent, send.size * items, is_first=resends == send.resends
+            )
+            lost = channel.lost(missing)
+            if missing > lost:
+                arrived = max(arrived, arrival)
+            unheard = 0
+            if send.timeout is not None:
+                there = missing + silent - lost
+                is_late = arrival + channel.acknowledgement > environment.now + send.timeout
+                unheard = there if is_late else channel.lost(there)
+            if lost or unheard:
+                again.append(Receivers(channel, lost, unheard))
+        missing = sum(each.missing for each in again)
+        if again and send.timeout is not None and resends:
+            following = self._resend(again, send, items, resends - 1)
+            if missing:
+                is_dealt_with = yield from following
+            else:
+                environment.process(following)
+                is_dealt_with = True
+        else:
+            self.given_up += [environment.now] * missing
+            is_dealt_with = not missing
+        if arrived > environment.now:
+            yield environment.timeout(arrived - environment.now)
+        return is_dealt_with
+
+    def _resend(self, receivers: Sequence[Receivers], send: Send, items: int, resends: int) -> Course:
+        yield self.environment.timeout(send.timeout or 0.0)
+        return (yield from self._attempt(receivers, send, items, resends))
+
+    def _shared_out(self, channels: tuple[Channel, ...], count: int) -> list[tuple[Channel, int]]:
+        if len(channels) <= 1:
+            return [(channel, count) for channel in channels if count]
+        numbers = self._splits.multinomial(count, [channel.link.share for channel in channels])
+        return [(channel, int(number)) for channel, number in zip(channels, numbers, strict=True) if number]
+
+
+def _channels(design: Design, streams: Streams) -> dict[tuple[str, str], tuple[Channel, ...]]:
+    found: dict[tuple[str, str], tuple[Channel, ...]] = {}
+    for link in design.world_view.links:
+        ends = (link.source, link.to)
+        beside = found.get(ends, ())
+        number = f" {len(beside) + 1}" if link.share < 1 else ""
+        found[ends] = (*beside, Channel(link, f"{link.source} → {link.to}{number}", streams))
+    return found
+
+
+def _message(arrival: Arrival, kind: str) -> Send:
+    return Send.model_construct(
+        to=arrival.to, request=kind, size=arrival.size, timeout=arrival.timeout, resends=arrival.resends
+    )
+
+
+def _pick(shares: Sequence[tuple[str, float]], left: float) -> str:
+    for name, share in shares:
+        left -= share
+        if left < 0:
+            return name
+    return shares[-1][0]

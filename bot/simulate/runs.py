@@ -1,0 +1,66 @@
+"""A simulation as a run like any other: samples for the detectors of benchmarks, tables for those of counters."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bot.config.design import Design
+from bot.model.counter import CounterTable
+from bot.model.environment import Environment
+from bot.model.run import Benchmark, Run
+from bot.model.simulation import Replication
+
+
+def sampled_run(design: Design, scenario: str, done: Sequence[Replication], *, seed: int) -> Run:
+    """Each output with a sample per replication. These are independent, which is what tests ask of samples.
+
+    Replications of one number share their random numbers with those of another design: they are rounds.
+    """
+    benchmarks = []
+    for index, output in enumerate(done[0].outputs):
+        known = {number: float(one.means[index]) for number, one in enumerate(done) if np.isfinite(one.means[index])}
+        if known:
+            benchmarks.append(
+                Benchmark(
+                    name=output.of,
+                    metric=output.metric,
+                    samples=tuple(known.values()),
+                    group_sizes=(1,) * len(known),
+                    rounds=tuple(known),
+                )
+            )
+    return _run(design, scenario, seed, benchmarks=tuple(benchmarks))
+
+
+def counter_run(design: Design, scenario: str, done: Sequence[Replication], *, seed: int) -> Run:
+    """A table per component, link and kind of request: the intervals of all replications, one after another."""
+    series = np.concatenate([one.series for one in done])
+    outputs = done[0].outputs
+    tables = []
+    for name in dict.fromkeys(output.of for output in outputs):
+        columns = [index for index, output in enumerate(outputs) if output.of == name]
+        tables.append(
+            CounterTable(
+                name=name,
+                metrics=tuple(outputs[column].metric for column in columns),
+                times_s=np.arange(len(series), dtype=np.float64) * done[0].interval_s,
+                values=series[:, columns],
+            )
+        )
+    return _run(design, scenario, seed, counters=tuple(tables))
+
+
+def _run(
+    design: Design,
+    scenario: str,
+    seed: int,
+    *,
+    benchmarks: tuple[Benchmark, ...] = (),
+    counters: tuple[CounterTable, ...] = (),
+) -> Run:
+    return Run(
+        benchmarks=benchmarks,
+        counters=counters,
+        suite=f"{design.name} {scenario}",
+        environment=Environment(components={"simulated": f"scenario {scenario}, seed {seed}"}),
+    )
