@@ -71,6 +71,7 @@ class LogEntry:
     unused_examples: tuple[UnusedLineEntry, ...]
     headless_calls: int
     cut_calls: int
+    rare_paths: int = 0
     truncated_files: tuple[str, ...]
 
 

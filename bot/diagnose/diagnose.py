@@ -2,15 +2,17 @@
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 
 from bot.diagnose.blocks import BLOCK_BYTES
 from bot.diagnose.log import ReadLog, read_log
+from bot.diagnose.merged_tree import RARE, MergedTree
 from bot.diagnose.pattern import LinePattern
 from bot.diagnose.ranking import minimum_self_ms, rank_suspects
 from bot.diagnose.response_times import statistics
 from bot.diagnose.settings import RankingSettings, ReadingSettings
 from bot.diagnose.variants import count
-from bot.model.call_tree import CallTree, Diagnosis, LogReading
+from bot.model.call_tree import CallNode, CallTree, Diagnosis, LogReading
 
 
 def diagnose_log(
@@ -48,9 +50,21 @@ def call_trees(log: ReadLog) -> tuple[CallTree, ...]:
             service=service.decode("utf-8", "replace"),
             calls=part.calls,
             variants=count(part.variants),
-            nodes=part.tree.nodes(),
+            nodes=_nodes(part.tree),
         )
         for service, part in sorted(log.part.services.items())
+    )
+
+
+def _nodes(tree: MergedTree) -> tuple[CallNode, ...]:
+    """With the methods of rare paths: their time is theirs there, not that of the paths that stand for them."""
+    nodes = tree.nodes()
+    if not tree.rare:
+        return nodes
+    shown = RARE.decode()
+    return (
+        *(replace(node, self_ms=0.0) if node.method == shown else node for node in nodes),
+        *tree.rare_methods(len(nodes)),
     )
 
 
@@ -63,5 +77,6 @@ def _reading(log: ReadLog) -> LogReading:
         examples=part.examples,
         headless_calls=sum(service.headless_calls for service in part.services.values()),
         cut_calls=part.cut_calls,
+        rare_paths=sum(service.tree.pruned for service in part.services.values()),
         truncated_files=log.truncated_files,
     )

@@ -6,27 +6,26 @@ from typing import Final
 
 from bot.diagnose.shape import Shape
 from bot.diagnose.squares import Squares
-from bot.errors import DataError
 from bot.model.call_tree import CallNode
 
-# Real programs have thousands; more are arguments or ids that the pattern takes for method names.
+# Real programs have thousands; more are arguments or ids within method names, or very many request types. Beyond this
+# the paths with least time go, half of them, so that it is seldom done.
 MAX_NODES: Final = 100_000
 _TOP: Final = -1
 
 
-def check_nodes(count: int) -> None:
-    if count > MAX_NODES:
-        raise DataError(
-            f"more than {MAX_NODES:,} different paths of methods",
-            next_step="check that the pattern's group `method` leaves out arguments, ids and times",
-        )
+# Methods of rare paths; of more, those with least time become one.
+MAX_RARE: Final = 100_000
+# What a node is called that stands for the rare paths below its caller.
+RARE: Final = b"(rare paths)"
 
 
 @dataclass(kw_only=True, slots=True)
 class MergedTree:
     """Node i: its caller's index (smaller than i, or -1), method, and executions with their summed and longest time.
 
-    `squares` are kept only for a comparison of two revisions, or None.
+    `squares` are kept only for a comparison of two revisions, or None. `rare`: what methods took on paths that are
+    no more, as calls, own and longest time; `pruned` counts those paths.
     """
 
     parents: list[int] = field(default_factory=list)
@@ -36,6 +35,8 @@ class MergedTree:
     longest_ms: list[float] = field(default_factory=list)
     index: dict[tuple[int, bytes], int] = field(default_factory=dict)
     squares: Squares | None = None
+    rare: dict[bytes, tuple[int, float, float]] = field(default_factory=dict)
+    pruned: int = 0
 
     def add(self, shape: Shape, methods: Sequence[bytes], times_ms: Sequence[Sequence[float]]) -> None:
         """Add calls of one shape; `times_ms[c][i]` is execution i in call c."""
@@ -69,9 +70,61 @@ class MergedTree:
             longest_ms=[*self.longest_ms],
             index={**self.index},
             squares=None if self.squares is None else self.squares.copy(),
+            rare={**self.rare},
+            pruned=self.pruned,
         )
         for other in others:
             tree._take_in(other)
+            if len(tree.methods) > MAX_NODES:
+                tree = tree.without_rare(MAX_NODES // 2)
+        return tree
+
+    def without_rare(self, keep: int) -> "MergedTree":
+        """The `keep` paths with most time, callers before callees; a node per caller has the time of the others.
+
+        Their methods' own numbers are in `rare`. Which paths are rare is known of the part so far only: what is
+        merged in another order may keep others.
+        """
+        weights = [*self.elapsed_ms]
+        own_ms = [*self.elapsed_ms]
+        for i in range(len(weights) - 1, -1, -1):
+            parent = self.parents[i]
+            if parent >= 0:
+                weights[parent] = max(weights[parent], weights[i])
+                own_ms[parent] -= self.elapsed_ms[i]
+        kept = set(sorted(range(len(weights)), key=lambda i: (-weights[i], i))[:keep])
+        tree = MergedTree(
+            squares=None if self.squares is None else Squares(),
+            rare={**self.rare},
+            pruned=self.pruned + len(weights) - len(kept),
+        )
+        places: list[int | None] = []
+        for i, (parent, method) in enumerate(zip(self.parents, self.methods, strict=True)):
+            above = places[parent] if parent >= 0 else _TOP
+            if i not in kept and method != RARE:
+                calls, own, longest = tree.rare.get(method, (0, 0.0, 0.0))
+                tree.rare[method] = (
+                    calls + self.calls[i],
+                    own + max(0.0, own_ms[i]),
+                    max(longest, self.longest_ms[i]),
+                )
+            if above is None:
+                places.append(None)
+                continue
+            name = method if i in kept else RARE
+            known = tree.index.get((above, name))
+            node = tree._new(above, name) if known is None else known
+            places.append(node if i in kept else None)
+            tree.calls[node] += self.calls[i]
+            tree.elapsed_ms[node] += self.elapsed_ms[i]
+            tree.longest_ms[node] = max(tree.longest_ms[node], self.longest_ms[i])
+            if tree.squares is not None and self.squares is not None:
+                if i in kept:
+                    tree.squares.take(node, self.squares, i)
+                else:
+                    tree.squares.take_together(node, self.elapsed_ms[i], self.squares.elapsed[i])
+        if len(tree.rare) > MAX_RARE:
+            tree.rare = _most(tree.rare)
         return tree
 
     def _take_in(self, other: "MergedTree") -> None:
@@ -87,10 +140,13 @@ class MergedTree:
             longest[node] = max(longest[node], other.longest_ms[i])
         if self.squares is not None and other.squares is not None:
             self.squares.take_in(nodes, other.squares)
+        for method, (count, own, long) in other.rare.items():
+            known_rare = self.rare.get(method, (0, 0.0, 0.0))
+            self.rare[method] = (known_rare[0] + count, known_rare[1] + own, max(known_rare[2], long))
+        self.pruned += other.pruned
 
     def _new(self, parent: int, method: bytes) -> int:
         node = len(self.methods)
-        check_nodes(node)
         self.index[parent, method] = node
         self.parents.append(parent)
         self.methods.append(method)
@@ -118,3 +174,33 @@ class MergedTree:
             )
             for i, parent in enumerate(self.parents)
         )
+
+    def rare_methods(self, first: int) -> tuple[CallNode, ...]:
+        """The methods of rare paths as nodes of their own, below one without time that is the node `first`."""
+        if not self.rare:
+            return ()
+        top = CallNode(method=RARE.decode(), parent=None, calls=0, elapsed_ms=0.0, self_ms=0.0, longest_ms=0.0)
+        return (
+            top,
+            *(
+                CallNode(
+                    method=method.decode("utf-8", "replace"),
+                    parent=first,
+                    calls=calls,
+                    elapsed_ms=own,
+                    self_ms=own,
+                    longest_ms=longest,
+                )
+                for method, (calls, own, longest) in self.rare.items()
+            ),
+        )
+
+
+def _most(rare: dict[bytes, tuple[int, float, float]]) -> dict[bytes, tuple[int, float, float]]:
+    """Half as many methods, those with most time, and the others as one."""
+    ordered = sorted(rare.items(), key=lambda one: -one[1][1])
+    kept = dict(ordered[: MAX_RARE // 2])
+    others = [numbers for _, numbers in ordered[MAX_RARE // 2 :]]
+    calls, own, longest = zip(*others, strict=True)
+    kept[RARE] = (sum(calls), sum(own), max(longest))
+    return kept

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from bot.diagnose.calls import LABEL, METHOD, CompleteCalls, ServicePart, check_services
-from bot.diagnose.merged_tree import check_nodes
+from bot.diagnose.merged_tree import MAX_NODES
 from bot.diagnose.pattern import LinePattern, Row
 from bot.diagnose.settings import ReadingSettings
 from bot.model.call_tree import LineFault, UnusedLine
@@ -180,7 +180,12 @@ def _with_calls(
         services[service] = (
             first.merged(more, settings=part.settings) if first else more[0].merged(more[1:], settings=part.settings)
         )
-    check_nodes(sum(len(one.tree.methods) for one in services.values()))
+    nodes = sum(len(one.tree.methods) for one in services.values())
+    if nodes > MAX_NODES:
+        services = {
+            name: replace(one, tree=one.tree.without_rare(max(1, len(one.tree.methods) * MAX_NODES // 2 // nodes)))
+            for name, one in services.items()
+        }
     check_services(len(services))
     examples = (
         UnusedLine(fault=fault, line=None, text=_shown(b" ".join([field for field in row if field])))

@@ -1,5 +1,6 @@
 """What a merged tree keeps beside its sums so that two revisions can be tested: how the calls of a service vary."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -47,6 +48,16 @@ class Squares:
         for mine, theirs in ((self.elapsed, other.elapsed), (self.own_ms, other.own_ms), (self.own, other.own)):
             for node, number in zip(nodes, theirs, strict=True):
                 mine[node] += number
+
+    def take(self, node: int, other: "Squares", place: int) -> None:
+        for mine, theirs in ((self.elapsed, other.elapsed), (self.own_ms, other.own_ms), (self.own, other.own)):
+            mine[node] += theirs[place]
+
+    def take_together(self, node: int, elapsed_ms: float, squares: float) -> None:
+        """A path that is no more, into the node of its likes, as if all moved together: the most that they can vary."""
+        together = (math.sqrt(self.elapsed[node]) + math.sqrt(squares)) ** 2
+        self.elapsed[node] = self.own[node] = together
+        self.own_ms[node] += elapsed_ms
 
     def copy(self) -> "Squares":
         return Squares(elapsed=[*self.elapsed], own_ms=[*self.own_ms], own=[*self.own])

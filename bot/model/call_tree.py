@@ -124,7 +124,10 @@ class UnusedLine:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LogReading:
-    """What became of a log's lines. `headless_calls`: without a logged root. `cut_calls`: too long to hold whole."""
+    """What became of a log's lines. `headless_calls`: without a logged root. `cut_calls`: too long to hold whole.
+
+    `rare_paths`: paths that were given up for their number, their methods still counted.
+    """
 
     lines: int
     executions: int
@@ -133,6 +136,7 @@ class LogReading:
     headless_calls: int
     cut_calls: int
     truncated_files: tuple[str, ...]
+    rare_paths: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -165,6 +165,9 @@ def _unused(diagnosis: Diagnosis) -> str:
     ]
     if reading.headless_calls:
         lines.append(f"- {counted(reading.headless_calls, 'call')} without a logged root: in trees, not in statistics")
+    if reading.rare_paths:
+        paths = counted(reading.rare_paths, "rare path")
+        lines.append(f"- {paths} given up for their number; their methods count, without what they call")
     if reading.cut_calls:
         lines.append(f"- {counted(reading.cut_calls, 'call')} too long to be held whole: cut in pieces")
     lines += [f"- a file ends too early or is damaged: {_plain(name)}" for name in reading.truncated_files]

@@ -1,9 +1,11 @@
 """METHODS 6.3: trees of a service merged into one with all branches."""
 
+from pathlib import Path
+
 import pytest
 
-from bot.diagnose import merged_tree
-from bot.errors import DataError
+from bot.diagnose import RankingSettings, ReadingSettings, diagnose_log, load_pattern, merged_tree, part
+from bot.model.call_tree import Diagnosis
 from tests.support.execution_logs import call, log, part_of, paths, trees_of
 
 
@@ -37,13 +39,45 @@ def test_children_side_by_side_leave_no_negative_self_time() -> None:
     assert paths(trees_of(part_of(data))["shop"])["order"] == (1, 10, 0)
 
 
-def test_names_that_never_repeat_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merged_tree, "MAX_NODES", 50)
-    data = log(execution for i in range(60) for execution in call(f"c{i}", [("1", f"order{i}", 1.0)]))
-    with pytest.raises(DataError, match="more than 50 different paths of methods"):
-        trees_of(part_of(data))
-    several = log(
-        execution for i in range(60) for execution in call("c", [("1", f"order{i}", 1.0)], service=f"s{i % 3}")
+def test_rare_paths_are_given_up_and_their_methods_still_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    calls = [[("1", "order", 10.0), ("1.1", "find", 6.0), ("1.1.1", f"select{i}", 2.0)] for i in range(60)]
+    calls += [[("1", f"rare{i}", 1.0), ("1.1", "find", 0.5)] for i in range(60)]
+    services = [f"s{i % 2}" for i in range(len(calls))]
+    data = log(
+        execution
+        for i, (rows, service) in enumerate(zip(calls, services, strict=True))
+        for execution in call(f"c{i}", rows, service=service)
     )
-    with pytest.raises(DataError, match="more than 50 different paths of methods"):
-        trees_of(part_of(several))
+    file = tmp_path / "server.log"
+    file.write_bytes(data)
+
+    def diagnosed() -> Diagnosis:
+        return diagnose_log(
+            [str(file)], pattern=load_pattern("labelled"), reading=ReadingSettings(), ranking=RankingSettings()
+        )
+
+    whole = diagnosed()
+    monkeypatch.setattr(merged_tree, "MAX_NODES", 40)
+    monkeypatch.setattr(part, "MAX_NODES", 40)
+    pruned = diagnosed()
+    assert (whole.reading.rare_paths, pruned.reading.rare_paths > 100) == (0, True)
+    for before, after in zip(whole.trees, pruned.trees, strict=True):
+        assert after.total_ms == pytest.approx(before.total_ms)
+        assert sum(node.self_ms for node in after.nodes) == pytest.approx(sum(node.self_ms for node in before.nodes))
+        nodes = {node.method: node for node in after.nodes if node.parent is None}
+        assert (nodes["order"].calls, nodes["order"].elapsed_ms, nodes["order"].self_ms) == (30, 300, 120)
+    before_own, own = (
+        {one.method: (one.calls, round(one.self_ms, 6)) for one in side.suspects if one.method != "(rare paths)"}
+        for side in (whole, pruned)
+    )
+    assert own == before_own
+
+
+def test_methods_without_end_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merged_tree, "MAX_NODES", 10)
+    monkeypatch.setattr(merged_tree, "MAX_RARE", 10)
+    monkeypatch.setattr(part, "MAX_NODES", 10)
+    data = log(execution for i in range(90) for execution in call(f"c{i}", [("1", f"order{i}", 1.0)]))
+    tree = trees_of(part_of(data))["shop"]
+    assert sum(node.elapsed_ms for node in tree.nodes if node.parent is None) == pytest.approx(90)
+    assert len(tree.nodes) < 30
