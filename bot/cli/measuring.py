@@ -22,6 +22,7 @@ from bot.cli.options import (
 )
 from bot.cli.output import Status, colour, width
 from bot.errors import EXIT_FINE
+from bot.model.count import Count
 
 # The fewest that can prove one change among 1,000 benchmarks at 1%: 2 / 6 ** 7 is below 0.01 / 1,000.
 ROUNDS = 7
@@ -45,6 +46,9 @@ def add_verbs(verbs: Verbs) -> None:
         "--metric",
         choices=COUNTS,
         help="count this of the whole command instead of reading its result (docs/measure.md; default rounds: 1)",
+    )
+    verb.add_argument(
+        "--count", nargs="+", choices=COUNTS, default=(), metavar="NAME", help="count this besides, twice per commit"
     )
     verb.add_argument("--warmup", type=count, default=1, metavar="N", help="runs per commit before (default: 1)")
     verb.add_argument(
@@ -105,7 +109,13 @@ def _measure(arguments: argparse.Namespace) -> int:
     usual = ROUNDS if commands.count is None else COUNT_ROUNDS
     rounds = arguments.rounds or (MOST_ROUNDS if arguments.until_decided else usual)
     plan = request(
-        pipeline.MeasurePlan, arguments, commands=commands, tool=tool, rounds=rounds, trace=_trace(arguments)
+        pipeline.MeasurePlan,
+        arguments,
+        commands=commands,
+        tool=tool,
+        rounds=rounds,
+        trace=_trace(arguments),
+        counts=tuple(map(Count, arguments.count)),
     )
     try:
         measured = pipeline.measure_commits(

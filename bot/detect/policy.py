@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
-from bot.detect import COUNTER_DETECTORS, COUNTER_REMARKS, DETECTORS, REMARKS
+from bot.detect import COUNTER_DETECTORS, COUNTER_REMARKS, DETECTORS, REMARKS, counts
 from bot.detect.categories import CategoryChange, category_change
 from bot.detect.conclusion import conclusion_of, reading_order, smallest_detectable
 from bot.detect.counters import CounterPairing, pair_counters
@@ -27,6 +28,7 @@ from bot.detect.visible import at_critical
 from bot.errors import ConfigError, DataError
 from bot.model.acceptance import Acceptance
 from bot.model.baseline import Baseline, BaselineSource
+from bot.model.count import is_count
 from bot.model.finding import Evidence, Finding, Level, Severity, Verdict
 from bot.model.judgement import Judgement
 from bot.model.metric import Direction, Metric, MetricKey
@@ -74,11 +76,12 @@ def judge(
         paired=baseline.source is BaselineSource.PAIRED,
         own=settings.own,
     )
-    evidence = DETECTORS[detector].detect(pairing.pairs, options)
+    detect = partial(counts.detect, detector=DETECTORS[detector])
+    evidence = detect(pairing.pairs, options)
     critical_p = _critical_p(evidence, settings)
-    evidence = at_critical(pairing.pairs, evidence, DETECTORS[detector], options, critical_p=critical_p)
+    evidence = at_critical(pairing.pairs, evidence, detect, options, critical_p=critical_p)
     findings = _findings(pairing.pairs, evidence, settings, critical_p=critical_p, paired=options.paired)
-    notes += [*_baseline_notes(baseline), *_category_notes(pairing.pairs, findings, settings)]
+    notes += [*_baseline_notes(baseline, pairing.pairs), *_category_notes(pairing.pairs, findings, settings)]
     notes += chance_notes(findings)
     if detector in REMARKS:
         notes += REMARKS[detector](pairing.pairs, options)
@@ -150,9 +153,8 @@ def _counter_pairing(baseline: Baseline, target: Run, settings: PolicySettings) 
 
 
 def _minimum_effects(pairs: Sequence[MetricPair], settings: PolicySettings) -> Mapping[MetricKey, float]:
-    if not settings.rules:
-        return {}
-    effects = {pair.key: settings.of(pair.key).minimum_effect for pair in pairs}
+    special = (pair.key for pair in pairs if settings.rules or is_count(pair.metric))
+    effects = {key: settings.of(key).minimum_effect for key in special}
     return {key: effect for key, effect in effects.items() if effect != settings.minimum_effect}
 
 
@@ -283,8 +285,9 @@ def _is_change(finding: Finding) -> bool:
     return finding.verdict in {Verdict.REGRESSION, Verdict.IMPROVEMENT}
 
 
-def _baseline_notes(baseline: Baseline) -> list[Reason]:
-    if baseline.source is not BaselineSource.PAIRED and len(baseline.runs) == 1:
+def _baseline_notes(baseline: Baseline, pairs: Sequence[MetricPair]) -> list[Reason]:
+    measured = any(not is_count(pair.metric) for pair in pairs)
+    if measured and baseline.source is not BaselineSource.PAIRED and len(baseline.runs) == 1:
         return [because(Remark.LONE_BASELINE)]
     return []
 

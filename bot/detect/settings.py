@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from bot.detect.own_options import OwnOptions
+from bot.model.count import MINIMUM_EFFECT, NAMES
 from bot.model.metric import Direction, MetricKey
 
 Categories = tuple[tuple[str, float | None], ...]
@@ -41,7 +42,8 @@ class PolicySettings:
     `categories` are names with their upper bounds in milliseconds, fastest first, the last without a bound; they
     apply to metrics of time where less is better. The first of `rules` that matches a metric is the only one that does.
     `ignore_environment` judges although the hardware differs. `ruler` is the fixed workload that tells how fast the
-    machine was. `own` are single detectors' options. `general` holds for metrics without a rule.
+    machine was. `own` are single detectors' options. `general` holds for metrics without a rule,
+    `counted` for counts: their own minimum effect is smaller.
     """
 
     alpha: float = 0.01
@@ -56,17 +58,26 @@ class PolicySettings:
     ruler: MetricKey | None = None
     own: OwnOptions = field(default_factory=OwnOptions)
     general: "MetricSettings" = field(init=False)
+    counted: "MetricSettings" = field(init=False)
 
     def __post_init__(self) -> None:
         # Asked for each of thousands of metrics, of which few have a rule.
-        object.__setattr__(self, "general", self._resolved(MetricRule()))
+        object.__setattr__(self, "general", self._resolved(MetricRule(), self.minimum_effect))
+        object.__setattr__(self, "counted", self._resolved(MetricRule(), self._of_counts))
+
+    @property
+    def _of_counts(self) -> float:
+        return min(self.minimum_effect, MINIMUM_EFFECT)
 
     def of(self, key: MetricKey) -> "MetricSettings":
         rule = next((rule for rule in self.rules if rule.matches(key)), None)
-        return self.general if rule is None else self._resolved(rule)
+        is_count = key.metric in NAMES
+        if rule is None:
+            return self.counted if is_count else self.general
+        return self._resolved(rule, self._of_counts if is_count else self.minimum_effect)
 
-    def _resolved(self, rule: MetricRule) -> "MetricSettings":
-        minimum = self.minimum_effect if rule.minimum_effect is None else rule.minimum_effect
+    def _resolved(self, rule: MetricRule, minimum: float) -> "MetricSettings":
+        minimum = minimum if rule.minimum_effect is None else rule.minimum_effect
         return MetricSettings(
             minimum_effect=minimum,
             warn=_first(rule.warn, self.warn, minimum),

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from bot.detect.blocks import WAYS_PER_ROUND, rounds_needed
 from bot.detect.change_point import ID as CHANGE_POINT
+from bot.detect.counts import TEST as COUNTS
 from bot.detect.evidence import EXACT
 from bot.detect.settings import MetricSettings, PolicySettings
 from bot.detect.summary import WITHOUT_SAMPLE_COUNT
@@ -162,7 +163,7 @@ def _looks_worse(
 
 
 def too_few_samples(evidence: Evidence, minimum: int) -> Reason | None:
-    if evidence.test in WITHOUT_SAMPLE_COUNT or evidence.test == CHANGE_POINT:
+    if evidence.test in {*WITHOUT_SAMPLE_COUNT, CHANGE_POINT, COUNTS}:
         return None
     for name, side in (("target", evidence.target), ("baseline", evidence.baseline)):
         if side is not None and side.count < minimum:

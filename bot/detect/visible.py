@@ -1,12 +1,12 @@
 """How large a change would have been seen in a metric: the honest half of "nothing found"."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from scipy import special
 
-from bot.detect.detector import BenchmarkDetector, DetectorOptions
+from bot.detect.detector import DetectorOptions
 from bot.detect.pairs import MetricPair
 from bot.model.finding import Evidence, Interval
 from bot.model.metric import Direction
@@ -25,7 +25,7 @@ BLIND = 9.0
 def at_critical(
     pairs: Sequence[MetricPair],
     evidence: Sequence[Evidence],
-    detector: BenchmarkDetector,
+    detect: Callable[[Sequence[MetricPair], DetectorOptions], list[Evidence]],
     options: DetectorOptions,
     *,
     critical_p: float,
@@ -41,7 +41,7 @@ def at_critical(
     unproven = any(entry.p_value is not None and entry.p_value >= critical_p for entry in known)
     if options.paired or samples > MOST_SAMPLES or critical_p >= options.alpha or not unproven:
         return known
-    again = detector.detect(pairs, replace(options, alpha=critical_p))
+    again = detect(pairs, replace(options, alpha=critical_p))
     widths = [None if entry.confidence_interval is None else _half_width(entry.confidence_interval) for entry in again]
     return [
         entry if width is None else replace(entry, precision=replace(entry.precision, critical_half_width=width))

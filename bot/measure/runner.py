@@ -22,6 +22,7 @@ from bot.measure.failure import ExecutionError
 from bot.measure.log import Log
 from bot.model.bisection import FailureKind
 from bot.model.count import Count
+from bot.model.run import Run
 
 # Plain numbers have no name of their own: their benchmark is called as this file.
 RESULT_NAME: Final = "result"
@@ -62,22 +63,22 @@ class Runner:
         Where it wrote none, its standard output is the result.
         """
         if self.commands.count is not None:
-            return self._counted(self.commands.count, tree, commit, folder, variables or {})
+            result = folder / "counts.json"
+            result.write_bytes(encode_run(self.counted(self.commands.count, tree, commit, folder, variables or {})))
+            return result
         result = self._run(self.commands.run, tree, commit, folder, variables or {})
         if not _has_content(result):
             fault = f"printed no samples, and wrote none to ${OUTPUT_VARIABLE}"
             raise self.failed("the benchmark", commit, FailureKind.CRASHED, fault)
         return result
 
-    def _counted(self, count: Count, tree: Path, commit: str, folder: Path, variables: Mapping[str, str]) -> Path:
+    def counted(self, count: Count, tree: Path, commit: str, folder: Path, variables: Mapping[str, str]) -> Run:
         method = METHODS[count]
         logs = self._run_under(method.command, tree, commit, folder, {**variables, **method.environment})
         run = counted_run(count, logs)
         if run is None:
             raise self.failed("the benchmark", commit, FailureKind.CRASHED, "left no count")
-        result = folder / "counts.json"
-        result.write_bytes(encode_run(run))
-        return result
+        return run
 
     def count_functions(self, tree: Path, commit: str, folder: Path) -> tuple[Path, ...]:
         """Callgrind's file of each process of the benchmark command."""

@@ -17,7 +17,8 @@ from bot.measure.log import Log
 from bot.measure.runner import Runner
 from bot.measure.trees import Trees, remove_folder
 from bot.model.bisection import FailureKind
-from bot.model.run import Run
+from bot.model.count import Count
+from bot.model.run import Benchmark, Run
 
 FOLDER_PREFIX: Final = "perf-culprit-measure-"
 LOCK_NAME: Final = "in-use"
@@ -47,6 +48,11 @@ class Workplace:
         """Execute it once without a result."""
         tree = self._trees.of(commit)
         self._runner.warm_up(tree, commit, self._next_folder())
+
+    def count(self, commit: str, count: Count) -> Benchmark:
+        """One counted execution, whatever the commands' own results are."""
+        tree, folder = self._trees.of(commit), self._next_folder()
+        return self._runner.counted(count, tree, commit, folder, {}).benchmarks[0]
 
     def count_functions(self, commit: str) -> tuple[Path, ...]:
         """Its instructions by function: Callgrind's files, which stay until the workplace is left."""

@@ -31,6 +31,7 @@ class Count(StrEnum):
         return MetricKey(BENCHMARK, self.value)
 
 
+NAMES: Final = frozenset(count.value for count in Count)
 UNITS: Final[Mapping[Count, str]] = MappingProxyType(
     {
         Count.INSTRUCTIONS: "instructions",
@@ -43,8 +44,13 @@ UNITS: Final[Mapping[Count, str]] = MappingProxyType(
 )
 
 
+def is_count(metric: Metric) -> bool:
+    """Whether numbers of this metric were counted, by us or by a tool that calls them so."""
+    return metric.name in NAMES
+
+
 def count_of(metric: str | None, *, benchmark: str | None = None, tool: str = "auto") -> Count | None:
     """The count that a metric's name asks for. With a benchmark or a tool the metric is one of the tool's own."""
-    if metric not in set(Count) or benchmark not in (None, BENCHMARK) or tool != "auto":
+    if metric not in NAMES or benchmark not in (None, BENCHMARK) or tool != "auto":
         return None
     return Count(metric)

@@ -15,15 +15,18 @@ from bot.dispatch.machine import Say, this_machine
 from bot.dispatch.tracing import TracePlan
 from bot.errors import UsageError
 from bot.files import replace_file
-from bot.measure import Commands, Workplace, interleaved, look_rounds
+from bot.measure import Commands, ExecutionError, Workplace, interleaved, is_missing, look_rounds
 from bot.model.baseline import Baseline, BaselineSource
+from bot.model.count import Count
 from bot.model.report import Conclusion, Report
-from bot.model.run import Run
+from bot.model.run import Benchmark, Run
+from bot.pipeline.commands import uncountable
 from bot.pipeline.confirm import BENCHMARKS_VARIABLE, flagged, only
 from bot.pipeline.judge import judge_run
 from bot.pipeline.trace import diagnose_traces, write_traces
 
 LOOKS: Final = 4
+COUNTED_EXECUTIONS: Final = 2  # show whether the command always does the same
 LOG_NAME: Final = "log.txt"
 
 
@@ -31,7 +34,8 @@ LOG_NAME: Final = "log.txt"
 class MeasurePlan:
     """`rounds` of A B B A at most; with `until_decided` the first look that decides all metrics is the last.
 
-    `confirm`: what then looks like a regression is measured a second time, in as many rounds.
+    `confirm`: what then looks like a regression is measured a second time, in as many rounds. `counts` are taken of
+    the whole command besides.
     """
 
     commands: Commands
@@ -39,6 +43,7 @@ class MeasurePlan:
     warmup: int = 1
     until_decided: bool = False
     confirm: bool = False
+    counts: tuple[Count, ...] = ()
     tool: str = "auto"
     cache: Path | None = None
     trace: TracePlan | None = None
@@ -84,6 +89,8 @@ def measure_commits(
         job = f"measure-{uuid.uuid4().hex}"
         looks = _looks(plan)
         runs = [_side_run(side, plan=plan, config=config, job=job, looks=looks) for side in sides]
+        for count in plan.counts:
+            runs = _with_count(workplace, sides, runs, count, say)
         files = tuple(output / f"{side.name}.json" for side in sides)
         for file, run in zip(files, runs, strict=True):
             replace_file(file, encode_run(run))
@@ -149,6 +156,24 @@ def _measure(
                 return number, report
             say(f"look after round {number}: {undecided(report)} of {len(report.findings)} metrics are not decided")
     return plan.rounds, report
+
+
+def _with_count(workplace: Workplace, sides: Sequence[_Side], runs: Sequence[Run], count: Count, say: Say) -> list[Run]:
+    """The runs with the count beside what was measured; with a note where it cannot be counted."""
+    fault = is_missing(count)
+    counted: list[Benchmark] = []
+    for side in sides if fault is None else ():
+        say(f"count {count}: {side.name} {side.commit[:12]}")
+        try:
+            taken = [workplace.count(side.commit, count) for _ in range(COUNTED_EXECUTIONS)]
+        except ExecutionError as error:
+            fault = uncountable(count, error)
+            break
+        counted.append(replace(taken[0], samples=tuple(one.value for one in taken)))
+    if fault is not None:
+        say(note := f"{count} cannot be counted: {fault}")
+        return [replace(run, notes=(*run.notes, note)) for run in runs]
+    return [replace(run, benchmarks=(*run.benchmarks, one)) for run, one in zip(runs, counted, strict=True)]
 
 
 def _measure_again(

@@ -11,6 +11,7 @@ from bot.detect.own_options import ChartOptions, OwnOptions
 from bot.detect.rules.options import RuleOptions
 from bot.detect.settings import MetricRule, PolicySettings
 from bot.errors import UsageError
+from bot.model.count import is_count
 from bot.model.metric import MetricKey
 from bot.model.report import Settings
 from bot.model.run import Run
@@ -22,15 +23,17 @@ if TYPE_CHECKING:
 
 def report_settings(config: Config, *, target: Run) -> Settings:
     """The decision rule, for the report's small print; the detectors are those that had something to judge."""
-    fail = _fail(config.levels)
+    fail, minimum = _fail(config.levels), config.minimum_effect
+    if target.benchmarks and all(is_count(entry.metric) for entry in target.benchmarks):
+        minimum = policy_settings(config).counted.minimum_effect
     used = [config.detector] * bool(target.benchmarks) + [config.counter_detector] * bool(target.counters)
     return Settings(
         detector=", ".join(dict.fromkeys(used)),
         alpha=config.alpha,
         false_discovery_rate=config.false_discovery_rate,
-        minimum_effect=config.minimum_effect,
+        minimum_effect=minimum,
         minimum_samples=config.minimum_samples,
-        fail=config.minimum_effect if fail is None else fail,
+        fail=minimum if fail is None else fail,
     )
 
 

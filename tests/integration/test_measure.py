@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from bot.cli import main
+from tests.support.counting_valgrind import counting_valgrind
 from tests.support.git_repository import run_git
 from tests.support.measured_repository import COUNTER, RUN, line, measured_repository
 
@@ -75,6 +76,35 @@ def test_compare_reads_what_measure_wrote(repository: Path) -> None:
     out = repository.parent / "out"
     pair = ["--paired", "--baseline", str(out / "baseline.json"), "--target", str(out / "target.json")]
     assert main(["compare", *pair]) == 1
+
+
+def test_counts_stand_beside_times(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", f"{counting_valgrind(tmp_path / 'bin')}:{os.environ['PATH']}")
+    assert measure(repository, "--rounds", "6", "--count", "instructions") == 0
+    files = [str(repository.parent / "out" / f"{name}.json") for name in ("baseline", "target")]
+    assert main(["compare", "--paired", "--baseline", files[0], "--target", files[1]]) == 1
+    assert "2 benchmarks got worse" in capsys.readouterr().out
+    keys = [
+        (entry["name"], entry["metric"], len(entry["samples"])) for entry in written(repository, "target")["benchmarks"]
+    ]
+    assert keys == [("result", "value", 12), ("command", "instructions", 2)]
+
+
+def test_a_count_alone_is_judged_and_one_that_cannot_be_taken_is_said(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", f"{counting_valgrind(tmp_path / 'bin')}:{os.environ['PATH']}")
+    files = [str(repository.parent / "out" / f"{name}.json") for name in ("baseline", "target")]
+    for commits, code in ((("HEAD~2", "HEAD~1"), 0), (("HEAD~1", "HEAD"), 1)):
+        assert measure(repository, "--metric", "instructions", commits=commits) == 0
+        assert main(["compare", "--paired", "--baseline", files[0], "--target", files[1]]) == code
+        assert "minimum effect 0.5" in capsys.readouterr().out
+    monkeypatch.setattr("bot.measure.counts.shutil.which", lambda _: None)
+    assert measure(repository, "--rounds", "6", "--count", "instructions") == 0
+    assert main(["compare", "--paired", "--baseline", files[0], "--target", files[1]]) == 1
+    assert "instructions cannot be counted: valgrind is not installed" in capsys.readouterr().out
 
 
 def test_the_order_is_a_b_b_a(repository: Path, tmp_path: Path) -> None:
