@@ -4,6 +4,8 @@
 Exit code 1 (a regression over the fail threshold) is a result, not an error, so it has no class here.
 """
 
+import difflib
+from collections.abc import Iterable
 from typing import ClassVar
 
 EXIT_FINE = 0
@@ -11,6 +13,12 @@ EXIT_REGRESSION = 1
 EXIT_USAGE = 2
 EXIT_NO_DATA = 3
 EXIT_INFRASTRUCTURE = 4
+
+
+def did_you_mean(word: str, known: Iterable[str], *, otherwise: str = "") -> str:
+    """A question that names the closest of the known words; `otherwise` where none is close."""
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f"did you mean {close[0]}?" if close else otherwise
 
 
 class BotError(Exception):

@@ -65,6 +65,7 @@ def _parser() -> Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("-V", "--version", action="version", version=f"perf-culprit {__version__}")
+    parser.set_defaults(parser=parser)
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for group in (
         initialising,

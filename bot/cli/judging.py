@@ -6,7 +6,17 @@ import sys
 from pathlib import Path
 
 from bot import pipeline
-from bot.cli.options import Verbs, add_input_options, add_page_options, check_outputs, chosen_config, new_verb, request
+from bot.cli import progress
+from bot.cli.options import (
+    Verbs,
+    add_input_options,
+    add_page_options,
+    check_outputs,
+    chosen_config,
+    commit_hash,
+    new_verb,
+    request,
+)
 from bot.cli.output import colour, table_width, write, write_page
 from bot.errors import EXIT_FINE, EXIT_REGRESSION
 
@@ -20,8 +30,7 @@ def _add_collect(verbs: Verbs) -> None:
     verb = new_verb(verbs, "collect", _collect, "benchmark results of any known format -> one run as JSON")
     verb.add_argument("files", nargs="+", metavar="FILE", help="file, directory, zip archive, glob, or - for stdin")
     verb.add_argument("--json", type=Path, metavar="OUT", help="write the run here (default: standard output)")
-    verb.add_argument("--commit", metavar="HASH", help="full hash of the measured commit")
-    verb.add_argument("-q", "--quiet", action="store_true", help="do not report what was read (on standard error)")
+    verb.add_argument("--commit", type=commit_hash, metavar="HASH", help="full hash of the measured commit")
     add_input_options(verb)
 
 
@@ -79,14 +88,19 @@ def _add_publish(verbs: Verbs) -> None:
 
 
 def _collect(arguments: argparse.Namespace) -> int:
-    data = pipeline.collect_as_json(
-        arguments.files,
-        tool=arguments.tool,
-        config=chosen_config(arguments),
-        commit=arguments.commit,
-        stdin=sys.stdin.buffer,
-        tell=None if arguments.quiet else lambda text: print(text, file=sys.stderr),
-    )
+    check_outputs(arguments)
+    told: list[str] = []
+    with progress.shown(arguments):
+        data = pipeline.collect_as_json(
+            arguments.files,
+            tool=arguments.tool,
+            config=chosen_config(arguments),
+            commit=arguments.commit,
+            stdin=sys.stdin.buffer,
+            tell=None if arguments.quiet else told.append,
+        )
+    for text in told:
+        print(text, file=sys.stderr)
     write(arguments.json, data)
     return EXIT_FINE
 
@@ -94,11 +108,12 @@ def _collect(arguments: argparse.Namespace) -> int:
 def _compare(arguments: argparse.Namespace) -> int:
     check_outputs(arguments)
     config = chosen_config(arguments)
-    if arguments.baseline:
-        files = request(pipeline.FilesComparison, arguments, stdin=sys.stdin.buffer)
-        report = pipeline.compare_files(files, config=config)
-    else:
-        report = pipeline.compare_with_history(_against_history(arguments, arguments.target), config=config).report
+    with progress.shown(arguments):
+        if arguments.baseline:
+            files = request(pipeline.FilesComparison, arguments, stdin=sys.stdin.buffer)
+            report = pipeline.compare_files(files, config=config)
+        else:
+            report = pipeline.compare_with_history(_against_history(arguments, arguments.target), config=config).report
     for name in arguments.diagnosis:
         report = pipeline.with_diagnosis(report, name)
     json_to_stdout = arguments.json == Path("-")
@@ -128,11 +143,12 @@ def _against_history(arguments: argparse.Namespace, target: list[str]) -> "pipel
 
 
 def _record(arguments: argparse.Namespace) -> int:
-    stored = pipeline.record_files(
-        _against_history(arguments, arguments.files),
-        config=chosen_config(arguments),
-        warn=lambda text: print(f"perf-culprit: {text}", file=sys.stderr),
-    )
+    with progress.shown(arguments):
+        stored = pipeline.record_files(
+            _against_history(arguments, arguments.files),
+            config=chosen_config(arguments),
+            warn=lambda text: print(f"perf-culprit: {text}", file=sys.stderr),
+        )
     print(f"recorded {stored}")
     return EXIT_FINE
 

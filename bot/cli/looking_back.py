@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from bot import pipeline
+from bot.cli import progress
 from bot.cli.options import Verbs, add_page_options, check_outputs, chosen_config, count, new_verb
 from bot.cli.output import write, write_page
 from bot.errors import EXIT_FINE, UsageError
@@ -53,8 +54,18 @@ def _changes(arguments: argparse.Namespace) -> int:
     if arguments.html:
         raise UsageError("--html belongs to --releases", next_step="leave it out, or give versions with --releases")
     _check_source(arguments)
+    with progress.shown(arguments):
+        changes = _changes_of(arguments)
+    if arguments.json:
+        write(arguments.json, pipeline.changes_json(changes.found))
+    stream = sys.stderr if arguments.json == Path("-") else sys.stdout
+    print(pipeline.changes_text(changes.table, changes.found), end="", file=stream)
+    return EXIT_FINE
+
+
+def _changes_of(arguments: argparse.Namespace) -> "pipeline.Changes":
     if arguments.repo is not None:
-        changes = pipeline.changes_in_history(
+        return pipeline.changes_in_history(
             arguments.repo,
             config=chosen_config(arguments),
             history_url=arguments.history,
@@ -62,21 +73,15 @@ def _changes(arguments: argparse.Namespace) -> int:
             online=arguments.online,
             seed=arguments.seed,
         )
-    else:
-        changes = pipeline.changes_in_file(
-            arguments.file,
-            config=chosen_config(arguments),
-            columns=arguments.column,
-            label=arguments.index,
-            online=arguments.online,
-            seed=arguments.seed,
-            stdin=sys.stdin.buffer,
-        )
-    if arguments.json:
-        write(arguments.json, pipeline.changes_json(changes.found))
-    stream = sys.stderr if arguments.json == Path("-") else sys.stdout
-    print(pipeline.changes_text(changes.table, changes.found), end="", file=stream)
-    return EXIT_FINE
+    return pipeline.changes_in_file(
+        arguments.file,
+        config=chosen_config(arguments),
+        columns=arguments.column,
+        label=arguments.index,
+        online=arguments.online,
+        seed=arguments.seed,
+        stdin=sys.stdin.buffer,
+    )
 
 
 def _releases(arguments: argparse.Namespace) -> int:

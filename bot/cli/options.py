@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from bot import config, pipeline
+from bot.cli.examples import EXAMPLES
 from bot.errors import UsageError
+from bot.model.commit import FULL_HASH
 from bot.model.count import Count
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ Request = TypeVar("Request")
 
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 - argparse names the type so
 COUNTS = tuple(Count)
+EXIT_CODES_AT = "Exit codes: perf-culprit --help"
 EXIT_CODES = """\
 exit codes:
   0  fine
@@ -37,9 +40,13 @@ def new_verb(
         name,
         help=help_text,
         description=help_text[0].upper() + help_text[1:] + ".",
-        epilog=EXIT_CODES,
+        epilog="\n  ".join(["examples:", *EXAMPLES[name]]) + f"\n\n{EXIT_CODES_AT}"
+        if EXAMPLES[name]
+        else EXIT_CODES_AT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    verb.add_argument("-q", "--quiet", action="store_true", help="the result and errors only")
+    verb.add_argument("-v", "--verbose", action="store_true", help="what is done, with its time (on standard error)")
     verb.set_defaults(verb=run)
     return verb
 
@@ -62,7 +69,9 @@ def check_outputs(arguments: argparse.Namespace) -> None:
     for name in ("json", "markdown", "html", "svg", "flame", "log", "output"):
         path = getattr(arguments, name, None)
         if isinstance(path, Path) and path != Path("-") and not path.parent.is_dir():
-            raise UsageError(f"there is no folder {path.parent}", place=f"--{name}", next_step="make it first")
+            raise UsageError(
+                f"cannot be written: there is no folder {path.parent}", place=str(path), next_step="make it first"
+            )
 
 
 def chosen_config(arguments: argparse.Namespace) -> "config.Config":
@@ -124,6 +133,13 @@ def request(kind: type[Request], arguments: argparse.Namespace, **given: object)
     values = {name: getattr(arguments, name) for name in named}
     options = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
     return kind(**options, **given)
+
+
+def commit_hash(text: str) -> str:
+    """The full hash of a commit, in small letters."""
+    if not FULL_HASH.fullmatch(text.lower()):
+        raise argparse.ArgumentTypeError(f"{text!r} is no full hash of a commit; git rev-parse prints it")
+    return text.lower()
 
 
 def count(text: str) -> int:

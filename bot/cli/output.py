@@ -48,16 +48,16 @@ class Status:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._is_terminal = stream.isatty()
+        self.is_terminal = stream.isatty()
 
     def __call__(self, line: str) -> None:
-        if self._is_terminal:
+        if self.is_terminal:
             self._stream.write(f"\r\x1b[2K{line[: width() - 1]}")
         else:
             self._stream.write(f"{line}\n")
         self._stream.flush()
 
     def clear(self) -> None:
-        if self._is_terminal:
+        if self.is_terminal:
             self._stream.write("\r\x1b[2K")
             self._stream.flush()

@@ -1,12 +1,11 @@
 """The argument parser: what is wrong on the command line is a UsageError like any other, with a next step."""
 
 import argparse
-import difflib
 import re
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
-from bot.errors import UsageError
+from bot.errors import UsageError, did_you_mean
 
 _MISTYPED: Final = re.compile(r"unrecognized arguments: (-\S+)|invalid choice: '([^']+)'")
 
@@ -24,6 +23,6 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         mistyped = _MISTYPED.search(message)
         names = [name for action in self._actions for name in (*action.option_strings, *(action.choices or ()))]
-        close = difflib.get_close_matches(mistyped[1] or mistyped[2], names, n=1) if mistyped else []
-        hint = f"did you mean {close[0]}? " if close else ""
-        raise UsageError(message, place=self.prog, next_step=f"{hint}`{self.prog} --help` lists what there is")
+        hint = did_you_mean(mistyped[1] or mistyped[2], names) if mistyped else ""
+        help_text = f"`{self.prog} --help` lists what there is"
+        raise UsageError(message, place=self.prog, next_step=f"{hint} {help_text}".strip())

@@ -10,7 +10,7 @@ from bot.errors import EXIT_FINE
 
 
 def add_verbs(verbs: Verbs) -> None:
-    for add in (_add_demo, _add_formats, _add_schema):
+    for add in (_add_demo, _add_formats, _add_schema, _add_completion):
         add(verbs)
 
 
@@ -31,6 +31,11 @@ def _add_schema(verbs: Verbs) -> None:
     verb.add_argument("name", choices=names)
 
 
+def _add_completion(verbs: Verbs) -> None:
+    verb = new_verb(verbs, "completion", _completion, "the script that completes commands and options in a shell")
+    verb.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+
+
 def _demo(arguments: argparse.Namespace) -> int:
     demo.run_demo(arguments.directory, say=lambda line: print(line, flush=True))
     return EXIT_FINE
@@ -38,6 +43,18 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 def _formats(_: argparse.Namespace) -> int:
     print(pipeline.formats_list())
+    return EXIT_FINE
+
+
+def _completion(arguments: argparse.Namespace) -> int:
+    import shtab
+
+    verbs = next(action for action in arguments.parser._actions if action.choices)  # noqa: SLF001 - shtab reads it too
+    for verb in verbs.choices.values():
+        for action in verb._actions:  # noqa: SLF001 - as above
+            if action.metavar in {"FILE", "OUT", "DIR"}:
+                action.complete = shtab.DIRECTORY if action.metavar == "DIR" else shtab.FILE
+    write(None, shtab.complete(arguments.parser, arguments.shell).encode())
     return EXIT_FINE
 
 

@@ -7,7 +7,8 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 
-from bot.collect.source import MAX_FILE_BYTES, Source, shown
+from bot.collect.content import shown
+from bot.collect.source import MAX_FILE_BYTES, Source
 from bot.errors import DataError
 
 MAX_MEMBERS = 20_000

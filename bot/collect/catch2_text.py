@@ -4,8 +4,9 @@ import re
 from dataclasses import dataclass, field
 
 from bot.collect.console import NUMBER, TIME_UNIT, lines, nanoseconds, qualified
+from bot.collect.content import shown
 from bot.collect.parser import TIME, Parsed, from_summary, gathered, unique
-from bot.collect.source import Source, shown
+from bot.collect.source import Source
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Summary
 

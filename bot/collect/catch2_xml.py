@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.collect.console import qualified
+from bot.collect.content import shown
 from bot.collect.parser import TIME, Parsed, from_summary, unique
-from bot.collect.source import Source, shown
+from bot.collect.source import Source
 from bot.errors import DataError
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Summary

@@ -28,6 +28,7 @@ from bot.errors import DataError
 from bot.model.environment import Environment
 from bot.model.file_read import FileRead
 from bot.model.run import Run
+from bot.progress import doing
 
 MAX_SHOWN_SKIPPED = 5
 
@@ -170,6 +171,7 @@ class _Reading:
         reads: list[Read] = []
         skipped: list[DataError] = []
         for entry in inputs:
+            doing(f"reading {entry.sources[0].place}" if entry.sources else "reading")
             found, unknown = _read(entry, parsers, is_named=self.tool != AUTO)
             for read in found:
                 # What a run file holds was decided when it was written.

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from bot.collect.content import shown
 from bot.collect.parser import VALUE, Parsed
-from bot.collect.source import shown
 from bot.model.metric import Direction, MetricKey
 
 if TYPE_CHECKING:
@@ -24,16 +24,14 @@ def directed(parsed: Parsed, directions: Directions | None, *, keep: bool = Fals
     undirected: dict[str, None] = {}
     for benchmark in parsed.benchmarks:
         metric = benchmark.metric
-        if metric.direction is Direction.UNKNOWN:
-            known = None if directions is None else directions(benchmark.key)
-            if keep and known is None:
-                kept.append(benchmark)
-                continue
-            if known is None or known is Direction.UNKNOWN:
-                undirected[benchmark.name if metric.name == VALUE else metric.name] = None
-                continue
-            benchmark = replace(benchmark, metric=replace(metric, direction=known))  # noqa: PLW2901 - the same one
-        kept.append(benchmark)
+        stated = directions(benchmark.key) if directions and metric.direction is Direction.UNKNOWN else None
+        direction = stated or metric.direction
+        if direction is Direction.UNKNOWN and not (keep and stated is None):
+            undirected[benchmark.name if metric.name == VALUE else metric.name] = None
+        elif direction is metric.direction:
+            kept.append(benchmark)
+        else:
+            kept.append(replace(benchmark, metric=replace(metric, direction=direction)))
     if not undirected:
         return replace(parsed, benchmarks=tuple(kept)) if kept else parsed
     names = [f"`{shown(name)}`" for name in undirected]

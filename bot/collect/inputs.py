@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from bot.collect.archive import is_archive, read_archive
-from bot.collect.source import STDIN_NAME, Source, open_file, read_stream, shown
+from bot.collect.content import shown
+from bot.collect.source import STDIN_NAME, Source, open_file, read_stream
 from bot.errors import DataError
 
 MAX_FILES = 20_000

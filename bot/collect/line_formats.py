@@ -1,9 +1,10 @@
 """Formats with a result per line, declared: a new one is a pattern and what its groups mean."""
 
 import re
+from dataclasses import replace
 from typing import Final
 
-from bot.collect.console import NANOSECONDS, NUMBER, TIME_UNIT, number_of
+from bot.collect.console import NANOSECONDS, NUMBER, TIME_UNIT, nanoseconds, number_of
 from bot.collect.jmh import CONFIDENCE_LEVEL as JMH_LEVEL
 from bot.collect.jmh import MODES
 from bot.collect.lines import LineFormat, Measured
@@ -19,6 +20,7 @@ NAME = r"(?P<name>\S.{0,1000}?)"
 VALUE_GROUP = rf"(?P<value>{NUMBER})"
 
 SECONDS = Measured(metric=Metric(name=TIME, unit="s", direction=LOWER))
+NANOSECOND_TIME = Metric(name=TIME, unit="ns", direction=LOWER)
 USER_SECONDS = Measured(metric=Metric(name="user_time", unit="s", direction=LOWER))
 SYSTEM_SECONDS = Measured(metric=Metric(name="system_time", unit="s", direction=LOWER))
 SHELL_TIMES = {"real": SECONDS, "user": USER_SECONDS, "sys": SYSTEM_SECONDS}
@@ -31,6 +33,12 @@ GNU_TIMES = {
 RATE = Measured(metric=Metric(name="throughput", unit="ops/sec", direction=HIGHER))
 SCALES = {"": 1.0, "k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "G": 1e9}
 MICROSECONDS = Measured(metric=Metric(name=TIME, unit="us", direction=LOWER))
+# Criterion's default; the text does not say where a suite chose another.
+CRITERION_LEVEL = 0.95
+# What a run costs. A hit of a near cache may be good news (no miss) or bad (one access more): nothing says which.
+VALGRIND_COSTS = frozenset(
+    {"Instructions", "Total read+write", "RAM Hits", "Estimated Cycles", "Total bytes", "Total blocks"}
+)
 ASV_KINDS = {"mem": "memory", "peakmem": "peak_memory"}
 
 
@@ -58,9 +66,9 @@ def _relative_deviation(row: re.Match[str], value: float) -> Summary:
     return Summary(value=value, statistic="mean", standard_deviation=value * number_of(row["error"]) / 100.0)
 
 
-def _jmh(row: re.Match[str]) -> Measured:
+def _jmh(row: re.Match[str]) -> tuple[Measured]:
     name, direction = MODES[row["mode"]]
-    return Measured(metric=Metric(name=name, unit=row["unit"], direction=direction))
+    return (Measured(metric=Metric(name=name, unit=row["unit"], direction=direction)),)
 
 
 def _jmh_summary(row: re.Match[str], value: float) -> Summary:
@@ -74,16 +82,83 @@ def _jmh_summary(row: re.Match[str], value: float) -> Summary:
     )
 
 
-def _asv(row: re.Match[str]) -> Measured:
+def _asv(row: re.Match[str]) -> tuple[Measured]:
     """A time has a unit; memory and tracked values have at most a scale."""
     if row["unit"]:
-        return Measured(metric=Metric(name=TIME, unit="s", direction=LOWER), factor=NANOSECONDS[row["unit"]] / 1e9)
+        return (Measured(metric=SECONDS.metric, factor=NANOSECONDS[row["unit"]] / 1e9),)
     name = ASV_KINDS.get(row["name"].rpartition(".")[2].partition("_")[0], VALUE)
     unit = "" if name == VALUE else "B"
-    return Measured(metric=Metric(name=name, unit=unit, direction=LOWER), factor=SCALES[row["scale"] or ""])
+    return (Measured(metric=Metric(name=name, unit=unit, direction=LOWER), factor=SCALES[row["scale"] or ""]),)
+
+
+def _libtest(row: re.Match[str]) -> tuple[Measured, ...]:
+    """`ns/iter` is a time, any other cost per iteration named by its unit; beside it perhaps `MB/s`, a throughput."""
+    cost, _, per = row["unit"].rpartition("/")
+    rate = Metric(name="throughput", unit=row["rate_unit"] or "", direction=HIGHER)
+    if row["unit"].endswith("/s"):
+        return (Measured(metric=replace(rate, unit=row["unit"])),)
+    if per != "iter":
+        return ()
+    first = Measured(metric=Metric(name=TIME if cost in NANOSECONDS else cost, unit=cost, direction=LOWER))
+    return (first, Measured(metric=rate, group="rate")) if rate.unit.endswith("/s") else (first,)
+
+
+def _criterion_summary(row: re.Match[str], value: float) -> Summary:
+    low, high = (nanoseconds(row[end], row[f"{end}_unit"]) for end in ("low", "high"))
+    # The slope of a linear fit where Criterion has one, else the mean.
+    return Summary(value=value, statistic="estimate", confidence_interval=(low, high), confidence_level=CRITERION_LEVEL)
+
+
+def _valgrind(row: re.Match[str]) -> tuple[Measured]:
+    direction = LOWER if row["label"] in VALGRIND_COSTS else Direction.UNKNOWN
+    return (Measured(metric=Metric(name=row["label"].lower().replace(" ", "_"), unit="", direction=direction)),)
 
 
 LINE_FORMATS: Final = (
+    LineFormat(
+        ID="bencher_text",
+        DESCRIPTION="cargo bench text, Criterion's --output-format bencher",
+        EXAMPLE="cargo bench -- --output-format bencher | tee bench.txt",
+        mark=" ... bench:",
+        # The number after +/- is the samples' range with libtest and their standard deviation with Criterion, and the
+        # text does not say which of the two wrote it.
+        row=re.compile(
+            rf"test (?P<name>\S.{{0,9999}}?) \.\.\. bench: {{1,99}}{VALUE_GROUP} (?P<unit>\S{{1,60}}) \(\+/- {NUMBER}\)"
+            rf"(?: = (?P<rate>{NUMBER}) (?P<rate_unit>\S{{1,60}}))?\s{{0,9}}"
+        ),
+        measures=_libtest,
+        summary=lambda _, value: Summary(value=value, statistic="median"),
+        lost=re.compile(r"test .{1,9999} \.\.\. bench:.{0,9999}"),
+        loss="bench lines without a number whose unit says which way is good",
+    ),
+    LineFormat(
+        ID="criterion_text",
+        DESCRIPTION="Criterion's console text",
+        EXAMPLE="cargo bench | tee bench.txt",
+        mark=" time:",
+        # The `change:` block has percentages in these brackets. A name that is too long for its column stands before.
+        title=re.compile(r"(?P<name>\S.{0,9999})"),
+        row=re.compile(
+            rf"(?P<name>.{{0,9999}}) time: {{0,99}}\[(?P<low>{NUMBER}) (?P<low_unit>{TIME_UNIT}) {VALUE_GROUP} "
+            rf"(?P<unit>{TIME_UNIT}) (?P<high>{NUMBER}) (?P<high_unit>{TIME_UNIT})\]\s{{0,9}}"
+        ),
+        measures=lambda row: (Measured(metric=NANOSECOND_TIME, factor=NANOSECONDS[row["unit"]]),),
+        summary=_criterion_summary,
+    ),
+    LineFormat(
+        ID="gungraun",
+        DESCRIPTION="Gungraun (iai-callgrind) console text",
+        EXAMPLE="cargo bench | tee bench.txt",
+        mark="Instructions:",
+        title=re.compile(r"(?P<name>\S+::\S+(?: \S.{0,10000})?)"),
+        row=re.compile(
+            rf" {{2,8}}(?P<label>[A-Z][A-Za-z0-9+() -]{{1,40}}): {{1,60}}{VALUE_GROUP}\|(?:N/A|{NUMBER})"
+            r" {1,40}\(.{0,999}"
+        ),
+        measures=_valgrind,
+        # Exact counts.
+        summary=None,
+    ),
     LineFormat(
         ID="benchmarkjs_text",
         DESCRIPTION="benchmark.js text",
@@ -94,7 +169,7 @@ LINE_FORMATS: Final = (
             r"\((?P<count>[0-9]{1,15})\sruns?\ssampled\)\s{0,99}",
             re.VERBOSE,
         ),
-        measures=lambda _: RATE,
+        measures=lambda _: (RATE,),
         summary=_inverted_error,
     ),
     LineFormat(
@@ -105,8 +180,8 @@ LINE_FORMATS: Final = (
         row=re.compile(
             rf"\s{{0,99}}{NAME}{SPACE}{VALUE_GROUP}(?P<scale>[kMBT]?)\s\(±\s?(?P<error>{NUMBER})%\)\si/s\s.{{0,999}}"
         ),
-        measures=lambda row: Measured(
-            metric=Metric(name="throughput", unit="i/s", direction=HIGHER), factor=SCALES[row["scale"]]
+        measures=lambda row: (
+            Measured(metric=Metric(name="throughput", unit="i/s", direction=HIGHER), factor=SCALES[row["scale"]]),
         ),
         summary=_relative_deviation,
     ),
@@ -146,7 +221,7 @@ LINE_FORMATS: Final = (
         EXAMPLE="dart run benchmark/main.dart | tee bench.txt",
         mark="(RunTime",
         row=re.compile(rf"{NAME}\(RunTime(?:Raw)?\): {VALUE_GROUP} us\.\s{{0,9}}"),
-        measures=lambda _: MICROSECONDS,
+        measures=lambda _: (MICROSECONDS,),
         summary=lambda _, value: Summary(value=value, statistic="mean"),
     ),
     LineFormat(
@@ -159,7 +234,7 @@ LINE_FORMATS: Final = (
             rf"\s{{0,9}}(?P<label>{'|'.join(map(re.escape, GNU_TIMES))}): "
             r"(?P<value>[0-9]{1,15}(?::[0-9]{1,2}){0,2}(?:\.[0-9]{1,9})?)"
         ),
-        measures=lambda row: GNU_TIMES[row["label"]],
+        measures=lambda row: (GNU_TIMES[row["label"]],),
         number=_clock,
     ),
     LineFormat(
@@ -168,7 +243,7 @@ LINE_FORMATS: Final = (
         EXAMPLE="for i in $(seq 10); do time COMMAND; done 2> times.txt",
         mark="real",
         row=re.compile(r"(?P<label>real|user|sys)\s{1,9}(?P<value>(?:[0-9]{1,9}m)?[0-9]{1,9}\.[0-9]{1,9}s?)"),
-        measures=lambda row: SHELL_TIMES[row["label"]],
+        measures=lambda row: (SHELL_TIMES[row["label"]],),
         number=_clock,
     ),
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from bot.collect.console import lines, number_of
-from bot.collect.parser import Parsed, from_summary, gathered
+from bot.collect.parser import Parsed, from_samples, from_summary, gathered
 from bot.collect.source import STDIN_NAME, Source
 from bot.model.metric import Metric
 from bot.model.run import Benchmark, Summary
@@ -14,10 +14,11 @@ from bot.model.run import Benchmark, Summary
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measured:
-    """What a line measures: its number is multiplied by `factor` to be in the metric's unit."""
+    """What a line measures: the number of its `group`, multiplied by `factor` to be in the metric's unit."""
 
     metric: Metric
     factor: float = 1.0
+    group: str = "value"
 
 
 def plain_summary(row: re.Match[str], value: float) -> Summary:  # noqa: ARG001 - one of several that a format names
@@ -28,10 +29,10 @@ def plain_summary(row: re.Match[str], value: float) -> Summary:  # noqa: ARG001 
 class LineFormat:
     """A parser. `row` matches a whole line of a result, with a group `value` and perhaps `name`.
 
-    `title` matches a line whose `name` is that of the rows after it. Where neither names a row, the file does.
-    `measures` says what a row is, or None for one to leave out; `number` makes a number of the `value`; `summary` takes
-    the row and the number in the metric's unit; `spelling` a name as the line has it. `mark` stands in every such
-    file. `lost` matches lines whose results cannot be read, which `loss` describes.
+    `title` matches another line, whose `name` is that of the rows after it. Where neither names a row, the file does.
+    `measures` says what a row is; nothing: it is left out. `number` makes a number of the text; `summary` takes the row
+    and the number in the metric's unit, and is None where the number is a sample; `spelling` takes a name as the line
+    has it. `mark` stands in every such file. `lost` matches lines whose results cannot be read, which `loss` describes.
     """
 
     ID: str
@@ -39,11 +40,11 @@ class LineFormat:
     EXAMPLE: str
     mark: str
     row: re.Pattern[str]
-    measures: Callable[[re.Match[str]], Measured | None]
+    measures: Callable[[re.Match[str]], tuple[Measured, ...]]
     title: re.Pattern[str] | None = None
     number: Callable[[str], float] = number_of
     spelling: Callable[[str], str] = str.strip
-    summary: Callable[[re.Match[str], float], Summary] = plain_summary
+    summary: Callable[[re.Match[str], float], Summary] | None = plain_summary
     lost: re.Pattern[str] | None = None
     loss: str = ""
 
@@ -52,22 +53,34 @@ class LineFormat:
         return self.ID
 
     def matches(self, source: Source, /) -> bool:
-        return self.mark in source.text_or_empty() and any(self.row.fullmatch(line) for _, line in lines(source))
+        kinds = (self.row,) if self.lost is None else (self.row, self.lost)
+        return self.mark in source.text_or_empty() and any(
+            kind.fullmatch(line) for _, line in lines(source) for kind in kinds
+        )
 
     def parse(self, source: Source, /) -> Parsed:
         found: list[tuple[Benchmark, str]] = []
         name = "value" if source.name == STDIN_NAME else PurePath(source.parts[-1]).stem
         lost = 0
         for number, line in lines(source):
-            if self.title is not None and (title := self.title.fullmatch(line)) is not None:
-                name = title["name"].strip()
-            elif (row := self.row.fullmatch(line)) is not None:
-                measured = self.measures(row)
-                if measured is not None:
-                    own = self.spelling(row.groupdict().get("name") or name)
-                    summary = self.summary(row, self.number(row["value"]) * measured.factor)
-                    place = f"{source.place}:{number}"
-                    found.append((from_summary(own, metric=measured.metric, summary=summary, place=place), place))
+            if (row := self.row.fullmatch(line)) is not None:
+                own = self.spelling(row.groupdict().get("name") or "") or name
+                benchmarks = self._benchmarks(own, row, f"{source.place}:{number}")
+                found += benchmarks
+                lost += not benchmarks
             elif self.lost is not None and self.lost.fullmatch(line) is not None:
                 lost += 1
+            elif self.title is not None and (title := self.title.fullmatch(line)) is not None:
+                name = title["name"].strip()
         return Parsed(benchmarks=gathered(found), notes=(f"left out: {self.loss}: {lost}",) * bool(lost))
+
+    def _benchmarks(self, name: str, row: re.Match[str], place: str) -> list[tuple[Benchmark, str]]:
+        found = []
+        for measured in self.measures(row):
+            metric, value = measured.metric, self.number(row[measured.group]) * measured.factor
+            if self.summary is None:
+                benchmark = from_samples(name, metric=metric, samples=(value,), place=place)
+            else:
+                benchmark = from_summary(name, metric=metric, summary=self.summary(row, value), place=place)
+            found.append((benchmark, place))
+        return found

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from functools import reduce
 from itertools import chain, count
 
+from bot.collect.content import shown
 from bot.collect.here import elsewhere
 from bot.collect.parser import Parsed
-from bot.collect.source import shown
 from bot.errors import DataError
 from bot.model.counter import CounterTable
 from bot.model.environment import HARDWARE_COMPONENTS, Environment

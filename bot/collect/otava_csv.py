@@ -13,8 +13,9 @@ from datetime import UTC, datetime
 from itertools import islice
 
 from bot.collect.console import is_number, number_of
+from bot.collect.content import shown
 from bot.collect.parser import VALUE, Parsed, direction_of, epoch_time, from_summary, full_hash, unique, utc_time
-from bot.collect.source import Source, shown
+from bot.collect.source import Source
 from bot.errors import DataError
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Summary

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
 
-from bot.collect.source import Source, shown
+from bot.collect.content import shown
+from bot.collect.source import Source
 from bot.errors import DataError
 from bot.model.commit import FULL_HASH
 from bot.model.counter import CounterTable

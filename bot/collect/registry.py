@@ -1,20 +1,17 @@
 """Every format by its id, from the most specific content to the least, and the names that other tools use for them."""
 
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Final
 
 from bot.collect import (
     asv,
     bencher_metric_format,
-    bencher_text,
     benchmark_ips,
     benchmarkdotnet,
     catch2_text,
     catch2_xml,
     critcmp,
     criterion,
-    criterion_text,
     custom_benchmark,
     deno,
     divan,
@@ -24,12 +21,12 @@ from bot.collect import (
     google_benchmark,
     google_benchmark_csv,
     google_benchmark_text,
-    gungraun,
     hyperfine,
     hyperfine_csv,
     jmh,
     julia,
     mitata,
+    nanobench,
     numbers,
     nyrkio,
     otava_csv,
@@ -42,14 +39,16 @@ from bot.collect import (
     tinybench,
     vitest,
 )
+from bot.collect.content import shown
 from bot.collect.counters.registry import COUNTER_READERS
 from bot.collect.line_formats import LINE_FORMATS
 from bot.collect.parser import HistoryParser, Parser, TreeParser
-from bot.collect.source import Source, shown
-from bot.errors import DataError, UsageError
+from bot.collect.source import Source
+from bot.errors import DataError, UsageError, did_you_mean
 
 AUTO: Final = "auto"
 # The members that hold the results, in the formats that are JSON objects.
+CATCH2_MARKS: Final = frozenset({"metadata", "test-run"})
 RESULT_LISTS: Final = ("results", "benchmarks", "benches", "Benchmarks", "suites", "files")
 
 # Where two match, the earlier one reads the file.
@@ -71,6 +70,7 @@ PARSERS: Final[dict[str, Parser]] = {
     "pyperf": pyperf,
     "vitest": vitest,
     "tinybench": tinybench,
+    "nanobench": nanobench,
     "deno": deno,
     "benchmark_ips": benchmark_ips,
     "rebench": rebench,
@@ -86,11 +86,8 @@ PARSERS: Final[dict[str, Parser]] = {
     "custom_bigger_is_better": custom_benchmark.BIGGER,
     "bencher_metric_format": bencher_metric_format,
     "go_text": go_text,
-    "bencher_text": bencher_text,
-    "criterion_text": criterion_text,
     "google_benchmark_text": google_benchmark_text,
     "divan": divan,
-    "gungraun": gungraun,
     "catch2_text": catch2_text,
     **{entry.ID: entry for entry in LINE_FORMATS},
     "otava_csv": otava_csv.EITHER,
@@ -113,10 +110,7 @@ CONSOLE_PARSERS: Final = frozenset(
         "go_text",
         "go_json",
         "perf_stat_json",
-        "bencher_text",
-        "criterion_text",
         "divan",
-        "gungraun",
         "catch2_text",
         *("google_benchmark_text", "google_benchmark_csv"),
         *(entry.ID for entry in LINE_FORMATS),
@@ -151,9 +145,8 @@ def parsers_for(tool: str) -> tuple[Parser, ...]:
     names = ALIASES.get(tool, (tool,))
     if any(name not in PARSERS for name in names):
         known = [AUTO, *PARSERS, *ALIASES]
-        closest = get_close_matches(tool, known, n=1)
         raise UsageError(
-            f"`{shown(tool)}` is no known tool{f'; did you mean `{closest[0]}`?' if closest else ''}",
+            f"`{shown(tool)}` is no known tool; {did_you_mean(tool, known)}".removesuffix("; "),
             place="tool",
             next_step=f"use {AUTO} or one of: {', '.join(known[1:])}",
         )
@@ -186,6 +179,12 @@ def unknown_format(source: Source) -> DataError:
         root = source.json() if text.startswith(("{", "[")) else None
     except DataError as error:
         return error
+    if isinstance(root, dict) and root.keys() >= CATCH2_MARKS:
+        return DataError(
+            "is Catch2's JSON, in which Catch2 (up to 3.7) writes no benchmarks",
+            place=source.place,
+            next_step="run it with -r xml; its JUnit reporter leaves them out too",
+        )
     empty = _empty(root)
     if empty:
         return DataError(

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import BinaryIO, Final
 
-from bot.collect.source import STDIN_NAME, Source, read_file, read_stream, shown
+from bot.collect.content import shown
+from bot.collect.source import STDIN_NAME, Source, read_file, read_stream
 from bot.errors import DataError, UsageError
 from bot.model.change import Series, SeriesTable
 

@@ -5,7 +5,6 @@ files explode), and nothing in it names a file or an address. Its only commands,
 by jobs without secrets, and they are taken from the default branch.
 """
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -14,11 +13,12 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from bot.config.model import Config
-from bot.errors import ConfigError
+from bot.errors import ConfigError, did_you_mean
 from bot.files import read_limited
 
 DEFAULT_PATH = Path(".github/perf-culprit.yml")
 MAX_CONFIG_BYTES = 256 * 1024
+MOST_MISTAKES = 20
 DOCS = "docs/configuration.md"
 
 Section = TypeVar("Section", bound=BaseModel)
@@ -60,8 +60,8 @@ def parse_yaml(
         root = loader.get_single_node()
         if root is None:
             root = yaml.MappingNode(tag="tag:yaml.org,2002:map", value=[], start_mark=yaml.Mark(place, 0, 0, 0, "", 0))
-        for key, line in _repeated_keys(root):
-            raise ConfigError(f"{key!r} is set twice", place=f"{place}:{line}", next_step="keep one of them")
+        if repeated := [(line, f"{key!r} is set twice") for key, line in _repeated_keys(root)]:
+            raise _all_of(repeated, place=place, next_step="keep one of them")
         prepare(root)
         values = loader.construct_document(root)
     except UnicodeDecodeError as error:
@@ -76,12 +76,19 @@ def parse_yaml(
     try:
         value = kind.model_validate(values)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        line = _line_of(root, first["loc"])
-        raise ConfigError(_message(first, kind), place=f"{place}:{line}", next_step=f"see {docs}") from None
+        mistakes = {(_line_of(root, one["loc"]), _message(one, kind)) for one in error.errors(include_url=False)}
+        raise _all_of(sorted(mistakes), place=place, next_step=f"see {docs}") from None
     for loc, message, step in check(value):
         raise ConfigError(message, place=f"{place}:{_line_of(root, loc)}", next_step=step)
     return value
+
+
+def _all_of(mistakes: Sequence[tuple[int, str]], *, place: str, next_step: str) -> ConfigError:
+    """One error for all mistakes, each a line and what is wrong there."""
+    (first, message), *others = mistakes[:MOST_MISTAKES]
+    lines = [message, *(f"{place}:{line}: {other}" for line, other in others)]
+    more = [f"and {len(mistakes) - MOST_MISTAKES} more"] if len(mistakes) > MOST_MISTAKES else []
+    return ConfigError("\n".join([*lines, *more]), place=f"{place}:{first}", next_step=next_step)
 
 
 def override(section: Section, values: Mapping[str, object], *, place: str) -> Section:
@@ -139,8 +146,7 @@ def _message(error: Any, kind: type[BaseModel]) -> str:
     path = ".".join(str(part)[:60] for part in error["loc"])
     if error["type"] == "extra_forbidden":
         known = _known_keys(kind, error["loc"][:-1])
-        close = difflib.get_close_matches(str(error["loc"][-1]), known, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"known keys: {', '.join(known)}"
+        hint = did_you_mean(str(error["loc"][-1]), known, otherwise=f"known keys: {', '.join(known)}")
         return f"unknown key {path}; {hint}"
     text = str(error["msg"]).removeprefix("Value error, ")
     return f"{path}: {text}" if path else text

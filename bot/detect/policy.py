@@ -25,7 +25,7 @@ from bot.detect.settings import MetricRule, MetricSettings, PolicySettings
 from bot.detect.single_values import single_values
 from bot.detect.verdict import Decided, decide, level_of
 from bot.detect.visible import at_critical
-from bot.errors import ConfigError, DataError
+from bot.errors import ConfigError, DataError, did_you_mean
 from bot.model.acceptance import Acceptance
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.count import is_count
@@ -160,7 +160,10 @@ def _minimum_effects(pairs: Sequence[MetricPair], settings: PolicySettings) -> M
 
 def _check_detector(name: str, registry: Mapping[str, Detector], *, place: str) -> None:
     if name not in registry:
-        raise ConfigError(f"there is no detector {name!r}", place=place, next_step=f"use one of: {', '.join(registry)}")
+        hint = did_you_mean(name, registry, otherwise="see docs/detectors:")
+        raise ConfigError(
+            f"there is no detector {name!r}", place=place, next_step=f"{hint} there are {', '.join(registry)}"
+        )
 
 
 def _nothing_to_compare(baseline: Baseline, *, new: tuple[MetricKey, ...]) -> Judgement:

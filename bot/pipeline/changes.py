@@ -9,11 +9,12 @@ from bot.collect.table import read_table
 from bot.config import Config
 from bot.detect.run_values import metric_series
 from bot.detect.series_changes import judge_series
-from bot.errors import DataError, UsageError
+from bot.errors import UsageError
 from bot.model.change import SeriesChanges, SeriesTable
 from bot.model.metric import MetricKey
 from bot.pipeline.line import stored_line
 from bot.pipeline.settings import policy_settings
+from bot.progress import doing
 
 # Where the configuration says nothing. A series tells smaller changes from noise than two runs do: of the steps that
 # experts labelled, half are smaller than the 5% of comparisons (docs/detectors/change-point.md).
@@ -56,12 +57,6 @@ def changes_in_history(
 ) -> Changes:
     """Of the runs stored for the commits of HEAD's own line."""
     line, place = stored_line(repository, config=config, history_url=history_url)
-    if not line.runs:
-        raise DataError(
-            "; ".join([f"holds no run of the suite {config.suite!r} for a commit of this line", *line.notes]),
-            place=place,
-            next_step="record runs first, or check --suite and --history",
-        )
     series = metric_series(line.runs, minimum_effect=_minimum_effects(config), pattern=pattern)
     if not series:
         names = sorted({benchmark.name for run in line.runs for benchmark in run.benchmarks})
@@ -88,4 +83,5 @@ def _minimum_effects(config: Config) -> Callable[[MetricKey], float]:
 
 
 def _judged(table: SeriesTable, *, online: bool, seed: int) -> Changes:
+    doing(f"looking for changes in {len(table.series):,} series of {len(table.labels):,} rows")
     return Changes(table=table, found=judge_series(table, seed=seed, online=online))

@@ -10,6 +10,7 @@ from bot.model.baseline import Baseline
 from bot.model.report import Report
 from bot.model.run import Run
 from bot.pipeline.settings import corrected_for_looks, is_named, policy_settings, report_settings
+from bot.progress import doing
 from bot.report.build import build_report
 from bot.report.collected import derived_text
 
@@ -20,6 +21,7 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
     baseline, target, derived = without_derived(baseline, target, keep=partial(is_named, config))
     if derived:
         target = replace(target, notes=(*target.notes, derived_text(derived)))
+    doing(f"judging {len(target.benchmarks):,} metrics of benchmarks")
     judgement = judge(
         baseline,
         target,

@@ -3,14 +3,28 @@
 from pathlib import Path
 
 from bot.config import Config
+from bot.errors import DataError, did_you_mean
 from bot.history.git_branch import open_git_branch
 from bot.history.main_line import MainLine, main_line
 from bot.history.remote import history_remote
 
+MOST_SUITES = 20
+
 
 def stored_line(repository: Path, *, config: Config, history_url: str | None) -> tuple[MainLine, str]:
-    """The runs of the configured suite, the oldest first, and where they are stored, to be shown."""
+    """The runs of the configured suite, the oldest first, at least one, and where they are stored, to be shown."""
     remote = history_remote(repository, history_url, None)
     with open_git_branch(remote, branch=config.history.branch) as history:
         line = main_line(history, repository, suite=config.suite, any_hardware=config.ignore_environment)
-    return line, f"{remote.shown} {config.history.branch}"
+        suites = {name.split("/")[1] for name in history.names}
+    place = f"{remote.shown} {config.history.branch}"
+    if not line.runs:
+        suite = config.suite or "default"
+        stored = f"stored are {', '.join(sorted(suites)[:MOST_SUITES])}:" if suites else ""
+        hint = did_you_mean(suite, suites - {suite}, otherwise=stored)
+        raise DataError(
+            "; ".join([f"holds no run of the suite {suite!r} for a commit of this line", *line.notes]),
+            place=place,
+            next_step=f"{hint} record runs first, or check --suite and --history".strip(),
+        )
+    return line, place

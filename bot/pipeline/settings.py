@@ -10,7 +10,7 @@ from bot.detect import COUNTER_DETECTORS, DETECTORS
 from bot.detect.own_options import ChartOptions, OwnOptions
 from bot.detect.rules.options import RuleOptions
 from bot.detect.settings import MetricRule, PolicySettings
-from bot.errors import UsageError
+from bot.errors import UsageError, did_you_mean
 from bot.model.count import is_count
 from bot.model.metric import MetricKey
 from bot.model.report import Settings
@@ -98,8 +98,9 @@ def with_detector(config: Config, name: str) -> Config:
         if name in registry
     }
     if not changes:
-        known = ", ".join(dict.fromkeys((*DETECTORS, *COUNTER_DETECTORS)))
-        raise UsageError(f"there is no detector {name!r}", next_step=f"use one of: {known}")
+        known = tuple(dict.fromkeys((*DETECTORS, *COUNTER_DETECTORS)))
+        hint = did_you_mean(name, known, otherwise="see docs/detectors:")
+        raise UsageError(f"there is no detector {name!r}", next_step=f"{hint} there are {', '.join(known)}")
     return config.model_copy(update=changes)
 
 

@@ -22,6 +22,7 @@ JSON_GOLDENS = (
     ("jmh", "jmh/modes.json"),
     ("julia", "julia/groups.json"),
     ("mitata", "mitata/groups.json"),
+    ("nanobench", "nanobench/sums.json"),
     ("numbers", "numbers/loop.txt"),
     ("nyrkio", "nyrkio/two_commits.json"),
     ("perf_culprit", "perf_culprit/run.json"),

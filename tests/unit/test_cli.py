@@ -1,16 +1,24 @@
 """The command line as a user calls it: exit codes, messages, files, cold start."""
 
+import argparse
 import io
 import json
+import re
+import shlex
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import jsonschema
 import pytest
 
 from bot.cli import main, output
+from bot.cli.entry import _parser
+from bot.cli.examples import EXAMPLES
+from bot.cli.progress import shown
 from bot.collect import PARSERS
+from bot.progress import doing
 from tests.support.goldens import FOLDER
 from tests.support.measurements import measured_json
 
@@ -45,25 +53,67 @@ def test_help_loads_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_every_verb_has_help(capsys: pytest.CaptureFixture[str]) -> None:
-    for verb in (
-        "collect",
-        "compare",
-        "record",
-        "publish",
-        "measure",
-        "bisect",
-        "audit",
-        "changes",
-        "simulate",
-        "demo",
-        "formats",
-        "schema",
-    ):
-        with pytest.raises(SystemExit) as ended:
-            main([verb, "--help"])
-        assert ended.value.code == 0
-        assert "exit codes:" in capsys.readouterr().out
+@pytest.mark.parametrize("verb", EXAMPLES)
+def test_every_verb_has_help_whose_examples_parse(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([verb, "--help"])
+    assert ended.value.code == 0
+    said = capsys.readouterr().out
+    assert "exit codes:" not in said
+    assert "Exit codes: perf-culprit --help" in said
+    for example in EXAMPLES[verb]:
+        assert f"  {example}\n" in said
+        command = re.split(" > | [|] ", example)[-1 if "|" in example else 0]
+        _parser().parse_args(shlex.split(command)[1:])
+
+
+def test_a_long_command_says_what_it_does_unless_told_to_be_quiet(
+    results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert results.is_dir()
+    monkeypatch.setattr("bot.cli.progress.SILENT_SECONDS", 0.0)
+    command = ["compare", "--baseline", "base-0.json", "--target", "same.json"]
+    assert main([*command, "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+    main([*command, "--verbose"])
+    steps = capsys.readouterr().err.splitlines()
+    assert [step.split(" s  ")[1] for step in steps] == [
+        "reading same.json",
+        "reading base-0.json",
+        "judging 2 metrics of benchmarks",
+    ]
+
+
+def test_the_status_is_shown_while_the_work_lasts(capsys: pytest.CaptureFixture[str]) -> None:
+    with shown(argparse.Namespace(quiet=False, verbose=False)):
+        doing("reading a file")
+        deadline = time.monotonic() + 30
+        while not (said := capsys.readouterr().err) and time.monotonic() < deadline:
+            time.sleep(0.05)
+    assert said.endswith(" s: reading a file\n")
+
+
+def test_a_commit_is_a_full_hash(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert results.is_dir()
+    assert main(["collect", "same.json", "--commit", "abc"]) == 2
+    assert "'abc' is no full hash of a commit" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+def test_completion_knows_the_commands(shell: str, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert main(["completion", shell]) == 0
+    script = capsysbinary.readouterr().out.decode()
+    assert "--false-discovery-rate" not in script
+    assert all(word in script for word in ("compare", "--baseline", "completion"))
+
+
+def test_every_mistake_of_the_configuration_is_reported(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (results / "bad.yml").write_text("detectr: anova\nalpha: 7\nbenchmarks:\n  - minimum-effect: abc\n")
+    assert main(["collect", "same.json", "--config", "bad.yml"]) == 2
+    said = capsys.readouterr().err
+    assert "bad.yml:1: unknown key detectr; did you mean detector?" in said
+    assert "bad.yml:2: alpha: " in said
+    assert "bad.yml:4: " in said
 
 
 def test_alone_it_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,12 +3,13 @@
 import csv
 import re
 
+from bot.collect.content import shown
 from bot.collect.counters.clock import LOCAL_NOTE, Clock
 from bot.collect.counters.grid import csv_rows, read_grid
 from bot.collect.counters.reader import counter, names_shown, number_or_none
 from bot.collect.counters.table import build_table
 from bot.collect.parser import Parsed
-from bot.collect.source import Source, shown
+from bot.collect.source import Source
 from bot.errors import DataError
 from bot.model.metric import Metric
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from math import nan
 from typing import TYPE_CHECKING, TypeAlias
 
+from bot.collect.content import shown
 from bot.collect.counters.reader import number_or_none
 from bot.collect.counters.table import MAX_CELLS, check_size
-from bot.collect.source import Source, shown
+from bot.collect.source import Source
 from bot.errors import DataError
 
 if TYPE_CHECKING:

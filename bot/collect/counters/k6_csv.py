@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass, field
 
+from bot.collect.content import shown
 from bot.collect.counters.clock import Clock
 from bot.collect.counters.grid import csv_rows
 from bot.collect.counters.load_test import LoadTest
 from bot.collect.counters.reader import RESPONSE_TIME, names_shown
 from bot.collect.parser import Parsed
-from bot.collect.source import Source, shown
+from bot.collect.source import Source
 from bot.errors import DataError
 from bot.model.metric import Direction, Metric
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
+from bot.collect.content import shown
 from bot.collect.counters.reader import names_shown
 from bot.collect.json_value import JsonValue
 from bot.collect.parser import Parsed, from_summary
-from bot.collect.source import Source, shown
+from bot.collect.source import Source
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Summary
 

@@ -5,10 +5,10 @@ from array import array
 from dataclasses import dataclass, field
 from math import nan
 
+from bot.collect.content import shown
 from bot.collect.counters.reader import ERROR_RATE, RESPONSE_TIME, THROUGHPUT, USERS, names_shown
 from bot.collect.counters.table import Built, build_table
 from bot.collect.parser import Parsed, from_samples
-from bot.collect.source import shown
 from bot.errors import DataError
 from bot.model.metric import Metric
 from bot.model.run import Benchmark

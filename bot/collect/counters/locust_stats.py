@@ -3,10 +3,11 @@
 import math
 from collections.abc import Iterator
 
+from bot.collect.content import shown
 from bot.collect.counters.grid import csv_rows
 from bot.collect.counters.reader import ERROR_RATE, RESPONSE_TIME, number_or_none
 from bot.collect.parser import Parsed, from_summary, unique
-from bot.collect.source import Source, shown
+from bot.collect.source import Source
 from bot.errors import DataError
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Summary

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from bot.collect.content import shown
 from bot.collect.counters.reader import counter, names_shown
 from bot.collect.counters.table import Readings
 from bot.collect.parser import TIME_UNITS, Parsed, from_summary, gathered
-from bot.collect.source import STDIN_NAME, Source, shown
+from bot.collect.source import STDIN_NAME, Source
 from bot.errors import DataError
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Summary

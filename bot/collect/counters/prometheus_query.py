@@ -1,10 +1,11 @@
 """An answer of Prometheus' query API: a matrix (range query) or a vector (instant query)."""
 
+from bot.collect.content import shown
 from bot.collect.counters.reader import counter
 from bot.collect.counters.table import MAX_CELLS, build_table, check_size
 from bot.collect.json_value import JsonValue
 from bot.collect.parser import Parsed
-from bot.collect.source import Source, shown
+from bot.collect.source import Source
 from bot.errors import DataError
 from bot.model.metric import Metric
 

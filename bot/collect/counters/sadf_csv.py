@@ -3,11 +3,12 @@
 import re
 from dataclasses import dataclass
 
+from bot.collect.content import shown
 from bot.collect.counters.clock import LOCAL_NOTE, Clock
 from bot.collect.counters.reader import counter, number_or_none
 from bot.collect.counters.table import MAX_CELLS, Built, Readings, check_size
 from bot.collect.parser import Parsed, components
-from bot.collect.source import Source, shown
+from bot.collect.source import Source
 from bot.errors import DataError
 from bot.model.metric import Direction, Metric
 

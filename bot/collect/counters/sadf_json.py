@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
+from bot.collect.content import shown
 from bot.collect.counters.clock import LOCAL_NOTE, Clock
 from bot.collect.counters.reader import counter
 from bot.collect.counters.table import Built, Readings
 from bot.collect.json_value import JsonValue
 from bot.collect.parser import Parsed, components
-from bot.collect.source import Source, shown
+from bot.collect.source import Source
 from bot.model.environment import Environment
 from bot.model.metric import Direction, Metric
 

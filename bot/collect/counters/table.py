@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from math import isnan
 from typing import TYPE_CHECKING, TypeAlias
 
+from bot.collect.content import shown
 from bot.collect.parser import checked_metric, checked_name
-from bot.collect.source import shown
 from bot.errors import DataError
 from bot.model.counter import CounterTable
 from bot.model.metric import Metric

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.collect import divan, go_json, go_text, gungraun
+from bot.collect import PARSERS, divan, go_json, go_text
 from bot.collect.parser import Parsed
 from bot.collect.source import Source
 from bot.errors import DataError
@@ -33,7 +33,7 @@ def test_divan_tables_of_several_binaries_keep_their_names_apart() -> None:
 
 @pytest.mark.parametrize(("path", "cycles"), [("iai_callgrind", 151.0), ("gungraun", 117.0)])
 def test_gungraun_counts_are_costs_and_hits_of_caches_have_no_direction(path: str, cycles: float) -> None:
-    parsed = gungraun.parse(Source("g.txt", golden(f"gungraun/{path}.txt")))
+    parsed = PARSERS["gungraun"].parse(Source("g.txt", golden(f"gungraun/{path}.txt")))
     first = {b.metric.name: b.value for b in parsed.benchmarks if "short" in b.name}
     assert first.keys() == {"instructions", "l1_hits", "ll_hits", "ram_hits", "total_read+write", "estimated_cycles"}
     unknown = {b.metric.name for b in parsed.benchmarks if b.metric.direction is Direction.UNKNOWN}
@@ -43,7 +43,7 @@ def test_gungraun_counts_are_costs_and_hits_of_caches_have_no_direction(path: st
 
 def test_gungraun_counts_are_the_new_ones_of_a_comparison() -> None:
     text = b"m::g::f id:1\n  Instructions:     1,200|1000     (+20.0000%) [+1.20000x]\n"
-    assert times(gungraun.parse(Source("g.txt", text))) == {"m::g::f id:1": 1200.0}
+    assert times(PARSERS["gungraun"].parse(Source("g.txt", text))) == {"m::g::f id:1": 1200.0}
 
 
 def test_go_events_give_what_the_text_would() -> None:

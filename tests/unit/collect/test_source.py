@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.collect.source import Source, read_file, read_stream, shown
+from bot.collect.content import shown
+from bot.collect.source import Source, read_file, read_stream
 from bot.errors import DataError
 
 

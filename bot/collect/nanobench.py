@@ -1,0 +1,49 @@
+"""nanobench's JSON (`render(templates::json(), out)`): seconds per iteration of every epoch, and counts of `perf`."""
+
+from collections.abc import Iterator
+
+from bot.collect.console import qualified
+from bot.collect.json_value import JsonValue
+from bot.collect.parser import TIME, Parsed, from_samples, unique
+from bot.collect.source import Source
+from bot.model.metric import Direction, Metric
+from bot.model.run import Benchmark
+
+ID = "nanobench"
+DESCRIPTION = "nanobench JSON (templates::json())"
+EXAMPLE = "bench.render(ankerl::nanobench::templates::json(), out)"
+DOCS = "nanobench"
+
+ELAPSED = "elapsed"
+METRICS = {
+    ELAPSED: Metric(name=TIME, unit="s", direction=Direction.LOWER_IS_BETTER),
+    "instructions": Metric(name="instructions", unit="instructions", direction=Direction.LOWER_IS_BETTER),
+}
+
+
+def matches(source: Source, /) -> bool:
+    root = source.json_or_none()
+    results = root.get("results") if isinstance(root, dict) else None
+    return (
+        isinstance(results, list)
+        and bool(results)
+        and all(isinstance(entry, dict) and {"measurements", "epochs", "name"} <= entry.keys() for entry in results)
+    )
+
+
+def parse(source: Source, /) -> Parsed:
+    results = list(source.root().at("results").elements())
+    keys = [(str(entry.value.get("title", "")), entry.at("name").text()) for entry in results]
+    names = qualified(keys, separator="/")
+    found = (_benchmarks(names[key], entry) for key, entry in zip(keys, results, strict=True))
+    return Parsed(benchmarks=unique((one, entry) for pairs in found for one, entry in pairs))
+
+
+def _benchmarks(name: str, entry: JsonValue) -> Iterator[tuple[Benchmark, str]]:
+    """Where the kernel gave no counters nanobench writes zeros."""
+    measurements = entry.at("measurements")
+    for member, metric in METRICS.items():
+        samples = [one.at(member).number() for one in measurements.elements()]
+        if member == ELAPSED or any(samples):
+            benchmark = from_samples(name, metric=metric, samples=samples, place=f"{measurements.place}[].{member}")
+            yield benchmark, entry.place
