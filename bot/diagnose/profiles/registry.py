@@ -8,7 +8,10 @@ from bot.diagnose.profiles import (
     collapsed,
     cprofile,
     cpuprofile,
+    firefox,
+    gprof2dot,
     jaeger,
+    jfr,
     kieker,
     otlp,
     otlp_protobuf,
@@ -35,6 +38,9 @@ PROFILE_READERS: Final[dict[str, ProfileReader]] = {
     "zipkin": zipkin,
     "chrome_trace": chrome_trace,
     "cpuprofile": cpuprofile,
+    "firefox": firefox,
+    "jfr": jfr,
+    "gprof2dot": gprof2dot,
     "pyinstrument": pyinstrument,
     "scalene": scalene,
     "pprof": pprof,
@@ -47,14 +53,17 @@ PROFILE_READERS: Final[dict[str, ProfileReader]] = {
 }
 
 
+MEMRAY: Final = "convert it: memray transform gprof2dot -o allocations.json FILE"
+LZ4: Final = b"\x04\x22\x4d\x18"
+
 # What is not read, by its first bytes or a word of its JSON, and what gives something that is.
 _OTHERS: Final[tuple[tuple[bytes, str, str], ...]] = (
-    (b"FLR\x00", "a recording of Java's Flight Recorder", "convert it: jfrconv -o collapsed FILE stacks.txt"),
+    (b"FLR\x00", "a recording of Java's Flight Recorder", f"print its samples: {jfr.PRINT}"),
+    (b"memray\x00", "memray's own file", MEMRAY),
     (b"PERFILE2", "perf's own data", "convert it: perf script -i FILE > stacks.txt"),
     (b"MOJ", "Austin's binary form", "convert it: mojo2austin FILE stacks.txt"),
 )
 _OTHER_JSON: Final[tuple[tuple[str, str, str], ...]] = (
-    ('"stackTable"', "a profile of Firefox or samply", "record it with perf record -g, then perf script > stacks.txt"),
     (
         '"elapsed_time_sec"',
         "Scalene's profile, which knows no calls",
@@ -85,6 +94,8 @@ def reader_of(file: ProfileFile, name: str) -> ProfileReader:
     for reader in PROFILE_READERS.values():
         if reader.matches(file):
             return reader
+    if file.head.startswith(LZ4) and b"memray" in file.head[:64]:
+        raise DataError("is memray's own file, which is not read", place=file.place, next_step=MEMRAY)
     others = [(what, how) for magic, what, how in _OTHERS if file.head.startswith(magic)]
     others += [(what, how) for word, what, how in _OTHER_JSON if file.beginning[:1] == "{" and word in file.beginning]
     for what, how in others:

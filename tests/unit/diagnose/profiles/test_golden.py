@@ -24,6 +24,8 @@ GOLDENS = (
     ("pyinstrument", "pyinstrument.json"),
     ("perf_script", "perf.script"),
     ("cprofile", "shop.pstats"),
+    ("jfr", "jfr.json"),
+    ("gprof2dot", "memray.json"),
     ("otlp", "otel-after.json"),
     ("otlp_protobuf", "otel-after.pb"),
     ("otlp_protobuf", "otel-before.pb"),

@@ -3,6 +3,7 @@
 import gzip
 import json
 import random
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from bot.errors import BotError, DataError
 from bot.model.profile import Profile, RecordFault
 
 FOLDER = Path(__file__).parents[3] / "golden" / "profiles"
+# `perf script` has as many of the file that samply imported.
+SAMPLY_SAMPLES = 406
 GO_TOTAL_MS = 510
 GO_PARTITION_MS = 160
 
@@ -139,10 +142,9 @@ def test_zipkins_shared_span_is_the_clients_and_the_servers(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("content", "how"),
     [
-        (b"FLR\x00\x00\x02", "jfrconv"),
+        (b"FLR\x00\x00\x02", "jfr print --json"),
         (b"PERFILE2\x00", "perf script"),
         (b"MOJ\x03", "mojo2austin"),
-        (b'{"meta": {}, "threads": [{"stackTable": {}}]}', "perf script"),
     ],
 )
 def test_what_is_not_read_is_refused_with_its_converter(tmp_path: Path, content: bytes, how: str) -> None:
@@ -169,3 +171,71 @@ def test_damaged_files_are_read_or_refused_and_never_crash(tmp_path: Path, name:
         except BotError:
             continue
         assert all(time >= 0 for one in read.profiles for node in one.nodes for time in node.self_ms)
+
+
+def test_flight_recorder_s_samples_are_java_s_methods() -> None:
+    (profile,) = read_profiles([str(FOLDER / "jfr.json")]).profiles
+    assert (profile.service, profile.unit) == ("profile", "samples")
+    assert sum(own(profile).values()) == 24
+    assert max(own(profile), key=lambda name: own(profile)[name]) == "Work.sum"
+    assert any(path.endswith("Work.main;Work.order;Work.find;Work.sum") for path in paths(profile))
+
+
+def test_memray_s_allocations_are_bytes() -> None:
+    (profile,) = read_profiles([str(FOLDER / "memray.json")]).profiles
+    assert profile.unit == "bytes"
+    amounts = own(profile)
+    assert sum(amounts.values()) > 7_000_000
+    assert amounts["work.py:<listcomp>"] > 6_900_000
+
+
+def firefox(names: list[str], *, is_shared: bool) -> dict[str, object]:
+    """`main` calls `parse` (3 samples) and `render` (1); an idle sample has no stack."""
+    tables = {
+        "stackTable": {"frame": [0, 1, 2], "prefix": [None, 0, 0], "length": 3},
+        "frameTable": {"func": [0, 1, 2], "length": 3},
+        "funcTable": {"name": [0, 1, 2], "fileName": [3, 3, None], "length": 3},
+        "stringArray": [*names, "/src/work.c"],
+    }
+    samples = {"stack": [1, 1, 2, None], "weight": [1, 2, 1, 1], "weightType": "samples", "length": 4}
+    thread = {"name": "worker 7", "processName": "shop", "samples": samples, **({} if is_shared else tables)}
+    return {
+        "meta": {"preprocessedProfileVersion": 57},
+        "threads": [thread, {"samples": 3}],
+        "shared": tables if is_shared else {},
+    }
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_firefox_s_tables_may_be_shared(tmp_path: Path, is_shared: bool) -> None:
+    path = tmp_path / "profile.json"
+    path.write_text(json.dumps(firefox(["main", "parse", "render"], is_shared=is_shared)))
+    read = read_profiles([str(path)])
+    (profile,) = read.profiles
+    assert (profile.service, profile.unit) == ("shop/worker *", "samples")
+    assert paths(profile) == {"work.c:main": (4, 0), "work.c:main;work.c:parse": (3, 3), "work.c:main;render": (1, 1)}
+    assert dict(read.unused) == {RecordFault.MALFORMED: 1}
+
+
+def test_samply_s_addresses_are_refused_and_its_symbols_read(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="addresses instead of names"):
+        read_profiles([str(FOLDER / "samply.json")])
+    # As the Firefox Profiler writes it once it has asked for the symbols.
+    path = tmp_path / "profile.json"
+    path.write_text(re.sub('"0x([0-9a-f]+)"', r'"fun_\1"', (FOLDER / "samply.json").read_text()))
+    (profile,) = read_profiles([str(path)]).profiles
+    assert (profile.service, profile.unit) == ("w/w", "samples")
+    assert sum(own(profile).values()) == SAMPLY_SAMPLES
+
+
+def test_firefox_s_circles_and_addresses_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "profile.json"
+    path.write_text(json.dumps(firefox(["0x1a", "0x2b", "0x3c"], is_shared=False)))
+    with pytest.raises(DataError, match="addresses instead of names") as told:
+        read_profiles([str(path)])
+    assert "samply load" in str(told.value.next_step)
+    circular = firefox(["main", "parse", "render"], is_shared=False)
+    circular["threads"][0]["stackTable"]["prefix"] = [2, 0, 0]  # type: ignore[index]
+    path.write_text(json.dumps(circular))
+    with pytest.raises(DataError, match="no measured execution"):
+        read_profiles([str(path)])

@@ -1,0 +1,76 @@
+"""gprof2dot's JSON of call chains, which `memray transform gprof2dot` writes of allocations."""
+
+from typing import Final
+
+import msgspec
+
+from bot.diagnose.profiles import whole_json
+from bot.diagnose.profiles.file import ProfileFile
+from bot.diagnose.profiles.frame import Frame, frame, group_name
+from bot.diagnose.profiles.intake import Intake
+from bot.diagnose.profiles.tree import ProfileTree
+from bot.diagnose.profiles.weights import SAMPLES
+from bot.model.profile import Profile, RecordFault
+
+ID: Final = "gprof2dot"
+DESCRIPTION: Final = "gprof2dot's JSON (memray: allocated bytes)"
+DOCS: Final = "gprof2dot"
+SERVICE: Final = "profile"
+MAX_COST: Final = 1e18
+
+
+class _Cost(msgspec.Struct):
+    unit: str = "units"
+
+
+class _Event(msgspec.Struct):
+    callchain: list[int]
+    cost: list[float]
+
+
+class _Function(msgspec.Struct):
+    name: str = ""
+    module: str = ""
+
+
+class _Document(msgspec.Struct):
+    costs: list[_Cost]
+    events: list[msgspec.Raw]
+    functions: list[_Function]
+
+
+_EVENT: Final = msgspec.json.Decoder(_Event)
+
+
+def matches(file: ProfileFile, /) -> bool:
+    text = file.beginning
+    return text.startswith("{") and all(f'"{member}"' in text for member in ("costs", "events", "callchain"))
+
+
+def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
+    """The first cost of each chain, whose leaf comes first."""
+    document = whole_json.decode(file, _Document, what="JSON of gprof2dot", next_step="write it again")
+    frames = [_frame(one) for one in document.functions]
+    tree = ProfileTree()
+    for number, raw in enumerate(document.events, 1):
+        intake.records += 1
+        place = f"{file.place}: event {number}"
+        try:
+            event = _EVENT.decode(raw)
+            chain = [frames[function] for function in reversed(event.callchain) if function >= 0]
+            cost = event.cost[0]
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, IndexError):
+            intake.reject(RecordFault.MALFORMED, place=place, text=bytes(raw))
+            continue
+        if not 0 <= cost <= MAX_COST:
+            intake.reject(RecordFault.NUMBER, place=place, text=cost)
+        elif not tree.add_stack(chain, cost):
+            intake.reject(RecordFault.TOO_DEEP, place=place, text=chain[0].method)
+    unit = document.costs[0].unit.lower() if document.costs else "units"
+    return (tree.profile(SERVICE, unit=SAMPLES if unit == SAMPLES else group_name(unit)[:40], counted=False),)
+
+
+def _frame(function: _Function) -> Frame:
+    """Memray puts file and line of the call into the name: `load;work.py;4`."""
+    name, *place = function.name.split(";")
+    return frame(name, place[0] if len(place) == 2 else function.module or None)

@@ -1,0 +1,95 @@
+"""Samples of Java's Flight Recorder, as the JDK's own tool prints them: `jfr print --json`."""
+
+from typing import Final
+
+import msgspec
+
+from bot.diagnose.profiles import whole_json
+from bot.diagnose.profiles.file import ProfileFile
+from bot.diagnose.profiles.frame import Frame, frame
+from bot.diagnose.profiles.intake import Intake
+from bot.diagnose.profiles.tree import ProfileTree
+from bot.diagnose.profiles.weights import SAMPLES
+from bot.model.profile import Profile, RecordFault
+
+ID: Final = "jfr"
+DESCRIPTION: Final = "Java Flight Recorder's samples by `jfr print --json`"
+DOCS: Final = "jfr"
+SERVICE: Final = "profile"
+PRINT: Final = (
+    "jfr print --json --stack-depth 64 --events jdk.ExecutionSample,jdk.NativeMethodSample FILE > stacks.json"
+)
+_EVENTS: Final = frozenset({"jdk.ExecutionSample", "jdk.NativeMethodSample"})
+
+
+class _Type(msgspec.Struct):
+    name: str = ""
+
+
+class _Method(msgspec.Struct):
+    type: _Type | None = None
+    name: str = ""
+
+
+class _Frame(msgspec.Struct):
+    method: _Method | None = None
+
+
+class _Stack(msgspec.Struct):
+    frames: list[_Frame]
+    truncated: bool = False
+
+
+class _Values(msgspec.Struct, rename="camel"):
+    stack_trace: _Stack | None = None
+
+
+class _Event(msgspec.Struct):
+    type: str
+    values: _Values
+
+
+class _Recording(msgspec.Struct):
+    events: list[msgspec.Raw]
+
+
+class _Document(msgspec.Struct):
+    recording: _Recording
+
+
+_EVENT: Final = msgspec.json.Decoder(_Event)
+
+
+def matches(file: ProfileFile, /) -> bool:
+    return file.beginning.startswith("{") and '"recording"' in file.beginning[:100]
+
+
+def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
+    """All threads together. Other events are left out."""
+    document = whole_json.decode(file, _Document, what="output of jfr print", next_step=f"print it again: {PRINT}")
+    tree = ProfileTree()
+    truncated = 0
+    for number, raw in enumerate(document.recording.events, 1):
+        intake.records += 1
+        place = f"{file.place}: event {number}"
+        try:
+            event = _EVENT.decode(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            intake.reject(RecordFault.MALFORMED, place=place, text=bytes(raw))
+            continue
+        stack = event.values.stack_trace
+        if event.type not in _EVENTS or stack is None:
+            intake.reject(RecordFault.NO_EXECUTION, place=place, text=event.type)
+            continue
+        truncated += stack.truncated
+        if not tree.add_stack([_named(one.method) for one in reversed(stack.frames)], 1):
+            intake.reject(RecordFault.TOO_DEEP, place=place, text=event.type)
+    if truncated:
+        intake.note(f"{truncated:,} stacks of {file.place} are cut at their roots: print them with --stack-depth 64")
+    return (tree.profile(SERVICE, unit=SAMPLES, counted=False),)
+
+
+def _named(method: _Method | None) -> Frame:
+    if method is None:
+        return frame("(unknown)")
+    return frame(f"{method.type.name.replace('/', '.')}.{method.name}" if method.type else method.name)
