@@ -36,7 +36,7 @@ def judge(job: Job) -> pipeline.Compared:
             token=inputs.token or None,
             accepted=accepted_changes(job, merge.head if merge else commit),
         )
-    compared = _diagnosed(job, compared)
+    compared = _predicted(job, _diagnosed(job, compared))
     directory = context.workspace / inputs.report_directory
     for name, data in pipeline.result_files(compared, results).items():
         replace_file(directory / name, data)
@@ -120,3 +120,20 @@ def _diagnosed(job: Job, compared: pipeline.Compared) -> pipeline.Compared:
         except BotError as error:
             job.log.tell(LogLevel.WARNING, f"no diagnosis: {error}")
     return replace(compared, report=report)
+
+
+def _predicted(job: Job, compared: pipeline.Compared) -> pipeline.Compared:
+    """With what the model files that a pull request changes say; a verdict does not wait for them."""
+    report, config = compared.report, job.inputs.config
+    head = report.merge_commit or report.target_commit
+    if not (job.context.is_pull_request and config.simulate and report.base_commit and head):
+        return compared
+    with job.log.fold("perf-culprit: simulate changed models"):
+        try:
+            predictions = pipeline.predict(
+                job.context.workspace, base=report.base_commit, head=head, config=config, tell=job.log.say
+            )
+        except BotError as error:
+            job.log.tell(LogLevel.WARNING, f"no prediction: {error}")
+            return compared
+    return replace(compared, report=replace(report, predictions=predictions))

@@ -16,10 +16,11 @@ from bot.model.environment import LONGEST_NAME, LONGEST_VALUE, MOST_COMPONENTS, 
 from bot.model.finding import Evidence, Excess, Finding, Interval, Level, Precision, Severity, Side, Verdict
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.reason import Reason
-from bot.model.report import Conclusion, Report, Settings
+from bot.model.report import Conclusion, Prediction, Report, Settings
 from bot.model.rules import RuleEvidence
 
 SCHEMA_NAME = "report-v1"
+MOST_PREDICTIONS = 20
 
 
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
@@ -70,6 +71,17 @@ class FindingEntry:
 
 
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
+class PredictionEntry:
+    """What a simulated scenario of a changed model file says; nothing of it was measured."""
+
+    model: Annotated[str, Field(max_length=4096)]
+    scenario: Annotated[str, Field(max_length=100)]
+    conclusion: Conclusion
+    findings: tuple[FindingEntry, ...]
+    detectable_effect: float | None = None
+
+
+@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
 class ReportFile:
     """The whole file. `format` and `version` make it known by content."""
 
@@ -96,6 +108,7 @@ class ReportFile:
     notes: tuple[Reason, ...] = ()
     diagnosis: TreeComparisonFile | None = None
     costs: CostsEntry | None = None
+    predictions: Annotated[tuple[PredictionEntry, ...], Field(max_length=MOST_PREDICTIONS)] = ()
 
 
 def encode_report(report: Report, *, sentence: Sentence = no_sentence) -> bytes:
@@ -109,6 +122,10 @@ def encode_report(report: Report, *, sentence: Sentence = no_sentence) -> bytes:
         environment=report.environment.bounded,
         diagnosis=None if report.diagnosis is None else tree_comparison_entry(report.diagnosis),
         costs=None if report.costs is None else costs_entry(report.costs),
+        predictions=tuple(
+            same_fields(PredictionEntry, each, findings=tuple(map(_finding_entry, each.findings)))
+            for each in report.predictions[:MOST_PREDICTIONS]
+        ),
     )
     return encode(file, indent=1, context={"sentence": sentence})
 
@@ -123,6 +140,10 @@ def decode_report(data: bytes, *, place: str) -> Report:
         environment=Environment(components=file.environment),
         diagnosis=None if file.diagnosis is None else tree_comparison(file.diagnosis, place=place),
         costs=None if file.costs is None else costs(file.costs),
+        predictions=tuple(
+            same_fields(Prediction, each, findings=tuple(_finding(one, suite=file.suite) for one in each.findings))
+            for each in file.predictions
+        ),
     )
 
 

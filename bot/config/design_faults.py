@@ -59,10 +59,12 @@ def _link_faults(design: Design) -> Iterator[Fault]:
     for index, link in enumerate(design.world_view.links):
         for end, key in ((link.source, "from"), (link.to, "to")):
             yield from _known(end, design.world_view.components, ("world-view", "links", index, key), "component")
-    shares: dict[tuple[str, str], float] = {}
+    shares: dict[tuple[str, str], list[float]] = {}
+    for link in design.world_view.links:
+        shares.setdefault((link.source, link.to), []).append(link.share)
     for index, link in enumerate(design.world_view.links):
-        total = shares[link.source, link.to] = shares.get((link.source, link.to), 0.0) + link.share
-        if total > 1 + _WHOLE:
+        total = sum(shares.pop((link.source, link.to), [1.0]))
+        if abs(total - 1) > _WHOLE:
             message = f"the links from {link.source} to {link.to} share out {total:.0%}"
             yield ("world-view", "links", index), message, "let their shares add up to 100%"
 

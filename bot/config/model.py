@@ -188,6 +188,12 @@ class Config(Section):
     control_chart: ControlChartConfig = ControlChartConfig()
     rule_ensemble: RuleEnsembleConfig = RuleEnsembleConfig()
     bisect: BisectConfig = BisectConfig()
+    simulate: Annotated[
+        tuple[Annotated[str, Field(min_length=1, max_length=500)], ...],
+        Field(
+            max_length=20, description="model files, as shell patterns: of changed ones the pull request is told more"
+        ),
+    ] = ()
     ignore_environment: Annotated[bool, Field(description="compare runs of different hardware all the same")] = False
 
     def direction_of(self, key: MetricKey) -> Direction | None:

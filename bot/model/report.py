@@ -37,6 +37,20 @@ class Settings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Prediction:
+    """What a simulation says of a changed design: nothing of it was measured.
+
+    `model` is the path of the model file.
+    """
+
+    model: str
+    scenario: str
+    conclusion: Conclusion
+    findings: tuple[Finding, ...]
+    detectable_effect: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Report:
     """Versioned by its JSON form (report.json v1, docs/report-v1.schema.json).
 
@@ -45,7 +59,8 @@ class Report:
     that the baseline has and the target lacks; `new` those that the target has and no baseline run.
     `detectable_effect`: a worsening of this fraction would have been seen in every metric judged `no_change`.
     `diagnosis`: where the time went, compared by the call trees of the two revisions.
-    `costs`: which methods of the target cost most.
+    `costs`: which methods of the target cost most. `predictions`: what simulations say of model files that changed;
+    they fail nothing.
     """
 
     conclusion: Conclusion
@@ -66,6 +81,7 @@ class Report:
     failed: bool = False
     diagnosis: TreeComparison | None = None
     costs: MethodCosts | None = None
+    predictions: tuple[Prediction, ...] = ()
 
     @property
     def blames_target(self) -> bool:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from bot.pipeline.event import BaselineOrigin, EventEnds, Merge, event_ends, merge_of
     from bot.pipeline.job_results import JobResults, collect_baseline, compare_results, judge_anew, result_files
     from bot.pipeline.measure import Measured, MeasurePlan, measure_commits
+    from bot.pipeline.predict import predict
     from bot.pipeline.profiles import ProfilePlan, diagnose_profiles
     from bot.pipeline.publish import (
         Destination,

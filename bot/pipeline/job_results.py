@@ -130,7 +130,7 @@ def judge_anew(
         token=token,
         accepted=accepted,
     ).report
-    report = replace(report, diagnosis=said.diagnosis)
+    report = replace(report, diagnosis=said.diagnosis, predictions=said.predictions)
     if said.settings == report.settings and said.conclusion is report.conclusion and said.failed == report.failed:
         return report
     proposal = because(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -49,25 +50,40 @@ class SimulatedDesign:
         return SimulationReport(configurations=(simulate.configuration(self.design.score, simulated),))
 
 
-def simulate_design(plan: SimulationPlan, *, fewest: int = simulate.FEWEST) -> SimulatedDesign:
+def simulate_design(plan: SimulationPlan) -> SimulatedDesign:
     design = load_design(plan.model, plan.parameters)
     scenario = _scenario(design, plan)
-    done = simulate.replications(
-        design, scenario, seed=plan.seed, tell=plan.tell, exactly=plan.replications, fewest=fewest
-    )
+    done = simulate.replications(design, scenario, seed=plan.seed, tell=plan.tell, exactly=plan.replications)
     return SimulatedDesign(design=design, scenario=scenario, seed=plan.seed, done=tuple(done))
 
 
 def compare_designs(plan: SimulationPlan, against: Path, *, config: Config) -> Report:
-    """The plan's model judged against an older one, by the detector of benchmarks.
+    """The plan's model judged against an older one."""
+    new, old = (load_design(path, plan.parameters) for path in (plan.model, against))
+    scenario = _scenario(new, plan)
+    _scenario(old, replace(plan, model=against, scenario=scenario))
+    return judge_designs(
+        old, new, scenario, seed=plan.seed, replications=plan.replications, config=config, tell=plan.tell
+    )
 
-    Replications are samples, and those of one number, which share their random numbers, are a round.
-    """
-    new = simulate_design(plan, fewest=COMPARED_REPLICATIONS)
-    old = simulate_design(replace(plan, model=against, replications=len(new.done)))
+
+def judge_designs(
+    old: Design,
+    new: Design,
+    scenario: str,
+    *,
+    seed: int,
+    replications: int | None,
+    config: Config,
+    tell: Callable[[str], None],
+) -> Report:
+    """By the detector of benchmarks: replications are samples, and those of one number share their random numbers."""
+    one = partial(simulate.replications, seed=seed, tell=tell, fewest=COMPARED_REPLICATIONS)
+    after = one(new, scenario, exactly=replications)
+    before = one(old, scenario, exactly=len(after))
     return compare_runs(
-        simulate.sampled_run(new.design, new.scenario, new.done, seed=new.seed),
-        baseline=(simulate.sampled_run(old.design, old.scenario, old.done, seed=old.seed),),
+        simulate.sampled_run(new, scenario, after, seed=seed),
+        baseline=(simulate.sampled_run(old, scenario, before, seed=seed),),
         source=BaselineSource.PAIRED,
         config=config,
     )

@@ -9,10 +9,12 @@ from bot.model.reason import Remark
 from bot.model.report import Report
 from bot.report import cells, out_of_control
 from bot.report.call_trees import diagnosis_folds, first_suspect, through, where_to_look
+from bot.report.changed_part import changed_part
 from bot.report.costs import costs_folds
 from bot.report.inert import Safe, code, commit, join, link, marker, own, prose
 from bot.report.numbers import percent, percent_at_least
 from bot.report.parts import bullets, key, table, titled
+from bot.report.predictions import prediction_folds, prediction_remarks
 from bot.report.reasons import sentence_markdown
 from bot.report.results import results_fold
 from bot.report.sections import UNJUDGED, Sections, split
@@ -23,7 +25,6 @@ from bot.report.words import counted
 FOOTER_COMPONENTS = ("cpu", "runner_image", "os")
 WARNED_NAMES = 3
 
-_CHANGED = ("benchmark", "before", "after", "change", "certainty", " "), "lrrlll"
 _CHOICES = ("commit", "time", "baseline", "why"), "llll"
 
 
@@ -44,10 +45,11 @@ class MarkdownOptions:
 def build_view(report: Report, *, options: MarkdownOptions, most_rows: int) -> View:
     """At most `most_rows` rows of each table; the counts are always those of the whole report."""
     sections = split(report)
-    changed = _changed_part(sections, most_rows=most_rows) if sections.changed else None
+    changed = changed_part(sections, most_rows=most_rows) if sections.changed else None
     folds = [
         *diagnosis_folds(report, repository_url=options.repository_url),
         *costs_folds(report),
+        *prediction_folds(report, most_rows=most_rows),
         results_fold(report, sections, most_rows=most_rows),
         out_of_control.fold(sections, most_rows=most_rows),
         _judgement_fold(report, sections, options, most_rows=most_rows),
@@ -110,6 +112,7 @@ def _remarks(report: Report, sections: Sections) -> Iterator[Safe]:
         for note in report.notes
         if note.code is Remark.PROPOSED_VERDICT
     )
+    yield from prediction_remarks(report)
     count = len(report.missing)
     if not count:
         return
@@ -117,21 +120,6 @@ def _remarks(report: Report, sections: Sections) -> Iterator[Safe]:
     shown = own("{} and {} more", names, count - WARNED_NAMES) if count > WARNED_NAMES else names
     said = f"{counted(count, sections.noun)} of the baseline {'is' if count == 1 else 'are'} missing here"
     yield own("**{}:** {}", Safe(said), shown)
-
-
-def _changed_part(sections: Sections, *, most_rows: int) -> Part:
-    def cells_of(finding: Finding) -> Iterable[Safe]:
-        before, after = cells.before_and_after(finding.evidence)
-        return (
-            cells.benchmark(finding, with_metric=sections.several_metrics),
-            before,
-            after,
-            cells.change(finding.evidence, bold=True),
-            cells.certainty(finding),
-            cells.state(finding, beside=sections.beside.get(finding.evidence.key, ())),
-        )
-
-    return table(sections.changed, cells_of, head=_CHANGED, most_rows=most_rows)
 
 
 def _judgement_fold(report: Report, sections: Sections, options: MarkdownOptions, *, most_rows: int) -> Fold:

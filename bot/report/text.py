@@ -1,6 +1,6 @@
 """The report for a terminal: verdict first, then tables."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from bot.model.finding import Finding, Verdict
 from bot.model.metric import MetricKey
@@ -10,6 +10,7 @@ from bot.report.changed_table import changed_table
 from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, plain
 from bot.report.numbers import percent, percent_at_least, quantities
 from bot.report.out_of_control import not_called, outside, title
+from bot.report.predictions import predicted, verdict
 from bot.report.reasons import sentence
 from bot.report.sections import Sections, crossing, split
 from bot.report.wording import comparison, headline, more_samples, next_step
@@ -35,12 +36,13 @@ _COLOURS = {
 def render_text(report: Report, *, colour: bool, width: int) -> str:
     """A table fits `width`, and no name is cut for it. Foreign control characters never reach the terminal."""
     sections = split(report)
-    verdict = headline(report, sections).text
+    said = headline(report, sections).text
     if report.suite != "default":
-        verdict = f"{verdict} in {plain(report.suite)}"
-    blocks = [_coloured(verdict, _BOLD + _COLOURS[report.conclusion]) if colour else verdict, _advice(report, sections)]
+        said = f"{said} in {plain(report.suite)}"
+    blocks = [_coloured(said, _BOLD + _COLOURS[report.conclusion]) if colour else said, _advice(report, sections)]
     if sections.changed:
         blocks.append(_table_of(sections.changed, sections, width=width, colour=colour))
+    blocks += _predictions(report, width=width, colour=colour)
     if sections.accepted:
         blocks.append(f"{len(sections.accepted):,} accepted:\n{_accepted_list(sections)}")
     if sections.unjudged:
@@ -67,6 +69,15 @@ def render_text(report: Report, *, colour: bool, width: int) -> str:
         )
     blocks.append(_footer(report))
     return "\n\n".join(blocks) + "\n"
+
+
+def _predictions(report: Report, *, width: int, colour: bool) -> Iterator[str]:
+    for each in report.predictions:
+        sections = predicted(report, each)
+        name = f"{plain(each.model, limit=NAME_LIMIT)}, scenario {plain(each.scenario)}"
+        yield f"Predicted by {name} (simulated, not measured): {verdict(each, sections)}"
+        if sections.changed:
+            yield _table_of(sections.changed, sections, width=width, colour=colour)
 
 
 def _coloured(text: str, start: str) -> str:

@@ -7,7 +7,9 @@ MEGABYTE = 1e6
 
 
 class Channel:
-    """`busy` has a row [asked, began, ended] per use of a shared link; `uses` (time, new messages, cost) per sending.
+    """`busy` has a row [asked, began, ended] per use of a shared link.
+
+    `uses` has (time, new messages, cost) per sending over a link with a price.
 
     A shared link is a queue whose times are known when a message is sent, so that it needs no events of its own.
     """
@@ -19,13 +21,16 @@ class Channel:
         self.uses: list[tuple[float, float, float]] = []
         self._free_at = 0.0
         self._latency = streams.draws(link.latency, f"{name} latency")
-        self._random = streams.generator(f"{name} loss")
+        self._next_gap = streams.gaps(link.loss, f"{name} loss")
+        self._gap = self._next_gap()
+        self._is_priced = bool(link.price_per_message or link.price_per_megabyte)
 
     def send(self, now: float, count: int, size: float, *, is_first: bool) -> float:
         """When the last of `count` messages arrives."""
         link = self.link
-        cost = count * (link.price_per_message + size / MEGABYTE * link.price_per_megabyte)
-        self.uses.append((now, count * is_first, cost))
+        if self._is_priced:
+            cost = count * (link.price_per_message + size / MEGABYTE * link.price_per_megabyte)
+            self.uses.append((now, count * is_first, cost))
         began = ended = now
         if link.bandwidth is not None and link.shared:
             began = max(now, self._free_at)
@@ -37,7 +42,13 @@ class Channel:
 
     def lost(self, count: int) -> int:
         """How many of `count` messages are lost."""
-        return int(self._random.binomial(count, self.link.loss)) if self.link.loss and count else 0
+        lost = 0
+        while count > self._gap:
+            count -= int(self._gap) + 1
+            self._gap = self._next_gap()
+            lost += 1
+        self._gap -= count
+        return lost
 
     @property
     def acknowledgement(self) -> float:

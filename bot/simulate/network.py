@@ -176,10 +176,13 @@ class Network:
         return (yield from self._attempt(receivers, send, items, resends))
 
     def _shared_out(self, channels: tuple[Channel, ...], count: int) -> list[tuple[Channel, int]]:
-        if len(channels) <= 1:
-            return [(channel, count) for channel in channels if count]
-        numbers = self._splits.multinomial(count, [channel.link.share for channel in channels])
-        return [(channel, int(number)) for channel, number in zip(channels, numbers, strict=True) if number]
+        shared, rest = [], 1.0
+        for channel in channels[:-1]:
+            number = int(self._splits.binomial(count, min(channel.link.share / rest, 1.0)))
+            shared.append((channel, number))
+            count, rest = count - number, rest - channel.link.share
+        shared += [(channel, count) for channel in channels[-1:]]
+        return [each for each in shared if each[1]]
 
 
 def _channels(design: Design, streams: Streams) -> dict[tuple[str, str], tuple[Channel, ...]]:

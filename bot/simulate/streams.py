@@ -4,6 +4,7 @@ So two designs under one seed see the same arrivals, and differ by what differs 
 [Law 2015, 11.2].
 """
 
+import math
 from collections.abc import Callable, Iterator
 from itertools import chain
 from zlib import crc32
@@ -32,6 +33,13 @@ class Streams:
             return lambda: value
         random = self.generator(name)
         return _endless(lambda: samples(distribution, random, BLOCK)).__next__
+
+    def gaps(self, probability: float, name: str) -> Callable[[], float]:
+        """How many trials fail before the next success, at each call: far fewer numbers than one per trial."""
+        if not probability:
+            return lambda: math.inf
+        random = self.generator(name)
+        return _endless(lambda: (random.geometric(probability, BLOCK) - 1).astype(np.float64)).__next__
 
     def uniform(self, name: str) -> Callable[[], float]:
         """The next number from 0 to 1 at each call."""

@@ -302,3 +302,67 @@ def add_pull(runner: Runner, head: str, *, head_owner: str) -> None:
         head_owner=head_owner,
         head_repository_id=REPOSITORY_ID if head_owner == "octocat" else FORK_ID,
     )
+
+
+DESIGN = """\
+name: shop
+world-view: { components: { clients: {}, shop: {} } }
+component:
+  shop: { threads: 3, requests: { order: { processing: exponential(SERVICE) } } }
+scenario:
+  evening:
+    arrivals: [{ from: clients, to: shop, request: order, rate: 2/s }]
+    duration: 300 s
+"""
+
+
+def design_pull_request(runner: Runner, served: Served, *, before: str, after: str) -> JobResult:
+    """A pull request whose benchmarks are as before, and whose model file says another service time."""
+    workspace = runner.workspace
+    ends = []
+    for number, text in enumerate((before, after)):
+        (workspace / "design.yml").write_text(text)
+        run_git(workspace, "add", "design.yml")
+        author = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+        run_git(workspace, *author, "commit", "--quiet", "--allow-empty", "-m", f"design {number}")
+        ends.append(run_git(workspace, "rev-parse", "HEAD").strip())
+        run_git(workspace, "checkout", "--quiet", "-B", "branch")
+    base, head = ends
+    run_git(workspace, "push", "--quiet", "origin", f"{base}:refs/heads/main", f"{head}:refs/heads/branch")
+    config = Config()
+    stored = measured(BASE_LEVELS, seed=20, commit=base)
+    judged = pipeline.compare_run_with_history(
+        stored, repository=workspace, config=config, base=None, history_url=str(served.folder), token=None
+    )
+    pipeline.record_run(stored, report=judged.report, config=config, history_url=str(served.folder))
+    (workspace / ".github").mkdir(exist_ok=True)
+    (workspace / ".github" / "perf-culprit.yml").write_text("simulate: ['*.yml']\n")
+    (workspace / "bench.json").write_bytes(measured_json(BASE_LEVELS, seed=99))
+    runner.monkeypatch.chdir(workspace)
+    payload = event("pull_request", number=7, head_sha=head, base_sha=base)
+    return runner.run("pull_request", payload, sha="e" * 40, ref="refs/pull/7/merge", output_file_path="bench.json")
+
+
+def test_a_changed_model_gets_predicted_findings_apart_from_measured_ones(runner: Runner, served: Served) -> None:
+    before, after = (DESIGN.replace("SERVICE", service) for service in ("1 s", "1.2 s"))
+    result = design_pull_request(runner, served, before=before, after=after)
+    assert result.exit_code == 0, result.log
+    (comment,) = runner.fake.state.comments.values()
+    assert "Nothing found in 3 benchmarks" in comment.body
+    who = "**Predicted** by `design.yml`, scenario `evening` (simulated, not measured)"
+    assert f"{who}: 3 of 4 outputs get worse, 0 better." in comment.body
+    assert "<details><summary>Predicted by simulation: 3 of 4 outputs get worse, 0 better</summary>" in comment.body
+    assert "shop" in comment.body
+    # A prediction fails nothing.
+    assert (result.outputs["conclusion"], result.outputs["failed"]) == ("no_change", "false")
+    report = json.loads((runner.workspace / result.outputs["report-path"]).read_text())
+    assert [entry["model"] for entry in report["predictions"]] == ["design.yml"]
+
+
+def test_a_model_that_is_wrong_holds_up_nothing(runner: Runner, served: Served) -> None:
+    before = DESIGN.replace("SERVICE", "1 s")
+    result = design_pull_request(runner, served, before=before, after=before.replace("1 s", "1"))
+    assert result.exit_code == 0, result.log
+    assert "no prediction: design.yml:4: component.shop.requests.order.processing: write it with its unit" in result.log
+    (comment,) = runner.fake.state.comments.values()
+    assert "Predicted" not in comment.body

@@ -72,6 +72,7 @@ def test_parameters_are_filled_in() -> None:
         ("bank: { requests: { pay: {} } }", "bank: { requests: { pay: { sends: [ { to: shop, request: order } ] } } }",
          12, "a cycle, which never ends: shop order → bank pay → shop order"),
         ("processing: 200 ms", "processing: uniform(1 s, 2 s)", 19, "not 'uniform(1 s'"),
+        ("latency: 20 ms", "latency: 20 ms, share: 40%", 14, "the links from shop to bank share out 40%"),
         ("cpu: 2 units", "cpu: 9 units", 27, "asks for 9 of cpu where there are 8: it would wait forever"),
         ("cpu: 2 units", "ram: 9 MB", 27, "shop has no ram to be held"),
         ("{ processing: 200 ms }", "{ processing: 200 ms, threads: 5 }", 19, "asks for 5 of threads where there are 4"),

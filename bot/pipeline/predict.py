@@ -1,0 +1,58 @@
+"""git -> simulate -> detect: what the model files that a pull request changes say of its design."""
+
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Final
+
+from bot import git
+from bot.config import Config, Design, parse_design
+from bot.errors import BotError
+from bot.model.report import Prediction
+from bot.pipeline.simulate import judge_designs
+
+# A model file is text that people write; a scenario takes seconds to minutes.
+MOST_BYTES: Final = 256 * 1024
+MOST_PREDICTIONS: Final = 5
+
+
+def predict(
+    repository: Path, *, base: str, head: str, config: Config, tell: Callable[[str], None]
+) -> tuple[Prediction, ...]:
+    """Of each scenario that both sides have; `tell` hears what cannot be simulated, and why."""
+    found: list[Prediction] = []
+    for change in git.file_changes(repository, base, head):
+        if change.blob is None or not any(fnmatchcase(change.path, pattern) for pattern in config.simulate):
+            continue
+        if change.old_blob is None:
+            tell(f"{change.path} is new: a prediction needs the design before the change")
+            continue
+        try:
+            old, new = (_design(repository, blob, f"{change.path}") for blob in (change.old_blob, change.blob))
+            for scenario in (name for name in new.scenario if name in old.scenario):
+                if len(found) == MOST_PREDICTIONS:
+                    tell(f"{change.path}, scenario {scenario}: not simulated, {MOST_PREDICTIONS} scenarios are")
+                    continue
+                found.append(_predicted(old, new, scenario, path=change.path, config=config, tell=tell))
+        except BotError as error:
+            tell(f"no prediction: {error}")
+    return tuple(found)
+
+
+def _predicted(
+    old: Design, new: Design, scenario: str, *, path: str, config: Config, tell: Callable[[str], None]
+) -> Prediction:
+    report = judge_designs(old, new, scenario, seed=0, replications=None, config=config, tell=lambda _: None)
+    tell(f"simulated: {path}, scenario {scenario}")
+    return Prediction(
+        model=path,
+        scenario=scenario,
+        conclusion=report.conclusion,
+        findings=report.findings,
+        detectable_effect=report.detectable_effect,
+    )
+
+
+def _design(repository: Path, blob: str, place: str) -> Design:
+    (data,) = git.read_blobs(repository, [blob])
+    return parse_design(data, {}, place=place)
