@@ -34,6 +34,7 @@ def test_schemas_are_written_under_their_names(tmp_path: Path) -> None:
         "stored-bisection-v1.schema.json",
         "releases-v1.schema.json",
         "trace-v1.schema.json",
+        "simulation-v1.schema.json",
         "diagnosis-v1.schema.json",
         "tree-comparison-v1.schema.json",
     }
