@@ -14,6 +14,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "perf-culprit compare --baseline base/*.json --target head/*.json --html report.html --open",
         "perf-culprit compare --target bench.json --repo . --base main",
     ),
+    "import": ("perf-culprit import data.js --dry-run", "perf-culprit import .asv/results"),
     "record": ("perf-culprit record bench.json",),
     "publish": ("perf-culprit publish report.json --pull-request 12",),
     "accept": ("perf-culprit accept parse --reason 'the new parser checks more'",),

@@ -1,4 +1,4 @@
-"""The commands that judge results: collect, compare, record, publish."""
+"""The commands that judge results: collect, compare, record, import, publish."""
 
 import argparse
 import os
@@ -22,7 +22,7 @@ from bot.errors import EXIT_FINE, EXIT_REGRESSION
 
 
 def add_verbs(verbs: Verbs) -> None:
-    for add in (_add_collect, _add_compare, _add_record, _add_publish):
+    for add in (_add_collect, _add_compare, _add_record, _add_import, _add_publish):
         add(verbs)
 
 
@@ -73,6 +73,15 @@ def _add_record(verbs: Verbs) -> None:
     verb.add_argument("--repo", type=Path, default=Path(), metavar="DIR", help="default: this directory")
     verb.add_argument("--commit", default="HEAD", metavar="REV", help="measured commit (default: HEAD)")
     verb.add_argument("--history", metavar="URL", help="where the history branch lives (default: remote origin)")
+    add_input_options(verb)
+
+
+def _add_import(verbs: Verbs) -> None:
+    verb = new_verb(verbs, "import", _import, "store the results that another tool kept (data.js, asv) as history")
+    verb.add_argument("files", nargs="+", metavar="FILE", help="data.js, .asv/results, Otava's CSV, any dated result")
+    verb.add_argument("--repo", type=Path, default=Path(), metavar="DIR", help="default: this directory")
+    verb.add_argument("--history", metavar="URL", help="where the history branch lives (default: remote origin)")
+    verb.add_argument("--dry-run", action="store_true", help="read and count, store nothing")
     add_input_options(verb)
 
 
@@ -150,6 +159,12 @@ def _record(arguments: argparse.Namespace) -> int:
             warn=lambda text: print(f"perf-culprit: {text}", file=sys.stderr),
         )
     print(f"recorded {stored}")
+    return EXIT_FINE
+
+
+def _import(arguments: argparse.Namespace) -> int:
+    wanted = request(pipeline.HistoryImport, arguments, repository=arguments.repo, history_url=arguments.history)
+    print(pipeline.imported_text(pipeline.import_history(wanted, config=chosen_config(arguments))), end="")
     return EXIT_FINE
 
 

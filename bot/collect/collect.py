@@ -124,20 +124,21 @@ def collect_sources(
 def collect_history(
     paths: Sequence[str], *, tool: str = AUTO, suite: str | None = None, directions: Directions | None = None
 ) -> tuple[Run, ...]:
-    """Every run of files that hold many (data.js, Otava's CSV, Nyrkiö), oldest first within each file."""
-    parsers = tuple(parser for parser in parsers_for(tool) if parser.ID in HISTORY_PARSERS)
+    """Every run of files that hold many (data.js, Otava's CSV, Nyrkiö), oldest first, and the one of other files.
+
+    Of a folder, files of no known format are passed over.
+    """
     runs: list[Run] = []
-    for source in (source for entry in read_inputs(paths) for source in entry.sources):
-        parser = find_parser(source, parsers)
+    for is_search, source in ((one.is_search, source) for one in read_inputs(paths) for source in one.sources):
+        parser = find_parser(source, parsers_for(tool))
+        if parser is None and not is_search:
+            raise DataError("is of no known format", place=source.place, next_step="see `perf-culprit formats`")
         if parser is None:
-            raise DataError(
-                "holds no history of a known format",
-                place=source.place,
-                next_step=f"give a file of one of: {', '.join(HISTORY_PARSERS)}",
-            )
+            continue
+        many = HISTORY_PARSERS.get(parser.ID)
         runs.extend(
             merge((Read(place=source.place, parsed=parsed),), suite=suite)
-            for found in HISTORY_PARSERS[parser.ID].parse_history(source)
+            for found in ([parser.parse(source)] if many is None else many.parse_history(source))
             if (parsed := directed(found, directions)).benchmarks
         )
     return tuple(runs)

@@ -34,6 +34,9 @@ TOOLS = {
     "julia": Direction.LOWER_IS_BETTER,
     "pytest": Direction.HIGHER_IS_BETTER,
 }
+# It stores pytest-benchmark's rate, which is the inverse of the mean of the times that our reader gives.
+PYTEST_RATE = ("pytest", "iter/sec")
+SECONDS = Metric(name=TIME, unit="s", direction=Direction.LOWER_IS_BETTER)
 
 
 def matches(source: Source, /) -> bool:
@@ -98,7 +101,7 @@ def _run(suite: str, entry: JsonValue) -> Parsed:
 def _benchmarks(found: list[tuple[JsonValue, Metric]]) -> Iterator[tuple[Benchmark, str]]:
     for bench, metric in found:
         # `range` is free text that means something else with each tool.
-        summary = Summary(value=bench.at("value").number() * _scale(bench.peek("unit"), metric))
+        summary = Summary(value=_value(bench, metric))
         yield from_summary(bench.at("name").text(), metric=metric, summary=summary, place=bench.place), bench.place
 
 
@@ -107,12 +110,19 @@ def _metric(tool: str, unit_value: JsonValue | None) -> Metric:
     direction = CUSTOM.get(tool) or direction_of(unit) or TOOLS.get(tool, Direction.UNKNOWN)
     # The spelling of our readers of the same tools, so that an imported history continues.
     cost, _, per = unit.partition("/")
+    if (tool, unit) == PYTEST_RATE:
+        return SECONDS
     if tool in CUSTOM or cost not in NANOSECONDS or per not in ("", "iter", "op"):
         return Metric(name=VALUE, unit=unit, direction=direction)
     spelling = {"jmh": unit, "catch2": "ns"}.get(tool, cost)
     return Metric(name=TIME, unit=spelling, direction=direction)
 
 
-def _scale(unit: object, metric: Metric) -> float:
-    """Catch2's text changes its unit with the size of the number; our reader of it always gives ns."""
-    return NANOSECONDS[unit] if isinstance(unit, str) and unit in NANOSECONDS and metric.unit == "ns" else 1.0
+def _value(bench: JsonValue, metric: Metric) -> float:
+    """In the metric's unit: Catch2's text changes its unit with the size of the number; our reader always gives ns."""
+    value, unit = bench.at("value").number(), bench.peek("unit")
+    if metric == SECONDS:
+        if value <= 0:
+            raise DataError(f"is a rate of {value:g}", place=bench.at("value").place, next_step="delete this entry")
+        return 1 / value
+    return value * NANOSECONDS[unit] if isinstance(unit, str) and unit in NANOSECONDS and metric.unit == "ns" else value

@@ -130,12 +130,19 @@ class GitBranchHistory:
                 yield _decode(file, content)
 
     def append(self, run: Run) -> str:
+        return self.append_all((run,))[0]
+
+    def append_all(self, runs: Sequence[Run]) -> tuple[str, ...]:
+        """All in one commit of the branch: the names of those that retention lets stay, the last run's at the end."""
+        files = tuple(map(self._written, runs))  # before the race, so that less happens within it
+        return self._patiently(lambda: self._try_append(files), failure="no run was recorded")
+
+    def _written(self, run: Run) -> RunFile:
         original = encode_run(run)
         name = name_run(run, original, now=datetime.now(UTC))
         content, compacted = fit_file(run, original, self._retention)
-        blob = git.write_blob(self._repository, content)  # before the race, so that less happens within it
-        file = replace(name.with_content(content, compacted=compacted), blob=blob)
-        return self._patiently(lambda: self._try_append(file), failure="the run was not recorded")
+        blob = git.write_blob(self._repository, content)
+        return replace(name.with_content(content, compacted=compacted), blob=blob)
 
     def _patiently(self, action: Callable[[], T], *, failure: str) -> T:
         """Retry while other writers or the network are in the way, bounded in attempts and time."""
@@ -158,14 +165,15 @@ class GitBranchHistory:
                     ) from None
             self._sleep(pause_seconds)
 
-    def _try_append(self, file: RunFile) -> str:
+    def _try_append(self, wanted: Sequence[RunFile]) -> tuple[str, ...]:
         self.expect(self.names)
         tip = self._tip = self._fetch()
-        self._notice(tip, keep=file)
-        known = next((other for other in tip.files if other.is_same_run(file)), None)
-        if known is not None:
-            return known.path
-        files, removed = self._retained((*tip.files, file), keep=file)
+        self._notice(tip, wanted)
+        there = {file.identity: file for file in tip.files}
+        new = {file.identity: file for file in wanted if file.identity not in there}
+        if not new:
+            return tuple(there[file.identity].path for file in wanted)
+        files, removed = self._retained((*tip.files, *new.values()), keep=wanted[-1])
         added = set(files) - set(tip.files)
         changes = [
             *(git.TreeChange(other.path, None) for other in removed),
@@ -173,17 +181,20 @@ class GitBranchHistory:
             git.TreeChange(MARKER_PATH, self._marker_blob),
         ]
         tree = git.write_tree(self._repository, base=tip.commit, changes=changes, index=self._index)
-        message = f"Record a run of {file.suite_slug} at {file.commit[:12]}\n"
+        last = wanted[-1]
+        what = "a run" if len(new) == 1 else f"{len(new):,} runs, the last"
+        message = f"Record {what} of {last.suite_slug} at {last.commit[:12]}\n"
         commit = git.commit_tree(self._repository, tree, parent=tip.commit, message=message, identity=AUTHOR)
         git.push(self._repository, self._remote, commit=commit, branch=self._branch, expected=tip.commit)
         self._tip = Tip(commit=commit, files=files)
-        return next(other.path for other in files if other.is_same_run(file))
+        stored = {file.identity: file.path for file in files}
+        return tuple(stored[file.identity] for file in wanted if file.identity in stored)
 
-    def _notice(self, tip: Tip, *, keep: RunFile) -> None:
-        """Compares with what was seen before. The run being recorded makes the others drop, so it counts here too."""
+    def _notice(self, tip: Tip, wanted: Sequence[RunFile]) -> None:
+        """Compares with what was seen before. The runs being recorded make others drop, so they count here too."""
         there = {file.identity: file for file in tip.files}
-        everything = tuple((self._expected | there | {keep.identity: keep}).values())
-        dropped = {file.identity for file in runs_to_drop(everything, self._retention, keep=keep)}
+        everything = tuple((self._expected | there | {file.identity: file for file in wanted}).values())
+        dropped = {file.identity for file in runs_to_drop(everything, self._retention, keep=wanted[-1])}
         gone = (file for key, file in self._expected.items() if key not in there and key not in dropped)
         self._lost |= dict.fromkeys(file.path for file in gone)
         self._expected.clear()

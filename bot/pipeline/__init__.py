@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from bot.pipeline.event import BaselineOrigin, EventEnds, Merge, event_ends, merge_of
     from bot.pipeline.job_results import JobResults, collect_baseline, compare_results, judge_anew, result_files
     from bot.pipeline.measure import Measured, MeasurePlan, measure_commits
+    from bot.pipeline.other_history import HistoryImport, import_history
     from bot.pipeline.predict import predict
     from bot.pipeline.profiles import ProfilePlan, diagnose_profiles
     from bot.pipeline.publish import (
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from bot.report.changes import changes_json, changes_text
     from bot.report.diagnosis import diagnosis_text
     from bot.report.html import releases_page
+    from bot.report.imported import imported_text
     from bot.report.inert import plain
     from bot.report.outputs import outputs as report_outputs
     from bot.report.releases import releases_text

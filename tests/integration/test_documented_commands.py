@@ -31,6 +31,9 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "mutmut results": "setup.cfg",
     "pip install perf-culprit && perf-culprit init": "tests/e2e/test_wheel.py",
     "perf-culprit bisect-job --request request.json --job job-1 --output out": "tests/integration/test_bisect_job.py",
+    "perf-culprit import data.js --dry-run": "tests/integration/test_import.py",
+    "perf-culprit import data.js": "tests/integration/test_import.py",
+    "perf-culprit import .asv/results": "tests/integration/test_import.py",
     "perf-culprit diagnose --log /shared/logs/*.log --pattern labelled --cluster tcp://scheduler:8786": (
         "tests/integration/test_diagnose_cluster.py"
     ),

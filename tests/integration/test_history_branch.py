@@ -234,7 +234,7 @@ def test_giving_up_says_that_nothing_was_recorded(
         random=Random(7),
         sleep=pauses.append,
     )
-    with pytest.raises(InfrastructureError, match="the run was not recorded after 4 attempts") as caught:
+    with pytest.raises(InfrastructureError, match="no run was recorded after 4 attempts") as caught:
         history.append(make_run(1))
     assert caught.value.next_step is not None
     assert "run the job again" in caught.value.next_step

@@ -58,7 +58,7 @@ def test_several_suites_join_with_qualified_names() -> None:
         ("go", "ns/op\t3 times", Direction.LOWER_IS_BETTER),
         ("jmh", "ops/s", Direction.HIGHER_IS_BETTER),
         ("jmh", "us/op", Direction.LOWER_IS_BETTER),
-        ("pytest", "iter/sec", Direction.HIGHER_IS_BETTER),
+        ("pytest", "iter/sec", Direction.LOWER_IS_BETTER),
         ("benchmarkjs", "ops/sec", Direction.HIGHER_IS_BETTER),
         ("customSmallerIsBetter", "ops/s", Direction.LOWER_IS_BETTER),
         ("customBiggerIsBetter", "ms", Direction.HIGHER_IS_BETTER),
@@ -79,6 +79,8 @@ def test_directions(tool: str, unit: str, direction: Direction) -> None:
         ("googlecpp", "us/iter", ("time", "us", 2.0)),
         ("jmh", "us/op", ("time", "us/op", 2.0)),
         ("customSmallerIsBetter", "ms", ("value", "ms", 2.0)),
+        ("pytest", "iter/sec", ("time", "s", 0.5)),
+        ("pytest", "iter/min", ("value", "iter/min", 2.0)),
     ],
 )
 def test_times_are_spelled_as_our_readers_of_the_tools_do(
@@ -108,6 +110,12 @@ def test_neither_tool_nor_unit_may_say_the_direction() -> None:
 def test_anything_but_json_is_refused(text: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         gab_data_js.parse(Source("data.js", text.encode()))
+
+
+def test_a_rate_of_nothing_has_no_time() -> None:
+    broken = entry(FIRST, 1, tool="pytest", benches=[{"name": "f", "value": 0, "unit": "iter/sec"}])
+    with pytest.raises(DataError, match=r"entries\.S\[0\]\.benches\[0\]\.value: is a rate of 0"):
+        gab_data_js.parse(store(S=[broken]))
 
 
 def test_values_have_to_be_numbers() -> None:
