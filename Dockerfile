@@ -1,7 +1,7 @@
 FROM docker.io/library/python:3.13.7-slim-trixie
 
-# The matrices are small: threads cost more than they bring.
-ENV OPENBLAS_NUM_THREADS=1
+# The matrices are small: threads cost more than they bring. Pydantic would look through all packages for plugins.
+ENV OPENBLAS_NUM_THREADS=1 PYDANTIC_DISABLE_PLUGINS=1
 
 # Debian's mirrors drop old versions, so a pinned one would break the build. A release names a day instead, such as
 # 20260131T000000Z: Debian's archive as it was then, whose signed index holds the hash of every package.

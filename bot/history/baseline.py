@@ -145,22 +145,24 @@ def _consider(
         selection.left_out_for_hardware += 1
         selection.leave_out(stored, because(BaselineReason.OTHER_HARDWARE, there=there, here=here, component=name))
         return
-    keys = frozenset(selection.restarts.kept(stored.run, position))
-    if not stored.run.keys:
+    measured = stored.run.keys
+    kept = selection.restarts.kept(measured, position)
+    if not measured:
         selection.leave_out(stored, because(BaselineReason.NOTHING_LEFT))
         return
-    if not keys:
+    if not kept:
         selection.leave_out(stored, because(BaselineReason.NO_METRIC_LEFT))
         return
-    selection.restarts.choose(tuple(keys), position)
+    selection.restarts.choose(kept, position)
     if selection.newest is None:
         selection.newest = position
-    dropped = len(frozenset(stored.run.keys) - keys)
+    dropped = len(measured) - len(kept)
     selection.unknown_hardware.update(
         name for name in HARDWARE_COMPONENTS if name not in theirs.components or name not in ours.components
     )
     regressions = selection.restarts.unforgiven(stored.run, position)
-    selection.runs.append(_only(replace(stored.run, regressions=regressions), keys))
+    run = replace(stored.run, regressions=regressions)
+    selection.runs.append(_only(run, frozenset(kept)) if dropped else run)
     chosen = replace(where, arguments={**where.arguments, "dropped": dropped}) if dropped else where
     selection.choices.append(_choice(stored, chosen, chosen=True))
 

@@ -38,9 +38,9 @@ class Restarts:
             if known is None or self.positions[entry.commit] <= self.positions[known.commit]:
                 self._newest[entry.benchmark] = entry
 
-    def kept(self, run: Run, position: int) -> tuple[MetricKey, ...]:
-        """The metrics of a stored run that are baseline: benchmarks, and counters by table and name."""
-        return tuple(key for key in run.keys if not self._is_before(key, position)) if self._newest else run.keys
+    def kept(self, keys: tuple[MetricKey, ...], position: int) -> tuple[MetricKey, ...]:
+        """Those metrics of a stored run that are baseline: benchmarks, and counters by table and name."""
+        return tuple(key for key in keys if not self._is_before(key, position)) if self._newest else keys
 
     def unforgiven(self, run: Run, position: int) -> tuple[MetricKey, ...]:
         """The metrics that a stored run was judged a regression in, where nobody accepted that since."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bot.model.simulation import SimulationReport
     from bot.pipeline.acceptance import Accepted, accept, accept_here
     from bot.pipeline.audit import audit_files, audit_history, audit_runs
-    from bot.pipeline.bisection import bisect
+    from bot.pipeline.bisection import bisect, bisection_json
     from bot.pipeline.changes import Changes, changes_in_file, changes_in_history
     from bot.pipeline.commands import counting_commands, profiling, shell_commands
     from bot.pipeline.compare import (
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from bot.pipeline.job_results import JobResults, collect_baseline, compare_results, judge_anew, result_files
     from bot.pipeline.measure import Measured, MeasurePlan, measure_commits
     from bot.pipeline.other_history import HistoryImport, import_history
+    from bot.pipeline.pages import report_html
     from bot.pipeline.predict import predict
     from bot.pipeline.profiles import ProfilePlan, diagnose_profiles
     from bot.pipeline.publish import (
@@ -53,15 +54,13 @@ if TYPE_CHECKING:
     from bot.pipeline.record import record_files, record_run
     from bot.pipeline.releases import releases_in_files, releases_in_history
     from bot.pipeline.render import (
-        bisection_json,
         headline,
-        report_html,
         report_json,
         report_markdown,
         report_summary,
-        schema,
     )
     from bot.pipeline.revisions import RevisionsPlan, diagnose_revisions, flame_graph, with_diagnosis
+    from bot.pipeline.schemas import schema
     from bot.pipeline.settings import with_detector
     from bot.pipeline.simulate import (
         SimulationPlan,

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from bot.codec.bisection_report import encode_bisection
 from bot.config import Config
 from bot.dispatch.auto import PAIR_EXECUTIONS, confirmed, largest_step, unconfirmed
 from bot.dispatch.local import DEFAULT_EXECUTIONS, BisectPlan, search_here, state_file
@@ -15,7 +16,7 @@ from bot.model.bisection import OutcomeKind, Sought
 from bot.model.bisection_report import BisectionReport
 from bot.model.count import AUTO, Count, count_of
 from bot.pipeline.commands import cannot_count, uncountable
-from bot.report.bisection_words import facts_of
+from bot.report.bisection_words import facts_of, reason_of
 
 FEW_EXECUTIONS: Final = 24  # of both ends by time, before anything is counted
 
@@ -131,3 +132,7 @@ def _shown(ends: BisectionReport) -> Sought | None:
 
 def _noted(report: BisectionReport, note: str) -> BisectionReport:
     return replace(report, outcome=replace(report.outcome, notes=(*report.outcome.notes, note)))
+
+
+def bisection_json(report: BisectionReport) -> bytes:
+    return encode_bisection(report, sentence=reason_of)

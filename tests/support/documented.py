@@ -119,6 +119,12 @@ def write_results(folder: Path) -> None:
     calls = [call(f"c{n}", [("1", "Shop.order", 10.0 + n), ("1.1", "Dao.find", 4.0)], second=n) for n in range(9)]
     for name in ("app.log", "server.log"):
         (folder / name).write_bytes(log(execution for executions in calls for execution in executions))
+    spans = [
+        f"{n},{n}a,,shop,order,{n * 1000},{900 + n}\n{n},{n}b,{n}a,dao,find,{n * 1000 + 9},400\n" for n in range(9)
+    ]
+    for name in ("before.csv", "after.csv"):
+        columns = "TraceID,SpanID,ParentID,ServiceName,OperationName,StartTime,Duration\n"
+        (folder / name).write_text(columns + "".join(spans))
     golden = PROJECT / "tests" / "golden"
     (folder / "diagnosis.json").write_bytes((golden / "diagnosis" / "diagnosis.json").read_bytes())
     (folder / "trace.json.gz").write_bytes(gzip.compress((golden / "profiles" / "viztracer.json").read_bytes()))

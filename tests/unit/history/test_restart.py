@@ -37,7 +37,7 @@ def walk(restarts: Restarts, *runs: Run) -> list[int]:
     chosen = []
     for entry in runs:
         position = COMMITS.index(str(entry.commit))
-        keys = restarts.kept(entry, position)
+        keys = restarts.kept(entry.keys, position)
         if keys:
             restarts.choose(keys, position)
             chosen.append(int(str(entry.commit), 16))
@@ -116,14 +116,14 @@ def of_counters(number: int, *, flagged: str | None = None) -> Run:
 
 def test_counters_are_kept_by_table_and_name() -> None:
     walked = restarts()
-    assert walked.kept(of_counters(5), 0) == (MetricKey("server", "cpu"), MetricKey("server", "disk"))
+    assert walked.kept(of_counters(5).keys, 0) == (MetricKey("server", "cpu"), MetricKey("server", "disk"))
     assert walked.unforgiven(of_counters(4, flagged="cpu"), 1) == (MetricKey("server", "cpu"),)
 
 
 def test_one_accepted_counter_leaves_the_others_of_its_table_alone() -> None:
     walked = restarts(accepted(4, benchmark="server cpu"))
     for number, names in ((5, {"cpu", "disk"}), (4, {"cpu", "disk"}), (3, {"disk"}), (2, {"disk"})):
-        keys = walked.kept(of_counters(number), COMMITS.index(f"{number:040x}"))
+        keys = walked.kept(of_counters(number).keys, COMMITS.index(f"{number:040x}"))
         walked.choose(keys, COMMITS.index(f"{number:040x}"))
         assert {key.metric for key in keys} == names
     assert walked.pending == ()
@@ -131,5 +131,5 @@ def test_one_accepted_counter_leaves_the_others_of_its_table_alone() -> None:
 
 def test_an_accepted_table_is_all_its_counters() -> None:
     walked = restarts(accepted(4, benchmark="server"))
-    walked.choose(walked.kept(of_counters(4, flagged="cpu"), 1), 1)
-    assert walked.kept(of_counters(3), 2) == ()
+    walked.choose(walked.kept(of_counters(4, flagged="cpu").keys, 1), 1)
+    assert walked.kept(of_counters(3).keys, 2) == ()
