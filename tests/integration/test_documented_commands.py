@@ -46,6 +46,17 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "perf-culprit measure --commits main HEAD --run 'python bench.py' --output out --trace": (
         "tests/integration/test_measure_trace.py"
     ),
+    # Hours of the models' time.
+    **dict.fromkeys(
+        (
+            "perf-culprit simulate docs/simulation/rss-cloud.yml",
+            "perf-culprit simulate docs/simulation/rss-cloud.yml --set rate=19/s --replications 2",
+            "perf-culprit simulate docs/simulation/rss-cloud.yml --saturation",
+            "perf-culprit simulate docs/simulation/performance-monitor.yml --sweep --html monitor.html",
+        ),
+        "tests/unit/simulate/test_case_studies.py",
+    ),
+    "perf-culprit simulate shop.yml --calibrate measured.csv": "tests/unit/simulate/test_simulate_command.py",
     "pytest --perf-culprit-trace trace.json bench/": "tests/unit/trace/test_plugin.py",
 }
 OUTPUTS: Final = ("--json", "--svg", "--flame", "--output")

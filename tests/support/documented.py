@@ -2,18 +2,21 @@
 
 import gzip
 import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Final
 
+from bot.codec.run import encode_run
 from bot.git import Remote
 from bot.history import open_git_branch
 from tests.support.execution_logs import call, log
 from tests.support.git_repository import init_repository, run_git
 from tests.support.measurements import measured, measured_json
-from tests.support.recipes import PROJECT
+from tests.support.noisy_counters import counter_run
+from tests.support.recipes import BLOCKS, PROJECT
 from tests.support.scenarios import PYTEST
 from tests.support.stored_runs import make_run
 
@@ -96,42 +99,46 @@ def executable(path: Path, text: str) -> None:
 
 
 def write_results(folder: Path) -> None:
-    """What the commands read: benchmark results, tables, logs and profiles."""
+    """What the commands read: benchmark results, tables, logs, profiles and models."""
     random = Random(1)
-    for side in ("base", "head"):
-        for number in range(1, 7):
-            (folder / f"{side}-{number}.json").write_bytes(measured_json(SUITE, seed=random.randrange(999)))
-    for name in ("bench", "bench-1.0", "bench-1.1", "bench-1.2", "old", "newer"):
+    in_turn = [f"{side}-{number}" for side in ("base", "head") for number in range(1, 7)]
+    outs = [f"{out}/{name}" for out in ("measured", "out") for name in ("baseline", "target")]
+    confirmed = ["out/confirm-baseline", "out/confirm-target"]
+    for name in (*in_turn, *outs, *confirmed, "bench", "bench-1.0", "bench-1.1", "bench-1.2", "old", "new", "newer"):
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / f"{name}.json").write_bytes(measured_json(SUITE, seed=random.randrange(999)))
     (folder / "old.txt").write_text("".join(f"BenchmarkParse-8 \t 1000 \t 10{n} ns/op\n" for n in range(10)))
-    for out in ("measured", "out"):
-        (folder / out).mkdir()
-        for name in ("baseline", "target", "confirm-baseline", "confirm-target"):
-            (folder / out / f"{name}.json").write_bytes((folder / "bench.json").read_bytes())
-    for name in ("good-1", "good-2", "good-3", "load-test"):
-        rows = (f"{second},{random.gauss(50, 3):.2f},{random.gauss(800, 9):.1f}" for second in range(60))
-        (folder / f"{name}.csv").write_text("\n".join(["time,cpu [%],heap [MB]", *rows, ""]))
-    values = [random.gauss(100 if row < 30 else 120, 2) for row in range(60)]
-    (folder / "nightly.csv").write_text("\n".join(["mean", *(f"{value:.2f}" for value in values), ""]))
-    (folder / "builds.csv").write_text(
-        "\n".join(["sha,p99", *(f"{row:07x},{value:.2f}" for row, value in enumerate(values)), ""])
-    )
     calls = [call(f"c{n}", [("1", "Shop.order", 10.0 + n), ("1.1", "Dao.find", 4.0)], second=n) for n in range(9)]
     for name in ("app.log", "server.log"):
         (folder / name).write_bytes(log(execution for executions in calls for execution in executions))
+    write_tables(folder, random)
+    golden = PROJECT / "tests" / "golden"
+    shutil.copy(golden / "diagnosis" / "diagnosis.json", folder)
+    (folder / "trace.json.gz").write_bytes(gzip.compress((golden / "profiles" / "viztracer.json").read_bytes()))
+    for name in (f"{side}-{number}.json" for side in ("before", "after") for number in range(3)):
+        shutil.copy(golden / "profiles" / "pyspy.speedscope.json", folder / name)
+    model = next(block.text for block in BLOCKS if block.document == "docs/simulation.md")
+    for name in ("old", "new", "old-design", "new-design"):
+        (folder / f"{name}.yml").write_text(model.replace("duration: 30 min", "duration: 2 min"))
+
+
+def write_tables(folder: Path, random: Random) -> None:
+    for name in ("good-1", "good-2", "good-3", "load-test"):
+        rows = (f"{second},{random.gauss(50, 3):.2f},{random.gauss(800, 9):.1f}" for second in range(60))
+        (folder / f"{name}.csv").write_text("\n".join(["time,cpu [%],heap [MB]", *rows, ""]))
+    for name in ("old", "new"):
+        table = counter_run({"cpu": [random.gauss(50, 3) for _ in range(60)]})
+        (folder / f"{name}-counters.json").write_bytes(encode_run(table))
+    values = [random.gauss(100 if row < 30 else 120, 2) for row in range(60)]
+    (folder / "nightly.csv").write_text("\n".join(["mean", *(f"{value:.2f}" for value in values), ""]))
+    builds = (f"{row:07x},{value:.2f}" for row, value in enumerate(values))
+    (folder / "builds.csv").write_text("\n".join(["sha,p99", *builds, ""]))
+    columns = "TraceID,SpanID,ParentID,ServiceName,OperationName,StartTime,Duration\n"
     spans = [
         f"{n},{n}a,,shop,order,{n * 1000},{900 + n}\n{n},{n}b,{n}a,dao,find,{n * 1000 + 9},400\n" for n in range(9)
     ]
     for name in ("before.csv", "after.csv"):
-        columns = "TraceID,SpanID,ParentID,ServiceName,OperationName,StartTime,Duration\n"
         (folder / name).write_text(columns + "".join(spans))
-    golden = PROJECT / "tests" / "golden"
-    (folder / "diagnosis.json").write_bytes((golden / "diagnosis" / "diagnosis.json").read_bytes())
-    (folder / "trace.json.gz").write_bytes(gzip.compress((golden / "profiles" / "viztracer.json").read_bytes()))
-    for side in ("before", "after"):
-        for number in range(3):
-            profile = (golden / "profiles" / "pyspy.speedscope.json").read_bytes()
-            (folder / f"{side}-{number}.json").write_bytes(profile)
 
 
 def scripts() -> Iterator[tuple[str, str, frozenset[str]]]:
