@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from bot.pipeline.measure import Measured, MeasurePlan, measure_commits
     from bot.pipeline.other_history import HistoryImport, import_history
     from bot.pipeline.pages import report_html
-    from bot.pipeline.predict import predict
+    from bot.pipeline.prediction import predict
     from bot.pipeline.profiles import ProfilePlan, diagnose_profiles
     from bot.pipeline.publish import (
         Destination,
