@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from bot.model.change import ChangePoint, Detectable, SeriesAlarm, SeriesChanges, SeriesTable
 from bot.model.commit import FULL_HASH
+from bot.report.charts import plot
 from bot.report.inert import SENTENCE_LIMIT, plain
 from bot.report.numbers import percent, percent_at_least, quantities, significant
 from bot.report.words import counted
@@ -18,6 +19,8 @@ NAME_LIMIT: Final = 80
 LABEL_LIMIT: Final = 24
 SHOWN_HASH: Final = 12
 LISTED: Final = 200
+PLOT_WIDTH: Final = 56
+PLOT_HEIGHT: Final = 6
 
 
 def changes_json(found: Sequence[SeriesChanges]) -> bytes:
@@ -107,7 +110,21 @@ def _block(entry: SeriesChanges, *, label_name: str | None) -> str:
     if entry.alarms:
         header = ("row", *([label] if label else []), "changed since row", "change", "strength")
         lines += _rows(header, [_alarm_row(alarm, bool(label)) for alarm in entry.alarms])
-    return "\n".join(lines)
+    return "\n".join([*lines, *_drawn(entry)])
+
+
+def _drawn(entry: SeriesChanges) -> list[str]:
+    """The series from oldest to newest, with its levels."""
+    series, steps = entry.series, [(change.index, change.before, change.after) for change in entry.changes]
+    rows = plot(series.values, steps, width=PLOT_WIDTH, height=PLOT_HEIGHT)
+    known = [value for value in series.values if math.isfinite(value)]
+    ends = [
+        f"{shown.number} {plain(shown.unit, limit=LABEL_LIMIT) if shown.unit else ''}".rstrip()
+        for shown in quantities((max(known), min(known)), series.unit)
+    ]
+    labels = [ends[0], *[""] * (len(rows) - 2), ends[1]][: len(rows)]
+    wide = max(map(len, ends))
+    return [f"  {label:>{wide}} ┤{row.rstrip()}".rstrip() for label, row in zip(labels, rows, strict=True)]
 
 
 def _alarm_lines(entry: SeriesChanges, alarms: Sequence[SeriesAlarm]) -> list[str]:

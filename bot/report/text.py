@@ -6,7 +6,8 @@ from bot.model.finding import Finding, Verdict
 from bot.model.metric import MetricKey
 from bot.model.report import Conclusion, Report
 from bot.report.cells import MOST_BESIDE, NOTHING, change_text
-from bot.report.changed_table import changed_table
+from bot.report.changed_table import INDENT, MARK, changed_table
+from bot.report.charts import strips
 from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, plain
 from bot.report.numbers import percent, percent_at_least, quantities
 from bot.report.out_of_control import not_called, outside, title
@@ -19,6 +20,8 @@ from bot.report.words import counted
 NAME_LIMIT = 300
 LISTED_NAMES = 20
 WARNED_NAMES = 3
+DRAWN_FINDINGS = 5
+FEWEST_DRAWN = 5
 _UNIT_WIDTH = 12
 _RESET = "\x1b[0m"
 _BOLD = "\x1b[1m"
@@ -42,6 +45,7 @@ def render_text(report: Report, *, colour: bool, width: int) -> str:
     blocks = [_coloured(said, _BOLD + _COLOURS[report.conclusion]) if colour else said, _advice(report, sections)]
     if sections.changed:
         blocks.append(_table_of(sections.changed, sections, width=width, colour=colour))
+        blocks += _samples_of(sections.changed, sections)
     blocks += _predictions(report, width=width, colour=colour)
     if sections.accepted:
         blocks.append(f"{len(sections.accepted):,} accepted:\n{_accepted_list(sections)}")
@@ -121,6 +125,21 @@ def _table_of(findings: Sequence[Finding], sections: Sections, *, width: int, co
         width=width,
         colour=colour,
     )
+
+
+def _samples_of(findings: Sequence[Finding], sections: Sections) -> list[str]:
+    """Where both sides' samples lie, of the loudest changes; nothing where they are not known."""
+    lines = []
+    for finding in findings[:DRAWN_FINDINGS]:
+        sides = (finding.baseline_samples, finding.target_samples)
+        if min(map(len, sides)) < FEWEST_DRAWN or not (drawn := strips(sides)):
+            continue
+        ends = quantities((sides[0][0], sides[0][-1], sides[1][0], sides[1][-1]), finding.evidence.metric.unit)
+        unit = plain(ends[0].unit, limit=_UNIT_WIDTH) if ends[0].unit else ""
+        lines.append(f"{MARK}{_name(finding, sections, limit=NAME_LIMIT)}")
+        for word, strip, low, high in zip(("before", "after "), drawn, ends[::2], ends[1::2], strict=True):
+            lines.append(f"{INDENT}{word} ▕{strip}▏ {low.number} … {high.number} {unit}".rstrip())
+    return ["\n".join(["Samples, from the least to the largest of both sides:", *lines])] if lines else []
 
 
 def _state(finding: Finding, sections: Sections) -> str:

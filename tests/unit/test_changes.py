@@ -156,6 +156,7 @@ def test_nothing_found_says_what_would_have_been(folder: Path, capsys: pytest.Ca
         "  a step of 1.2% that lasts 20 rows would have been found\n"
         "Seeing only the rows before: 0 alarms\n"
         "  a step of 1.2% that lasts 9 rows would have raised one\n"
+        f"  5 ┤{'•' * 40}\n"
     )
     text = said(folder, capsys, [0.0] * 25, "--online", "--minimum-effect", "0%")
     assert "0 changes in ms (25 rows)\n  a step of 0.0001" in text

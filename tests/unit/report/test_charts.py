@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from bot.report.charts import MOST_POINTS, bar, sparkline
+from bot.report.charts import MOST_POINTS, bar, plot, sparkline, strips
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,18 @@ def test_sparkline_keeps_the_newest_points() -> None:
 )
 def test_bar(fraction: float, shown: str) -> None:
     assert bar(fraction) == shown
+
+
+def test_strips_share_one_axis_whatever_the_sizes_of_the_sides() -> None:
+    before, after = strips([[0.0, 0.0, 1.0], [9.0] * 40 + [10.0]], width=10)
+    assert before == "█▄        "
+    assert after == " " * 9 + "█"
+    assert strips([[1.0, 1.0], [1.0]]) == []
+    assert strips([[], [1.0, 2.0]]) == []
+
+
+def test_a_plot_shows_points_and_levels() -> None:
+    assert plot([1.0] * 3 + [2.0] * 3, [(3, 1.0, 2.0)], width=6, height=2) == ["   •••", "•••   "]
+    assert plot([1.0, 1.1, math.nan, 2.0], [(2, 1.0, 2.0)], width=4, height=2) == ["  ─•", "••  "]
+    assert plot([5.0] * 4, [], width=10, height=6) == ["••••"]
+    assert len(plot([float(i) for i in range(500)], [], width=56, height=6)[0]) == 56

@@ -83,3 +83,14 @@ def test_numbers_of_other_hardware_are_not_judged() -> None:
 def test_long_lists_are_cut_with_a_count() -> None:
     many = replace(REPORT, missing=tuple(MetricKey(f"gone{i}", "time") for i in range(LISTED_NAMES + 7)))
     assert "and 7 more: see report.json" in render_text(many, colour=False, width=120)
+
+
+def test_both_sides_samples_are_drawn_below_the_table_where_they_are_known() -> None:
+    changed = finding("parse", 1.0, 2.0, verdict=Verdict.REGRESSION)
+    drawn = replace(changed, baseline_samples=(1.0,) * 9 + (1.2,), target_samples=(1.9,) * 9 + (2.2,))
+    text = render_text(report(Conclusion.REGRESSION, drawn), colour=False, width=80)
+    before, after = (line for line in text.splitlines() if "▕" in line)
+    assert before.startswith("  before ▕█")
+    assert before.endswith("▏ 1.00 … 1.20 ms")
+    assert after.endswith("▏ 1.90 … 2.20 ms")
+    assert "▕" not in render_text(report(Conclusion.REGRESSION, changed), colour=False, width=80)
