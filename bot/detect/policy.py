@@ -6,36 +6,31 @@ from functools import partial
 from typing import Final
 
 from bot.detect import COUNTER_DETECTORS, COUNTER_REMARKS, DETECTORS, REMARKS, counts
-from bot.detect.categories import CategoryChange, category_change
+from bot.detect.benchmark_findings import benchmark_findings, critical_p_of
 from bot.detect.conclusion import conclusion_of, reading_order, smallest_detectable
 from bot.detect.counters import CounterPairing, pair_counters
 from bot.detect.detector import Detector, DetectorOptions
 from bot.detect.limits import (
     chance_notes,
     counter_findings,
-    decide_by_limit,
-    level_q_values_of,
-    limit_q_values,
 )
 from bot.detect.machine import common_shift, hardware_differences
 from bot.detect.new_level import settled
-from bot.detect.pairs import MetricPair, Pairing, pair_metrics, some_samples
+from bot.detect.pairs import MetricPair, Pairing, pair_metrics
 from bot.detect.ruler import scale_by_ruler
-from bot.detect.settings import MetricRule, MetricSettings, PolicySettings
+from bot.detect.settings import MetricRule, PolicySettings
 from bot.detect.single_values import single_values
-from bot.detect.verdict import Decided, decide, level_of
 from bot.detect.visible import at_critical
 from bot.errors import ConfigError, DataError, did_you_mean
 from bot.model.acceptance import Acceptance
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.count import is_count
-from bot.model.finding import Evidence, Finding, Level, Severity, Verdict
+from bot.model.finding import Finding, Level, Verdict
 from bot.model.judgement import Judgement
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.reason import BaselineReason, Reason, Remark, VerdictReason, because
 from bot.model.report import Conclusion
 from bot.model.run import Run
-from bot.stats.multiplicity import known_q_values
 
 __all__ = ["MetricRule", "PolicySettings", "judge"]
 
@@ -78,9 +73,9 @@ def judge(
     )
     detect = partial(counts.detect, detector=DETECTORS[detector])
     evidence = detect(pairing.pairs, options)
-    critical_p = _critical_p(evidence, settings)
+    critical_p = critical_p_of(evidence, settings)
     evidence = at_critical(pairing.pairs, evidence, detect, options, critical_p=critical_p)
-    findings = _findings(pairing.pairs, evidence, settings, critical_p=critical_p, paired=options.paired)
+    findings = benchmark_findings(pairing.pairs, evidence, settings, critical_p=critical_p, paired=options.paired)
     notes += [*_baseline_notes(baseline, pairing.pairs), *_category_notes(pairing.pairs, findings, settings)]
     notes += chance_notes(findings)
     if detector in REMARKS:
@@ -175,84 +170,6 @@ def _nothing_to_compare(baseline: Baseline, *, new: tuple[MetricKey, ...]) -> Ju
     arguments = {**newest.arguments, "count": baseline.left_out_for_hardware}
     reason = Reason(code=BaselineReason.ONLY_OTHER_HARDWARE, arguments=arguments)
     return Judgement(conclusion=Conclusion.OTHER_HARDWARE, new=new, notes=(reason,))
-
-
-def _critical_p(evidence: Sequence[Evidence], settings: PolicySettings) -> float:
-    """What the p-value of the next discovery would have to be [Benjamini & Hochberg 1995]."""
-    q_values = known_q_values([entry.p_value for entry in evidence])
-    discoveries = sum(q <= settings.false_discovery_rate for q in q_values.values())
-    return min(settings.alpha, settings.false_discovery_rate * (discoveries + 1) / max(len(q_values), 1))
-
-
-def _findings(
-    pairs: Sequence[MetricPair],
-    evidence: Sequence[Evidence],
-    settings: PolicySettings,
-    *,
-    critical_p: float,
-    paired: bool,
-) -> list[Finding]:
-    # A detector has either p-values or scores.
-    q_values = {**known_q_values([entry.p_value for entry in evidence]), **limit_q_values(evidence)}
-    suspicion = known_q_values([_p_without_modes(entry) for entry in evidence])
-    level_q_values = level_q_values_of(evidence)
-    findings = []
-    for index, (pair, entry) in enumerate(zip(pairs, evidence, strict=True)):
-        metric = settings.of(pair.key)
-        q_value = q_values.get(index)
-        if entry.score is not None:
-            decided = decide_by_limit(
-                entry,
-                q_value=q_value,
-                level_q=level_q_values.get(index),
-                metric=metric,
-                policy=settings,
-                by_effect=True,
-            )
-        else:
-            decided = decide(
-                entry,
-                q_value=q_value,
-                suspicion_q=suspicion.get(index),
-                metric=metric,
-                policy=settings,
-                critical_p=critical_p,
-                paired=paired,
-            )
-        findings.append(_finding(pair, entry, decided, metric, q_value))
-    return findings
-
-
-def _p_without_modes(evidence: Evidence) -> float | None:
-    without = evidence.precision.p_without_modes
-    return evidence.p_value if without is None else without
-
-
-def _finding(
-    pair: MetricPair, evidence: Evidence, decided: Decided, metric: MetricSettings, q_value: float | None
-) -> Finding:
-    category = CategoryChange()
-    if evidence.target is not None:
-        category = category_change(pair, target_mean=evidence.target.value, settings=metric)
-    regressed = decided.verdict is Verdict.REGRESSION
-    # Thousands of unchanged metrics need no chart.
-    is_drawn = pair.obstacle is None and decided.verdict is not Verdict.NO_CHANGE
-    return Finding(
-        evidence=evidence,
-        verdict=decided.verdict,
-        reason=decided.reason,
-        q_value=q_value,
-        severity=(Severity.MAJOR if category.violated else Severity.MINOR) if regressed else None,
-        level=level_of(decided.worsening, metric) if regressed else Level.NOTE,
-        more_samples=decided.more_samples,
-        detectable_effect=decided.detectable_effect,
-        minimum_effect=metric.minimum_effect,
-        category=category.assigned,
-        category_now=category.now,
-        series=pair.series if is_drawn else (),
-        baseline_samples=some_samples(pair.baseline) if is_drawn else (),
-        target_samples=some_samples((pair.target,)) if is_drawn else (),
-    )
 
 
 def _withdrawn(finding: Finding, reason: Reason) -> Finding:

@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bot.detect import DETECTORS, policy
+from bot.detect import DETECTORS
+from bot.detect.benchmark_findings import critical_p_of
 from bot.detect.policy import MetricRule, PolicySettings, judge
 from bot.errors import ConfigError, DataError
 from bot.model.baseline import Baseline, BaselineSource, RunChoice
@@ -410,7 +411,7 @@ def test_measuring_nothing_is_an_error() -> None:
 
 
 def test_an_unknown_detector_is_named_with_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match="use one of: anova"):
+    with pytest.raises(ConfigError, match="there are anova"):
         judge(Baseline(runs=(), source=BaselineSource.FILES), around(5), detector="magic", settings=DEFAULTS)
 
 
@@ -473,7 +474,7 @@ def test_the_next_discovery_among_many_needs_a_smaller_p_value() -> None:
         target, *stored = (replace(run, benchmarks=run.benchmarks[names]) for run in runs)
         baseline = Baseline(runs=tuple(stored), source=BaselineSource.HISTORY)
         findings = judge(baseline, target, settings=PolicySettings()).findings
-        return policy._critical_p([finding.evidence for finding in findings], PolicySettings())
+        return critical_p_of([finding.evidence for finding in findings], PolicySettings())
 
     assert critical_p(slice(4, 5)) == pytest.approx(0.01)
     assert critical_p(slice(10, 50)) == pytest.approx(0.01 / 40)
