@@ -44,30 +44,6 @@ class ProfileLine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     nodes: Annotated[tuple[ProfileNodeEntry, ...], Meta(max_length=MAX_NODES)]
 
 
-def encode_profile(profile: Profile) -> bytes:
-    """The profile as one line of JSON; None is left out, floats round-trip exactly."""
-    line = ProfileLine(
-        format=PROFILE_FORMAT,
-        version=1,
-        service=_writable(profile.service),
-        unit=profile.unit,
-        repetitions=profile.repetitions,
-        nodes=tuple(
-            ProfileNodeEntry(
-                method=_writable(node.method),
-                parent=UNSET if node.parent is None else node.parent,
-                elapsed=node.elapsed_ms,
-                self_=node.self_ms,
-                calls=UNSET if node.calls is None else node.calls,
-                file=UNSET if node.file is None else _writable(node.file),
-                line=UNSET if node.line is None else node.line,
-            )
-            for node in profile.nodes
-        ),
-    )
-    return msgspec.json.encode(line) + b"\n"
-
-
 def decode_profile(data: bytes, *, place: str) -> Profile:
     """The profile in `data` (one line of a file); a DataError with place where it is none."""
     line = decode_large(ProfileLine, data, place=place, what=SCHEMA_NAME)
@@ -97,8 +73,3 @@ def _node(entry: ProfileNodeEntry, i: int, repetitions: int, place: str) -> Prof
         file=None if entry.file is UNSET else entry.file,
         line=None if entry.line is UNSET else entry.line,
     )
-
-
-def _writable(text: str) -> str:
-    """Names of files and functions may hold bytes that were no UTF-8; JSON cannot."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -30,7 +30,6 @@ class WorktreeExecutor:
         self._workplace = workplace
         self._key = key
         self._warm = None if warm is None else set(warm)
-        self.warm_ups = 0
         self.metric: Metric | None = None
 
     def execute(self, job: Job) -> RoundResult:
@@ -54,7 +53,6 @@ class WorktreeExecutor:
         if self._warm is not None and commit not in self._warm:
             self._workplace.warm_up(commit)
             self._warm.add(commit)
-            self.warm_ups += 1
 
     def _attempt(self, commit: str, failures: dict[str, Failure], *, build_only: bool = False) -> Run | None:
         try:

@@ -23,7 +23,6 @@ class TimedNode:
     calls: int | None
     elapsed_ms: tuple[float, ...]
     self_ms: tuple[float, ...]
-    is_recursive: bool
 
 
 def methods_inside(tree: Tree, children: Sequence[Sequence[int]], index: int) -> frozenset[Method]:
@@ -145,7 +144,6 @@ def _timed(
                 calls=node.calls,
                 elapsed_ms=rows[index],
                 self_ms=own,
-                is_recursive=node.method in methods_inside(tree, children, index),
             )
         )
     return tuple(nodes)

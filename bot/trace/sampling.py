@@ -96,7 +96,6 @@ def sampled_nodes(tree: Tree, repetitions: Sequence[Mapping[int, float]], *, at:
                     calls=None,
                     elapsed_ms=elapsed[i],
                     self_ms=own[i],
-                    is_recursive=bool(node.returns_to),
                 )
             )
     return tuple(nodes)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from bot.cli import main
-from bot.codec.profile import encode_profile
 from bot.codec.report import decode_report
 from tests.support.compared_trees import Tree
 from tests.support.execution_logs import call, log
+from tests.support.profiles import encode_profile
 
 SOURCE = "def tokenize(text):\n    return text.split()\n\n\ndef parse(text):\n    return tokenize(text)\n"
 OWN = {"parse": 1.0, "parse>tokenize": 4.0, "parse>build": 2.0}

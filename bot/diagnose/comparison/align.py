@@ -28,10 +28,6 @@ class AlignedNode:
         """What the path takes more than before, callees included."""
         return _elapsed(self.target) - _elapsed(self.baseline)
 
-    @property
-    def own_gain(self) -> float:
-        return _own(self.target) - _own(self.baseline)
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AlignedTree:
@@ -90,7 +86,3 @@ def relative(after: float, before: float) -> float | None:
 
 def _elapsed(node: ObservedNode | None) -> float:
     return node.elapsed.mean if node is not None else 0.0
-
-
-def _own(node: ObservedNode | None) -> float:
-    return node.own.mean if node is not None else 0.0

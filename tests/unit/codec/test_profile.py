@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.codec.profile import decode_profile, encode_profile
+from bot.codec.profile import decode_profile
 from bot.codec.schema import schema_text
 from bot.errors import DataError
 from bot.model.profile import Profile, ProfileNode
+from tests.support.profiles import encode_profile
 
 PROFILE = Profile(
     service="shop",
@@ -43,16 +44,6 @@ def test_it_is_valid_by_the_schema() -> None:
     validator.validate(json.loads(encode_profile(PROFILE)))
     with pytest.raises(jsonschema.ValidationError):
         validator.validate(json.loads(encoded(node_elapsed=["long"])))
-
-
-def test_names_that_no_file_can_hold_are_written_with_a_mark() -> None:
-    odd = Profile(
-        service="a\udcff",
-        repetitions=1,
-        nodes=(ProfileNode(method="\ud800", parent=None, elapsed_ms=(1.0,), self_ms=(1.0,), file="\udc80"),),
-    )
-    read = decode_profile(encode_profile(odd), place="f")
-    assert (read.service, read.nodes[0].method, read.nodes[0].file) == ("a?", "?", "?")
 
 
 @pytest.mark.parametrize(

@@ -56,9 +56,7 @@ def test_the_first_level_is_timed_even_where_one_execution_is_longer_than_the_bu
 
 
 def node(name: str, parent: int | None, elapsed: float, own: float) -> TimedNode:
-    return TimedNode(
-        method=Method(name), parent=parent, calls=1, elapsed_ms=(elapsed,) * 2, self_ms=(own,) * 2, is_recursive=False
-    )
+    return TimedNode(method=Method(name), parent=parent, calls=1, elapsed_ms=(elapsed,) * 2, self_ms=(own,) * 2)
 
 
 def test_a_trace_that_is_cut_keeps_its_time() -> None:

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from bot.codec.profile import decode_profile, encode_profile
+from bot.codec.profile import decode_profile
 from bot.trace import TraceError, trace
 from bot.trace.method import Scope
 from bot.trace.profile import as_profile, descended_paths, encode_trace
 from bot.trace.session import run_trace
 from tests.support import traced_programs
 from tests.support.interpreters import newer_interpreters
+from tests.support.profiles import encode_profile
 from tests.support.traced import ROOT, traced
 
 pytestmark = pytest.mark.no_cover  # a tracer refuses to work beside another one
