@@ -1,10 +1,10 @@
 """Where a slowdown comes from: what of it begins in a method, splits up below it, or is its own code's."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bot.diagnose.comparison.align import AlignedNode
-from bot.diagnose.comparison.methods import is_in_c
+from bot.diagnose.comparison.methods import is_in_c, is_standard
 from bot.diagnose.comparison.observed import ObservedNode
 from bot.diagnose.comparison.search import Searched
 
@@ -43,16 +43,26 @@ def evidence(one: Searched) -> Mapping[str, Evidence]:
 def _origins(one: Searched) -> list[float]:
     nodes = one.tree.nodes
     origins = [0.0] * len(nodes)
-    # What functions in C are called for more often is their caller's doing.
+    # What functions in C and of the standard library take longer for is their caller's doing.
     for i, node in enumerate(nodes):
         gain = max(0.0, float(one.gains[i]))
         begins = _by_calls(one, i) if _is_counted(node) else gain * _growth_beyond_caller(nodes, i)
-        place = i
-        while is_in_c(nodes[place].method) and nodes[place].parent >= 0:
-            place = nodes[place].parent
-        origins[place] += min(begins, gain)
+        origins[own_caller(nodes, i)] += min(begins, gain)
     # What was passed on from below is part of the caller's gain, and not more.
     return [min(amount, max(0.0, float(one.gains[i]))) for i, amount in enumerate(origins)]
+
+
+def own_caller(nodes: Sequence[AlignedNode], i: int) -> int:
+    """The node itself, or the nearest one above that a commit of the program can have changed."""
+    place = i
+    while is_foreign(nodes[place]) and nodes[place].parent >= 0:
+        place = nodes[place].parent
+    return place
+
+
+def is_foreign(node: AlignedNode) -> bool:
+    side = node.target or node.baseline
+    return is_in_c(node.method) or is_standard(side.file if side is not None else None)
 
 
 def _is_counted(node: AlignedNode) -> bool:

@@ -1,11 +1,17 @@
 """Methods over all their paths: what no misaligned path can hide."""
 
+import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from bot.diagnose.comparison.align import AlignedNode, AlignedTree
 from bot.diagnose.comparison.observed import ObservedNode, Spread, added_up
 from bot.diagnose.ranking import inside_itself
+
+# Where an absolute path into the standard library begins.
+_STANDARD: Final = re.compile(r".*/lib(?:64)?/python3\.[0-9]+/|.*/Lib/")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,3 +112,14 @@ def _merged(nodes: Sequence[AlignedNode], of: Callable[[ObservedNode], Spread], 
 
 def _nothing(repetitions: int) -> Spread:
     return Spread(0.0, 0.0, (0.0,) * repetitions)
+
+
+def is_standard(file: str | None) -> bool:
+    """Whether Python's standard library has it, which no commit of a program changes: `copy.py`, `json/decoder.py`."""
+    if not file:
+        return False
+    if file.startswith("<frozen "):
+        return True
+    place = _STANDARD.search(file)
+    top = (file[place.end() :] if place else file).partition("/")[0]
+    return "site-packages" not in file and top.removesuffix(".py") in sys.stdlib_module_names

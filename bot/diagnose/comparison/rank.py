@@ -9,8 +9,8 @@ from typing import Final
 
 from bot.diagnose.changed import match_caller, match_method
 from bot.diagnose.comparison.align import AlignedNode, AlignedTree, relative
-from bot.diagnose.comparison.evidence import Evidence, evidence
-from bot.diagnose.comparison.methods import Method
+from bot.diagnose.comparison.evidence import Evidence, evidence, is_foreign, own_caller
+from bot.diagnose.comparison.methods import Method, is_standard
 from bot.diagnose.comparison.observed import ObservedNode
 from bot.diagnose.comparison.search import NOTABLE, JudgedMethod, Searched
 from bot.model.call_tree import ImpactedService
@@ -74,6 +74,7 @@ def rank(
     methods: dict[str, _Method] = {}
     for number, one in enumerate(searched):
         found = evidence(one)
+        callers = _callers_of_foreign(one)
         for judged in one.methods:
             method, places = judged.method, judged.method.places
             added = any(SuspectReason.ADDED in one.judged[i].reasons for i in places)
@@ -81,6 +82,7 @@ def rank(
                 judged.own_is_slower
                 or judged.is_slower
                 or added
+                or (method.name in callers and found[method.name].origin >= ORIGIN * one.slowdown > 0)
                 or (number in uncertain and found[method.name].total >= EVIDENT * one.slowdown > 0)
             ):
                 known = methods.setdefault(method.name, _Method())
@@ -94,13 +96,20 @@ def rank(
     return tuple(sorted(suspects, key=_order))
 
 
-def _order(suspect: ComparedSuspect) -> tuple[int, float, float, float, str]:
+def _callers_of_foreign(one: Searched) -> set[str]:
+    """Methods of the program that call one which got slower and which no commit of it can have changed."""
+    nodes = one.tree.nodes
+    slower = (judged.method.places for judged in one.methods if judged.own_is_slower or judged.is_slower)
+    return {nodes[own_caller(nodes, i)].method for places in slower for i in places if is_foreign(nodes[i])}
+
+
+def _order(suspect: ComparedSuspect) -> tuple[int, bool, float, float, float, str]:
     parts = suspect.parts
     is_touched = parts.touched >= _TOUCHED[Certainty.BARE_NAME]
     shows_there = any(reason not in OF_THE_COMMIT for reason in suspect.reasons)
     steps = (is_touched and shows_there, is_touched or SuspectReason.CALLS_TOUCHED in suspect.reasons, True)
     step = steps.index(True) if parts.slowdown >= EVIDENT else len(steps) - 1
-    return step, -suspect.score, -parts.own_time, -parts.slowdown, suspect.method
+    return step, is_standard(suspect.file), -suspect.score, -parts.own_time, -parts.slowdown, suspect.method
 
 
 def _suspect(

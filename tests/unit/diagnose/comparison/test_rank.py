@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bot.diagnose.comparison import compare_profiles
+from bot.diagnose.comparison.methods import is_standard
 from bot.model.profile import Profile
 from bot.model.touched import Caller, Certainty, ChangeKind, Touched, TouchedFunction
 from bot.model.tree_comparison import ScoreParts, SuspectReason
@@ -131,3 +132,32 @@ def test_who_calls_what_was_touched_comes_before_the_rest_and_says_so() -> None:
     assert (build.method, tokenize.method) == ("build", "tokenize")
     assert SuspectReason.CALLS_TOUCHED in build.reasons
     assert SuspectReason.CALLS_TOUCHED not in tokenize.reasons
+
+
+@pytest.mark.parametrize("file", ["copy.py", "/usr/lib/python3.11/json/decoder.py", "<frozen _collections_abc>"])
+def test_what_the_standard_library_takes_longer_for_is_its_callers_doing(file: str) -> None:
+    def side(copying: float) -> Profile:
+        profile = profiles(PARSE | {"parse>tokenize>copy": copying})
+        nodes = (
+            replace(node, calls=None, file=file if node.method == "copy" else "parser.py") for node in profile.nodes
+        )
+        return replace(profile, nodes=tuple(nodes))
+
+    suspects = [one for one in compare_profiles([side(1.0)], [side(9.0)]).suspects if one.reasons]
+    assert [one.method for one in suspects] == ["tokenize", "copy"]
+    assert SuspectReason.ORIGIN in suspects[0].reasons
+
+
+@pytest.mark.parametrize(
+    ("file", "standard"),
+    [
+        ("shop/copy.py", False),
+        ("/srv/shop/json/decoder.py", False),
+        ("/usr/lib/python3.11/site-packages/json/x.py", False),
+        ("json/decoder.py", True),
+        ("C:/Python311/Lib/copy.py", True),
+        (None, False),
+    ],
+)
+def test_where_the_standard_library_is(file: str | None, standard: bool) -> None:
+    assert is_standard(file) is standard
