@@ -34,6 +34,8 @@ def add_verbs(verbs: Verbs) -> None:
 
 
 def _simulate(arguments: argparse.Namespace) -> int:
+    if (arguments.run or arguments.counters) and not _is_plain(arguments):
+        raise UsageError("--run and --counters are of one model", next_step="leave out the other mode, or these")
     status = Status(sys.stderr)
     plan = request(pipeline.SimulationPlan, arguments, parameters=_parameters(arguments.set), tell=status)
     try:
@@ -48,6 +50,10 @@ def _simulate(arguments: argparse.Namespace) -> int:
         write(arguments.html, pipeline.simulation_html(report).encode())
     print(pipeline.simulation_text(report), end="", file=sys.stderr if arguments.json == Path("-") else sys.stdout)
     return EXIT_FINE
+
+
+def _is_plain(arguments: argparse.Namespace) -> bool:
+    return not (arguments.against or arguments.sweep or arguments.saturation or arguments.calibrate)
 
 
 def _report(arguments: argparse.Namespace, plan: "pipeline.SimulationPlan") -> "pipeline.SimulationReport":

@@ -42,7 +42,7 @@ class Send(Message):
     probability: Annotated[
         Percent, Field(description="messages of a request with less than 100% exclude each other")
     ] = 1.0
-    every: Annotated[Time | None, Field(description="collected, and sent together in this period")] = None
+    every: Annotated[Time | None, Field(gt=0, description="collected, and sent together in this period")] = None
 
 
 class WorldRequest(Section):
@@ -65,9 +65,9 @@ class Link(Section):
     source: Annotated[Name, Field(alias="from")]
     to: Name
     share: Percent = 1.0
-    bandwidth: Annotated[Bandwidth | None, Field(description="of each message, or of the whole link where shared")] = (
-        None
-    )
+    bandwidth: Annotated[
+        Bandwidth | None, Field(gt=0, description="of each message, or of the whole link where shared")
+    ] = None
     shared: Annotated[bool, Field(description="messages pass one after another, not beside each other")] = False
     latency: RandomTime = NOTHING
     loss: Percent = 0.0
@@ -107,9 +107,9 @@ class Demand(Section):
 class Hardware(Section):
     """The physical layer: what each instance has."""
 
-    cpu: Amount | None = None
-    ram: Size | None = None
-    disk: Size | None = None
+    cpu: Annotated[Amount | None, Field(gt=0)] = None
+    ram: Annotated[Size | None, Field(gt=0)] = None
+    disk: Annotated[Size | None, Field(gt=0)] = None
     requests: dict[Name, Demand]
 
 
@@ -118,7 +118,7 @@ class Arrival(Message):
 
     source: Annotated[Name, Field(alias="from")]
     to: Name
-    rate: Rate
+    rate: Annotated[Rate, Field(gt=0)]
     request: Name | None = None
     mix: Annotated[dict[Name, Percent], Field(description="instead of request: shares that add up to 100%")] = Field(
         default_factory=dict
@@ -133,8 +133,8 @@ class Arrival(Message):
 class Scenario(Section):
     """Who asks for what, how long, of which deployment."""
 
-    arrivals: Annotated[tuple[Arrival, ...], Field(min_length=1)]
-    duration: Time
+    arrivals: tuple[Arrival, ...]
+    duration: Annotated[Time, Field(gt=0)]
     warm_up: Annotated[Time | None, Field(description="left out at the start; default: a tenth of the duration")] = None
     instances: Annotated[dict[Name, Instances], Field(description="this deployment's")] = Field(default_factory=dict)
     precision: Annotated[
@@ -180,7 +180,7 @@ class Design(Section):
     world_view: WorldView
     component: dict[Name, Logic] = Field(default_factory=dict)
     physical: dict[Name, Hardware] = Field(default_factory=dict)
-    scenario: Annotated[dict[Name, Scenario], Field(min_length=1)]
+    scenario: dict[Name, Scenario]
     sweep: Annotated[
         dict[Name, tuple[str | int | float, ...]],
         Field(description="values of parameters to be tried in every combination"),

@@ -11,6 +11,13 @@ _WHOLE: Final = 1e-6
 # More take hours and gigabytes: the file may be a stranger's.
 MOST_REQUESTS: Final = 10_000_000
 MOST_RECEIVERS: Final = 10_000
+OF_REQUESTS: Final = ("response time", "throughput")
+OF_LINKS: Final = ("utilisation", "cost per message", "cost per hour")
+OF_COMPONENTS: Final = (
+    "queue length",
+    "refused",
+    *(f"{resource} utilisation" for resource in ("places", "threads", "cpu", "ram", "disk")),
+)
 
 
 def faults(design: Design) -> Iterator[Fault]:
@@ -19,12 +26,20 @@ def faults(design: Design) -> Iterator[Fault]:
     yield from _send_faults(design)
     yield from _link_faults(design)
     yield from _layer_faults(design)
+    if not design.scenario:
+        yield ("scenario",), "holds no scenario", "describe who asks for what"
     for name, scenario in design.scenario.items():
+        if not scenario.arrivals:
+            yield ("scenario", name), "nothing ever arrives", "describe who asks for what under arrivals"
         yield from _scenario_faults(design, scenario, ("scenario", name))
         yield from _size_faults(design, scenario, ("scenario", name))
     yield from _cycle(design)
     for name in design.sweep:
         yield from _known(name, design.parameters, ("sweep", name), "parameter")
+    for index, scored in enumerate(design.score):
+        yield from _output_faults(design, scored.of, (scored.output,), ("score", index))
+    for index, known in enumerate(design.references):
+        yield from _output_faults(design, known.of, tuple(known.outputs), ("references", index))
     for index, entry in enumerate(design.calibration):
         yield from _known(entry.component, components, ("calibration", index, "component"), "component")
 
@@ -43,6 +58,19 @@ def _send_faults(design: Design) -> Iterator[Fault]:
             chances = [send.probability for send in world.sends if send.probability < 1]
             if sum(chances) > 1 + _WHOLE:
                 yield at, f"probabilities that exclude each other add up to {sum(chances):.0%}", "at most 100%"
+
+
+def _output_faults(design: Design, of: str, names: tuple[str, ...], loc: tuple[int | str, ...]) -> Iterator[Fault]:
+    """A name that is none would leave its factor out of a score unseen; a layer that is missing may."""
+    arrivals = [arrival for scenario in design.scenario.values() for arrival in scenario.arrivals]
+    outputs = {
+        **dict.fromkeys((kind for arrival in arrivals for kind in arrival.shares), OF_REQUESTS),
+        **dict.fromkeys((f"{link.source} → {link.to}" for link in design.world_view.links), OF_LINKS),
+        **dict.fromkeys(design.world_view.components, OF_COMPONENTS),
+    }
+    yield from _known(of, outputs, (*loc, "of"), "request, link or component")
+    for name in names:
+        yield from _known(name, outputs.get(of, (name,)), loc, f"output of {of} called")
 
 
 def _known(name: str, names: Iterable[str], loc: tuple[int | str, ...], noun: str) -> Iterator[Fault]:
@@ -110,8 +138,6 @@ def _scenario_faults(design: Design, scenario: Scenario, loc: tuple[int | str, .
             total = sum(arrival.shares.values())
             yield (*at, "mix"), f"its shares add up to {total:.0%}", "let them add up to 100%"
         yield from _resend_faults(arrival, at)
-        if arrival.rate <= 0:
-            yield (*at, "rate"), "nothing ever arrives", "give a rate above 0"
         for request in arrival.shares:
             if arrival.to in components and not _is_handled(design, arrival.to, request):
                 yield (

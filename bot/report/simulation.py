@@ -33,7 +33,7 @@ def _single(configuration: Configuration) -> Iterator[str]:
     for estimate in simulated.estimates:
         quantity = quantities((estimate.mean,), estimate.output.metric.unit)[0]
         width = "" if estimate.half_width is None or not estimate.mean else percent(estimate.half_width / estimate.mean)
-        value = f"{quantity.number} {quantity.unit}".rstrip()
+        value = f"{quantity.number}{'' if quantity.unit == '%' else ' '}{quantity.unit}".rstrip()
         name = plain(estimate.output.of, limit=60)
         rows.append([estimate.output.layer.value, name, estimate.output.metric.name, value, width and f"± {width}"])
     yield _table(["layer", "of", "output", "mean", "95% interval"], rows)
@@ -82,12 +82,12 @@ def _sweep(report: SimulationReport) -> Iterator[str]:
     count = counted(len(report.configurations), "configuration")
     yield f"{count} of {title(first)}"
     layers = [layer for layer in Layer if layer in first_scores(report)]
-    shown = _shown(report)
+    columns = shown(report)
     head = [*report.swept, *(f"score:\n{layer.value}" for layer in layers)]
-    head += [f"{plain(output.of, limit=40)}\n{output.metric.name}\n{_unit(output.metric.unit)}" for output in shown]
+    head += [f"{plain(output.of, limit=40)}\n{output.metric.name}\n{_unit(output.metric.unit)}" for output in columns]
     rows = []
     for one in ranked(report):
-        values = [one.simulation.mean(output.of, output.metric.name) for output in shown]
+        values = [one.simulation.mean(output.of, output.metric.name) for output in columns]
         scores = [significant(one.scores[layer]) if layer in one.scores else "" for layer in layers]
         numbers = ["" if value is None else significant(value) for value in values]
         rows.append([*(plain(one.simulation.parameters[name]) for name in report.swept), *scores, *numbers])
@@ -154,7 +154,7 @@ def _demands(demands: Sequence[Demanded]) -> str:
     return "Demands, in units held for a second:\n" + _table(head, rows)
 
 
-def _shown(report: SimulationReport) -> list[Output]:
+def shown(report: SimulationReport) -> list[Output]:
     """What the scores are made of; without a score whatever differs."""
     scored = {key for one in report.configurations for key in one.scored}
     outputs = dict.fromkeys(each.output for one in report.configurations for each in one.simulation.estimates)

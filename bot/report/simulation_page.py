@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from functools import partial
 from html import escape
 from typing import Final
 
@@ -10,7 +9,7 @@ from bot.model.simulation import Configuration, Output, SimulationReport
 from bot.report.html import page
 from bot.report.inert import Safe, plain
 from bot.report.line_chart import line_chart
-from bot.report.simulation import differs, simulation_text, title
+from bot.report.simulation import shown, simulation_text, title
 
 _NUMBER: Final = re.compile(r"\s*(\d+(?:\.\d+)?)(.*)")
 
@@ -29,11 +28,10 @@ def _charts(report: SimulationReport) -> Iterator[str]:
     others = [name for name in report.swept if name != axis]
     if any(_NUMBER.fullmatch(_setting(one, axis)) is None for one in report.configurations):
         return
-    outputs = dict.fromkeys(each.output for one in report.configurations for each in one.simulation.estimates)
     if report.references:
         yield "<p>Dots are simulated, rings are known from elsewhere (the model's references).</p>"
     yield '<div style="display: flex; flex-wrap: wrap; gap: 12px">'
-    for output in filter(partial(differs, report), outputs):
+    for output in shown(report):
         yield _chart(report, output, axis, others)
     yield "</div>"
 

@@ -71,7 +71,7 @@ def is_precise(widths: Sequence[float], precision: float) -> bool:
 def response_widths(done: Sequence[Replication]) -> list[float]:
     """The relative half widths of the response times' intervals."""
     return [
-        math.inf if entry.half_width is None or not entry.mean else entry.half_width / entry.mean
+        math.inf if entry.half_width is None else entry.half_width / (entry.mean or 1.0)
         for entry in estimates(done)
         if entry.output.metric.name == "response time"
     ]

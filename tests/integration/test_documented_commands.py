@@ -47,19 +47,9 @@ ELSEWHERE: Final[Mapping[str, str]] = {
         "tests/integration/test_measure_trace.py"
     ),
     # Hours of the models' time.
-    **dict.fromkeys(
-        (
-            "perf-culprit simulate docs/simulation/rss-cloud.yml",
-            "perf-culprit simulate docs/simulation/rss-cloud.yml --set rate=19/s --replications 2",
-            "perf-culprit simulate docs/simulation/rss-cloud.yml --saturation",
-            "perf-culprit simulate docs/simulation/performance-monitor.yml --sweep --html monitor.html",
-        ),
-        "tests/unit/simulate/test_case_studies.py",
-    ),
-    "perf-culprit simulate shop.yml --calibrate measured.csv": "tests/unit/simulate/test_simulate_command.py",
     "pytest --perf-culprit-trace trace.json bench/": "tests/unit/trace/test_plugin.py",
 }
-OUTPUTS: Final = ("--json", "--svg", "--flame", "--output")
+OUTPUTS: Final = ("--json", "--html", "--counters", "--svg", "--flame", "--output")
 COMMANDS: Final = [
     pytest.param(command, id=f"{document} {command}") for document, command in commands() if command not in ELSEWHERE
 ]

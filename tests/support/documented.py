@@ -9,14 +9,12 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from bot.codec.run import encode_run
 from bot.git import Remote
 from bot.history import open_git_branch
 from tests.support.execution_logs import call, log
 from tests.support.git_repository import init_repository, run_git
 from tests.support.measurements import measured, measured_json
-from tests.support.noisy_counters import counter_run
-from tests.support.recipes import BLOCKS, PROJECT
+from tests.support.recipes import PROJECT
 from tests.support.scenarios import PYTEST
 from tests.support.stored_runs import make_run
 
@@ -117,18 +115,13 @@ def write_results(folder: Path) -> None:
     (folder / "trace.json.gz").write_bytes(gzip.compress((golden / "profiles" / "viztracer.json").read_bytes()))
     for name in (f"{side}-{number}.json" for side in ("before", "after") for number in range(3)):
         shutil.copy(golden / "profiles" / "pyspy.speedscope.json", folder / name)
-    model = next(block.text for block in BLOCKS if block.document == "docs/simulation.md")
-    for name in ("old", "new", "old-design", "new-design"):
-        (folder / f"{name}.yml").write_text(model.replace("duration: 30 min", "duration: 2 min"))
+    write_designs(folder)
 
 
 def write_tables(folder: Path, random: Random) -> None:
     for name in ("good-1", "good-2", "good-3", "load-test"):
         rows = (f"{second},{random.gauss(50, 3):.2f},{random.gauss(800, 9):.1f}" for second in range(60))
         (folder / f"{name}.csv").write_text("\n".join(["time,cpu [%],heap [MB]", *rows, ""]))
-    for name in ("old", "new"):
-        table = counter_run({"cpu": [random.gauss(50, 3) for _ in range(60)]})
-        (folder / f"{name}-counters.json").write_bytes(encode_run(table))
     values = [random.gauss(100 if row < 30 else 120, 2) for row in range(60)]
     (folder / "nightly.csv").write_text("\n".join(["mean", *(f"{value:.2f}" for value in values), ""]))
     builds = (f"{row:07x},{value:.2f}" for row, value in enumerate(values))
@@ -139,6 +132,23 @@ def write_tables(folder: Path, random: Random) -> None:
     ]
     for name in ("before.csv", "after.csv"):
         (folder / name).write_text(columns + "".join(spans))
+
+
+def write_designs(folder: Path) -> None:
+    """The examples, of minutes instead of hours; a design that did not change; and one with what was measured of it."""
+    (folder / "docs" / "simulation").mkdir(parents=True)
+    for path in (PROJECT / "docs" / "simulation").glob("*.yml"):
+        text = re.sub(r"duration: \d+ h", "duration: 5 min", path.read_text(encoding="utf-8"))
+        (folder / "docs" / "simulation" / path.name).write_text(text, encoding="utf-8")
+    document = (PROJECT / "docs" / "simulation.md").read_text(encoding="utf-8")
+    (shop,) = re.findall(r"```yaml\n(name: shop\n.*?)```", document, re.DOTALL)
+    (calibration,) = re.findall(r"```text\n(calibration:\n.*?)```", document, re.DOTALL)
+    for name, more in (("old-design", ""), ("new-design", "# as it was\n"), ("shop", calibration)):
+        (folder / f"{name}.yml").write_text(shop.replace("30 min", "2 min") + more, encoding="utf-8")
+    random = Random(2)
+    rates = [(random.uniform(1, 6), random.uniform(10, 30)) for _ in range(60)]
+    rows = (f"{second},{a:.3f},{b:.3f},{a + b + random.gauss(20, 0.5):.3f}" for second, (a, b) in enumerate(rates))
+    (folder / "measured.csv").write_text("\n".join(["time,orders per second,pages per second,cpu busy", *rows, ""]))
 
 
 def scripts() -> Iterator[tuple[str, str, frozenset[str]]]:

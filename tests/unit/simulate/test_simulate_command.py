@@ -131,6 +131,7 @@ def test_demands_are_fitted_to_measured_counters(capsys: pytest.CaptureFixture[s
         (["old.yml", "--set", "service"], "is no NAME=VALUE"),
         (["old.yml", "--set", "service=1"], "old.yml:6: component.shop.requests.order.processing"),
         (["old.yml", "--sweep", "--saturation"], "not allowed with"),
+        (["old.yml", "--sweep", "--run", "run.json"], "are of one model"),
     ],
 )
 def test_mistakes_are_usage_errors(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
