@@ -46,7 +46,6 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "perf-culprit measure --commits main HEAD --run 'python bench.py' --output out --trace": (
         "tests/integration/test_measure_trace.py"
     ),
-    # Hours of the models' time.
     "pytest --perf-culprit-trace trace.json bench/": "tests/unit/trace/test_plugin.py",
 }
 OUTPUTS: Final = ("--json", "--html", "--counters", "--svg", "--flame", "--output")
