@@ -9,11 +9,13 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
+from bot.codec.run import encode_run
 from bot.git import Remote
 from bot.history import open_git_branch
 from tests.support.execution_logs import call, log
 from tests.support.git_repository import init_repository, run_git
 from tests.support.measurements import measured, measured_json
+from tests.support.noisy_counters import counter_run
 from tests.support.recipes import PROJECT
 from tests.support.scenarios import PYTEST
 from tests.support.stored_runs import make_run
@@ -102,7 +104,19 @@ def write_results(folder: Path) -> None:
     in_turn = [f"{side}-{number}" for side in ("base", "head") for number in range(1, 7)]
     outs = [f"{out}/{name}" for out in ("measured", "out") for name in ("baseline", "target")]
     confirmed = ["out/confirm-baseline", "out/confirm-target"]
-    for name in (*in_turn, *outs, *confirmed, "bench", "bench-1.0", "bench-1.1", "bench-1.2", "old", "new", "newer"):
+    for name in (
+        *in_turn,
+        *outs,
+        *confirmed,
+        "bench",
+        "bench-1.0",
+        "bench-1.1",
+        "bench-1.2",
+        "old",
+        "before",
+        "after",
+        "newer",
+    ):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / f"{name}.json").write_bytes(measured_json(SUITE, seed=random.randrange(999)))
     (folder / "old.txt").write_text("".join(f"BenchmarkParse-8 \t 1000 \t 10{n} ns/op\n" for n in range(10)))
@@ -122,6 +136,9 @@ def write_tables(folder: Path, random: Random) -> None:
     for name in ("good-1", "good-2", "good-3", "load-test"):
         rows = (f"{second},{random.gauss(50, 3):.2f},{random.gauss(800, 9):.1f}" for second in range(60))
         (folder / f"{name}.csv").write_text("\n".join(["time,cpu [%],heap [MB]", *rows, ""]))
+    for name in ("before", "after"):
+        table = counter_run({"cpu": [random.gauss(50, 3) for _ in range(60)]})
+        (folder / f"{name}-counters.json").write_bytes(encode_run(table))
     values = [random.gauss(100 if row < 30 else 120, 2) for row in range(60)]
     (folder / "nightly.csv").write_text("\n".join(["mean", *(f"{value:.2f}" for value in values), ""]))
     builds = (f"{row:07x},{value:.2f}" for row, value in enumerate(values))
