@@ -8,6 +8,7 @@ from bot.collect.console import qualified
 from bot.collect.content import shown
 from bot.collect.parser import TIME, Parsed, from_summary, unique
 from bot.collect.source import Source
+from bot.collect.xml_tree import MAX_NUMBER_CHARACTERS, has_root, number, parse_xml
 from bot.errors import DataError
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Summary
@@ -23,11 +24,7 @@ DOCS = "catch2_xml"
 NANOSECOND_TIME = Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
 SCOPES = ("TestCase", "Section")
 ROOTS = ("<Catch2TestRun", "<Catch ", "<Catch>")
-HEAD_CHARACTERS = 4096
-MAX_NUMBER_CHARACTERS = 100
 MAX_SCOPE_CHARACTERS = 10_000
-# Of `<` and `&`: what takes a parser's time and memory. A megabyte of real results has some twenty thousand.
-MAX_MARKS = 1_000_000
 RUN_AGAIN = "run the benchmark again with -r xml"
 
 
@@ -42,42 +39,17 @@ class _Result:
 
 
 def matches(source: Source, /) -> bool:
-    head = source.text_or_empty()[:HEAD_CHARACTERS]
-    return head.lstrip().startswith("<") and any(root in head for root in ROOTS)
+    return has_root(source, ROOTS)
 
 
 def parse(source: Source, /) -> Parsed:
-    results = list(_results(_root(source), source.place))
+    results = list(_results(parse_xml(source, next_step=RUN_AGAIN), source.place))
     names = qualified(((result.scope, result.name) for result in results), separator="/")
     good = [result for result in results if result.element.find("failed") is None]
     return Parsed(
         benchmarks=unique((_benchmark(names[result.scope, result.name], result), result.place) for result in good),
         notes=tuple(_failure(result) for result in results if result.element.find("failed") is not None),
     )
-
-
-def _root(source: Source) -> "Element":
-    from defusedxml.common import DefusedXmlException
-    from defusedxml.ElementTree import ParseError, fromstring
-
-    text = source.text()
-    if text.count("<") + text.count("&") > MAX_MARKS:
-        raise DataError(
-            f"holds more than {MAX_MARKS:,} tags", place=source.place, next_step="write the benchmarks alone to a file"
-        )
-    try:
-        # Catch2 writes no document type; with none allowed there are no entities to expand.
-        root: Element = fromstring(text, forbid_dtd=True)
-    except ParseError as error:
-        line, column = error.position
-        raise DataError(
-            "is not well-formed XML (cut off?)", place=f"{source.place}:{line}:{column + 1}", next_step=RUN_AGAIN
-        ) from None
-    except DefusedXmlException:
-        raise DataError(
-            "declares a document type or entities, which Catch2 never does", place=source.place, next_step=RUN_AGAIN
-        ) from None
-    return root
 
 
 def _results(root: "Element", file: str) -> Iterator[_Result]:
@@ -117,15 +89,7 @@ def _benchmark(name: str, result: _Result) -> Benchmark:
 
 
 def _number(element: "Element", attribute: str, result: _Result) -> float | None:
-    text = element.get(attribute)
-    if text is None:
-        return None
-    try:
-        return float(text[:MAX_NUMBER_CHARACTERS])
-    except ValueError:
-        raise DataError(
-            f"`{attribute}` of `{element.tag}` is no number", place=result.place, next_step=RUN_AGAIN
-        ) from None
+    return number(element, attribute, place=result.place, next_step=RUN_AGAIN)
 
 
 def _failure(result: _Result) -> str:

@@ -32,6 +32,7 @@ from bot.collect import (
     otava_csv,
     perf_culprit,
     perfherder,
+    phpbench,
     pyperf,
     pytest_benchmark,
     rebench,
@@ -78,6 +79,7 @@ PARSERS: Final[dict[str, Parser]] = {
     "criterion": criterion,
     "critcmp": critcmp,
     "catch2_xml": catch2_xml,
+    "phpbench": phpbench,
     "gab_data_js": gab_data_js,
     # Before the formats that nearly any JSON or text of numbers may be.
     **COUNTER_READERS,

@@ -9,12 +9,12 @@ import numpy as np
 
 from bot.detect import blocks, summary
 from bot.detect.detector import DetectorOptions
-from bot.detect.evidence import Tested, evidence_of
+from bot.detect.evidence import MOST_DETAILED, Tested, evidence_of
 from bot.detect.levels import LEVELS, Decision, Metrics, decide, without_modes
 from bot.detect.pairs import MetricPair, are_timed, metric_families
 from bot.detect.samples import SampleStatistics, has_samples, sample_statistics
 from bot.detect.side import describe_sides, precision_notes
-from bot.model.finding import Evidence
+from bot.model.finding import Evidence, Side
 from bot.stats.power import samples_per_side
 from bot.stats.ragged import Floats
 from bot.stats.relative import MeanEstimate, bounded_change, samples_error
@@ -41,6 +41,12 @@ def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Eviden
 def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
     if not pairs:
         return []
+    tested, baseline, target = _tested(pairs, options)
+    return evidence_of(pairs, tested, baseline=baseline, target=target, notes=map(precision_notes, target))
+
+
+def _tested(pairs: Sequence[MetricPair], options: DetectorOptions) -> tuple[Tested, list[Side], list[Side]]:
+    """What was found, and both sides: the statistics behind it are gone before a large suite's evidence takes room."""
     measured = sample_statistics(pairs)
     timed = are_timed(pairs)
     metrics = Metrics(families=metric_families(pairs), timed=timed, confidence=1 - options.alpha)
@@ -72,7 +78,7 @@ def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[E
             "p_of_samples": decision.p_values[0],
             "p_without_modes": without_modes(decision.p_values, decision.p_without_modes),
         },
-        details=_details(measured, decision),
+        details=_details(measured, decision) if len(pairs) <= MOST_DETAILED else {},
     )
     baseline_sides = describe_sides(
         measured.baseline, measured.baseline_median, means=runs.mean, runs=runs.count, exponent=measured.exponent
@@ -84,8 +90,7 @@ def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[E
         runs=measured.target_means.sizes.astype(np.float64),
         exponent=measured.exponent,
     )
-    notes = map(precision_notes, target_sides)
-    return evidence_of(pairs, tested, baseline=baseline_sides, target=target_sides, notes=notes)
+    return tested, baseline_sides, target_sides
 
 
 def _samples_needed(
