@@ -104,19 +104,8 @@ def write_results(folder: Path) -> None:
     in_turn = [f"{side}-{number}" for side in ("base", "head") for number in range(1, 7)]
     outs = [f"{out}/{name}" for out in ("measured", "out") for name in ("baseline", "target")]
     confirmed = ["out/confirm-baseline", "out/confirm-target"]
-    for name in (
-        *in_turn,
-        *outs,
-        *confirmed,
-        "bench",
-        "bench-1.0",
-        "bench-1.1",
-        "bench-1.2",
-        "old",
-        "before",
-        "after",
-        "newer",
-    ):
+    alone = ["bench", "bench-1.0", "bench-1.1", "bench-1.2", "old", "new", "newer", "old-run", "new-run"]
+    for name in (*in_turn, *outs, *confirmed, *alone):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / f"{name}.json").write_bytes(measured_json(SUITE, seed=random.randrange(999)))
     (folder / "old.txt").write_text("".join(f"BenchmarkParse-8 \t 1000 \t 10{n} ns/op\n" for n in range(10)))
@@ -136,7 +125,7 @@ def write_tables(folder: Path, random: Random) -> None:
     for name in ("good-1", "good-2", "good-3", "load-test"):
         rows = (f"{second},{random.gauss(50, 3):.2f},{random.gauss(800, 9):.1f}" for second in range(60))
         (folder / f"{name}.csv").write_text("\n".join(["time,cpu [%],heap [MB]", *rows, ""]))
-    for name in ("before", "after"):
+    for name in ("old", "new"):
         table = counter_run({"cpu": [random.gauss(50, 3) for _ in range(60)]})
         (folder / f"{name}-counters.json").write_bytes(encode_run(table))
     values = [random.gauss(100 if row < 30 else 120, 2) for row in range(60)]
