@@ -1,6 +1,6 @@
 """A simulation as a run like any other: samples for the detectors of benchmarks, tables for those of counters."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from bot.model.counter import CounterTable
 from bot.model.environment import Environment
 from bot.model.run import Benchmark, Run
 from bot.model.simulation import Replication
+from bot.simulate.offered import offered_loads
 
 
 def sampled_run(design: Design, scenario: str, done: Sequence[Replication], *, seed: int) -> Run:
@@ -62,5 +63,14 @@ def _run(
         benchmarks=benchmarks,
         counters=counters,
         suite=f"{design.name} {scenario}",
+        notes=tuple(_unstable(design, scenario)),
         environment=Environment(components={"simulated": f"scenario {scenario}, seed {seed}"}),
     )
+
+
+def _unstable(design: Design, scenario: str) -> Iterator[str]:
+    """What a comparison of means has to say first: they depend on how long the scenario lasts."""
+    for load in offered_loads(design, design.scenario[scenario]):
+        if load.share >= 1:
+            full = f"{load.share:.0%} of the {load.resource} of {load.component}"
+            yield f"the simulated scenario {scenario} is unstable: it asks for {full}, and means depend on its duration"

@@ -27,6 +27,7 @@ def mean(found: Simulation, of: str, output: str) -> float:
     return value
 
 
+@pytest.mark.slow  # three half hours
 def test_rss_cloud_bends_at_17_requests_per_second_with_cpu_full_and_threads_and_ram_below_half() -> None:
     below, at, above = (simulated("rss-cloud", rate=rate, duration_s=1800) for rate in ("13/s", "17/s", "22/s"))
     assert mean(below, "notification", "throughput") == pytest.approx(13, rel=0.03)

@@ -74,6 +74,7 @@ def test_a_design_that_did_not_change_is_quiet_and_one_that_did_is_found(capsys:
 def test_an_enormous_change_is_found_where_almost_nothing_is_answered(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", "huge.yml", "--against", "old.yml"]) == 1
     out = capsys.readouterr().out
+    assert "unstable: it asks for" in " ".join(out.split())
     assert "shop queue length" in out
     assert "order throughput" in out
 

@@ -11,6 +11,8 @@ from bot.model.simulation import Estimate
 from bot.simulate.network import Network
 from bot.simulate.streams import Streams
 
+pytestmark = pytest.mark.slow  # a dozen replications for each interval
+
 MODEL = """
 name: queue
 world-view:
