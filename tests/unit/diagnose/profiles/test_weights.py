@@ -31,7 +31,16 @@ def test_a_period_is_divided(tmp_path: Path) -> None:
     assert "10,101,010" in with_period.notes[0]
 
 
-@pytest.mark.parametrize("counts", [{"main;a": 500, "main;b": 500, "main;c": 10}, {"main;a": 3, "main;b": 9}])
+@pytest.mark.parametrize(
+    "counts",
+    [
+        {"main;a": 500, "main;b": 500, "main;c": 10},
+        {"main;a": 3, "main;b": 9},
+        # A multiple of itself, which was "a period" of one side only: 10 -> 13,000 samples.
+        {"main;a": 1000, "main;b": 1000},
+        {"main;a": 5000},
+    ],
+)
 def test_a_handful_of_counts_with_a_small_divisor_are_counts(tmp_path: Path, counts: dict[str, float]) -> None:
     (profile,) = reading(tmp_path / "a", counts).profiles
     assert profile.unit == "samples"
