@@ -158,11 +158,11 @@ def test_a_command_without_python_is_refused(project: Path) -> None:
         ("{python} -sE -X utf8 bench.py", "`python -E`", "leave out -E"),
         ("{python} -W ignore -S bench.py", "`python -S`", "leave out -S"),
         ("env -i {python} bench.py", "without the environment", "PERF_CULPRIT_TRACE"),
-        ("{python} -c 'import os, time; time.sleep(0.1); os._exit(0)' -I -E -S", "os._exit", "end by itself"),
+        ("{python} -c 'import os, time; time.sleep(0.6); os._exit(0)' -I -E -S", "os._exit", "end by itself"),
     ],
 )
 def test_why_the_tracer_was_lost(project: Path, command: str, why: str, next_step: str) -> None:
-    (project / "bench.py").write_text("import time\ntime.sleep(0.1)\n")
+    (project / "bench.py").write_text("import time\ntime.sleep(0.6)\n")
     execute = running("sh", "-c", command.format(python=newer_interpreter()), folder=project)
     with pytest.raises(TraceError) as told:
         traced(execute, project)
