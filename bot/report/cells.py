@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 
 from bot.model.finding import Evidence, Finding, Level, Severity, Verdict
+from bot.report.amounts import amount_markdown
 from bot.report.charts import bar, sparkline
 from bot.report.inert import NO_BREAK, Safe, code, join, own, prose, unbroken
-from bot.report.numbers import Quantity, is_time, percent, percent_at_least, percent_interval, probability, quantities
+from bot.report.numbers import is_time, percent, percent_at_least, percent_interval, probability, quantities
 from bot.report.sections import crossing
 from bot.report.wording import CHANGE_POINT, CONTROL_CHART, comparison
 from bot.report.words import counted
 
 NOTHING = Safe("\N{EN DASH}")
-UNIT_LIMIT = 24
 CATEGORY_LIMIT = 40
 MOST_BESIDE = 3
 # Their evidence is a number per run, whatever the number of samples.
@@ -27,7 +27,7 @@ def benchmark(finding: Finding, *, with_metric: bool) -> Safe:
 def before_and_after(evidence: Evidence) -> tuple[Safe, Safe]:
     sides = (evidence.baseline, evidence.target)
     shown = iter(quantities(tuple(side.value for side in sides if side is not None), evidence.metric.unit))
-    before, after = (NOTHING if side is None else _quantity(next(shown)) for side in sides)
+    before, after = (NOTHING if side is None else amount_markdown(next(shown)) for side in sides)
     return before, after
 
 
@@ -118,11 +118,3 @@ def samples(finding: Finding) -> Safe:
         return own("{}", have)
     needed = have + finding.more_samples
     return own("`{}` {}", Safe(bar(have / needed)), unbroken(f"{have:,} of {needed:,}"))
-
-
-def _quantity(quantity: Quantity) -> Safe:
-    number = Safe(quantity.number)
-    if not quantity.unit.strip():
-        return number
-    unit = unbroken(quantity.unit) if quantity.known else prose(quantity.unit, limit=UNIT_LIMIT)
-    return own("{}{}{}", number, Safe(NO_BREAK), unit)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from bot.model.change import ChangePoint, Detectable, SeriesAlarm, SeriesChanges, SeriesTable
 from bot.model.commit import FULL_HASH
+from bot.report.amounts import amount_text
 from bot.report.charts import plot
 from bot.report.inert import SENTENCE_LIMIT, plain
 from bot.report.numbers import percent, percent_at_least, quantities, significant
@@ -118,10 +119,7 @@ def _drawn(entry: SeriesChanges) -> list[str]:
     series, steps = entry.series, [(change.index, change.before, change.after) for change in entry.changes]
     rows = plot(series.values, steps, width=PLOT_WIDTH, height=PLOT_HEIGHT)
     known = [value for value in series.values if math.isfinite(value)]
-    ends = [
-        f"{shown.number} {plain(shown.unit, limit=LABEL_LIMIT) if shown.unit else ''}".rstrip()
-        for shown in quantities((max(known), min(known)), series.unit)
-    ]
+    ends = [amount_text(shown) for shown in quantities((max(known), min(known)), series.unit)]
     labels = [ends[0], *[""] * (len(rows) - 2), ends[1]][: len(rows)]
     wide = max(map(len, ends))
     return [f"  {label:>{wide}} ┤{row.rstrip()}".rstrip() for label, row in zip(labels, rows, strict=True)]
@@ -141,7 +139,7 @@ def _would_have(detectable: Detectable | None, unit: str, *, ending: str) -> str
     if detectable is None:
         return "cannot tell: no step of any size would stand out; take medians of more measurements per row"
     (absolute,) = quantities((detectable.size,), unit)
-    size = f"{absolute.number} {plain(absolute.unit, limit=LABEL_LIMIT)}".strip()
+    size = amount_text(absolute)
     if detectable.relative_change is not None:
         size = percent_at_least(detectable.relative_change)
     return f"a step of {size} that lasts {detectable.rows} rows would have {ending}"
@@ -152,10 +150,7 @@ def _notes(entry: SeriesChanges) -> list[str]:
 
 
 def _change_row(change: ChangePoint, unit: str, labelled: bool) -> tuple[str, ...]:
-    before, after = (
-        f"{shown.number} {plain(shown.unit, limit=LABEL_LIMIT)}" if shown.unit else shown.number
-        for shown in quantities((change.before, change.after), unit)
-    )
+    before, after = (amount_text(shown) for shown in quantities((change.before, change.after), unit))
     return (
         str(change.index),
         *([_label(change.label)] if labelled else []),

@@ -5,7 +5,8 @@ from typing import Final
 
 from bot.model.call_tree import ImpactedService, MethodCosts, MethodSuspect
 from bot.model.report import Report
-from bot.report.inert import NO_BREAK, Safe, code, join, own, prose, row
+from bot.report.amounts import amount_markdown
+from bot.report.inert import Safe, code, join, own, row
 from bot.report.numbers import percent, quantities
 from bot.report.view import Fold, Part
 from bot.report.words import counted
@@ -38,14 +39,12 @@ def _shown(costs: MethodCosts) -> list[MethodSuspect]:
 
 def _row(suspect: MethodSuspect, unit: str) -> Safe:
     (amount,) = quantities((suspect.self_ms,), unit)
-    # A profile's unit is foreign text, such as the name of a counter.
-    shown = own("{}{}{}", Safe(amount.number), Safe(NO_BREAK), Safe(amount.unit) if amount.known else prose(unit[:40]))
     cells = [f"{suspect.calls:,}", f"{suspect.score:.2f}"]
     services = [_service(one) for one in suspect.services[:SERVICES]]
     more = len(suspect.services) - len(services)
     if more > 0:
         services.append(Safe(f"{more:,} more"))
-    return row([code(suspect.method), shown, *map(Safe, cells), join(", ", services)])
+    return row([code(suspect.method), amount_markdown(amount), *map(Safe, cells), join(", ", services)])
 
 
 def _service(one: ImpactedService) -> Safe:

@@ -15,6 +15,7 @@ from bot.model.call_tree import (
     Window,
 )
 from bot.model.profile import RecordFault
+from bot.report.amounts import amount_text
 from bot.report.charts import blocks
 from bot.report.inert import plain
 from bot.report.numbers import percent, quantities, significant
@@ -176,7 +177,7 @@ def _unused(diagnosis: Diagnosis) -> str:
 
 def _amount(amount: float, unit: str) -> str:
     (quantity,) = quantities((amount,), unit)
-    return f"{quantity.number} {quantity.unit if quantity.known else _plain(unit, limit=20)}"
+    return amount_text(quantity)
 
 
 def _table(rows: Sequence[Sequence[str]], *, right: int) -> str:

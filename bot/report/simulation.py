@@ -12,6 +12,7 @@ from bot.model.simulation import (
     Simulation,
     SimulationReport,
 )
+from bot.report.amounts import amount_text
 from bot.report.inert import plain
 from bot.report.numbers import percent, quantities, significant
 from bot.report.words import counted
@@ -33,9 +34,16 @@ def _single(configuration: Configuration) -> Iterator[str]:
     for estimate in simulated.estimates:
         quantity = quantities((estimate.mean,), estimate.output.metric.unit)[0]
         width = "" if estimate.half_width is None or not estimate.mean else percent(estimate.half_width / estimate.mean)
-        value = f"{quantity.number}{'' if quantity.unit == '%' else ' '}{quantity.unit}".rstrip()
         name = plain(estimate.output.of, limit=60)
-        rows.append([estimate.output.layer.value, name, estimate.output.metric.name, value, width and f"± {width}"])
+        rows.append(
+            [
+                estimate.output.layer.value,
+                name,
+                estimate.output.metric.name,
+                amount_text(quantity),
+                width and f"± {width}",
+            ]
+        )
     yield _table(["layer", "of", "output", "mean", "95% interval"], rows)
     if configuration.scores:
         yield "Configuration score: " + ", ".join(

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from bot.model.finding import Finding, Verdict
 from bot.model.metric import MetricKey
 from bot.model.report import Conclusion, Report
+from bot.report.amounts import amount_text
 from bot.report.cells import MOST_BESIDE, NOTHING, change_text
 from bot.report.changed_table import INDENT, MARK, changed_table
 from bot.report.charts import strips
@@ -135,10 +136,9 @@ def _samples_of(findings: Sequence[Finding], sections: Sections) -> list[str]:
         if min(map(len, sides)) < FEWEST_DRAWN or not (drawn := strips(sides)):
             continue
         ends = quantities((sides[0][0], sides[0][-1], sides[1][0], sides[1][-1]), finding.evidence.metric.unit)
-        unit = plain(ends[0].unit, limit=_UNIT_WIDTH) if ends[0].unit else ""
         lines.append(f"{MARK}{_name(finding, sections, limit=NAME_LIMIT)}")
         for word, strip, low, high in zip(("before", "after "), drawn, ends[::2], ends[1::2], strict=True):
-            lines.append(f"{INDENT}{word} ▕{strip}▏ {low.number} … {high.number} {unit}".rstrip())
+            lines.append(f"{INDENT}{word} ▕{strip}▏ {low.number} … {amount_text(high, limit=_UNIT_WIDTH)}")
     return ["\n".join(["Samples, from the least to the largest of both sides:", *lines])] if lines else []
 
 
@@ -161,9 +161,7 @@ def sides_text(finding: Finding) -> tuple[str, str]:
     levels = tuple(side.value for side in sides if side is not None)
     shown = iter(quantities(levels, evidence.metric.unit))
     before, after = (
-        NOTHING
-        if quantity is None
-        else f"{quantity.number} {plain(quantity.unit, limit=_UNIT_WIDTH) if quantity.unit else ''}".rstrip()
+        NOTHING if quantity is None else amount_text(quantity, limit=_UNIT_WIDTH)
         for quantity in (None if side is None else next(shown) for side in sides)
     )
     return before, after

@@ -14,6 +14,7 @@ from bot.model.tree_comparison import (
     SuspectReason,
     TreeComparison,
 )
+from bot.report.amounts import amount_text
 from bot.report.charts import blocks
 from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, Safe, join, plain
 from bot.report.numbers import percent, probability, quantities, significant
@@ -147,8 +148,7 @@ def amounts(before: NodeAmount | None, after: NodeAmount | None, unit: str, *, o
         shown = iter([percent(side) for side in known])
     else:
         shown = iter(
-            f"{quantity.number} {quantity.unit}" if quantity.known else quantity.number
-            for quantity in quantities(known, unit)
+            amount_text(quantity) if quantity.known else quantity.number for quantity in quantities(known, unit)
         )
     first, second = (next(shown) if side is not None else "\N{EN DASH}" for side in sides)
     return first, second
