@@ -9,7 +9,7 @@ from bot.bisect import residual
 from bot.bisect.answer import outcome_of
 from bot.bisect.confirm import confirming_rounds, log_pair
 from bot.bisect.cost import entropy_bits, expected_confirmation, expected_executions
-from bot.bisect.phases import FIRST_LOOK, advance, convincing, leading, residual_budget
+from bot.bisect.phases import FIRST_LOOK, advance, convincing, residual_budget
 from bot.bisect.rounds import choose_suspects
 from bot.bisect.standing import Standing
 from bot.model.bisection import Outcome, OutcomeKind, Phase, Progress, Purpose, Suspect
@@ -17,6 +17,8 @@ from bot.model.bisection import Outcome, OutcomeKind, Phase, Progress, Purpose, 
 __all__ = ["advance", "next_rounds", "partial_outcome", "progress"]
 
 MORE_AT_ONCE: Final = 4  # rounds under way at once where each may be the last that is needed
+SHOWN_SUSPECTS: Final = 3
+LEAST_POSTERIOR: Final = 0.005  # less is no suspect worth a look
 
 Round = tuple[Purpose, tuple[int, ...]]
 
@@ -105,10 +107,6 @@ def progress(standing: Standing) -> Progress:
     """Where the search stands."""
     state = standing.state
     known = state.phase not in (Phase.MERGE_BASE, Phase.REPRODUCE, Phase.DONE)
-    leader = None
-    if known:
-        best, posterior = leading(standing)
-        leader = Suspect(commit=standing.name(best + 1), posterior=posterior)
     return Progress(
         phase=state.phase,
         executions=standing.executions,
@@ -117,8 +115,20 @@ def progress(standing: Standing) -> Progress:
         candidates=standing.reach.size,
         entropy_bits=entropy_bits(standing) if known else float(np.log2(standing.reach.size)),
         expected_executions=_still_to_come(standing) if known else None,
-        leader=leader,
+        suspects=_suspects(standing) if known else (),
     )
+
+
+def _suspects(standing: Standing) -> tuple[Suspect, ...]:
+    """The likeliest groups of commits that no measurement tells apart, each by its likeliest commit."""
+    mass = standing.model.posterior.copy()
+    found: list[Suspect] = []
+    while len(found) < SHOWN_SUSPECTS and mass.max() > LEAST_POSTERIOR:
+        best = int(np.argmax(mass))
+        group = standing.group_of(best)
+        found.append(Suspect(commit=standing.name(best + 1), posterior=float(mass[group].sum())))
+        mass[group] = 0.0
+    return tuple(found)
 
 
 def _still_to_come(standing: Standing) -> int:
@@ -127,6 +137,8 @@ def _still_to_come(standing: Standing) -> int:
     if state.phase is Phase.CONFIRM:
         candidate = standing.positions[state.suspect or ""] - 1
         before, _ = standing.edges(candidate)
+        if standing.model.is_quiet:
+            return (len(before) + 1) * max(confirming_rounds(standing) - standing.fresh_rounds, 1)
         log_e = log_pair(standing, candidate) if standing.fresh_rounds else 0.0
         return expected_confirmation(standing, log_e=log_e, convincing=convincing(state), per_round=len(before) + 1)
     if state.phase is Phase.RESIDUAL:

@@ -6,11 +6,14 @@ import numpy as np
 
 from bot.bisect.rounds import information_bits
 from bot.bisect.standing import ROUNDS_WITHOUT_ENDS, Standing
+from bot.model.bisection import Phase
 
 # Executions of the suspects themselves over the bound H / C, as simulated (benchmarks/bisect).
 OVER_THE_BOUND: Final = 1.5
 CONFIRMATION: Final = 12
-QUIET_CONFIRMATION: Final = 4
+QUIET_CONFIRMATION: Final = 2
+KNOWN: Final = 12.0
+SLOWEST: Final = 0.01  # of the pace that theory gives
 STOP_BITS: Final = 3.0  # certainty above one half until the posterior stops the search
 
 
@@ -28,12 +31,25 @@ def expected_executions(standing: Standing, *, optimistic: bool = False) -> int:
     d_prime = model.d_prime
     if optimistic:
         d_prime += float(2 / np.sqrt(max(int(model.ends.sum()), 1)))
-    suspects = OVER_THE_BOUND * (entropy_bits(standing) + _missing_bits(standing)) / information_bits(d_prime)
+    bits = entropy_bits(standing)
     if model.is_quiet:
-        return int(np.ceil(suspects / OVER_THE_BOUND)) + QUIET_CONFIRMATION
+        return int(np.ceil(bits / _pace(standing, information_bits(d_prime), bits))) + QUIET_CONFIRMATION
     # A stable machine measures both ends in every fourth round only.
     per_ends = standing.state.settings.suspects_per_round + (ROUNDS_WITHOUT_ENDS if model.is_stable else 0)
-    return int(min(np.ceil(suspects * (2 + per_ends) / per_ends) + CONFIRMATION, 10**6))
+    pace = _pace(standing, information_bits(d_prime) / OVER_THE_BOUND * per_ends / (2 + per_ends), bits)
+    return int(min(np.ceil((bits + _missing_bits(standing)) / pace) + CONFIRMATION, 10**6))
+
+
+def _pace(standing: Standing, theory: float, bits: float) -> float:
+    """Bits per execution: what theory says counts as `KNOWN` executions, beside those that the search has made.
+
+    So a search that does not get on expects more, and never the same for long.
+    """
+    if standing.state.phase is not Phase.SEARCH or standing.named:
+        return theory
+    spent = standing.fresh_executions
+    gained = max(float(np.log2(standing.reach.size)) - bits, 0.0)
+    return max((KNOWN * theory + gained) / (KNOWN + spent), SLOWEST * theory)
 
 
 def _missing_bits(standing: Standing) -> float:

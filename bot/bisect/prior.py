@@ -10,8 +10,6 @@ import numpy.typing as npt
 from bot.model.bisection import ChangeFacts, CommitRange
 
 # Odds and exponents to start with (BISECT 2.5); to be fitted on histories with known culprits.
-IN_CALL_PATH: Final = 20.0
-IN_COVERAGE: Final = 5.0
 CHANGES_DEPENDENCY: Final = 3.0
 ONLY_DOCUMENTS: Final = 1 / 50
 CLEAN_MERGE: Final = 1 / 20
@@ -23,8 +21,8 @@ UNIFORM_SHARE: Final = 0.1
 def prior_weights(facts: Sequence[ChangeFacts], *, unchanged: Collection[int] = ()) -> npt.NDArray[np.float64]:
     """P(c) of each candidate [N]: 0.9 w_c / sum(w) + 0.1 / (number that can be it); they sum to 1.
 
-    log w = ln 20 [in call path] + ln 5 [in coverage] + 0.3 log2(1 + churn) + ln 3 [dependency or build flags changed]
-    - ln 50 [only documents, tests or comments] - ln 20 [clean merge].
+    log w = 0.3 log2(1 + churn) + ln 3 [dependency or build flags changed] - ln 50 [only documents, tests or comments]
+    - ln 20 [clean merge].
 
     `unchanged` candidates (their build inputs are their parent's) get exactly 0, all others more than 0. All 0 where
     none is left. Source: BISECT 2.5; the weights are a choice to start with, the mixture is what makes them safe.
@@ -40,8 +38,6 @@ def prior_weights(facts: Sequence[ChangeFacts], *, unchanged: Collection[int] = 
 
 def _log_weight(facts: ChangeFacts) -> float:
     odds = (
-        (facts.in_call_path, IN_CALL_PATH),
-        (facts.in_coverage, IN_COVERAGE),
         (facts.changes_dependency, CHANGES_DEPENDENCY),
         (facts.only_documents, ONLY_DOCUMENTS),
         (facts.clean_merge, CLEAN_MERGE),

@@ -78,6 +78,9 @@ def _add_bisect(verbs: Verbs) -> None:
     )
     verb.add_argument("--suite", metavar="NAME", help="suite of the history (default: configuration)")
     verb.add_argument("--dry-run", action="store_true", help="say what would be measured and what it would cost")
+    verb.add_argument(
+        "--git-run", type=Path, metavar="OUT", help="only write a script for `git bisect run`, and search nothing"
+    )
     verb.add_argument("--json", type=Path, metavar="OUT", help="write the answer here (- for standard output)")
     verb.add_argument("--markdown", type=Path, metavar="OUT", help="write the answer as Markdown here")
     verb.add_argument("--log", type=Path, metavar="OUT", help="write the answer for `git bisect replay` here")
@@ -120,6 +123,11 @@ def _bisect(arguments: argparse.Namespace) -> int:
     )
     if arguments.dry_run:
         print(dispatch.bisection_plan(arguments.repo, plan, config=config), end="")
+        return EXIT_FINE
+    if arguments.git_run:
+        write(arguments.git_run, pipeline.git_run(arguments.repo, plan, name=str(arguments.git_run)).encode())
+        arguments.git_run.chmod(0o755)
+        print(f"git bisect start {arguments.bad} {arguments.good} && git bisect run {arguments.git_run.absolute()}")
         return EXIT_FINE
     status = Status(sys.stderr)
     try:

@@ -93,6 +93,7 @@ def progress_line(progress: Progress, job: Job) -> str:
         f"{progress.entropy_bits:.1f} bits",
         f"{progress.executions} executions" + ("" if expected is None else f", about {expected} to go"),
     ]
-    if progress.leader is not None:
-        parts.append(f"first suspect {progress.leader.commit[:12]} ({100 * progress.leader.posterior:.0f}%)")
+    if progress.suspects:
+        chances = (f"{suspect.commit[:12]} ({100 * suspect.posterior:.0f}%)" for suspect in progress.suspects)
+        parts.append(f"suspects {', '.join(chances)}")
     return "; ".join(parts)

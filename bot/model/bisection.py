@@ -37,8 +37,6 @@ class CommitRange:
 class ChangeFacts:
     """What is known about one commit's change before anything is measured; `churn` counts changed lines."""
 
-    in_call_path: bool = False
-    in_coverage: bool = False
     churn: int = 0
     changes_dependency: bool = False
     only_documents: bool = False
@@ -231,7 +229,10 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Progress:
-    """Where a running search stands. `expected_executions` still to come: None before anything is known."""
+    """Where a running search stands. `expected_executions` still to come: None before anything is known.
+
+    `suspects`: the likeliest commits, the first one first.
+    """
 
     phase: Phase
     executions: int
@@ -240,7 +241,11 @@ class Progress:
     candidates: int
     entropy_bits: float
     expected_executions: int | None = None
-    leader: Suspect | None = None
+    suspects: tuple[Suspect, ...] = ()
+
+    @property
+    def leader(self) -> Suspect | None:
+        return self.suspects[0] if self.suspects else None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

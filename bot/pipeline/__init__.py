@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bot.model.simulation import SimulationReport
     from bot.pipeline.acceptance import Accepted, accept, accept_here
     from bot.pipeline.audit import audit_files, audit_history, audit_runs
-    from bot.pipeline.bisection import bisect, bisection_json
+    from bot.pipeline.bisection import bisect, bisection_json, git_run
     from bot.pipeline.changes import Changes, changes_in_file, changes_in_history
     from bot.pipeline.commands import counting_commands, profiling, shell_commands
     from bot.pipeline.compare import (

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from bot import git
 from bot.codec.bisection_report import encode_bisection
 from bot.config import Config
 from bot.dispatch.auto import PAIR_EXECUTIONS, confirmed, largest_step, unconfirmed
@@ -17,6 +18,7 @@ from bot.model.bisection_report import BisectionReport
 from bot.model.count import AUTO, Count, count_of
 from bot.pipeline.commands import cannot_count, uncountable
 from bot.report.bisection_words import facts_of, reason_of
+from bot.report.git_run import git_run_script
 
 FEW_EXECUTIONS: Final = 24  # of both ends by time, before anything is counted
 
@@ -38,6 +40,30 @@ def bisect(repository: Path, plan: BisectPlan, *, config: Config, say: Say) -> B
     note = cannot_count(count, why)
     say(note)
     return _noted(search_here(repository, replace(plan, metric=None), config=config, say=say), note)
+
+
+def git_run(repository: Path, plan: BisectPlan, *, name: str) -> str:
+    """The script that has git search for what this plan would."""
+    if plan.benchmark is not None or plan.metric == AUTO:
+        option = "--benchmark" if plan.benchmark is not None else f"--metric {AUTO}"
+        raise UsageError(
+            f"{option} is not known to git bisect's script",
+            place="--git-run",
+            next_step="let --run measure that benchmark only, or search without --git-run",
+        )
+    commands = plan.commands
+    options = {
+        "--run": commands.run,
+        "--build": commands.build,
+        "--tool": None if plan.tool == "auto" else plan.tool,
+        "--metric": count_of(plan.metric, tool=plan.tool),
+        "--timeout": f"{commands.run_timeout_seconds:g}",
+        "--build-timeout": f"{commands.build_timeout_seconds:g}",
+        "--cache": plan.cache,
+    }
+    words = [word for option, value in options.items() if value is not None for word in (option, str(value))]
+    environment = ["--environment", *commands.environment] if commands.environment else []
+    return git_run_script(git.resolve_commit(repository, plan.good), name=name, options=[*words, *environment])
 
 
 class _Auto:

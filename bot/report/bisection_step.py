@@ -81,12 +81,17 @@ def _progress(step: BisectionStep, *, repository_url: str) -> Safe:
         own("### Bisecting {}", code(bisection.key.benchmark)),
         Safe(_standing(progress)),
     ]
-    if progress.leader is not None:
-        leader = commit(progress.leader.commit, repository_url=repository_url)
-        subject = bisection.subjects.get(progress.leader.commit)
-        lines.append(
-            own("First suspect: {} at {}{}", leader, Safe(percent(progress.leader.posterior)), _subject(subject))
+    if progress.suspects:
+        shown = (
+            own(
+                "{} at {}{}",
+                commit(suspect.commit, repository_url=repository_url),
+                Safe(percent(suspect.posterior)),
+                _subject(bisection.subjects.get(suspect.commit)),
+            )
+            for suspect in progress.suspects
         )
+        lines.append(own("Suspects: {}", join("; ", shown)))
     dispatch = bisection.open_dispatch
     if dispatch is not None:
         jobs, rounds = len(dispatch.jobs), len(dispatch.rounds)

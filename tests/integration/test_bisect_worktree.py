@@ -560,6 +560,20 @@ def test_times_of_a_quiet_machine_need_no_counts(repository: Path, run: str, out
 
 
 @pytest.mark.usefixtures("counting")
+def test_git_runs_the_script(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hashes = measured_repository(repository, line(9, step_at=CULPRIT))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    script, ends = tmp_path / "run.sh", ["--good", hashes["c0"], "--bad", hashes["c8"]]
+    argv = ["bisect", "--repo", str(repository), *ends, "--run", RUN, "--git-run", str(script)]
+    assert main([*argv, "--metric", "instructions"]) == 0
+    run_git(repository, "bisect", "start", hashes["c8"], hashes["c0"])
+    command = ["git", "-C", str(repository), "bisect", "run", str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert f"{hashes['c5']} is the first bad commit" in done.stdout
+    assert main([*argv, "--benchmark", "result"]) == 2
+
+
+@pytest.mark.usefixtures("counting")
 def test_git_replays_the_log(repository: Path, tmp_path: Path) -> None:
     hashes = measured_repository(repository, line(9, step_at=CULPRIT))
     log, ends = tmp_path / "bisect.log", {"good": hashes["c0"], "bad": hashes["c8"]}

@@ -1,5 +1,10 @@
+from itertools import groupby
+
+import pytest
+
 from bot.bisect.forecast import forecast
-from bot.model.bisection import CommitRange, SearchSettings
+from bot.model.bisection import CommitRange, Phase, SearchSettings
+from tests.support.virtual_searches import NOTHING, planted
 
 
 def line(count: int, *, unchanged: int = 0) -> CommitRange:
@@ -19,3 +24,21 @@ def test_more_noise_and_more_commits_cost_more() -> None:
 
 def test_commits_that_change_nothing_cost_nothing() -> None:
     assert forecast(line(64, unchanged=56), SearchSettings()) == forecast(line(8), SearchSettings())
+
+
+@pytest.mark.parametrize(("noise", "effect"), [(NOTHING, 0.2), ("3%", 0.07), ("10%", 0.2)])
+def test_what_is_still_to_come_is_about_right_and_never_stands_still(noise: str, effect: float) -> None:
+    virtual = planted(64, effect=effect, seed=3, noise=noise)
+    search, machine, said = virtual.start(3), virtual.machine(3), []
+    while (outcome := search.outcome()) is None:
+        for job in search.propose():
+            search.record(job.id, *machine.run(job.commits))
+        progress = search.progress()
+        if progress.expected_executions is not None:
+            said.append((progress.phase, progress.executions, progress.expected_executions))
+    searching = [entry for entry in said if entry[0] is Phase.SEARCH]
+    longest = max(len(list(same)) for _, same in groupby(expected for *_, expected in searching))
+    assert longest <= 3, said
+    totals = [spent + expected for _, spent, expected in searching]
+    margin = 3 if noise == NOTHING else outcome.executions
+    assert all(abs(total - outcome.executions) <= margin for total in totals[:-1]), (outcome.executions, said)

@@ -14,13 +14,11 @@ PLAIN = ChangeFacts()
 @pytest.mark.parametrize(
     ("facts", "ratio"),
     [
-        (ChangeFacts(in_call_path=True), 20.0),
-        (ChangeFacts(in_coverage=True), 5.0),
         (ChangeFacts(changes_dependency=True), 3.0),
         (ChangeFacts(only_documents=True), 1 / 50),
         (ChangeFacts(clean_merge=True), 1 / 20),
         (ChangeFacts(churn=7), float(np.exp(0.9))),
-        (ChangeFacts(in_call_path=True, in_coverage=True, churn=1), float(100 * np.exp(0.3))),
+        (ChangeFacts(changes_dependency=True, churn=1), float(3 * np.exp(0.3))),
     ],
 )
 def test_each_fact_has_its_odds_and_a_tenth_is_uniform(facts: ChangeFacts, ratio: float) -> None:
@@ -33,7 +31,7 @@ def test_no_facts_are_a_uniform_prior() -> None:
 
 
 def test_unchanged_commits_get_nothing_and_the_rest_gets_all() -> None:
-    weights = prior_weights([ChangeFacts(churn=10**9, in_call_path=True), PLAIN, PLAIN], unchanged=[0])
+    weights = prior_weights([ChangeFacts(churn=10**9, changes_dependency=True), PLAIN, PLAIN], unchanged=[0])
     assert weights.tolist() == [0.0, 0.5, 0.5]
     assert prior_weights([PLAIN], unchanged=[0]).tolist() == [0.0]
     assert prior_weights([]).tolist() == []
@@ -46,14 +44,15 @@ def test_absurd_churn_leaves_the_others_their_share() -> None:
 
 
 def test_the_prior_costs_at_most_the_logarithm_of_ten() -> None:
-    weights = prior_weights([ChangeFacts(in_call_path=True, churn=1000)] * 5 + [ChangeFacts(only_documents=True)] * 59)
+    weights = prior_weights(
+        [ChangeFacts(changes_dependency=True, churn=1000)] * 5 + [ChangeFacts(only_documents=True)] * 59
+    )
     assert np.log2(1 / 64 / weights.min()) <= np.log2(10) + 1e-9
 
 
 def suspects(commit_range: CommitRange, places: set[int]) -> dict[str, float]:
     facts = {
-        commit: ChangeFacts(in_call_path=place in places, churn=15 if place in places else 0)
-        for place, commit in enumerate(commit_range.commits)
+        commit: ChangeFacts(churn=2**14 if place in places else 0) for place, commit in enumerate(commit_range.commits)
     }
     return prior_by_commit(commit_range, facts)
 

@@ -41,7 +41,7 @@ PROGRESS = Progress(
     candidates=3,
     entropy_bits=1.0,
     expected_executions=30,
-    leader=Suspect(commit=SECOND, posterior=0.7),
+    suspects=(Suspect(commit=SECOND, posterior=0.7), Suspect(commit=FIRST, posterior=0.2)),
 )
 
 
@@ -50,12 +50,13 @@ def test_progress_is_told_in_numbers() -> None:
     assert texts.title == "searching: 30 of about 60 executions, about 2 commits left"
     assert "`██████████░░░░░░░░░░`" in texts.body
     assert f"[`{SECOND[:7]}`]({URL}/commit/{SECOND}) at 70" in texts.body
+    assert f"[`{FIRST[:7]}`]({URL}/commit/{FIRST}) at 20" in texts.body
     assert f"Dispatch 1: 1 job with 3 rounds [under way]({URL}/actions/runs/55)." in texts.body
     assert "asked for by `octocat`" in texts.body
 
 
 def test_nothing_is_known_before_the_first_result() -> None:
-    progress = replace(PROGRESS, executions=0, expected_executions=None, leader=None, phase=Phase.REPRODUCE)
+    progress = replace(PROGRESS, executions=0, expected_executions=None, suspects=(), phase=Phase.REPRODUCE)
     step = BisectionStep(
         bisection=replace(BISECTION, dispatches=()),
         progress=progress,
@@ -65,7 +66,7 @@ def test_nothing_is_known_before_the_first_result() -> None:
     texts = step_texts(step, repository_url=URL)
     assert texts.title.startswith("reproducing the change: 0 executions")
     assert "Waiting: run 55 is under way." in texts.body
-    assert "First suspect" not in texts.body
+    assert "Suspects" not in texts.body
     assert "Remarks:" in texts.body
     assert "Reproducing the change: 0 executions, about 2 commits left." in texts.body
     assert "░" not in texts.body
