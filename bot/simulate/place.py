@@ -49,7 +49,7 @@ class Place:
     def seconds(self, kind: str, items: int) -> float:
         """How long a request of this kind, with so many items, is processed."""
         processing, per_item = self._times[kind]
-        return processing() + sum(per_item() for _ in range(items))
+        return processing() + (per_item() if items == 1 else sum(per_item() for _ in range(items)))
 
     def sends(self, kind: str) -> Sequence[Send]:
         """What is sent this time: of the alternatives at most one."""

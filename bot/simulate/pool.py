@@ -12,6 +12,8 @@ class Pool:
     def __init__(self, environment: simpy.Environment, capacities: Sequence[float], *, room: int | None) -> None:
         self._environment = environment
         self._free = list(capacities)
+        # Units such as 0.1 do not add up exactly.
+        self._slack = [capacity * 1e-9 for capacity in capacities]
         self._room = room
         self._waiting: deque[tuple[Sequence[tuple[int, float]], simpy.Event]] = deque()
 
@@ -22,7 +24,7 @@ class Pool:
 
     def take(self, needs: Sequence[tuple[int, float]]) -> bool:
         """Whether all of `needs` (resource, units) was free, and is taken now; nobody overtakes who waits."""
-        if self._waiting or not self.fits(needs):
+        if self._waiting or not self._fits(needs):
             return False
         self._hold(needs)
         return True
@@ -36,15 +38,16 @@ class Pool:
     def release(self, needs: Sequence[tuple[int, float]]) -> None:
         for resource, units in needs:
             self._free[resource] += units
-        while self._waiting and self.fits(self._waiting[0][0]):
+        while self._waiting and self._fits(self._waiting[0][0]):
             following, granted = self._waiting.popleft()
             self._hold(following)
             granted.succeed()
 
-    def fits(self, needs: Sequence[tuple[int, float]]) -> bool:
-        free = self._free
-        # Units such as 0.1 do not add up exactly.
-        return all(units <= free[resource] * (1 + 1e-12) + 1e-12 for resource, units in needs)
+    def _fits(self, needs: Sequence[tuple[int, float]]) -> bool:
+        for resource, units in needs:  # noqa: SIM110 - a generator takes twice the time, for every request
+            if units > self._free[resource] + self._slack[resource]:
+                return False
+        return True
 
     def _hold(self, needs: Sequence[tuple[int, float]]) -> None:
         for resource, units in needs:
