@@ -21,19 +21,20 @@ from bot.diagnose import PRESETS  # noqa: E402 - same
 
 LIMIT_S = 10.0
 LIMIT_MB = 500.0
-LIMIT_RATIO = 6.0
+# Of CPU time: by wall time it was 6 and 13 in one hour, as the machine had other work.
+LIMIT_RATIO = 3.0
 
 
 def bare_pass_s(path: Path) -> float:
-    """One process that only matches each line."""
+    """CPU seconds of one process that only matches each line."""
     expression = PRESETS["labelled"].expression
     assert expression is not None
     search = re.compile(expression).search
-    begun = time.perf_counter()
+    begun = time.process_time()
     with path.open("rb") as file:
         matched = sum(search(line) is not None for line in file)
     assert matched > 0
-    return time.perf_counter() - begun
+    return time.process_time() - begun
 
 
 def diagnose(path: Path) -> tuple[float, float, float]:
@@ -86,12 +87,12 @@ def main(given: Path | None) -> None:
         print(f"{path.stat().st_size / 1e6:,.0f} MB")
         bare_s = bare_pass_s(path)
         seconds, cpu_s, memory_mb = diagnose(path)
-        print(f"bare pass: {bare_s:.2f} s")
+        print(f"bare pass: {bare_s:.2f} CPU s")
         print(
             f"diagnose: {seconds:.2f} s (limit {LIMIT_S:g} s), {cpu_s:.2f} CPU s, "
             f"{memory_mb:.0f} MB (limit {LIMIT_MB:g} MB)"
         )
-        print(f"  {seconds / bare_s:.1f} x the bare pass (limit {LIMIT_RATIO:g} x)")
+        print(f"  {cpu_s / bare_s:.1f} x the bare pass's CPU time (limit {LIMIT_RATIO:g} x)")
         twice = Path(folder) / "twice.log"
         with twice.open("wb") as file:
             for _ in range(2):

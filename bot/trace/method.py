@@ -72,7 +72,7 @@ class Scope:
 
     def _module(self, path: str) -> tuple[str, str | None]:
         if path.startswith("<frozen ") and path.endswith(">"):
-            return path[8:-1], None
+            return path[8:-1], path
         if path.startswith("<"):
             return path, None
         homes = [self._root, *(os.path.join(os.path.realpath(home), "") for home in sys.path if home)]  # noqa: PTH118 - as above

@@ -83,3 +83,11 @@ def test_a_callable_objects_attributes_are_not_touched() -> None:
     method = c_method(Tricky())
     assert method is not None
     assert method.name.endswith("Tricky.__call__")
+
+
+def test_a_frozen_module_says_that_it_is_one(tmp_path: Path) -> None:
+    """Names alone would match what the program has under the same one."""
+    frozen = compile("", "<frozen _collections_abc>", "exec")
+    method, kind = Scope(str(tmp_path)).of(frozen)
+    assert method == Method("_collections_abc.<module>", "<frozen _collections_abc>", 1)
+    assert kind is Kind.LIBRARY
