@@ -4,12 +4,12 @@ from typing import Final
 
 import msgspec
 
+from bot.diagnose.profiles import whole_json
 from bot.diagnose.profiles.file import ProfileFile
 from bot.diagnose.profiles.frame import Frame, frame
 from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.tree import ProfileTree
 from bot.diagnose.profiles.weights import SAMPLES
-from bot.errors import DataError
 from bot.model.profile import Profile, RecordFault
 
 ID: Final = "cpuprofile"
@@ -48,24 +48,15 @@ def matches(file: ProfileFile, /) -> bool:
 
 
 def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
-    try:
-        document = msgspec.json.decode(file.content(), type=_Document)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise DataError(
-            "is no whole CPU profile", place=file.place, next_step="check that the process ended by itself"
-        ) from None
+    step = "check that the process ended by itself"
+    raws = whole_json.decode(file, _Document, what="CPU profile", next_step=step).nodes
     nodes: dict[int, _Node] = {}
-    for number, raw in enumerate(document.nodes, 1):
-        intake.records += 1
-        try:
-            node = _NODE.decode(raw)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            intake.reject(RecordFault.MALFORMED, place=f"{file.place}: node {number}", text=bytes(raw))
-            continue
+    for place, node in whole_json.each(raws, _NODE, place=f"{file.place}: node", intake=intake):
+        name = node.call_frame.function_name
         if node.hit_count < 0:
-            intake.reject(RecordFault.NUMBER, place=f"{file.place}: node {number}", text=bytes(raw))
+            intake.reject(RecordFault.NUMBER, place=place, text=name)
         elif node.id in nodes:
-            intake.reject(RecordFault.REPEATED, place=f"{file.place}: node {number}", text=bytes(raw))
+            intake.reject(RecordFault.REPEATED, place=place, text=name)
         else:
             nodes[node.id] = node
     return (_tree(nodes, file, intake).profile(SERVICE, unit=SAMPLES, counted=False),)

@@ -49,19 +49,15 @@ def matches(file: ProfileFile, /) -> bool:
 
 def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
     """The first cost of each chain, whose leaf comes first."""
-    document = whole_json.decode(file, _Document, what="JSON of gprof2dot", next_step="write it again")
+    document = whole_json.decode(file, _Document, what="JSON of gprof2dot")
     frames = [_frame(one) for one in document.functions]
     tree = ProfileTree()
-    for number, raw in enumerate(document.events, 1):
-        intake.records += 1
-        place = f"{file.place}: event {number}"
-        try:
-            event = _EVENT.decode(raw)
-            chain = [frames[function] for function in reversed(event.callchain) if function >= 0]
-            cost = event.cost[0]
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, IndexError):
-            intake.reject(RecordFault.MALFORMED, place=place, text=bytes(raw))
+    for place, event in whole_json.each(document.events, _EVENT, place=f"{file.place}: event", intake=intake):
+        cost = event.cost[0] if event.cost else -1.0
+        if not all(0 <= function < len(frames) for function in event.callchain):
+            intake.reject(RecordFault.MALFORMED, place=place, text=event.callchain)
             continue
+        chain = [frames[function] for function in reversed(event.callchain)]
         if not 0 <= cost <= MAX_COST:
             intake.reject(RecordFault.NUMBER, place=place, text=cost)
         elif not tree.add_stack(chain, cost):

@@ -69,14 +69,8 @@ def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
     document = whole_json.decode(file, _Document, what="output of jfr print", next_step=f"print it again: {PRINT}")
     tree = ProfileTree()
     truncated = 0
-    for number, raw in enumerate(document.recording.events, 1):
-        intake.records += 1
-        place = f"{file.place}: event {number}"
-        try:
-            event = _EVENT.decode(raw)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            intake.reject(RecordFault.MALFORMED, place=place, text=bytes(raw))
-            continue
+    events = document.recording.events
+    for place, event in whole_json.each(events, _EVENT, place=f"{file.place}: event", intake=intake):
         stack = event.values.stack_trace
         if event.type not in _EVENTS or stack is None:
             intake.reject(RecordFault.NO_EXECUTION, place=place, text=event.type)

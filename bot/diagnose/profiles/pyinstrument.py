@@ -5,11 +5,11 @@ from typing import Final
 
 import msgspec
 
+from bot.diagnose.profiles import whole_json
 from bot.diagnose.profiles.file import ProfileFile
 from bot.diagnose.profiles.frame import Frame, frame
 from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.tree import TOP, ProfileTree
-from bot.errors import DataError
 from bot.model.profile import Profile, RecordFault
 
 ID: Final = "pyinstrument"
@@ -44,10 +44,7 @@ def matches(file: ProfileFile, /) -> bool:
 
 def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
     """Times are sums of the intervals between samples; calls are not counted."""
-    try:
-        root = msgspec.json.decode(file.content(), type=_Document).root_frame
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise DataError("is no whole pyinstrument file", place=file.place, next_step="write it again") from None
+    root = whole_json.decode(file, _Document, what="pyinstrument file").root_frame
     tree = ProfileTree()
     stack = [(root, TOP)]
     while stack:

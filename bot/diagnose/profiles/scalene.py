@@ -5,12 +5,12 @@ from typing import Final
 
 import msgspec
 
+from bot.diagnose.profiles import whole_json
 from bot.diagnose.profiles.file import ProfileFile
 from bot.diagnose.profiles.frame import Frame, frame
 from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.tree import ProfileTree
 from bot.diagnose.profiles.weights import SAMPLES
-from bot.errors import DataError
 from bot.model.profile import Profile, RecordFault
 
 ID: Final = "scalene"
@@ -40,19 +40,9 @@ def matches(file: ProfileFile, /) -> bool:
 
 
 def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
-    try:
-        document = msgspec.json.decode(file.content(), type=_Document)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise DataError("is no whole Scalene file", place=file.place, next_step="write it again") from None
+    stacks = whole_json.decode(file, _Document, what="Scalene file").stacks
     tree = ProfileTree()
-    for number, raw in enumerate(document.stacks, 1):
-        intake.records += 1
-        place = f"{file.place}: stack {number}"
-        try:
-            names, amount = _STACK.decode(raw)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            intake.reject(RecordFault.MALFORMED, place=place, text=bytes(raw))
-            continue
+    for place, (names, amount) in whole_json.each(stacks, _STACK, place=f"{file.place}: stack", intake=intake):
         if not 0 <= amount.count <= MAX_COUNT:
             intake.reject(RecordFault.NUMBER, place=place, text=amount.count)
         elif not tree.add_stack([_frame(name) for name in names], amount.count):

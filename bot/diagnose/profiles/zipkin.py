@@ -4,10 +4,10 @@ from typing import Final
 
 import msgspec
 
+from bot.diagnose.profiles import whole_json
 from bot.diagnose.profiles.file import ProfileFile
 from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.spans import Spans, profiles
-from bot.errors import DataError
 from bot.model.profile import Profile, RecordFault
 
 ID: Final = "zipkin"
@@ -45,10 +45,7 @@ def matches(file: ProfileFile, /) -> bool:
 
 def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
     """As `spans.profiles` says."""
-    try:
-        stack = [_SPANS.decode(file.content())]
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise DataError("is no whole JSON", place=file.place, next_step="download the traces again") from None
+    stack = [whole_json.decode(file, list[msgspec.Raw], what="JSON", next_step="download the traces again")]
     found: list[_Span] = []
     while stack:
         for raw in stack.pop():
