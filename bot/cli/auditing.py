@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from bot import pipeline
+from bot.cli import progress
 from bot.cli.options import Verbs, add_input_options, chosen_config, count, new_verb
 from bot.cli.output import write
 from bot.errors import EXIT_FINE
@@ -26,14 +27,15 @@ def add_verbs(verbs: Verbs) -> None:
 
 def _audit(arguments: argparse.Namespace) -> int:
     config = chosen_config(arguments)
-    if arguments.files:
-        audit = pipeline.audit_files(
-            arguments.files, config=config, tool=arguments.tool, stdin=sys.stdin.buffer, seed=arguments.seed
-        )
-    else:
-        audit = pipeline.audit_history(
-            repository=arguments.repo or Path(), config=config, history_url=arguments.history, seed=arguments.seed
-        )
+    with progress.shown(arguments):
+        if arguments.files:
+            audit = pipeline.audit_files(
+                arguments.files, config=config, tool=arguments.tool, stdin=sys.stdin.buffer, seed=arguments.seed
+            )
+        else:
+            audit = pipeline.audit_history(
+                repository=arguments.repo or Path(), config=config, history_url=arguments.history, seed=arguments.seed
+            )
     if arguments.json:
         write(arguments.json, pipeline.audit_json(audit))
     if arguments.svg:

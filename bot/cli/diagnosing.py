@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bot import config, pipeline
+from bot.cli import progress
 from bot.cli.options import Verbs, new_verb, positive, seconds
 from bot.cli.output import write
 from bot.errors import EXIT_FINE, UsageError
@@ -104,17 +105,18 @@ def _diagnose(arguments: argparse.Namespace) -> int:
             place="diagnose",
             next_step="give execution logs and how to read them, or profiles",
         )
-    diagnosis = pipeline.diagnose(
-        pipeline.DiagnosisPlan(
-            logs=arguments.log,
-            pattern=arguments.pattern,
-            fluctuation_weight=arguments.fluctuation_weight,
-            minimum_self_ms=arguments.minimum_self_ms,
-            window_s=arguments.window,
-            workers=arguments.workers,
-            cluster=arguments.cluster,
+    with progress.shown(arguments):
+        diagnosis = pipeline.diagnose(
+            pipeline.DiagnosisPlan(
+                logs=arguments.log,
+                pattern=arguments.pattern,
+                fluctuation_weight=arguments.fluctuation_weight,
+                minimum_self_ms=arguments.minimum_self_ms,
+                window_s=arguments.window,
+                workers=arguments.workers,
+                cluster=arguments.cluster,
+            )
         )
-    )
     if arguments.json:
         write(arguments.json, pipeline.diagnosis_json(diagnosis))
     text = pipeline.diagnosis_text(diagnosis, top=arguments.top)
@@ -168,7 +170,8 @@ def _diagnose_revisions(arguments: argparse.Namespace) -> int:
     )
     if arguments.minimum_effect:
         plan = replace(plan, minimum_effect=config.parse_change(arguments.minimum_effect, name="--minimum-effect"))
-    comparison = pipeline.diagnose_revisions(plan)
+    with progress.shown(arguments):
+        comparison = pipeline.diagnose_revisions(plan)
     if arguments.json:
         write(arguments.json, pipeline.tree_comparison_json(comparison))
     if arguments.flame:

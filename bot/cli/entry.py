@@ -18,7 +18,7 @@ from bot.cli import (
     showing,
     simulating,
 )
-from bot.cli.options import EXIT_CODES
+from bot.cli.options import EXIT_CODES, check_outputs
 from bot.cli.parser import Parser
 from bot.errors import EXIT_FINE, EXIT_INFRASTRUCTURE, BotError
 
@@ -33,6 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_FINE
     try:
         arguments = parser.parse_args(argv)
+        check_outputs(arguments)
         verb: Callable[[argparse.Namespace], int] = arguments.verb
         return verb(arguments)
     except BotError as error:

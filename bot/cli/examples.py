@@ -28,8 +28,8 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "perf-culprit changes --releases v1.0=old.json v1.1=new.json --html matrix.html",
     ),
     "diagnose": (
-        "perf-culprit diagnose --log calls.log",
-        "perf-culprit diagnose --baseline before.pstats --target after.pstats --flame calls.html",
+        "perf-culprit diagnose --log calls.log --pattern labelled",
+        "perf-culprit diagnose --baseline before.speedscope.json --target after.speedscope.json --flame calls.html",
     ),
     "simulate": (
         "perf-culprit simulate model.yml --saturation",

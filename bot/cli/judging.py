@@ -11,7 +11,6 @@ from bot.cli.options import (
     Verbs,
     add_input_options,
     add_page_options,
-    check_outputs,
     chosen_config,
     commit_hash,
     new_verb,
@@ -97,7 +96,6 @@ def _add_publish(verbs: Verbs) -> None:
 
 
 def _collect(arguments: argparse.Namespace) -> int:
-    check_outputs(arguments)
     told: list[str] = []
     with progress.shown(arguments):
         data = pipeline.collect_as_json(
@@ -115,7 +113,6 @@ def _collect(arguments: argparse.Namespace) -> int:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    check_outputs(arguments)
     config = chosen_config(arguments)
     with progress.shown(arguments):
         if arguments.baseline:

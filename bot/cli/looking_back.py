@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bot import pipeline
 from bot.cli import progress
-from bot.cli.options import Verbs, add_page_options, check_outputs, chosen_config, count, new_verb
+from bot.cli.options import Verbs, add_page_options, chosen_config, count, new_verb
 from bot.cli.output import write, write_page
 from bot.errors import EXIT_FINE, UsageError
 
@@ -48,7 +48,6 @@ def add_verbs(verbs: Verbs) -> None:
 
 
 def _changes(arguments: argparse.Namespace) -> int:
-    check_outputs(arguments)
     if arguments.releases is not None:
         return _releases(arguments)
     if arguments.html:

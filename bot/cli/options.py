@@ -66,7 +66,7 @@ def check_outputs(arguments: argparse.Namespace) -> None:
     """Before the work starts: what it comes to can be written where it is asked for."""
     if getattr(arguments, "open", False) and not arguments.html:
         raise UsageError("--open shows the page of --html", next_step="such as: --html report.html --open")
-    for name in ("json", "markdown", "html", "svg", "flame", "log", "output"):
+    for name in ("json", "markdown", "html", "svg", "flame", "log", "run", "counters"):
         path = getattr(arguments, name, None)
         if isinstance(path, Path) and path != Path("-") and not path.parent.is_dir():
             raise UsageError(

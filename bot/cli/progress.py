@@ -1,4 +1,4 @@
-"""What a command is doing, on standard error, once it has taken two seconds; with --verbose each step and its time."""
+"""What a command is doing, on standard error, once it takes long; with --verbose each step and its time."""
 
 import argparse
 import sys
@@ -12,7 +12,7 @@ from bot.cli.output import Status
 from bot.progress import listen
 
 SILENT_SECONDS: Final = 2.0
-# Elsewhere than on a terminal every line stays.
+# Elsewhere than on a terminal every line stays: a sign of life is enough.
 LOG_SECONDS: Final = 30.0
 
 
@@ -50,7 +50,7 @@ class _Steps:
         self._words, self._step_began = words, now
 
     def show(self) -> None:
-        pause = SILENT_SECONDS
+        pause = SILENT_SECONDS if self._status.is_terminal else LOG_SECONDS
         while not self.ended.wait(pause):
             if self._words and not self._is_verbose:
                 self._status(f"{time.monotonic() - self._began:.0f} s: {self._words}")

@@ -20,6 +20,7 @@ from bot.model.acceptance import Acceptance
 from bot.model.audit import Audit
 from bot.model.run import Run
 from bot.pipeline.settings import policy_settings
+from bot.progress import doing
 
 # The newest stored runs; older ones were measured on machines that are gone.
 MOST_RUNS = 200
@@ -60,6 +61,7 @@ def audit_files(
 
 def audit_runs(runs: Sequence[Run], *, config: Config, seed: int = 0, accepted: Sequence[Acceptance] = ()) -> Audit:
     """The same seed and the same runs give the same numbers."""
+    doing(f"auditing {len(runs):,} runs")
     return detect_audit.audit(
         runs,
         settings=policy_settings(config),

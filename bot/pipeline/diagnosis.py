@@ -8,6 +8,7 @@ from bot.diagnose import RankingSettings, ReadingSettings, diagnose_log, load_pa
 from bot.diagnose.blocks import STDIN_NAME
 from bot.diagnose.cluster import CLUSTER_BLOCK_BYTES, open_cluster
 from bot.model.call_tree import Diagnosis
+from bot.progress import doing
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,6 +29,7 @@ class DiagnosisPlan:
 
 def diagnose(plan: DiagnosisPlan) -> Diagnosis:
     pattern = load_pattern(plan.pattern)
+    doing("reading logs")
     reading = ReadingSettings(window_s=plan.window_s)
     ranking = RankingSettings(fluctuation_weight=plan.fluctuation_weight, minimum_self_ms=plan.minimum_self_ms)
     if plan.cluster is None:

@@ -18,6 +18,7 @@ from bot.model.profile import ProfileReading
 from bot.model.report import Report
 from bot.model.touched import Touched
 from bot.model.tree_comparison import TreeComparison
+from bot.progress import doing
 from bot.report.flame import collapsed_difference
 from bot.report.html import flame_page
 
@@ -46,6 +47,7 @@ class RevisionsPlan:
 
 def diagnose_revisions(plan: RevisionsPlan) -> TreeComparison:
     touched = _touched(plan)
+    doing("comparing the call trees of two revisions")
     settings = ComparisonSettings(alpha=plan.alpha, minimum_effect=plan.minimum_effect, same_work=plan.same_work)
     comparison = _of_profiles(plan, settings, touched) if plan.pattern is None else _of_logs(plan, settings, touched)
     return replace(comparison, commit=touched.head if touched is not None and plan.commit is not None else None)

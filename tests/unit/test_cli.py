@@ -71,7 +71,7 @@ def test_a_long_command_says_what_it_does_unless_told_to_be_quiet(
     results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert results.is_dir()
-    monkeypatch.setattr("bot.cli.progress.SILENT_SECONDS", 0.0)
+    monkeypatch.setattr("bot.cli.progress.LOG_SECONDS", 0.0)
     command = ["compare", "--baseline", "base-0.json", "--target", "same.json"]
     assert main([*command, "--quiet"]) == 0
     assert capsys.readouterr().err == ""
@@ -84,7 +84,10 @@ def test_a_long_command_says_what_it_does_unless_told_to_be_quiet(
     ]
 
 
-def test_the_status_is_shown_while_the_work_lasts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_status_is_shown_while_the_work_lasts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("bot.cli.progress.LOG_SECONDS", 0.1)
     with shown(argparse.Namespace(quiet=False, verbose=False)):
         doing("reading a file")
         deadline = time.monotonic() + 30
