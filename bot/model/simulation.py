@@ -97,12 +97,14 @@ class Saturation:
     """Where the arrival rate bends the throughput: between two factors of the scenario's rates, and what is full there.
 
     `stable` is the highest factor that was seen to keep up, `saturated` the lowest that was not. `rate` per second is
-    what the scenario asks for at factor 1.
+    what the scenario asks for at factor 1. `error`: as a fraction, twice what the randomness of the arrivals moves both
+    ends by.
     """
 
     stable: float
     saturated: float
     rate: float
+    error: float
     bottleneck: OfferedLoad | None
 
 

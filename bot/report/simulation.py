@@ -14,7 +14,7 @@ from bot.model.simulation import (
 )
 from bot.report.amounts import amount_text
 from bot.report.inert import plain
-from bot.report.numbers import percent, quantities, significant
+from bot.report.numbers import percent, percent_at_least, quantities, significant
 from bot.report.words import counted
 
 
@@ -82,7 +82,8 @@ def saturation_line(found: Saturation) -> str:
         if found.bottleneck
         else ""
     )
-    return f"Saturates between {low} and {high} requests/s ({significant(found.stable)} times the scenario's){full}."
+    times = f"{significant(found.stable)} times the scenario's, give or take {percent_at_least(found.error)}"
+    return f"Saturates between {low} and {high} requests/s ({times}){full}."
 
 
 def _sweep(report: SimulationReport) -> Iterator[str]:

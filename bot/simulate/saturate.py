@@ -53,7 +53,9 @@ def saturation(design: Design, scenario: str, *, seed: int, tell: Tell) -> Satur
     while saturated > stable * CLOSE:
         middle = (stable * saturated) ** 0.5
         stable, saturated = (middle, saturated) if keeps_up(middle) else (stable, middle)
-    return Saturation(stable=stable, saturated=saturated, rate=total_rate(design, chosen), bottleneck=loads[0])
+    rate = total_rate(design, chosen)
+    requests = rate * stable * (chosen.duration - chosen.start)
+    return Saturation(stable=stable, saturated=saturated, rate=rate, error=2 / requests**0.5, bottleneck=loads[0])
 
 
 def scaled(scenario: Scenario, factor: float) -> Scenario:
