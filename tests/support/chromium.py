@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,16 @@ from typing import Any, Final
 
 PROGRAM: Final = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 LACKING: Final = "Chromium is not installed (apt-get install chromium)"
+OPTIONS: Final = (
+    *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"),
+    "--remote-debugging-pipe",
+)
+# Chromium reads commands from descriptor 3 and answers on 4.
+LAUNCH: Final = (
+    "import os, sys; first, second = (os.dup(int(one)) for one in sys.argv[1:3]); "
+    "os.dup2(first, 3); os.dup2(second, 4); os.set_inheritable(3, True); os.set_inheritable(4, True); "
+    "os.execv(sys.argv[3], sys.argv[3:])"
+)
 _KEYS: Final = {"Enter": (13, "\r"), "Tab": (9, ""), "ArrowDown": (40, ""), "ArrowUp": (38, ""), "Escape": (27, "")}
 
 
@@ -93,18 +104,13 @@ def open_page() -> Iterator[Page]:
     assert PROGRAM is not None, LACKING
     (child_in, to_browser), (from_browser, child_out) = os.pipe(), os.pipe()
 
-    def as_three_and_four() -> None:
-        # Chromium reads commands from descriptor 3 and answers on 4.
-        first, second = os.dup(child_in), os.dup(child_out)
-        os.dup2(first, 3)
-        os.dup2(second, 4)
-
     with TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        command = [PROGRAM, *OPTIONS, f"--user-data-dir={profile}", "about:blank"]
         browser = subprocess.Popen(
-            [PROGRAM, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-             "--remote-debugging-pipe", f"--user-data-dir={profile}", "about:blank"],
-            close_fds=False, preexec_fn=as_three_and_four, stderr=subprocess.DEVNULL,  # noqa: PLW1509 - no threads
-        )  # fmt: skip
+            [sys.executable, "-c", LAUNCH, str(child_in), str(child_out), *command],
+            pass_fds=(child_in, child_out),
+            stderr=subprocess.DEVNULL,
+        )
         os.close(child_in)
         os.close(child_out)
         try:
