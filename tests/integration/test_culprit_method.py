@@ -41,7 +41,7 @@ def found_by_bisection(shop: ShopHistory, out: Path) -> str:
     answer = json.loads((out / "culprit.json").read_bytes())
     (culprit,) = answer["culprits"]
     diagnosis = answer["diagnosis"]
-    assert [one["path"] for one in diagnosis["changed"]] == ["shop/rebates.py"]
+    assert "shop/rebates.py" in {one["path"] for one in diagnosis["changed"]}
     # What is slower is sampled in some executions: on a busy machine that is not certain, but there.
     assert METHOD in {node["method"] for one in diagnosis["comparison"]["services"] for node in one["nodes"]}
     return str(culprit["commit"])
