@@ -115,7 +115,7 @@ def progress(standing: Standing) -> Progress:
         candidates=standing.reach.size,
         entropy_bits=entropy_bits(standing) if known else float(np.log2(standing.reach.size)),
         expected_executions=_still_to_come(standing) if known else None,
-        suspects=_suspects(standing) if known else (),
+        suspects=_suspects(standing) if known and state.phase is not Phase.RESIDUAL else (),
     )
 
 
@@ -142,6 +142,9 @@ def _still_to_come(standing: Standing) -> int:
         log_e = log_pair(standing, candidate) if standing.fresh_rounds else 0.0
         return expected_confirmation(standing, log_e=log_e, convincing=convincing(state), per_round=len(before) + 1)
     if state.phase is Phase.RESIDUAL:
+        under_way = sum(len(job.commits) for job in standing.pending)
+        if under_way:
+            return under_way
         commits = next((commits for _, commits in next_rounds(standing, 1)), ())
         return min(len(commits), max(residual_budget(standing) - standing.fresh_executions, 0))
     return expected_executions(standing)

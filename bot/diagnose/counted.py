@@ -16,6 +16,7 @@ from bot.model.tree_comparison import ChangeCause, ComparedSuspect, NodeAmount, 
 
 UNIT: Final = "instructions"
 LEAST_SHARE: Final = 0.02  # of the change: what costs less is no answer
+NO_SYMBOL: Final = "0x"
 # Callgrind numbers the levels of a recursion: print_value'2.
 _LEVEL: Final = re.compile(r"'\d+$")
 
@@ -87,7 +88,8 @@ def _suspect(
             last_line=one.last_line if one else None,
         )
     more_calls = new.callers - old.callers
-    caller = max(more_calls or new.callers or old.callers, key=lambda name: (new.callers[name], name), default=None)
+    named = [one for one in more_calls or new.callers or old.callers if not one.startswith(NO_SYMBOL)]
+    caller = max(named, key=lambda name: (new.callers[name], name), default=None)
     return ComparedSuspect(
         method=name,
         score=share,
