@@ -293,6 +293,9 @@ def first_round(file: dict[str, Any]) -> dict[str, Any]:
         pytest.param(lambda file: file.update(bisection="4712"), "another bisection", id="another bisection"),
         pytest.param(lambda file: file.update(dispatch="1-00000000"), "another dispatch", id="another dispatch"),
         pytest.param(lambda file: file.update(job="job-2"), "another job", id="another job"),
+        pytest.param(
+            lambda file: file.update(diagnosis={"commit": "f" * 40}), "diagnoses a commit", id="unasked diagnosis"
+        ),
         pytest.param(lambda file: first_round(file).update(id="round-0999"), "not asked for", id="unknown round"),
         pytest.param(lambda file: file["rounds"].append(first_round(file)), "stands there twice", id="twice"),
         pytest.param(
