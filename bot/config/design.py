@@ -130,6 +130,17 @@ class Arrival(Message):
         return {self.request: 1.0} if self.request is not None else dict(self.mix)
 
 
+class OutputName(Section):
+    of: Annotated[str, Field(max_length=200)]
+    output: Annotated[str, Field(max_length=100)]
+
+
+class Scored(OutputName):
+    """One factor of the configuration score: crisp, or the level of the value among bounds (0.25, 0.5, 0.75, 1)."""
+
+    levels: tuple[Percent, ...] = ()
+
+
 class Scenario(Section):
     """Who asks for what, how long, of which deployment."""
 
@@ -138,21 +149,14 @@ class Scenario(Section):
     warm_up: Annotated[Time | None, Field(description="left out at the start; default: a tenth of the duration")] = None
     instances: Annotated[dict[Name, Instances], Field(description="this deployment's")] = Field(default_factory=dict)
     precision: Annotated[
-        Percent, Field(description="half width of the response times' 95% intervals at which no run is added")
+        Percent, Field(description="half width of the precise outputs' 95% intervals at which no run is added")
     ] = 0.02
+    precise: Annotated[tuple[OutputName, ...], Field(description="default: the response times")] = ()
     replications: Annotated[int, Field(ge=2, le=1000, description="runs at most")] = 30
 
     @property
     def start(self) -> float:
         return self.duration / 10 if self.warm_up is None else self.warm_up
-
-
-class Scored(Section):
-    """One factor of the configuration score: crisp, or the level of the value among bounds (0.25, 0.5, 0.75, 1)."""
-
-    of: Annotated[str, Field(max_length=200)]
-    output: Annotated[str, Field(max_length=100)]
-    levels: tuple[Percent, ...] = ()
 
 
 class Calibrated(Section):

@@ -36,6 +36,10 @@ def faults(design: Design) -> Iterator[Fault]:
     yield from _cycle(design)
     for name in design.sweep:
         yield from _known(name, design.parameters, ("sweep", name), "parameter")
+    for name, scenario in design.scenario.items():
+        for index, precise in enumerate(scenario.precise):
+            at = ("scenario", name, "precise", index)
+            yield from _output_faults(design, precise.of, (precise.output,), at)
     for index, scored in enumerate(design.score):
         yield from _output_faults(design, scored.of, (scored.output,), ("score", index))
     for index, known in enumerate(design.references):

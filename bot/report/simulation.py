@@ -67,7 +67,7 @@ def warnings(simulated: Simulation) -> Iterator[str]:
     for load in simulated.overloaded:
         yield f"Unstable: {loaded(load)}. Its queue grows as long as this lasts; the means depend on the duration."
     if not simulated.is_precise and not simulated.overloaded:
-        yield "The response times are less precise than the scenario asks: raise its replications or its duration."
+        yield "The outputs are less precise than the scenario asks: raise its replications or its duration."
 
 
 def loaded(load: OfferedLoad) -> str:

@@ -12,7 +12,8 @@ from typing import Final
 import numpy as np
 from scipy import special
 
-from bot.config.design import Design
+from bot.config.design import Design, Scenario
+from bot.model.metric import MetricKey
 from bot.model.simulation import Estimate, Replication, Simulation
 from bot.simulate.network import Network
 from bot.simulate.offered import offered_loads
@@ -56,24 +57,29 @@ def replications(
     one = partial(replicate, design, scenario, seed)
     workers = min(os.cpu_count() or 1, limit)
     with ProcessPoolExecutor(max_workers=workers) as pool:
-        while len(done) < limit and (len(done) < fewest or not is_precise(response_widths(done), chosen.precision)):
-            done += pool.map(one, range(len(done), min(len(done) + workers, limit)))
-            widths = response_widths(done)
-            shown = f", response time ± {max(widths):.1%}" if widths and math.isfinite(max(widths)) else ""
+        while True:
+            first = len(done)
+            done += pool.map(one, range(first, min(first + workers, limit)))
+            widths = precise_widths(done, chosen)
+            shown = f", ± {max(widths):.1%}" if widths and math.isfinite(max(widths)) else ""
             tell(f"{design.name} {scenario}: {len(done)} of at most {limit} replications{shown}")
-    return done
+            # One by one, so that the number does not depend on the number of cores.
+            for number in range(max(first + 1, fewest), len(done) + 1):
+                if number == limit or is_precise(precise_widths(done[:number], chosen), chosen.precision):
+                    return done[:number]
 
 
 def is_precise(widths: Sequence[float], precision: float) -> bool:
     return all(width <= precision for width in widths)
 
 
-def response_widths(done: Sequence[Replication]) -> list[float]:
-    """The relative half widths of the response times' intervals."""
+def precise_widths(done: Sequence[Replication], scenario: Scenario) -> list[float]:
+    """The relative half widths of the intervals that have to be narrow."""
+    chosen = {MetricKey(each.of, each.output) for each in scenario.precise}
     return [
         math.inf if entry.half_width is None else entry.half_width / (entry.mean or 1.0)
         for entry in estimates(done)
-        if entry.output.metric.name == "response time"
+        if (entry.output.key in chosen if chosen else entry.output.metric.name == "response time")
     ]
 
 
@@ -103,7 +109,7 @@ def simulation(design: Design, scenario: str, done: Sequence[Replication], *, se
         simulated_s=chosen.duration,
         estimates=estimates(done),
         offered=offered_loads(design, chosen),
-        is_precise=is_precise(response_widths(done), chosen.precision),
+        is_precise=is_precise(precise_widths(done, chosen), chosen.precision),
     )
 
 

@@ -78,6 +78,7 @@ def test_parameters_are_filled_in() -> None:
         ("latency: 20 ms", "bandwidth: 0 MB/s", 14, "greater than 0"),
         ("duration: 1 h", "duration: 1 h\nscore:\n  - { of: orders, output: throughput }", 37, "no request, link or"),
         ("duration: 1 h", "duration: 1 h\nscore:\n  - { of: order, output: respons }", 37, "no output of order called"),
+        ("duration: 1 h", "duration: 1 h\n    precise: [ { of: shop, output: cpu } ]", 36, "no output of shop called"),
         ("cpu: 2 units", "cpu: 9 units", 27, "asks for 9 of cpu where there are 8: it would wait forever"),
         ("cpu: 2 units", "ram: 9 MB", 27, "shop has no ram to be held"),
         ("{ processing: 200 ms }", "{ processing: 200 ms, threads: 5 }", 19, "asks for 5 of threads where there are 4"),

@@ -57,6 +57,20 @@ def test_an_unstable_scenario_is_reported_as_such(capsys: pytest.CaptureFixture[
     assert "Its queue grows as long as this lasts" in out
 
 
+def test_it_stops_when_the_chosen_outputs_are_known(capsys: pytest.CaptureFixture[str]) -> None:
+    """The throughput is known long before the response time."""
+    counts = []
+    for output in ("throughput", "response time"):
+        chosen = f"precision: 5%\n    precise: [{{ of: order, output: {output} }}]"
+        Path("chosen.yml").write_text(MODEL.format(service="1 s").replace("400 s", f"400 s\n    {chosen}"))
+        assert main(["simulate", "chosen.yml", "--json", "out.json"]) == 0
+        found = json.loads(Path("out.json").read_text())["configurations"][0]["simulation"]
+        counts.append(found["replications"])
+        assert found["is_precise"] or counts[-1] == 30
+    assert 5 <= counts[0] < counts[1]
+    assert "replications" in capsys.readouterr().out
+
+
 def test_a_design_that_did_not_change_is_quiet_and_one_that_did_is_found(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", "same.yml", "--against", "old.yml"]) == 0
     assert "Nothing found in 4 metrics" in capsys.readouterr().out
