@@ -23,6 +23,7 @@ NOISES: dict[str, Draw] = {
 }
 
 
+@pytest.mark.slow  # a rate needs trials
 @pytest.mark.parametrize("name", NOISES)
 def test_without_a_step_no_time_of_stopping_makes_it_convincing_more_often_than_stated(name: str) -> None:
     generator = np.random.default_rng(5)

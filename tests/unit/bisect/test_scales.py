@@ -40,6 +40,7 @@ def test_a_step_beyond_wild_noise_is_named(noise: str, effect: float) -> None:
     assert trial(noise, effect, 0, size=SIZE).verdict == "right"
 
 
+@pytest.mark.slow  # whole searches
 @pytest.mark.parametrize("noise", ["none", "1%", "50%", "modes 0.4/1%, gap 5%"])
 def test_nothing_is_named_where_nothing_changed(noise: str) -> None:
     assert trial(noise, 0.0, 5, size=SIZE).verdict == "none"

@@ -1,6 +1,7 @@
 """The default engine on seeded noise: it names the planted commit, goes on where it stopped, and ends when sure."""
 
 import numpy as np
+import pytest
 
 from bot.bisect import Search
 from bot.bisect.graph import cut_range, parse_parents
@@ -32,6 +33,7 @@ def play(
     return outcome, executions
 
 
+@pytest.mark.slow  # whole searches
 def test_the_planted_commit_is_named_and_never_another() -> None:
     for seed in range(8):
         slow_from = 2 + seed * 2 % (SIZE - 1)
@@ -40,6 +42,7 @@ def test_the_planted_commit_is_named_and_never_another() -> None:
         assert executions < 300
 
 
+@pytest.mark.slow  # whole searches
 def test_nothing_is_named_where_nothing_changed() -> None:
     for seed in range(6):
         outcome, _ = play(slow_from=SIZE + 1, seed=seed)

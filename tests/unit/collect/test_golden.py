@@ -53,6 +53,7 @@ def test_only_data_errors_escape_from_truncated_files(name: str, path: str) -> N
         harmless(Source(path, data[:end]), name)
 
 
+@pytest.mark.slow  # thousands of changed files
 @pytest.mark.parametrize(("name", "path"), [(n, p) for n, p in JSON_GOLDENS if p.endswith(".json")])
 def test_only_data_errors_escape_from_wrong_values_anywhere(name: str, path: str) -> None:
     text = json.dumps(shortened(json.loads(golden(path))))

@@ -99,6 +99,7 @@ def test_a_change_that_stays_is_no_false_alarm() -> None:
     assert entry.alarms.count == 0
 
 
+@pytest.mark.slow  # a whole history, run by run
 def test_what_was_stored_as_a_regression_is_judged_all_the_same() -> None:
     """The audit does not take the bot's word: an audit that removes what was called certifies itself."""
     runs = jumping()
@@ -177,6 +178,7 @@ def test_only_runs_of_the_same_hardware_and_within_the_window_are_baseline() -> 
     assert trials[-1].following == ()
 
 
+@pytest.mark.slow  # a whole history, run by run
 def test_few_runs_are_split_within() -> None:
     found = audited(history(2))
     assert found.kind is TrialKind.SPLIT_RUNS

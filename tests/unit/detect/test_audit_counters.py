@@ -57,6 +57,7 @@ def test_a_counter_that_jumps_is_wrong_and_one_that_stays_is_right() -> None:
     assert stayed.lasting >= 1
 
 
+@pytest.mark.slow  # a whole history, run by run
 def test_benchmarks_and_counters_of_one_history_are_audited_apart() -> None:
     rng = np.random.default_rng(SEED)
     runs = [replace(run, benchmarks=noisy_run(rng, benchmarks=3, samples=12).benchmarks) for run in history(5)]
@@ -65,11 +66,13 @@ def test_benchmarks_and_counters_of_one_history_are_audited_apart() -> None:
     assert by_name(found, "control_chart").metric_alarms.trials == 24
 
 
+@pytest.mark.slow  # a whole history, run by run
 def test_of_thousands_of_counters_some_are_drawn_the_same_in_every_run() -> None:
     chart = by_name(audited(history(5, counters=130)), "control_chart")
     assert chart.metric_alarms.trials == 400
 
 
+@pytest.mark.slow  # a whole history, run by run
 def test_too_few_runs_say_nothing_of_counters() -> None:
     rng = np.random.default_rng(SEED)
     runs = [replace(run, benchmarks=noisy_run(rng, benchmarks=3, samples=20).benchmarks) for run in history(3)]

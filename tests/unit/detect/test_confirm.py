@@ -78,6 +78,7 @@ def unchanged() -> tuple[int, int, int]:
     return rates(lambda rng: (side(rng), side(rng), side(rng), side(rng)), trials=30)
 
 
+@pytest.mark.slow  # a rate needs trials
 def test_false_alarms_fall_and_a_true_regression_of_15_percent_stays() -> None:
     trials = 20
     before, after, found = rates(
@@ -88,12 +89,14 @@ def test_false_alarms_fall_and_a_true_regression_of_15_percent_stays() -> None:
     assert found >= 0.95 * trials
 
 
+@pytest.mark.slow  # a rate needs trials
 def test_without_any_change_nearly_nothing_is_left() -> None:
     before, after, _ = unchanged()
     assert before >= 10
     assert after <= before / 5
 
 
+@pytest.mark.slow  # a rate needs trials
 def test_what_is_the_same_in_both_measurements_is_confirmed() -> None:
     """A machine that disfavours one side, or an unlucky code layout: no second look on it helps, and docs say so."""
 
@@ -105,6 +108,7 @@ def test_what_is_the_same_in_both_measurements_is_confirmed() -> None:
     assert after >= 9
 
 
+@pytest.mark.slow  # a rate needs trials
 def test_a_shared_baseline_confirms_more_of_its_own_bad_luck() -> None:
     """Two measurements against one baseline share its error: the joint rate is higher than with a fresh one."""
 

@@ -62,6 +62,7 @@ def test_the_pull_request_itself_is_no_witness() -> None:
     assert left_out(baseline) == [(), (), ()]
 
 
+@pytest.mark.slow  # lives of a repository
 @pytest.mark.parametrize("count", [1, 20])
 def test_a_repository_that_lives_with_its_own_verdicts_stays_quiet(count: int) -> None:
     """Every benchmark is 50% slower in one run of five; 38 runs, each judged against those before it."""

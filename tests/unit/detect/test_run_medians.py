@@ -39,6 +39,7 @@ def test_from_three_runs_of_the_targets_length_on_the_runs_show_it_themselves() 
     assert median_allowance(short, runs, longer=True) > 0
 
 
+@pytest.mark.slow  # a rate needs trials
 @pytest.mark.parametrize("source", [BaselineSource.FILES, BaselineSource.HISTORY])
 @pytest.mark.parametrize("detector", ["control_chart", "rule_ensemble"])
 @pytest.mark.parametrize("runs", [1, 2])
