@@ -11,7 +11,7 @@ from bot.stats.ragged import Floats, Integers
 from bot.stats.relative import welch_freedom
 from bot.stats.second_mode import Booleans
 from bot.stats.two_groups import one_way_anova
-from bot.stats.unit_test import RunSizes, UnitComparison, uncertain_share, unit_test
+from bot.stats.unit_test import RunSizes, UnitComparison, scale_at, uncertain_share, unit_test
 
 # In the order of `decide`'s levels.
 LEVELS: Final = ("anova", "anova_between_runs", "anova_between_processes")
@@ -130,16 +130,17 @@ def _run_level(measured: SampleStatistics, metrics: Metrics) -> Floats:
         RunSizes(measured.target_inverse_counts, measured.target_means.sizes),
         RunSizes(measured.inverse_counts, measured.run_means.sizes),
     )
+    within_target = within * scale_at(measured.target.mean, measured.run_means.moments().mean) ** 2
     # One wild sample moves the target's mean, and shows in its variance: such a mean is worth less.
     target_freedom = np.maximum(measured.target.count - measured.target_means.sizes, 1.0)
-    noisier = np.maximum(measured.target_within_squares / target_freedom - within, 0.0) / measured.target.count
+    noisier = np.maximum(measured.target_within_squares / target_freedom - within_target, 0.0) / measured.target.count
     test = unit_test(
         measured.target_means.rows(rows),
         measured.run_means.rows(rows),
         families=metrics.families[rows],
         timed=metrics.timed[rows],
         level=metrics.confidence,
-        target_allowance=(of_means * within + noisier)[rows],
+        target_allowance=(of_means * within_target + noisier)[rows],
     )
     lessened = np.minimum(within[rows] / measured.target.count[rows], test.target_error)
     return _spread_out(measured, rows, test, lessened)

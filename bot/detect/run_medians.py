@@ -12,7 +12,7 @@ import numpy as np
 from bot.detect.units import depends_on_machine
 from bot.model.metric import Metric
 from bot.stats.ragged import Floats, Ragged
-from bot.stats.unit_test import FEW_RUNS, unit_test
+from bot.stats.unit_test import FEW_RUNS, scale_at, unit_test
 
 BATCHES: Final = 8
 # Batches of fewer samples have medians too rough to tell anything.
@@ -38,7 +38,9 @@ def median_allowance(target: Floats, runs: Sequence[Floats], *, longer: bool) ->
     few = len(runs) < FEW_RUNS
     if not runs or not (few or longer):
         return 0.0
-    own, others = median_error(target), [median_error(run) for run in runs]
+    levels = [np.array([float(np.nanmedian(values))]) for values in (target, np.concatenate(runs))]
+    scale = float(scale_at(*levels)[0]) ** 2
+    own, others = median_error(target), [scale * median_error(run) for run in runs]
     return own + sum(others) / len(runs) ** 2 if few else max(own - float(np.mean(others)), 0.0)
 
 

@@ -86,6 +86,16 @@ def uncertain_share(target: RunSizes, baseline: RunSizes) -> Floats:
     return np.asarray(np.where(target.runs + baseline.runs < FEWEST_UNITS, own + others, more))
 
 
+def scale_at(target: Floats, baseline: Floats) -> Floats:
+    """What the baseline's noise is worth at the target's level, as a factor, shape (m,): an offset is one, too.
+
+    1 down to half the baseline's level, so that a level which is lower by chance has no less noise; below it twice the
+    proportion *(choice)*. Without it a fall to a thousandth would hide in the noise of what was there before.
+    """
+    ratio = np.divide(target, baseline, out=np.ones_like(target), where=(target > 0) & (baseline > 0))
+    return np.asarray(np.minimum(2 * ratio, 1.0))
+
+
 def unit_test(
     target: Ragged,
     baseline: Ragged,

@@ -111,13 +111,15 @@ def _options(arguments: Iterable[str]) -> str:
 def _watched(execute: Callable[[], None]) -> list[Process]:
     """What this process starts, directly or not, while the command is executed."""
     seen: dict[tuple[int, tuple[str, ...]], Process] = {}
+    own = _read(os.getpid())
     is_over = threading.Event()
 
     def look() -> None:
         while not is_over.wait(LOOK_EVERY_S):
             for pid in _descendants(os.getpid()):
                 process = _read(pid)
-                if process is not None:
+                # Between fork and exec a process is still called as this one is.
+                if process is not None and own is not None and process.command != own.command:
                     seen[pid, process.command] = process
 
     thread = threading.Thread(target=look, daemon=True)

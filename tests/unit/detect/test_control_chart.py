@@ -395,7 +395,7 @@ def test_neither_benchmarks_nor_counters_is_an_error() -> None:
 
 
 def test_an_unknown_counter_detector_is_an_error_that_names_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match="use one of: control_chart"):
+    with pytest.raises(ConfigError, match="there are control_chart"):
         judge(stored(*cpu_runs()), cpu_runs()[0], counter_detector="tea_leaves", settings=SETTINGS)
 
 

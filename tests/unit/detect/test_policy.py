@@ -116,6 +116,18 @@ def lone(factor: float, *, benchmarks: int = 1) -> Judgement:
     return compare(run_of(rows), run_of(target), source=BaselineSource.FILES)
 
 
+@pytest.mark.parametrize("detector", ["anova", "median_interval"])
+@pytest.mark.parametrize("factor", [0.1, 0.001, 1e-6])
+def test_one_run_a_side_proves_a_collapse_however_deep(factor: float, detector: str) -> None:
+    rng = np.random.default_rng(7)
+    before, after = (
+        run_of([[level * value for value in rng.normal(1, 0.02, 20)]], metric=THROUGHPUT)
+        for level in (100.0, 100 * factor)
+    )
+    baseline = Baseline(runs=(before,), source=BaselineSource.FILES)
+    assert only(judge(baseline, after, detector=detector, settings=DEFAULTS)).verdict is Verdict.REGRESSION
+
+
 def test_what_looks_worse_and_is_not_proven_is_inconclusive() -> None:
     rng = np.random.default_rng(1)
     run, target = (rng.permutation(np.linspace(0.9, 1.1, 9) + shift).tolist() for shift in (0.0, 0.07))

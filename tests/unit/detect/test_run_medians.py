@@ -39,6 +39,24 @@ def test_from_three_runs_of_the_targets_length_on_the_runs_show_it_themselves() 
     assert median_allowance(short, runs, longer=True) > 0
 
 
+def test_noise_is_worth_less_at_a_much_lower_level_and_the_same_at_nearly_the_same() -> None:
+    rng = np.random.default_rng(1)
+    run, near = rng.normal(100, 3, 100), rng.normal(97, 3, 100)
+    of_run = median_error(run)
+    assert median_allowance(near, [run], longer=False) == pytest.approx(median_error(near) + of_run)
+    for factor in (1e-1, 1e-3):
+        low = factor * near
+        assert median_allowance(low, [run], longer=False) < median_error(low) + 5 * factor**2 * of_run
+
+
+@pytest.mark.parametrize("factor", [0.1, 0.001, 1000.0])
+def test_a_lone_baseline_run_is_enough_for_an_enormous_change(factor: float) -> None:
+    rng = np.random.default_rng(1)
+    before, after = (counter_run({"requests": level * rng.normal(100, 3, 120)}) for level in (1.0, factor))
+    judged = judge(Baseline(runs=(before,), source=BaselineSource.FILES), after, settings=PolicySettings())
+    assert {finding.verdict for finding in judged.findings} == {Verdict.REGRESSION}
+
+
 @pytest.mark.slow  # a rate needs trials
 @pytest.mark.parametrize("source", [BaselineSource.FILES, BaselineSource.HISTORY])
 @pytest.mark.parametrize("detector", ["control_chart", "rule_ensemble"])
