@@ -102,8 +102,8 @@ def test_what_runs_elsewhere_is_documented_and_there() -> None:
     assert len(COMMANDS) > 30
 
 
-@pytest.mark.parametrize(("source", "script", "options"), sorted(set(scripts()), key=str), ids=str)
-def test_a_named_script_is_there_and_has_its_options(source: str, script: str, options: frozenset[str]) -> None:
+@pytest.mark.parametrize(("source", "script", "options"), sorted(set(scripts())), ids=str)
+def test_a_named_script_is_there_and_has_its_options(source: str, script: str, options: tuple[str, ...]) -> None:
     path = script.removeprefix("-m ").replace(".", "/") if script.startswith("-m ") else script.removesuffix(".py")
     file = next((file for name in (f"{path}.py", f"{path}/__main__.py") if (file := PROJECT / name).is_file()), None)
     assert file is not None, source

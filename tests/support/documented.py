@@ -157,7 +157,7 @@ def write_designs(folder: Path) -> None:
     (folder / "measured.csv").write_text("\n".join(["time,orders per second,pages per second,cpu busy", *rows, ""]))
 
 
-def scripts() -> Iterator[tuple[str, str, frozenset[str]]]:
+def scripts() -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Where a script of ours is named, the script (a path, or `-m` and a module), and the options named with it."""
     sources = (*DOCUMENTS, *PROJECT.glob("benchmarks/**/*.md"), *PROJECT.glob("benchmarks/**/*.py"))
     for source in (*sources, *PROJECT.glob("tests/**/*.py"), *PROJECT.glob("bot/**/*.py")):
@@ -166,5 +166,5 @@ def scripts() -> Iterator[tuple[str, str, frozenset[str]]]:
                 yield (
                     source.relative_to(PROJECT).as_posix(),
                     script,
-                    frozenset(re.findall(r"(?<!\S)\[?(--[\w-]+)", rest)),
+                    tuple(sorted(set(re.findall(r"(?<!\S)\[?(--[\w-]+)", rest)))),
                 )
