@@ -35,12 +35,11 @@ def run(text: str, folder: Path, *, timeout_seconds: float = 20.0, confined: boo
 
 
 @pytest.mark.parametrize("way", ESCAPES)
-def test_what_gets_away_is_ended_by_the_kernel(tmp_path: Path, way: str) -> None:
+def test_what_gets_away_is_ended_by_the_kernel(tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.measure.command.end_escaped", lambda: (0, 0))
     fault, _ = run(f"{ESCAPES[way]} while [ ! -s pid ]; do sleep 0.01; done", tmp_path)
     assert fault is None
     assert alive(tmp_path) == set()
-    # Nothing was left for the sweep.
-    assert "that had left the command's session" not in (tmp_path / "log.txt").read_text()
 
 
 @pytest.mark.parametrize(
