@@ -1,6 +1,7 @@
 """Processes as a test sees them: is one still alive, and how many are started."""
 
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,14 @@ def is_alive(pid: int) -> bool:
     except FileNotFoundError:
         return False
     return state != "Z"
+
+
+def ends(pid: int, *, within_seconds: float = 10.0) -> bool:
+    """Whether it is gone soon: a signal that was sent takes its moment, most of all on a busy machine."""
+    deadline = time.monotonic() + within_seconds
+    while is_alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not is_alive(pid)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import pytest
 from bot import git
 from bot.errors import InfrastructureError, UsageError
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
-from tests.support.processes import is_alive
+from tests.support.processes import ends
 
 SECRET = "s3cret-token-value"
 
@@ -149,7 +149,7 @@ def test_a_call_that_takes_too_long_is_stopped(repository: Path) -> None:
     run_git(repository, "config", "alias.wait", "!./wait")
     with pytest.raises(git.GitError, match=r"git wait failed: no answer within 0\.3 s"):
         git.run_git(repository, "wait", timeout_seconds=0.3)
-    assert not is_alive(int((repository / "pid").read_text()))
+    assert ends(int((repository / "pid").read_text()))
 
 
 def test_git_missing_is_said(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
