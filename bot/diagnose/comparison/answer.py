@@ -80,7 +80,7 @@ def _doubts(one: Searched, visible: float | None, aligned: float, settings: Comp
             yield because(Doubt.ONE_REPETITION, wanted=FEWEST)
     elif visible > VISIBLE:
         repetitions = min(tree.baseline.repetitions, tree.target.repetitions)
-        wanted = max(FEWEST, math.ceil(repetitions * min((visible / VISIBLE) ** 2, MOST)))
+        wanted = max(FEWEST, math.ceil(repetitions * min(visible / VISIBLE, math.sqrt(MOST)) ** 2))
         yield because(Doubt.NOISY_METHODS, visible=visible, wanted=min(wanted, MOST))
 
 
