@@ -3,11 +3,7 @@
 from collections.abc import Sequence
 
 from bot.detect.categories import CategoryChange, category_change
-from bot.detect.limits import (
-    decide_by_limit,
-    level_q_values_of,
-    limit_q_values,
-)
+from bot.detect.limits import decide_by_limit, level_q_values_of, limit_q_values
 from bot.detect.pairs import MetricPair, some_samples
 from bot.detect.settings import MetricSettings, PolicySettings
 from bot.detect.verdict import Decided, decide, level_of

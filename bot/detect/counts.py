@@ -21,7 +21,7 @@ from bot.stats.two_groups import student_t
 
 TEST: Final = "counts"
 # What a run's count may be off before two of them were seen: a scaled inverse chi-square prior [Smyth 2004], whose two
-# degrees of freedom leave 1 % for a command of ten times this spread.
+# degrees of freedom leave 1% for a command of ten times this spread.
 PRIOR_SPREAD: Final = 2e-4
 PRIOR_FREEDOM: Final = 2.0
 FEWEST_RUNS: Final = 3  # that show how counts differ from run to run
@@ -29,11 +29,10 @@ FEWEST_RUNS: Final = 3  # that show how counts differ from run to run
 
 def detect(pairs: Sequence[MetricPair], options: DetectorOptions, detector: BenchmarkDetector) -> list[Evidence]:
     """One evidence per pair, in order: counts as here, all else by `detector`."""
-    counted = [index for index, pair in enumerate(pairs) if _is_counted(pair)]
-    others = [index for index in range(len(pairs)) if index not in set(counted)]
-    evidence = dict(zip(others, detector.detect([pairs[index] for index in others], options), strict=True))
-    evidence |= zip(counted, _tested([pairs[index] for index in counted], options), strict=True)
-    return [evidence[index] for index in range(len(pairs))]
+    counted = [_is_counted(pair) for pair in pairs]
+    by_count = iter(_tested([pair for pair, yes in zip(pairs, counted, strict=True) if yes], options))
+    by_other = iter(detector.detect([pair for pair, yes in zip(pairs, counted, strict=True) if not yes], options))
+    return [next(by_count if yes else by_other) for yes in counted]
 
 
 def _is_counted(pair: MetricPair) -> bool:

@@ -10,10 +10,7 @@ from bot.detect.benchmark_findings import benchmark_findings, critical_p_of
 from bot.detect.conclusion import conclusion_of, reading_order, smallest_detectable
 from bot.detect.counters import CounterPairing, pair_counters
 from bot.detect.detector import Detector, DetectorOptions
-from bot.detect.limits import (
-    chance_notes,
-    counter_findings,
-)
+from bot.detect.limits import chance_notes, counter_findings
 from bot.detect.machine import common_shift, hardware_differences
 from bot.detect.new_level import settled
 from bot.detect.pairs import MetricPair, Pairing, pair_metrics

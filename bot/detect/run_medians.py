@@ -38,10 +38,15 @@ def median_allowance(target: Floats, runs: Sequence[Floats], *, longer: bool) ->
     few = len(runs) < FEW_RUNS
     if not runs or not (few or longer):
         return 0.0
-    levels = [np.array([float(np.nanmedian(values))]) for values in (target, np.concatenate(runs))]
-    scale = float(scale_at(*levels)[0]) ** 2
+    scale = float(scale_at(_level(target), _level(np.concatenate(runs)))[0]) ** 2
     own, others = median_error(target), [scale * median_error(run) for run in runs]
     return own + sum(others) / len(runs) ** 2 if few else max(own - float(np.mean(others)), 0.0)
+
+
+def _level(values: Floats) -> Floats:
+    """The median, shape (1,); 0 of no values, by which nothing is scaled."""
+    values = values[np.isfinite(values)]
+    return np.array([np.median(values) if len(values) else 0.0])
 
 
 def median_error(values: Floats) -> float:

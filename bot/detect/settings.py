@@ -63,18 +63,12 @@ class PolicySettings:
     def __post_init__(self) -> None:
         # Asked for each of thousands of metrics, of which few have a rule.
         object.__setattr__(self, "general", self._resolved(MetricRule(), self.minimum_effect))
-        object.__setattr__(self, "counted", self._resolved(MetricRule(), self._of_counts))
-
-    @property
-    def _of_counts(self) -> float:
-        return min(self.minimum_effect, MINIMUM_EFFECT)
+        object.__setattr__(self, "counted", self._resolved(MetricRule(), min(self.minimum_effect, MINIMUM_EFFECT)))
 
     def of(self, key: MetricKey) -> "MetricSettings":
         rule = next((rule for rule in self.rules if rule.matches(key)), None)
-        is_count = key.metric in NAMES
-        if rule is None:
-            return self.counted if is_count else self.general
-        return self._resolved(rule, self._of_counts if is_count else self.minimum_effect)
+        unruled = self.counted if key.metric in NAMES else self.general
+        return unruled if rule is None else self._resolved(rule, unruled.minimum_effect)
 
     def _resolved(self, rule: MetricRule, minimum: float) -> "MetricSettings":
         minimum = minimum if rule.minimum_effect is None else rule.minimum_effect

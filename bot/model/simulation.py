@@ -50,7 +50,7 @@ class Replication:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Estimate:
-    """An output's mean over the replications; `half_width` of its 95 % interval, None where none is known."""
+    """An output's mean over the replications; `half_width` of its 95% interval, None where none is known."""
 
     output: Output
     mean: float
@@ -122,7 +122,7 @@ class Configuration:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Demanded:
-    """A calibrated demand: units of a resource held for a second by one request; `half_width` of its 95 % interval.
+    """A calibrated demand: units of a resource held for a second by one request; `half_width` of its 95% interval.
 
     `modelled` is what the model says. `explained` is the share of the counter's variance that the fit explains.
     """

@@ -154,7 +154,9 @@ def _measure(
             report = _judged(sides, plan, config)
             if not undecided(report):
                 return number, report
-            say(f"look after round {number}: {undecided(report)} of {len(report.findings)} metrics are not decided")
+            say(
+                f"interim analysis after round {number}: {undecided(report)} of {len(report.findings)} metrics are not decided"
+            )
     return plan.rounds, report
 
 

@@ -136,13 +136,12 @@ def winners(report: SimulationReport) -> list[tuple[str, Layer, Configuration]]:
 
 def _winners(report: SimulationReport, layers: Sequence[Layer]) -> str:
     name, *others = report.swept
-    found = {(value, layer): one for value, layer, one in winners(report)}
-    rows = []
-    for value in dict.fromkeys(value for value, _ in found):
-        of_layers = [found[value, layer] for layer in layers]
-        rows.append(
-            [plain(value), *(" ".join(plain(one.simulation.parameters[key]) for key in others) for one in of_layers)]
-        )
+    best = {
+        (value, layer): " ".join(plain(one.simulation.parameters[key]) for key in others)
+        for value, layer, one in winners(report)
+    }
+    values = dict.fromkeys(value for value, _ in best)
+    rows = [[plain(value), *(best.get((value, layer), "") for layer in layers)] for value in values]
     head = [name, *(f"best by {layer.value}" for layer in layers)]
     return f"Best {', '.join(others)} for each {name}:\n{_table(head, rows)}"
 

@@ -14,7 +14,7 @@ from bot.simulate.stations import stations
 from bot.simulate.streams import Streams
 
 # Of the requests that arrive after the warm-up more than this share are not answered in that time: a queue grows. One
-# that is just stable ends longer or shorter by the square root of its requests: 0.4 % in an hour of 17 per second.
+# that is just stable ends longer or shorter by the square root of its requests: 0.4% in an hour of 17 per second.
 SHORTFALL: Final = 0.005
 # The search ends when both ends are so close.
 CLOSE: Final = 1.01

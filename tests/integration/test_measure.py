@@ -139,7 +139,7 @@ def test_what_stays_undecided_takes_the_whole_budget(repository: Path, capsys: p
     assert measure(repository, "--until-decided", "--rounds", "4", run=noisy) == 0
     written_lines = capsys.readouterr()
     assert "measured 4 of 4 rounds" in written_lines.out
-    assert written_lines.err.count("look after round") == 4
+    assert written_lines.err.count("interim analysis after round") == 4
 
 
 @pytest.mark.parametrize(

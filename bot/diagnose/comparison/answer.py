@@ -30,6 +30,8 @@ MUCH: Final = 0.25
 DOUBTFUL: Final = 0.05
 # Common to all methods; less is how medians of good runs differ.
 COMMON: Final = 1.05
+# More than ten times the whole is not told apart: two wild repetitions could hide a factor of 1e300 *(choice)*.
+ANYTHING: Final = 10.0
 FEWEST: Final = 5
 MOST: Final = 100
 
@@ -80,7 +82,7 @@ def _doubts(one: Searched, visible: float | None, aligned: float, settings: Comp
             yield because(Doubt.ONE_REPETITION, wanted=FEWEST)
     elif visible > VISIBLE:
         repetitions = min(tree.baseline.repetitions, tree.target.repetitions)
-        wanted = max(FEWEST, math.ceil(repetitions * min(visible / VISIBLE, math.sqrt(MOST)) ** 2))
+        wanted = max(FEWEST, math.ceil(repetitions * (visible / VISIBLE) ** 2))
         yield because(Doubt.NOISY_METHODS, visible=visible, wanted=min(wanted, MOST))
 
 
@@ -89,7 +91,7 @@ def _visible(one: Searched, settings: ComparisonSettings) -> float | None:
     gains = visible_gain(one.own_tests, alpha=settings.alpha)
     if not one.tree.baseline.total > 0 or np.isnan(gains).all():
         return None
-    return max(TRIFLE, float(np.nanmax(gains)) / one.tree.baseline.total)
+    return min(max(TRIFLE, float(np.nanmax(gains)) / one.tree.baseline.total), ANYTHING)
 
 
 def _aligned(one: Searched) -> float:

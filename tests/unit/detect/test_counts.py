@@ -72,7 +72,7 @@ def test_counts_of_a_command_that_varies_decide_nothing() -> None:
 @pytest.mark.parametrize("runs", [1, 3])
 @pytest.mark.parametrize("spread", [0.0, 1e-5, 3e-4, 1e-3, 0.05])
 def test_unchanged_commands_are_quiet(spread: float, runs: int, paired: bool) -> None:
-    """At alpha = 1 % of each; the prior's own part is what a lone pair of small spreads rests on."""
+    """At alpha = 1% of each; the prior's own part is what a lone pair of small spreads rests on."""
     if paired and runs > 1:
         pytest.skip("a pair has one run of each side")
     rng, alarms, trials = np.random.default_rng(7), 0, 400
@@ -80,7 +80,7 @@ def test_unchanged_commands_are_quiet(spread: float, runs: int, paired: bool) ->
         counts = 1e8 * np.exp(rng.normal(0, spread, (runs + 1, EXECUTIONS)))
         *before, after = (run_of(*row) for row in counts.tolist())
         alarms += judged(before, after, paired=paired).verdict in {Verdict.REGRESSION, Verdict.IMPROVEMENT}
-    assert alarms <= 10  # the 99.5 % point of a binomial distribution of 400 trials at 1 %
+    assert alarms <= 10  # the 99.5% point of a binomial distribution of 400 trials at 1%
 
 
 def test_times_keep_their_minimum_effect() -> None:

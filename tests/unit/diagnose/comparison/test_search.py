@@ -56,6 +56,16 @@ def test_worked_example_of_methods_6_5() -> None:
     assert reasons(result)["foo"] == reasons(result)["doo"] == ()
 
 
+def test_of_two_wild_repetitions_it_is_not_said_how_many_orders_of_magnitude_they_could_hide() -> None:
+    result = compared(EXAMPLE, EXAMPLE, repetitions=2, noise=1)
+    (service,) = result.services
+    assert service.answer is Answer.UNDECIDED
+    assert service.visible is not None
+    assert service.visible <= 10
+    (doubt,) = (doubt for doubt in service.doubts if doubt.code is Doubt.NOISY_METHODS)
+    assert doubt.arguments["wanted"] == 100
+
+
 def test_a_method_is_found_below_one_that_is_not_slower() -> None:
     after = EXAMPLE | {"foo>bar": 9.0, "foo>doo>fem>qux": 4.0, "foo>doo>other": 1.0}
     result = compared(EXAMPLE, after, calls_before=CALLS, calls_after=CALLS)
