@@ -1,0 +1,23 @@
+"""axe-core's judgement of a page in Chromium. The script comes from npm: set PERF_CULPRIT_AXE to its axe.min.js, as CI does."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.support.chromium import Page
+
+VARIABLE: Final = "PERF_CULPRIT_AXE"
+WORDS: Final = "violation => violation.nodes.map(node => `${violation.id}: ${node.failureSummary} ${node.html}`)"
+
+
+def violations(page: Page) -> list[str]:
+    """What axe finds in the page as it stands, a line per element; skips the test where axe is not there."""
+    if not (script := os.environ.get(VARIABLE)):
+        pytest.skip(f"{VARIABLE} is not set: axe-core comes from npm (.ci/run)")
+    page.value(Path(script).read_text(encoding="utf-8") + "; 0")
+    expression = f"axe.run().then(found => found.violations.flatMap({WORDS}))"
+    answer = page.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)["result"]
+    found: list[str] = answer["value"]
+    return found
