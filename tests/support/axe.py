@@ -1,4 +1,4 @@
-"""axe-core's judgement of a page in Chromium. The script comes from npm: set PERF_CULPRIT_AXE to its axe.min.js, as CI does."""
+"""axe-core on a page in Chromium. Its script comes from npm: PERF_CULPRIT_AXE names axe.min.js, as CI does."""
 
 import os
 from pathlib import Path
