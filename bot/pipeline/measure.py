@@ -154,9 +154,8 @@ def _measure(
             report = _judged(sides, plan, config)
             if not undecided(report):
                 return number, report
-            say(
-                f"interim analysis after round {number}: {undecided(report)} of {len(report.findings)} metrics are not decided"
-            )
+            of_all = f"{undecided(report)} of {len(report.findings)} metrics"
+            say(f"interim analysis after round {number}: {of_all} are not decided")
     return plan.rounds, report
 
 

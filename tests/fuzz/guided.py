@@ -88,22 +88,31 @@ def seeds(target: str) -> list[bytes]:
     return [data for file in files if file.is_file() and len(data := file.read_bytes()) <= MOST_BYTES]
 
 
-def fuzz(target: str, *, seconds: int, corpus: Path) -> int:
+def fuzz(target: str, *, seconds: int, seed: int, corpus: Path) -> int:
     """In a process of its own, which libFuzzer ends itself."""
     folder = corpus / target
     folder.mkdir(parents=True, exist_ok=True)
     for number, data in enumerate(seeds(target)):
         (folder / f"seed-{number}").write_bytes(data)
-    options = [f"-max_total_time={seconds}", f"-max_len={MOST_BYTES}", "-timeout=20", "-rss_limit_mb=2048"]
-    options += [f"-artifact_prefix={corpus}/", "-print_final_stats=1", "-verbosity=0", "-close_fd_mask=1"]
+    options = [
+        f"-max_total_time={seconds}",
+        f"-seed={seed}",
+        f"-max_len={MOST_BYTES}",
+        "-timeout=20",
+        "-rss_limit_mb=2048",
+    ]
+    options += [f"-artifact_prefix={corpus}/", "-print_final_stats=1", "-verbosity=0"]
     command = [sys.executable, "-m", "tests.fuzz.guided", "--inside", target, *options, str(folder)]
-    ended = subprocess.run(command, check=False, capture_output=True, text=True)
-    said = ended.stderr.splitlines()
-    executed = next((line.split()[-1] for line in said if "number_of_executed_units" in line), "?")
+    # What was raised stands on standard output, the fuzzer's own figures on the other.
+    ended = subprocess.run(
+        command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+    )
+    lines = [line for line in ended.stdout.splitlines() if not line.startswith("INFO: Instrumenting")]
+    executed = next((line.split()[-1] for line in lines if "number_of_executed_units" in line), "?")
     sys.stdout.write(f"{target}: {executed} inputs, exit {ended.returncode}\n")
     sys.stdout.flush()
     if ended.returncode:
-        sys.stderr.write("\n".join([*said[-40:], ""]))
+        sys.stderr.write("\n".join([*lines[-60:], ""]))
     return ended.returncode
 
 
@@ -114,11 +123,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--target", choices=tuple(TARGETS), action="append")
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--corpus", type=Path, default=Path("fuzz-corpus"))
     arguments = parser.parse_args()
     targets = arguments.target or list(TARGETS)
     each = max(1, arguments.seconds // len(targets))
-    return max(min(fuzz(target, seconds=each, corpus=arguments.corpus), 1) for target in targets)
+    return max(min(fuzz(target, seconds=each, seed=arguments.seed, corpus=arguments.corpus), 1) for target in targets)
 
 
 if __name__ == "__main__":

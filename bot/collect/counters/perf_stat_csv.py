@@ -15,11 +15,11 @@ DOCS = "perf_stat_csv"
 
 SEPARATORS = (",", ";", "\t", "|")
 # Nanoseconds are what tells -I's time from a count.
-INTERVAL = re.compile(r"\s{0,20}\d{1,12}\.\d{9}")
+INTERVAL = re.compile(r" {0,20}\d{1,12}\.\d{9}")
 NUMBER = re.compile(r"-?\d{1,30}(\.\d{0,20})?")
 VALUE = re.compile(rf"{NUMBER.pattern}|<not (counted|supported)>")
 UNIT = re.compile(r"[A-Za-z%][A-Za-z%/ ]{0,19}|")
-EVENT = re.compile(r"[A-Za-z][^\x00-\x1f]{0,500}")
+NAME = re.compile(r"[A-Za-z][^\x00-\x1f]{0,500}")
 WHOLE = re.compile(r"\d{1,20}")
 SPREAD = re.compile(r"\d{1,10}\.\d{0,5}%")
 MIN_FIELDS = 5
@@ -61,7 +61,9 @@ def _reading(fields: list[str], place: str) -> Reading | None:
     start = 1 if INTERVAL.fullmatch(fields[0]) else 0
     for at in range(start, min(start + 3, len(fields) - MIN_FIELDS + 1)):
         value, unit, event, *rest = fields[at:]
-        if VALUE.fullmatch(value) and UNIT.fullmatch(unit) and EVENT.fullmatch(event):
+        if at > start and not NAME.fullmatch(fields[start]):
+            return None
+        if VALUE.fullmatch(value) and UNIT.fullmatch(unit) and NAME.fullmatch(event):
             break
     else:
         return None

@@ -73,6 +73,13 @@ def test_perf_csv_refuses_other_lines_with_their_number() -> None:
         read("5,,cycles,100,100.00,,\nhello, world\n", tool="perf_stat_csv")
 
 
+def test_perf_stat_refuses_a_time_after_a_separator_of_records() -> None:
+    """Found by fuzzing: a pattern's \\s takes U+001E for a space, float() does not."""
+    interval = "     0.050156174,50.66,msec,task-clock,50663670,100.00,1.013,CPUs utilized\n"
+    with pytest.raises(DataError, match=r"counters\.csv:2: is no line of perf stat"):
+        read(interval + "\x1e" + interval, tool="perf_stat_csv")
+
+
 def sadf(*times: str, restarts: int = 0, hosts: int = 1, **zone: object) -> str:
     stamp: dict[str, object] = {"date": "2026-11-21", "interval": 1, **zone}
     statistics: list[dict[str, object]] = [
