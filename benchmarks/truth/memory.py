@@ -14,8 +14,7 @@ import bot.pipeline
 from bot.codec.run import decode_run, encode_run
 from bot.git import revisions
 from bot.git.command import run_git
-from bot.history.accepted import open_acceptances
-from bot.history.git_branch import open_git_branch
+from bot.history.opening import open_history
 from bot.history.protocol import StoredRun
 from bot.history.retention import Retention, fit_file
 from bot.model.acceptance import Acceptance
@@ -23,7 +22,9 @@ from bot.model.run import Run
 
 
 class MemoryBranch:
-    """What `GitBranchAcceptances` offers to the verbs."""
+    """What a `Store` offers to the verbs."""
+
+    place = "memory"
 
     def __init__(self) -> None:
         self.stored: list[Run] = []
@@ -47,6 +48,9 @@ class MemoryBranch:
                 if (run.suite, run.commit) == (suite, commit):
                     yield StoredRun(id=name, commit=commit, run=run)
 
+    def suites(self) -> frozenset[str]:
+        return frozenset(run.suite for run in self.stored)
+
     def accepted(self, _suite: str) -> tuple[Acceptance, ...]:
         return ()
 
@@ -64,9 +68,8 @@ def branch_in_memory() -> Iterator[MemoryBranch]:
         yield branch
 
     with ExitStack() as patches:
-        for opener in (open_git_branch, open_acceptances):
-            for module in _holders(opener):
-                patches.enter_context(patch.object(module, opener.__name__, opened))
+        for module in _holders(open_history):
+            patches.enter_context(patch.object(module, open_history.__name__, opened))
         yield branch
 
 

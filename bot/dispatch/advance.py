@@ -11,7 +11,8 @@ from bot.bisect import Search
 from bot.dispatch.controller import SENDER_IS_LATE, Collected, Controller
 from bot.dispatch.settle import settle
 from bot.errors import DataError, InfrastructureError
-from bot.history.bisections import BisectionConflictError, LoadedBisection
+from bot.history.bisections import BisectionConflictError
+from bot.history.protocol import LoadedBisection
 from bot.model.dispatch import Bisection, BisectionStep, BisectJobResult, Dispatch, parse_run_title, run_title
 
 MOST_CONFLICTS: Final = 30

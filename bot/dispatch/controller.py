@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
-from bot.history.bisections import BisectionStore
-from bot.history.protocol import History
+from bot.history.protocol import BisectionStore, History
 from bot.model.dispatch import Bisection, BisectionStep, BisectJobResult, Dispatch, Objection, RunFacts
 
 # After this a dispatch that was stored and is nowhere to be seen belongs to a controller that died before it sent it.

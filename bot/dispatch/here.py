@@ -9,7 +9,7 @@ from bot.codec.bisect_session import BisectSession, encode_session
 from bot.dispatch.controller import Collected
 from bot.dispatch.machine import Say
 from bot.files import replace_file
-from bot.history.bisections import LoadedBisection
+from bot.history.protocol import LoadedBisection
 from bot.measure import Workplace, WorktreeExecutor
 from bot.model.bisection import Job, Progress, Result
 from bot.model.dispatch import Bisection, BisectJobResult, Dispatch, RunFacts

@@ -240,8 +240,7 @@ def _diagnosed(
 
 
 def stored_in_range(repository: Path, candidates: Candidates, plan: BisectPlan, config: Config) -> tuple[Run, ...]:
-    remote = history.history_remote(repository, plan.history or None, None)
-    with history.open_git_branch(remote, branch=config.history.branch) as opened:
+    with history.open_history(config.history, repository, url=plan.history or None) as opened:
         return stored_runs(opened, candidates.commit_range, suite=config.suite)
 
 
@@ -270,9 +269,7 @@ def _as_dispatched(plan: BisectPlan) -> BisectCommands:
 
 def _record(repository: Path, bisection: Bisection, plan: BisectPlan, config: Config) -> int:
     """What was measured, appended to the history's suite of searches; of how many commits."""
-    retention = history.Retention(raw_runs=config.history.raw_runs, branch_bytes=config.history.size_limit)
-    remote = history.history_remote(repository, plan.history or None, None)
-    with history.open_git_branch(remote, branch=config.history.branch, retention=retention) as opened:
+    with history.open_history(config.history, repository, url=plan.history or None) as opened:
         return len(record_search(opened, bisection))
 
 

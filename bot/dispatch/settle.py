@@ -12,7 +12,8 @@ from bot.dispatch.step import step_of
 from bot.dispatch.stop import ended, stopped
 from bot.dispatch.stored import record_search
 from bot.errors import BotError, InfrastructureError
-from bot.history.bisections import BisectionConflictError, LoadedBisection
+from bot.history.bisections import BisectionConflictError
+from bot.history.protocol import LoadedBisection
 from bot.model.bisection import Job
 from bot.model.dispatch import Bisection, BisectionStep, BisectJob, Dispatch
 

@@ -127,12 +127,11 @@ def open_controller(
     report: Callable[[BisectionStep], None],
     objection: Callable[[Bisection], Objection | None] = no_objection,
 ) -> Iterator[Controller]:
-    """The controller in a job on GitHub: kept on the history branch `remote`, measured by the bisect workflow.
+    """The controller in a job on GitHub: kept in the history (a branch of `remote`), measured by the bisect workflow.
 
     `config` and `default_branch` (a name without refs/heads/) are the repository's own, never a pull request's.
     """
-    retention = history.Retention(raw_runs=config.history.raw_runs, branch_bytes=config.history.size_limit)
-    with history.open_bisections(remote, branch=config.history.branch, retention=retention) as bisections:
+    with history.open_history(config.history, url=remote.url, token=remote.token) as bisections:
         runs = host.dispatcher(workflow=config.bisect.workflow, ref=default_branch)
         yield Controller(
             bisections=bisections, dispatcher=Workflow(runs), report=report, history=bisections, objection=objection

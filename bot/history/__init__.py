@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING
 from bot.lazy import front_door
 
 if TYPE_CHECKING:
-    from bot.history.accepted import GitBranchAcceptances, checked, open_acceptances
+    from bot.history.accepted import checked
     from bot.history.baseline import choose_baseline
-    from bot.history.bisections import BisectionConflictError, BisectionStore, LoadedBisection, open_bisections
-    from bot.history.git_branch import DEFAULT_BRANCH, GitBranchHistory, open_git_branch
-    from bot.history.protocol import History, StoredRun, UnreadableRun
-    from bot.history.remote import code_remote, history_remote
+    from bot.history.bisections import BisectionConflictError
+    from bot.history.branch import GitBranch, open_git_branch
+    from bot.history.git_branch import DEFAULT_BRANCH, GitBranchHistory
+    from bot.history.opening import code_remote, open_history
+    from bot.history.protocol import BisectionStore, History, LoadedBisection, Store, StoredRun, UnreadableRun
     from bot.history.retention import Retention
     from bot.history.then import baseline_then
 else:

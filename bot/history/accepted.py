@@ -8,12 +8,8 @@ write the same path with different contents.
 
 import hashlib
 import json
-import re
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
 from bot import git
@@ -25,48 +21,28 @@ from bot.codec.acceptance import (
     encode_acceptance,
 )
 from bot.errors import DataError, UsageError
-from bot.history.git_branch import AUTHOR, DEFAULT_BRANCH, GitBranchHistory
-from bot.history.layout import MARKER_PATH, suite_slug
-from bot.history.protocol import StoredRun, UnreadableRun
-from bot.history.retention import Retention
+from bot.history.git_branch import AUTHOR, GitBranchHistory
+from bot.history.layout import ACCEPTANCE_PATH, MARKER_PATH, suite_slug
 from bot.model.acceptance import Acceptance
-from bot.model.commit import FULL_HASH_PATTERN
 
-ACCEPTANCE_PATH: Final = re.compile(
-    r"accepted/(?P<suite>[a-z0-9._-]{1,60})/(?P<commit>" + FULL_HASH_PATTERN + r")/[0-9a-f]{16}\.json"
-)
 # A suite that accepts more than this has other problems; what is beyond is not read.
 MOST_READ: Final = 5_000
 
 
 class GitBranchAcceptances(GitBranchHistory):
-    """The history's branch with what was accepted. Reading and runs are of one snapshot."""
+    """The history's branch with what was accepted."""
 
     def accepted(self, suite: str) -> tuple[Acceptance, ...]:
-        """Oldest first. A file that cannot be read accepts nothing."""
-        if self._tip is None:
-            self._tip = self._patiently(self._fetch, failure="the history could not be read")
-        if self._tip.commit is None:
-            return ()
         slug = suite_slug(suite)
         entries = [
             entry
-            for entry in git.list_tree(self._repository, self._tip.commit)
+            for entry in self._entries()
             if entry.blob and (match := ACCEPTANCE_PATH.fullmatch(entry.path)) and match["suite"] == slug
         ][:MOST_READ]
         contents = git.read_blobs(self._repository, [entry.blob for entry in entries], remote=self._remote)
-        read = []
-        for entry, content in zip(entries, contents, strict=True):
-            try:
-                acceptance = decode_acceptance(content, place=entry.path)
-            except DataError:
-                continue
-            if acceptance.suite == suite and acceptance_path(acceptance) == entry.path:
-                read.append(acceptance)
-        return tuple(sorted(read, key=lambda acceptance: (acceptance.time, acceptance_path(acceptance))))
+        return readable(suite, zip((entry.path for entry in entries), contents, strict=True))
 
     def accept(self, acceptances: Sequence[Acceptance]) -> bool:
-        """Store all of them in one commit; False where every one of them was stored already."""
         blobs = {
             acceptance_path(acceptance): git.write_blob(self._repository, encode_acceptance(acceptance))
             for acceptance in acceptances
@@ -74,15 +50,10 @@ class GitBranchAcceptances(GitBranchHistory):
         subject = acceptances[0]
         what = f"{len(acceptances)} benchmarks" if len(acceptances) > 1 else "a change"
         message = f"Accept {what} of {suite_slug(subject.suite)} at {subject.commit[:12]}\n"
-        return self._patiently(lambda: self._try_accept(blobs, message), failure="the acceptance was not stored")
+        return self._patiently(lambda: self._try_add(blobs, message), failure="the acceptance was not stored")
 
-    def newest_runs(self, suite: str, count: int) -> tuple[StoredRun | UnreadableRun, ...]:
-        """The runs recorded last, of whichever commits."""
-        files = sorted(self._suite_files(suite), key=lambda file: file.age_order, reverse=True)[:count]
-        commits = list(dict.fromkeys(file.commit for file in files))
-        return tuple(self.runs(suite, commits))
-
-    def _try_accept(self, blobs: dict[str, str], message: str) -> bool:
+    def _try_add(self, blobs: dict[str, str], message: str) -> bool:
+        """Add those of the files that are not there, in one commit; False where all of them are."""
         tip = self._tip = self._fetch()
         known = {entry.path for entry in git.list_tree(self._repository, tip.commit)} if tip.commit else set()
         added = {path: blob for path, blob in blobs.items() if path not in known}
@@ -97,6 +68,19 @@ class GitBranchAcceptances(GitBranchHistory):
         git.push(self._repository, self._remote, commit=commit, branch=self._branch, expected=tip.commit)
         self._tip = None
         return True
+
+
+def readable(suite: str, files: Iterable[tuple[str, bytes]]) -> tuple[Acceptance, ...]:
+    """Of the suite's files, by path and content, the acceptances, oldest first."""
+    read = []
+    for path, content in files:
+        try:
+            acceptance = decode_acceptance(content, place=path)
+        except DataError:
+            continue
+        if acceptance.suite == suite and acceptance_path(acceptance) == path:
+            read.append(acceptance)
+    return tuple(sorted(read, key=lambda acceptance: (acceptance.time, acceptance_path(acceptance))))
 
 
 def acceptance_path(acceptance: Acceptance) -> str:
@@ -134,12 +118,3 @@ def _one_line(text: str, *, what: str, limit: int) -> str:
     if not line.isprintable():
         raise UsageError(f"the {what} holds invisible characters", next_step=f"type the {what} by hand")
     return line
-
-
-@contextmanager
-def open_acceptances(
-    remote: git.Remote, *, branch: str = DEFAULT_BRANCH, retention: Retention | None = None
-) -> Iterator[GitBranchAcceptances]:
-    """The branch in a temporary repository that is removed at the end."""
-    with tempfile.TemporaryDirectory(prefix="perf-culprit-", ignore_cleanup_errors=True) as folder:
-        yield GitBranchAcceptances(remote, Path(folder), branch=branch, retention=retention)

@@ -5,47 +5,26 @@
 The push is the lock: the branch moves from the commit that was read or not at all, and nothing is ever forced.
 """
 
-import re
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Final, Protocol
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 from bot import git
 from bot.codec.bisect_stored import decode_stored, encode_stored
 from bot.errors import InfrastructureError, UsageError
-from bot.history.git_branch import AUTHOR, DEFAULT_BRANCH, GitBranchHistory
-from bot.history.layout import MARKER_PATH
-from bot.history.retention import Retention
+from bot.history.git_branch import AUTHOR, GitBranchHistory
+from bot.history.layout import BISECTION_ID, BISECTION_PATH, MARKER_PATH
+from bot.history.protocol import LoadedBisection
 from bot.model.dispatch import Bisection
 
-BISECTION_ID: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,63}")
-BISECTION_PATH: Final = re.compile(rf"bisections/({BISECTION_ID.pattern})\.json")
 KEPT_BISECTIONS: Final = 200
 
 
 class BisectionConflictError(InfrastructureError):
     """Somebody else stored this bisection since it was loaded: load it again, and decide again."""
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LoadedBisection:
-    """`version` names exactly this content; it is what `store` must find when it replaces it."""
-
-    bisection: Bisection
-    version: str
-
-
-class BisectionStore(Protocol):
-    """Where bisections are kept. A `store` is whole or did not happen."""
-
-    def load(self, bisection_id: str) -> LoadedBisection | None: ...
-
-    def store(self, bisection: Bisection, *, expected: str | None) -> str:
-        """Replace version `expected` (None: there must be none yet); the new version. BisectionConflictError else."""
-        ...
+    def __init__(self, *, is_there: bool, place: str) -> None:
+        message = "another job stored this bisection meanwhile" if is_there else "the bisection is gone"
+        super().__init__(message, place=place, next_step="run the job again")
 
 
 class GitBranchBisections(GitBranchHistory):
@@ -57,7 +36,7 @@ class GitBranchBisections(GitBranchHistory):
         if path not in files:
             return None
         (content,) = git.read_blobs(self._repository, [files[path]], remote=self._remote)
-        return LoadedBisection(bisection=decode_stored(content, place=f"{self._place}: {path}"), version=files[path])
+        return LoadedBisection(bisection=decode_stored(content, place=f"{self.place}: {path}"), version=files[path])
 
     def store(self, bisection: Bisection, *, expected: str | None) -> str:
         path = bisection_path(bisection.id)
@@ -81,15 +60,11 @@ class GitBranchBisections(GitBranchHistory):
             # An answer of the remote was lost: the push before had moved the branch.
             return
         if files.get(path) != expected:
-            raise BisectionConflictError(
-                "another job stored this bisection meanwhile" if path in files else "the bisection is gone",
-                place=f"{self._place}: {path}",
-                next_step="run the job again",
-            )
+            raise BisectionConflictError(is_there=path in files, place=f"{self.place}: {path}")
         changes = [
             git.TreeChange(path, blob),
             git.TreeChange(MARKER_PATH, self._marker_blob),
-            *(git.TreeChange(old, None) for old in _superfluous(files, keep=path)),
+            *(git.TreeChange(old, None) for old in superfluous(files, keep=path)),
         ]
         tree = git.write_tree(self._repository, base=tip, changes=changes, index=self._index)
         commit = git.commit_tree(self._repository, tree, parent=tip, message=message, identity=AUTHOR)
@@ -106,16 +81,7 @@ def bisection_path(bisection_id: str) -> str:
     return f"bisections/{bisection_id}.json"
 
 
-def _superfluous(files: Mapping[str, str], *, keep: str) -> list[str]:
+def superfluous(paths: Iterable[str], *, keep: str) -> list[str]:
     """The oldest bisections beyond those that are kept: GitHub numbers comments in their order."""
-    stored = [path for path in files if path != keep and BISECTION_PATH.fullmatch(path)]
+    stored = [path for path in paths if path != keep and BISECTION_PATH.fullmatch(path)]
     return sorted(stored, key=lambda path: (len(path), path))[: max(len(stored) + 1 - KEPT_BISECTIONS, 0)]
-
-
-@contextmanager
-def open_bisections(
-    remote: git.Remote, *, branch: str = DEFAULT_BRANCH, retention: Retention | None = None
-) -> Iterator[GitBranchBisections]:
-    """The branch in a temporary repository that is removed at the end."""
-    with tempfile.TemporaryDirectory(prefix="perf-culprit-", ignore_cleanup_errors=True) as folder:
-        yield GitBranchBisections(remote, Path(folder), branch=branch, retention=retention)

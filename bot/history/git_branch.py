@@ -5,12 +5,9 @@ are. The remote moves the branch in one step or not at all, so a run is recorded
 """
 
 import json
-import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from typing import TypeVar
@@ -18,16 +15,16 @@ from typing import TypeVar
 from bot import git
 from bot.codec.run import decode_run, encode_run
 from bot.errors import ConfigError, DataError, InfrastructureError
-from bot.history.layout import MARKER, MARKER_PATH, MARKER_VERSION, RunFile, name_run, read_names, suite_slug
-from bot.history.protocol import StoredRun, UnreadableRun
-from bot.history.retention import Retention, compact, fit_file, runs_to_compact, runs_to_drop
+from bot.history.layout import MARKER, MARKER_PATH, MARKER_VERSION, RunFile, read_names, suite_slug
+from bot.history.patience import Patience
+from bot.history.reading import RunReader, written
+from bot.history.retention import Retention, compact, runs_to_compact, runs_to_drop
 from bot.model.run import Run
 
 DEFAULT_BRANCH = "perf-history"
 # GitHub's own account for what GITHUB_TOKEN does: the number is its user id.
 AUTHOR = git.Identity(name="github-actions[bot]", email="41898282+github-actions[bot]@users.noreply.github.com")
 FETCHED_REF = "refs/perf-culprit/history"
-READ_AHEAD_RUNS = 40  # the default window in one request
 MARKER_BYTES = 4096
 
 # Worth another attempt: the network, not the request, was at fault. A push whose answer was lost is found recorded.
@@ -46,20 +43,6 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Patience:
-    """How long an append keeps trying while others write to the same branch."""
-
-    attempts: int = 30
-    seconds: float = 180.0
-    first_pause_seconds: float = 0.1
-    longest_pause_seconds: float = 5.0
-
-    def pause_seconds(self, attempt: int, random: Random) -> float:
-        """Full jitter: writers that met once are unlikely to meet again."""
-        return random.uniform(0, min(self.longest_pause_seconds, self.first_pause_seconds * 2 ** min(attempt, 16)))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Tip:
     """The branch at one moment. `commit` is None where there is no branch yet."""
 
@@ -67,7 +50,7 @@ class Tip:
     files: tuple[RunFile, ...] = ()
 
 
-class GitBranchHistory:
+class GitBranchHistory(RunReader):
     """Stored runs on `branch` of `remote`. `folder` is a private directory that the caller removes."""
 
     def __init__(
@@ -110,24 +93,12 @@ class GitBranchHistory:
         self._expected |= {file.identity: file for file in files}
 
     @property
-    def _place(self) -> str:
+    def place(self) -> str:
         return f"branch {self._branch} of {self._remote.shown}"
 
-    def commits(self, suite: str) -> Mapping[str, int]:
-        counts: dict[str, int] = {}
-        for file in self._suite_files(suite):
-            counts[file.commit] = counts.get(file.commit, 0) + 1
-        return counts
-
-    def runs(self, suite: str, commits: Sequence[str]) -> Iterator[StoredRun | UnreadableRun]:
-        by_commit: dict[str, list[RunFile]] = {}
-        for file in sorted(self._suite_files(suite), key=lambda file: file.age_order, reverse=True):
-            by_commit.setdefault(file.commit, []).append(file)
-        wanted = [file for commit in commits for file in by_commit.get(commit, ())]
-        for start in range(0, len(wanted), READ_AHEAD_RUNS):
-            part = wanted[start : start + READ_AHEAD_RUNS]
-            for file, content in zip(part, self._read(part), strict=True):
-                yield _decode(file, content)
+    def suites(self) -> frozenset[str]:
+        """The stored suites, by the names of their folders."""
+        return frozenset(file.suite_slug for file in self._seen().files)
 
     def append(self, run: Run) -> str:
         return self.append_all((run,))[0]
@@ -138,32 +109,19 @@ class GitBranchHistory:
         return self._patiently(lambda: self._try_append(files), failure="no run was recorded")
 
     def _written(self, run: Run) -> RunFile:
-        original = encode_run(run)
-        name = name_run(run, original, now=datetime.now(UTC))
-        content, compacted = fit_file(run, original, self._retention)
-        blob = git.write_blob(self._repository, content)
-        return replace(name.with_content(content, compacted=compacted), blob=blob)
+        name, content = written(run, self._retention)
+        return replace(name, blob=git.write_blob(self._repository, content))
 
     def _patiently(self, action: Callable[[], T], *, failure: str) -> T:
-        """Retry while other writers or the network are in the way, bounded in attempts and time."""
-        deadline = time.monotonic() + self._patience.seconds
-        attempt = 0
-        while True:
-            attempt += 1
-            try:
-                return action()
-            except git.GitError as error:
-                transient = any(text in error.output for text in TRANSIENT_TEXTS)
-                if not (transient or isinstance(error, git.PushRejectedError)):
-                    raise
-                pause_seconds = self._patience.pause_seconds(attempt, self._random)
-                if attempt >= self._patience.attempts or time.monotonic() + pause_seconds > deadline:
-                    raise InfrastructureError(
-                        f"{failure} after {attempt} attempts; the last one: {error.message}",
-                        place=self._place,
-                        next_step="run the job again; recording the same run twice does no harm",
-                    ) from None
-            self._sleep(pause_seconds)
+        """Retry while other writers or the network are in the way."""
+        return self._patience.persist(
+            action,
+            is_transient=_is_transient,
+            failure=failure,
+            place=self.place,
+            random=self._random,
+            sleep=self._sleep,
+        )
 
     def _try_append(self, wanted: Sequence[RunFile]) -> tuple[str, ...]:
         self.expect(self.names)
@@ -215,11 +173,19 @@ class GitBranchHistory:
         kept = tuple(file for file in compacted if file not in dropped)
         return kept, set(files) - set(kept)
 
-    def _suite_files(self, suite: str) -> list[RunFile]:
+    def _seen(self) -> Tip:
         if self._tip is None:
             self._tip = self._patiently(self._fetch, failure="the history could not be read")
+        return self._tip
+
+    def _entries(self) -> tuple[git.TreeEntry, ...]:
+        """All files of the snapshot that is read."""
+        commit = self._seen().commit
+        return git.list_tree(self._repository, commit) if commit else ()
+
+    def _suite_files(self, suite: str) -> list[RunFile]:
         slug = suite_slug(suite)
-        return [file for file in self._tip.files if file.suite_slug == slug]
+        return [file for file in self._seen().files if file.suite_slug == slug]
 
     def _read(self, files: Sequence[RunFile]) -> tuple[bytes, ...]:
         """The contents, empty where a run's name is that of something else than a file."""
@@ -248,31 +214,18 @@ class GitBranchHistory:
         if not isinstance(marker, dict) or marker.get("format") != "perf-culprit-history":
             raise ConfigError(
                 f"this branch exists and is no history of perf-culprit: its {MARKER_PATH} is missing or says otherwise",
-                place=self._place,
+                place=self.place,
                 next_step="name another branch as history, or delete this one if nobody needs it",
             )
         if marker.get("version") != MARKER_VERSION:
             raise ConfigError(
                 f"this history has version {str(marker.get('version'))[:20]}; this program knows {MARKER_VERSION}",
-                place=self._place,
+                place=self.place,
                 next_step="upgrade perf-culprit to the version that wrote the history",
             )
 
 
-@contextmanager
-def open_git_branch(
-    remote: git.Remote, *, branch: str = DEFAULT_BRANCH, retention: Retention | None = None
-) -> Iterator[GitBranchHistory]:
-    """A history in a temporary repository that is removed at the end."""
-    with tempfile.TemporaryDirectory(prefix="perf-culprit-", ignore_cleanup_errors=True) as folder:
-        yield GitBranchHistory(remote, Path(folder), branch=branch, retention=retention)
-
-
-def _decode(file: RunFile, content: bytes) -> StoredRun | UnreadableRun:
-    try:
-        run = decode_run(content, place=file.path)
-    except DataError as error:
-        return UnreadableRun(id=file.path, commit=file.commit, problem=error.message)
-    if run.commit != file.commit or suite_slug(run.suite) != file.suite_slug:
-        return UnreadableRun(id=file.path, commit=file.commit, problem="its content belongs to another commit or suite")
-    return StoredRun(id=file.path, commit=file.commit, run=run)
+def _is_transient(error: InfrastructureError) -> bool:
+    if isinstance(error, git.PushRejectedError):
+        return True
+    return isinstance(error, git.GitError) and any(text in error.output for text in TRANSIENT_TEXTS)

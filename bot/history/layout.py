@@ -28,6 +28,11 @@ RUN_PATH = re.compile(
     r"runs/(?P<suite>[a-z0-9._-]{1,60})/(?P<commit>" + FULL_HASH_PATTERN + r")/"
     r"(?P<time>[0-9]{8}T[0-9]{6}Z)-(?P<digest>[0-9a-f]{16})-(?P<size>[0-9]{1,12})(?P<summary>\.summary)?\.json"
 )
+ACCEPTANCE_PATH = re.compile(
+    r"accepted/(?P<suite>[a-z0-9._-]{1,60})/(?P<commit>" + FULL_HASH_PATTERN + r")/[0-9a-f]{16}\.json"
+)
+BISECTION_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,63}")
+BISECTION_PATH = re.compile(rf"bisections/({BISECTION_ID.pattern})\.json")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,6 +100,14 @@ def read_names(entries: Iterable[TreeEntry]) -> tuple[RunFile, ...]:
         for entry in entries
         if (match := RUN_PATH.fullmatch(entry.path))
     )
+
+
+def stored_key(path: str) -> str | None:
+    """What stays of a path whatever becomes of its content, such as a compacted run; None of other people's files."""
+    if match := RUN_PATH.fullmatch(path):
+        return f"runs/{match['suite']}/{match['commit']}/{match['digest']}"
+    is_ours = ACCEPTANCE_PATH.fullmatch(path) or BISECTION_PATH.fullmatch(path)
+    return path if is_ours else None
 
 
 def suite_slug(suite: str) -> str:

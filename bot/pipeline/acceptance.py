@@ -5,20 +5,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bot import git
 from bot.config import Config
 from bot.errors import UsageError
-from bot.history.accepted import checked, open_acceptances
-from bot.history.protocol import StoredRun
-from bot.history.remote import history_remote
+from bot.history.accepted import checked
+from bot.history.opening import open_history
+from bot.history.protocol import Store, StoredRun
 from bot.model.acceptance import Acceptance
 from bot.model.metric import MetricKey
 from bot.model.run import Run
-
-if TYPE_CHECKING:
-    from bot.history.accepted import GitBranchAcceptances
 
 LOOKED_AT_RUNS = 5
 
@@ -63,8 +59,7 @@ def accept(
             pull_request=pull_request,
         )
     )
-    remote = history_remote(repository or Path(), history_url, token)
-    with open_acceptances(remote, branch=config.history.branch) as history:
+    with open_history(config.history, repository, url=history_url, token=token) as history:
         named = _named(history, said)
         stored = history.accept(named)
     return Accepted(
@@ -115,7 +110,7 @@ def _git_author(repository: Path) -> str:
     return name
 
 
-def _named(history: "GitBranchAcceptances", said: Acceptance) -> tuple[Acceptance, ...]:
+def _named(history: Store, said: Acceptance) -> tuple[Acceptance, ...]:
     """By name where the history knows the names: what is named can be checked, and outlives other changes."""
     at_commit = _runs(history.runs(said.suite, [said.commit]))
     if said.benchmark is None:

@@ -12,9 +12,8 @@ from bot.collect import collect_each
 from bot.config import Config
 from bot.detect import audit as detect_audit
 from bot.errors import DataError
-from bot.history.accepted import open_acceptances
+from bot.history.opening import open_history
 from bot.history.protocol import StoredRun
-from bot.history.remote import history_remote
 from bot.history.then import baseline_then
 from bot.model.acceptance import Acceptance
 from bot.model.audit import Audit
@@ -30,8 +29,7 @@ def audit_history(
     *, repository: Path, config: Config, history_url: str | None = None, token: str | None = None, seed: int = 0
 ) -> Audit:
     """The newest stored runs of the configured suite, in the order of their times."""
-    remote = history_remote(repository, history_url, token)
-    with open_acceptances(remote, branch=config.history.branch) as history:
+    with open_history(config.history, repository, url=history_url, token=token) as history:
         commits = list(history.commits(config.suite))
         stored = list(history.runs(config.suite, commits))
         accepted = history.accepted(config.suite)
@@ -42,7 +40,7 @@ def audit_history(
     if not runs:
         raise DataError(
             f"no stored runs of suite {config.suite!r}",
-            place=f"branch {config.history.branch} of {remote.shown}",
+            place=history.place,
             next_step="record runs first, or audit result files with --files",
         )
     found = audit_runs(runs[-MOST_RUNS:], config=config, seed=seed, accepted=accepted)

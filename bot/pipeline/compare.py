@@ -19,8 +19,7 @@ from bot.collect import (
 )
 from bot.config import Config
 from bot.history import choose_baseline
-from bot.history.accepted import open_acceptances
-from bot.history.remote import code_remote, history_remote
+from bot.history.opening import code_remote, open_history
 from bot.model.acceptance import Acceptance
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.report import Report
@@ -199,8 +198,7 @@ def compare_run_with_history(
     `confirm` is a second measurement of what `run` flags. It judges and is not stored. `merge`: the run is of GitHub's
     merge of a pull request, so it is judged against what it was merged into, not against where its head left that.
     """
-    remote = history_remote(repository or Path(), history_url, token)
-    with open_acceptances(remote, branch=config.history.branch) as history:
+    with open_history(config.history, repository, url=history_url, token=token) as history:
         baseline = choose_baseline(
             history,
             repository,
@@ -208,7 +206,7 @@ def compare_run_with_history(
             base=merge.base if merge else base,
             head=merge.head if merge else None,
             window=config.history.window,
-            remote=code_remote(repository, history=remote),
+            remote=code_remote(repository, url=history_url, token=token),
             accepted=(*history.accepted(run.suite), *accepted),
         )
         stored_runs = history.names

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from bot import git
 from bot.config import Config
 from bot.errors import BotError, InfrastructureError
-from bot.history import open_git_branch
+from bot.history import open_history
 from bot.model.checkup import NEEDED, Grant, Health, Observation, Permission, Role, Symptom
 from bot.pipeline.context import Context, read_context
 from bot.pipeline.event import event_ends, merge_of
@@ -138,9 +138,8 @@ def _history(job: _Job, environ: Mapping[str, str]) -> Iterator[Observation]:
     """Against stored runs a check can fail only where the base has one."""
     branch, suite = job.config.history.branch, job.config.suite
     facts: dict[str, str | int] = {"branch": branch, "suite": suite, "default": job.default_branch}
-    remote = git.Remote(url=job.context.git_url, token=job.token or None)
     try:
-        with open_git_branch(remote, branch=branch) as history:
+        with open_history(job.config.history, url=job.context.git_url, token=job.token or None) as history:
             stored = history.commits(suite)
     except BotError as error:
         facts |= {"message": error.message, "next": error.next_step or ""}

@@ -4,20 +4,18 @@ from pathlib import Path
 
 from bot.config import Config
 from bot.errors import DataError, did_you_mean
-from bot.history.git_branch import open_git_branch
 from bot.history.main_line import MainLine, main_line
-from bot.history.remote import history_remote
+from bot.history.opening import open_history
 
 MOST_SUITES = 20
 
 
 def stored_line(repository: Path, *, config: Config, history_url: str | None) -> tuple[MainLine, str]:
     """The runs of the configured suite, the oldest first, at least one, and where they are stored, to be shown."""
-    remote = history_remote(repository, history_url, None)
-    with open_git_branch(remote, branch=config.history.branch) as history:
+    with open_history(config.history, repository, url=history_url) as history:
         line = main_line(history, repository, suite=config.suite, any_hardware=config.ignore_environment)
-        suites = {name.split("/")[1] for name in history.names}
-    place = f"{remote.shown} {config.history.branch}"
+        suites = history.suites()
+    place = history.place
     if not line.runs:
         suite = config.suite or "default"
         stored = f"stored are {', '.join(sorted(suites)[:MOST_SUITES])}:" if suites else ""

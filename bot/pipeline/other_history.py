@@ -8,8 +8,7 @@ from bot import git
 from bot.collect import AUTO, collect_history
 from bot.config import Config
 from bot.errors import DataError
-from bot.history import Retention, open_git_branch
-from bot.history.remote import history_remote
+from bot.history import open_history
 from bot.model.imported import Imported
 from bot.model.run import Run
 
@@ -26,7 +25,7 @@ class HistoryImport:
 
 
 def import_history(request: HistoryImport, *, config: Config) -> Imported:
-    """Store every run that names its commit, in one commit of the history branch.
+    """Store every run that names its commit, all or none.
 
     Nothing is judged: a later run finds them as its baseline. The only suite of the files continues as the configured
     one, several keep their names. Their environment stays what the files say, or unknown.
@@ -41,10 +40,9 @@ def import_history(request: HistoryImport, *, config: Config) -> Imported:
         )
     if len({run.suite for run in runs}) == 1:
         runs = [replace(run, suite=config.suite) for run in runs]
-    remote = history_remote(request.repository, request.history_url, None)
-    retention = Retention(raw_runs=config.history.raw_runs, branch_bytes=config.history.size_limit)
-    with open_git_branch(remote, branch=config.history.branch, retention=retention) as history:
-        history.commits(config.suite)
+    with open_history(config.history, request.repository, url=request.history_url) as history:
+        for suite in {run.suite for run in runs}:
+            history.commits(suite)
         before = set(history.names)
         kept = () if request.dry_run else history.append_all(runs)
     return _imported(

@@ -5,8 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bot.config import Config
-from bot.history import Retention, open_git_branch
-from bot.history.remote import history_remote
+from bot.history import open_history
 from bot.model.finding import Finding, Verdict
 from bot.model.reason import Remark
 from bot.model.report import Report
@@ -43,14 +42,12 @@ def record_run(
 
     `warn` is told if runs are gone that were there before, when `stored_runs` were seen or between two attempts.
     """
-    retention = Retention(raw_runs=config.history.raw_runs, branch_bytes=config.history.size_limit)
-    remote = history_remote(repository or Path(), history_url, token)
-    with open_git_branch(remote, branch=config.history.branch, retention=retention) as history:
+    with open_history(config.history, repository, url=history_url, token=token) as history:
         history.expect(stored_runs)
         name = history.append(judged_run(run, report))
         if history.lost and warn is not None:
             warn(
-                f"branch {config.history.branch} was rewritten meanwhile: {len(history.lost)} stored runs are gone, "
+                f"{history.place} was rewritten meanwhile: {len(history.lost)} stored runs are gone, "
                 f"such as {history.lost[0]}; this run was appended to what is there now"
             )
         return name

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from bot import git
 from bot.config import Config
-from bot.history.accepted import open_acceptances
-from bot.history.remote import history_remote
+from bot.history.opening import open_history
 from bot.model.acceptance import Acceptance
 from bot.model.finding import Finding, Level, Verdict
 from bot.model.report import Conclusion, Report
@@ -85,8 +84,7 @@ def stored_acceptances(
     *, config: Config, history_url: str | None, token: str | None, repository: Path | None = None
 ) -> tuple[Acceptance, ...]:
     """What was accepted in the configured suite, oldest first."""
-    remote = history_remote(repository or Path(), history_url, token)
-    with open_acceptances(remote, branch=config.history.branch) as history:
+    with open_history(config.history, repository, url=history_url, token=token) as history:
         return history.accepted(config.suite)
 
 
@@ -124,8 +122,7 @@ def settle_acceptances(
     }
     if not named:
         return ()
-    remote = history_remote(repository or Path(), history_url, token)
-    with open_acceptances(remote, branch=config.history.branch) as history:
+    with open_history(config.history, repository, url=history_url, token=token) as history:
         history.accept(tuple(named.values()))
     return tuple(named)
 

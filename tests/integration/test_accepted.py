@@ -11,7 +11,7 @@ from bot import git, pipeline
 from bot.cli import main
 from bot.config import Config
 from bot.errors import UsageError
-from bot.history.accepted import open_acceptances
+from bot.history import open_git_branch
 from bot.model.counter import CounterTable
 from bot.model.finding import Verdict
 from bot.model.metric import Direction, Metric
@@ -167,7 +167,7 @@ def test_racing_acceptances_are_all_stored_and_runs_stay(served: Path) -> None:
     assert all(result.stored for result in results)
     after = run_git(served, "ls-tree", "-r", "--name-only", BRANCH).splitlines()
     assert set(before) < set(after)
-    with open_acceptances(git.Remote(url=str(served))) as history:
+    with open_git_branch(git.Remote(url=str(served))) as history:
         assert {entry.author for entry in history.accepted("default")} == set(authors)
 
 

@@ -10,7 +10,6 @@ from bot import git, pipeline
 from bot.config import Config
 from bot.errors import DataError
 from bot.history import open_git_branch
-from bot.history.accepted import open_acceptances
 from bot.model.acceptance import Acceptance
 from tests.support.git_repository import init_repository
 from tests.support.measurements import measured
@@ -50,7 +49,7 @@ def test_what_somebody_accepted_is_no_alarm_and_later_runs_are_judged_by_it(remo
         for number, level in enumerate(levels)
     ]
     assert pipeline.audit_runs(runs, config=Config()).detectors[0].unknown == 1
-    with open_acceptances(git.Remote(url=str(remote))) as history:
+    with open_git_branch(git.Remote(url=str(remote))) as history:
         for run in runs:
             history.append(run)
         acceptance = Acceptance(

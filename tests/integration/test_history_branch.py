@@ -20,7 +20,7 @@ from bot import git
 from bot.codec.run import encode_run
 from bot.errors import ConfigError, InfrastructureError
 from bot.history import GitBranchHistory, Retention, StoredRun, UnreadableRun, open_git_branch
-from bot.history.git_branch import Patience
+from bot.history.patience import Patience
 from bot.history.retention import compact
 from bot.model.run import Run
 from tests.support.git_http import TOKEN, serve_git

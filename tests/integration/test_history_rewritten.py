@@ -12,7 +12,7 @@ import pytest
 from bot import git, pipeline
 from bot.config import Config
 from bot.history import GitBranchHistory, Retention
-from bot.history.git_branch import Patience
+from bot.history.patience import Patience
 from bot.model.report import Conclusion
 from tests.support import reports
 from tests.support.git_http import TOKEN, serve_git
@@ -137,7 +137,7 @@ def test_a_rewrite_between_judging_and_recording_is_said(served: Path, tmp_path:
     (warning,) = said
     gone = 3 if how == "deleted" else 2
     assert re.match(
-        rf"branch perf-history was rewritten meanwhile: {gone} stored runs are gone, such as runs/", warning
+        rf"branch perf-history of \S+ was rewritten meanwhile: {gone} stored runs are gone, such as runs/", warning
     )
     assert files(served) == {last} | (set() if how == "deleted" else {names[0]})
 

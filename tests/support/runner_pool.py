@@ -23,7 +23,8 @@ from bot.dispatch.advance import advance_bisection
 from bot.dispatch.controller import Controller
 from bot.dispatch.settle import settle
 from bot.dispatch.workflow import Workflow
-from bot.history.bisections import BisectionConflictError, LoadedBisection
+from bot.history.bisections import BisectionConflictError
+from bot.history.protocol import LoadedBisection
 from bot.model.bisection import CommitRange, Engine, Outcome, Result, SearchSettings
 from bot.model.dispatch import (
     BisectCommands,
@@ -95,7 +96,7 @@ class Branch:
     def store(self, bisection: Bisection, *, expected: str | None) -> str:
         self.before(self.stores + 1)
         if self.version != expected:
-            raise BisectionConflictError("another job stored this bisection meanwhile")
+            raise BisectionConflictError(is_there=True, place="branch")
         self.content = encode_stored(bisection)
         self.stores += 1
         self.after(self.stores)

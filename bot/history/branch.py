@@ -1,0 +1,45 @@
+"""The history's branch with all that it holds."""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from bot import git
+from bot.history.accepted import GitBranchAcceptances
+from bot.history.bisections import GitBranchBisections
+from bot.history.git_branch import DEFAULT_BRANCH
+from bot.history.layout import RUN_PATH, read_names
+from bot.history.retention import Retention
+
+
+class GitBranch(GitBranchAcceptances, GitBranchBisections):
+    """Runs, accepted changes and bisections."""
+
+    def paths(self) -> tuple[str, ...]:
+        return tuple(entry.path for entry in self._entries() if entry.blob)
+
+    def contents(self, paths: Sequence[str]) -> tuple[bytes, ...]:
+        blobs = {entry.path: entry.blob for entry in self._entries()}
+        wanted = [blob for path in paths if (blob := blobs.get(path))]
+        read = dict(zip(wanted, git.read_blobs(self._repository, wanted, remote=self._remote), strict=True))
+        return tuple(read.get(blobs.get(path, ""), b"") for path in paths)
+
+    def adopt(self, entries: Sequence[tuple[str, bytes]]) -> None:
+        blobs = {path: git.write_blob(self._repository, content) for path, content in entries}
+        runs = read_names(git.TreeEntry(path=path, blob=blob) for path, blob in blobs.items())
+        if runs:
+            self._patiently(lambda: self._try_append(runs), failure="the runs were not stored")
+        others = {path: blob for path, blob in blobs.items() if not RUN_PATH.fullmatch(path)}
+        if others:
+            message = f"Copy {len(others)} accepted changes and bisections\n"
+            self._patiently(lambda: self._try_add(others, message), failure="the changes were not stored")
+
+
+@contextmanager
+def open_git_branch(
+    remote: git.Remote, *, branch: str = DEFAULT_BRANCH, retention: Retention | None = None
+) -> Iterator[GitBranch]:
+    """The branch in a temporary repository that is removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="perf-culprit-", ignore_cleanup_errors=True) as folder:
+        yield GitBranch(remote, Path(folder), branch=branch, retention=retention)
