@@ -1,7 +1,7 @@
 """A bisection's answer as JSON (bisection v1): what `bisect --json` writes."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Final, Literal, TypeVar
 
 from pydantic.dataclasses import dataclass
@@ -11,6 +11,7 @@ from bot.codec.wire import WIRE_CONFIG, encode, same_fields
 from bot.model.bisection import Culprit, DecayPart, Engine, Noise, OutcomeKind, Suspect
 from bot.model.bisection_report import BisectionReport, MeasuredCommit
 from bot.model.culprit_diagnosis import CulpritDiagnosis
+from bot.model.environment import EnvironmentChange
 from bot.model.finding import Interval
 from bot.model.metric import Direction
 
@@ -19,7 +20,10 @@ SCHEMA_NAME: Final = "bisection-v1"
 
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
 class CulpritEntry(Culprit):
+    """`updates`: the packages to which this commit gave another version."""
+
     subject: str | None
+    updates: tuple[EnvironmentChange, ...] = ()
 
 
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
@@ -85,7 +89,10 @@ def encode_bisection(report: BisectionReport, *, sentence: Callable[[BisectionRe
         metric=report.key.metric,
         unit=report.metric.unit,
         direction=report.metric.direction,
-        culprits=_with_subjects(CulpritEntry, outcome.culprits, report),
+        culprits=tuple(
+            replace(entry, updates=report.updates.get(entry.commit, ()))
+            for entry in _with_subjects(CulpritEntry, outcome.culprits, report)
+        ),
         suspects=_with_subjects(SuspectEntry, outcome.suspects, report),
         measured=_with_subjects(MeasuredEntry, report.measured, report),
         candidates=len(report.commit_range.commits),

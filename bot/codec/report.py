@@ -12,7 +12,7 @@ from bot.codec.tree_comparison import TreeComparisonFile, tree_comparison, tree_
 from bot.codec.wire import WIRE_CONFIG, decode, encode, same_fields
 from bot.model.acceptance import Acceptance
 from bot.model.baseline import BaselineSource, RunChoice
-from bot.model.environment import LONGEST_NAME, LONGEST_VALUE, MOST_COMPONENTS, Environment
+from bot.model.environment import LONGEST_NAME, LONGEST_VALUE, MOST_COMPONENTS, Environment, EnvironmentChange
 from bot.model.finding import Evidence, Excess, Finding, Interval, Level, Precision, Severity, Side, Verdict
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.reason import Reason
@@ -21,6 +21,7 @@ from bot.model.rules import RuleEvidence
 
 SCHEMA_NAME = "report-v1"
 MOST_PREDICTIONS = 20
+MOST_CHANGES = 500
 
 
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
@@ -102,6 +103,7 @@ class ReportFile:
         dict[Annotated[str, Field(max_length=LONGEST_NAME)], Annotated[str, Field(max_length=LONGEST_VALUE)]],
         Field(max_length=MOST_COMPONENTS),
     ] = field(default_factory=dict)
+    environment_changes: Annotated[tuple[EnvironmentChange, ...], Field(max_length=MOST_CHANGES)] = ()
     missing: tuple[MetricKey, ...] = ()
     new: tuple[MetricKey, ...] = ()
     detectable_effect: float | None = None
@@ -119,7 +121,8 @@ def encode_report(report: Report, *, sentence: Sentence = no_sentence) -> bytes:
         format="perf-culprit-report",
         version=1,
         findings=tuple(map(_finding_entry, report.findings)),
-        environment=report.environment.bounded,
+        environment=dict(report.environment.bounded.components),
+        environment_changes=report.environment_changes[:MOST_CHANGES],
         diagnosis=None if report.diagnosis is None else tree_comparison_entry(report.diagnosis),
         costs=None if report.costs is None else costs_entry(report.costs),
         predictions=tuple(
@@ -137,7 +140,7 @@ def decode_report(data: bytes, *, place: str) -> Report:
         Report,
         file,
         findings=tuple(_finding(entry, suite=file.suite) for entry in file.findings),
-        environment=Environment(components=file.environment),
+        environment=Environment(components=file.environment).bounded,
         diagnosis=None if file.diagnosis is None else tree_comparison(file.diagnosis, place=place),
         costs=None if file.costs is None else costs(file.costs),
         predictions=tuple(

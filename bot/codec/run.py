@@ -93,7 +93,7 @@ def encode_run(run: Run) -> bytes:
         version=1,
         benchmarks=entries,
         counters=tuple(map(encode_table, run.counters)) or UNSET,
-        environment=run.environment.bounded,
+        environment=dict(run.environment.bounded.components),
         commit=_or_unset(run.commit),
         time=_or_unset(run.time),
         suite=run.suite,
@@ -122,7 +122,7 @@ def decode_run(data: bytes, *, place: str) -> Run:
             decode_table(entry, f"{place}: counters.{i}", were_reduced=were_reduced)
             for i, entry in enumerate(file.counters or ())
         ),
-        environment=Environment(components=file.environment),
+        environment=Environment(components=file.environment).bounded,
         commit=file.commit or None,
         time=file.time or None,
         suite=file.suite,

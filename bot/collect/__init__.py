@@ -10,7 +10,8 @@ from bot.collect.collect import (
     collect_sources,
 )
 from bot.collect.executions import join_executions
-from bot.collect.machine import machine_environment
+from bot.collect.machine import machine_environment, surroundings
+from bot.collect.packages import ecosystem_of, packages
 from bot.collect.plain import named_alike
 from bot.collect.registry import ALIASES, AUTO, PARSERS
 from bot.collect.source import Source, read_file
@@ -26,9 +27,12 @@ __all__ = [
     "collect_history",
     "collect_separate",
     "collect_sources",
+    "ecosystem_of",
     "join_executions",
     "machine_environment",
     "named_alike",
+    "packages",
     "read_archive",
     "read_file",
+    "surroundings",
 ]

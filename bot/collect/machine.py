@@ -5,21 +5,39 @@ import platform
 from collections.abc import Mapping
 from pathlib import Path
 
+from bot.collect.packages import lock_environment
 from bot.collect.parser import components
+from bot.collect.toolchain import toolchain
 from bot.model.environment import Environment
 
 CPU_FACTS = Path("/proc/cpuinfo")
 MEMORY_FACTS = Path("/proc/meminfo")
 # Docker's and podman's.
 CONTAINER_MARKS = (Path("/.dockerenv"), Path("/run/.containerenv"))
+# The action's image: what runs in it measured nothing.
+OWN_IMAGE = Path("/opt/perf-culprit/bot")
+# "name=value" lines of a workflow, about what a container can't see: "gcc=14.2.0".
+TOLD_VARIABLE = "PERF_CULPRIT_ENVIRONMENT"
 # x86 writes "model name"; some ARM kernels "Model"; s390 and others nothing that names the model.
 CPU_MODEL_FIELDS = ("model name", "Model", "cpu model")
 BYTES_PER_GIB = 1 << 30
 
 
 def machine_environment(environ: Mapping[str, str] | None = None) -> Environment:
-    """CPU, memory, system and, on a GitHub runner, its image. What is not known is left out."""
+    """CPU, memory, system, what the workflow says and, on a GitHub runner, its image. What is not known is left out."""
     variables = os.environ if environ is None else environ
+    lines = (line.partition("=") for line in variables.get(TOLD_VARIABLE, "").splitlines())
+    told = components(**{name.strip(): value for name, _, value in lines if name.strip()})
+    return told.merged(_seen(variables))
+
+
+def surroundings(folder: Path) -> Environment:
+    """This machine, the compilers and runtimes on it, and the packages that the lock files in `folder` name."""
+    tools = Environment() if OWN_IMAGE.exists() else toolchain(folder)
+    return machine_environment().merged(tools).merged(lock_environment(folder))
+
+
+def _seen(variables: Mapping[str, str]) -> Environment:
     return components(
         cpu=_cpu_model(_read(CPU_FACTS)),
         cpu_count=os.cpu_count(),
@@ -30,7 +48,7 @@ def machine_environment(environ: Mapping[str, str] | None = None) -> Environment
         runner_image=_runner_image(variables),
         # A container's name is no machine's.
         host=None if any(map(Path.exists, CONTAINER_MARKS)) else platform.node(),
-        python=platform.python_version(),
+        python=None if OWN_IMAGE.exists() else platform.python_version(),
     )
 
 

@@ -8,14 +8,21 @@ from typing import Final
 
 from bot import git
 from bot.bisect.prior import prior_by_commit
+from bot.collect import ecosystem_of, packages
 from bot.diagnose.changed import changes_build, is_document_or_test
 from bot.model.bisection import ChangeFacts, CommitRange
 from bot.model.bisection_report import CommitFacts
+from bot.model.environment import EnvironmentChange
 
 # Hosts whose pages of a commit are REPOSITORY/commit/HASH.
 _HOSTED: Final = re.compile(
     r"(?:https://(?:[^@/]*@)?|ssh://git@|git@)((?:github|gitlab|codeberg)\.[a-z]+)[:/]([\w.-]+/[\w.-]+?)(?:\.git)?/?"
 )
+
+
+MOST_CANDIDATES: Final = 500
+MOST_BLOBS: Final = 200
+MOST_UPDATES: Final = 50
 
 
 class Prior(StrEnum):
@@ -54,6 +61,40 @@ def _facts(changes: Sequence[git.CountedChange], resolution: int | None) -> Chan
         changes_dependency=any(map(changes_build, paths)),
         only_documents=bool(paths) and all(map(is_document_or_test, paths)),
     )
+
+
+def dependency_updates(
+    repository: Path, commit_range: CommitRange, remote: git.Remote | None = None
+) -> dict[str, tuple[EnvironmentChange, ...]]:
+    """The packages that a candidate's change of a lock file brought, by candidate; nothing where they are not here.
+
+    `remote` serves the files that a partial clone lacks, of the newest candidates only.
+    """
+    try:
+        changed = git.commit_changes(repository, commit_range.commits, first_parent=commit_range.first_parent)
+        locks = {
+            commit: found
+            for commit, changes in list(changed.items())[-MOST_CANDIDATES:]
+            if (found := [one.change for one in changes if ecosystem_of(one.change.path.rpartition("/")[2])])
+        }
+        blobs = {blob for found in locks.values() for one in found for blob in (one.old_blob, one.blob) if blob}
+        names = sorted(blobs)[:MOST_BLOBS]
+        if not names:
+            return {}
+        texts = dict(zip(names, git.read_blobs(repository, names, remote=remote), strict=True))
+    except git.GitError:
+        return {}
+    updates = {commit: _updated(found, texts) for commit, found in locks.items()}
+    return {commit: update for commit, update in updates.items() if update}
+
+
+def _updated(changes: Sequence[git.FileChange], texts: Mapping[str, bytes]) -> tuple[EnvironmentChange, ...]:
+    found: list[EnvironmentChange] = []
+    for change in changes:
+        name = change.path.rpartition("/")[2]
+        before, after = (packages({name: texts.get(blob or "", b"")}) for blob in (change.old_blob, change.blob))
+        found += before.changes_to(after)
+    return tuple(dict.fromkeys(found))[:MOST_UPDATES]
 
 
 def commit_facts(repository: Path, commit: str) -> CommitFacts:

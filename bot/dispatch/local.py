@@ -18,7 +18,7 @@ from bot.dispatch.advance import advance
 from bot.dispatch.candidates import Candidates, find_candidates
 from bot.dispatch.controller import Controller
 from bot.dispatch.diagnosis import Profiling, diagnose_culprit, diagnosed_step
-from bot.dispatch.facts import Prior, commit_facts, prior_of, web_address
+from bot.dispatch.facts import Prior, commit_facts, dependency_updates, prior_of, web_address
 from bot.dispatch.here import Here, StateFile
 from bot.dispatch.machine import Say, this_machine
 from bot.dispatch.settle import settle
@@ -117,6 +117,7 @@ def search_here(repository: Path, plan: BisectPlan, *, config: Config, say: Say)
             jobs_per_dispatch=1,
             rounds_per_job=1,
             subjects=candidates.subjects,
+            updates=dependency_updates(repository, candidates.commit_range),
             environments=(machine_environment().components,),
         )
         bisection = _searched(bisection, workplace, file=file, deadline=deadline, say=say)

@@ -13,7 +13,7 @@ from bot.config import BisectConfig, Config
 from bot.dispatch.advance import advance
 from bot.dispatch.candidates import Candidates, fetch_missing, find_candidates
 from bot.dispatch.controller import Controller
-from bot.dispatch.facts import Prior, prior_of
+from bot.dispatch.facts import Prior, dependency_updates, prior_of
 from bot.dispatch.settle import settle
 from bot.dispatch.stored import known_metrics, stored_runs, usable_blocks
 from bot.errors import ConfigError, UsageError
@@ -105,6 +105,7 @@ def _begun(
         rounds_per_job=config.bisect.rounds_per_job,
         runner=config.bisect.runner,
         subjects=_subjects(candidates),
+        updates=dependency_updates(repository, commit_range, remote),
         pull_request=plan.pull_request,
         requested_by=plan.requested_by,
         head=plan.head,

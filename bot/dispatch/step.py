@@ -51,6 +51,7 @@ def report_of(bisection: Bisection) -> BisectionReport:
         subjects=bisection.subjects,
         command=command_line(bisection),
         diagnosis=next(diagnoses, None),
+        updates=bisection.updates,
     )
 
 

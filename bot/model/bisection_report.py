@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from bot.model.bisection import CommitRange, Outcome, OutcomeKind, SearchSettings
 from bot.model.culprit_diagnosis import CulpritDiagnosis
+from bot.model.environment import EnvironmentChange
 from bot.model.finding import Interval
 from bot.model.metric import Metric, MetricKey
 
@@ -52,6 +53,7 @@ class BisectionReport:
     `facts` are of the named commits. `repository_url` is the one of a web page that has `/commit/HASH` beneath it.
 
     `command` is the command line that searches the same again. `diagnosis` is of the largest regression named.
+    `updates`: the packages to which a candidate gave another version.
     """
 
     outcome: Outcome
@@ -65,6 +67,7 @@ class BisectionReport:
     repository_url: str | None = None
     command: str = ""
     diagnosis: CulpritDiagnosis | None = None
+    updates: Mapping[str, tuple[EnvironmentChange, ...]] = field(default_factory=dict)
 
     @property
     def is_definite(self) -> bool:

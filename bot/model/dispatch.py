@@ -14,6 +14,7 @@ from bot.model.bisection import Job, Progress, Result, SearchState
 from bot.model.bisection_report import BisectionReport
 from bot.model.count import Count
 from bot.model.culprit_diagnosis import CulpritDiagnosis
+from bot.model.environment import EnvironmentChange
 from bot.model.metric import Direction, Metric, MetricKey
 
 
@@ -115,7 +116,8 @@ class Bisection:
     in an issue, where `pull_request` is the issue's number. `trusted`: every commit of the range is on the default
     branch, so that what was measured may enter the history. `fruitless` counts dispatches in a row that gave nothing.
     `stopped`: the objection that ended it before the search had. `times`: the search is by counts, and one by
-    times follows. `notes` are for the answer, of searches before this one.
+    times follows. `notes` are for the answer, of searches before this one. `updates`: the packages that a candidate
+    gave another version.
     `diagnoses`: of suspects that were confirmed or not.
     """
 
@@ -143,6 +145,7 @@ class Bisection:
     times: ByTime | None = None
     notes: tuple[str, ...] = ()
     diagnoses: tuple[CulpritDiagnosis, ...] = ()
+    updates: Mapping[str, tuple[EnvironmentChange, ...]] = field(default_factory=dict)
 
     @property
     def is_done(self) -> bool:

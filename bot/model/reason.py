@@ -38,6 +38,7 @@ class VerdictReason(StrEnum):
     OVER_LIMIT_SMALL_EFFECT = "over_limit_small_effect"
     OTHER_HARDWARE = "other_hardware"
     MACHINE_CHANGED = "machine_changed"
+    ENVIRONMENT_CHANGED = "environment_changed"
     LONE_RUN = "lone_run"
     ACCEPTED = "accepted"
     NOT_CONFIRMED = "not_confirmed"

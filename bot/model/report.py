@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from bot.model.baseline import BaselineSource, RunChoice
 from bot.model.call_tree import MethodCosts
-from bot.model.environment import Environment
+from bot.model.environment import Environment, EnvironmentChange
 from bot.model.finding import Finding, Level, Verdict
 from bot.model.metric import MetricKey
 from bot.model.reason import BaselineReason, Reason
@@ -58,6 +58,7 @@ class Report:
     into `base_commit`. `findings` are ordered for reading: loudest verdict first, then by size. `missing` are metrics
     that the baseline has and the target lacks; `new` those that the target has and no baseline run.
     `detectable_effect`: a worsening of this fraction would have been seen in every metric judged `no_change`.
+    `environment_changes`: what differs from the newest baseline run's environment.
     `diagnosis`: where the time went, compared by the call trees of the two revisions.
     `costs`: which methods of the target cost most. `predictions`: what simulations say of model files that changed;
     they fail nothing.
@@ -74,6 +75,7 @@ class Report:
     baseline_runs: int = 0
     choices: tuple[RunChoice, ...] = ()
     environment: Environment = field(default_factory=Environment)
+    environment_changes: tuple[EnvironmentChange, ...] = ()
     missing: tuple[MetricKey, ...] = ()
     new: tuple[MetricKey, ...] = ()
     detectable_effect: float | None = None

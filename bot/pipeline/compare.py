@@ -14,8 +14,8 @@ from bot.collect import (
     collect_each,
     collect_executions,
     collect_separate,
-    machine_environment,
     named_alike,
+    surroundings,
 )
 from bot.config import Config
 from bot.history import choose_baseline
@@ -61,7 +61,7 @@ def collect_run(
         suite=config.suite,
         commit=commit,
         directions=config.direction_of,
-        environment=machine_environment(),
+        environment=surroundings(Path()),
     )
 
 

@@ -15,6 +15,7 @@ from bot.model.report import Report
 from bot.model.run import Run
 from bot.pipeline.compare import Compared, compare_run_with_history, compare_runs
 from bot.pipeline.event import Merge
+from bot.pipeline.innocence import with_innocence
 from bot.pipeline.render import report_json, report_markdown
 
 REPORT_NAME: Final = "report.json"
@@ -77,7 +78,10 @@ def compare_results(
     token: str | None,
     accepted: Sequence[Acceptance] = (),
 ) -> Compared:
-    """Judged by `config`: against the base that was measured with it, else against the stored history."""
+    """Judged by `config`: against the base that was measured with it, else against the stored history.
+
+    Of a push (`base` is None) with both, the history says whether the base, measured now, has a level of its own.
+    """
     if results.baseline is None:
         return compare_run_with_history(
             results.run,
@@ -100,6 +104,16 @@ def compare_results(
         confirm_baseline=(results.confirm_baseline,) if results.confirm_baseline else (),
         merge=merge,
     )
+    if base is None and merge is None:
+        report = with_innocence(
+            report,
+            results.run,
+            base=results.baseline,
+            config=config,
+            repository=repository,
+            history_url=history_url,
+            token=token,
+        )
     return Compared(run=results.run, report=report)
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from bot import git
 from bot.codec.run import encode_run
-from bot.collect import collect, join_executions, machine_environment
+from bot.collect import collect, join_executions, machine_environment, surroundings
 from bot.config import Config
 from bot.dispatch.machine import Say, this_machine
 from bot.dispatch.tracing import TracePlan
@@ -88,7 +88,11 @@ def measure_commits(
         rounds, report = _measure(workplace, sides, plan, config, say)
         job = f"measure-{uuid.uuid4().hex}"
         looks = _looks(plan)
-        runs = [_side_run(side, plan=plan, config=config, job=job, looks=looks) for side in sides]
+        trees = [workplace.tree(side.commit) for side in sides]
+        runs = [
+            _side_run(side, plan=plan, config=config, job=job, looks=looks, tree=tree)
+            for side, tree in zip(sides, trees, strict=True)
+        ]
         for count in plan.counts:
             runs = _with_count(workplace, sides, runs, count, say)
         files = tuple(output / f"{side.name}.json" for side in sides)
@@ -221,8 +225,11 @@ def _looks(plan: MeasurePlan) -> int:
     return len(look_rounds(plan.rounds, looks=LOOKS)) if plan.until_decided else 1
 
 
-def _side_run(side: _Side, *, plan: MeasurePlan, config: Config, job: str, looks: int) -> Run:
-    """All executions of one side as one run; each execution is a group of samples of its round."""
+def _side_run(side: _Side, *, plan: MeasurePlan, config: Config, job: str, looks: int, tree: Path | None = None) -> Run:
+    """All executions of one side as one run; each execution is a group of samples of its round.
+
+    With its `tree`, the run says what it was built and measured with.
+    """
     run = join_executions(
         [
             (result, collect([result], tool=plan.tool, suite=config.suite, directions=config.direction_of))
@@ -234,4 +241,5 @@ def _side_run(side: _Side, *, plan: MeasurePlan, config: Config, job: str, looks
         time=datetime.now(UTC),
         job=job,
     )
-    return replace(run, looks=looks, environment=run.environment.merged(machine_environment()))
+    here = machine_environment() if tree is None else surroundings(tree)
+    return replace(run, looks=looks, environment=run.environment.merged(here))

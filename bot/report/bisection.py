@@ -25,6 +25,7 @@ from bot.report.inert import (
 from bot.report.inert import prose as inert_prose
 from bot.report.numbers import MINUS, percent
 from bot.report.reasons.sentence import sentence, sentence_markdown
+from bot.report.surroundings import change_words
 from bot.report.words import counted
 
 T = TypeVar("T")
@@ -32,6 +33,7 @@ PLOT_WIDTH: Final = 31
 MOST_ROWS: Final = 60
 SUBJECT_LIMIT: Final = 120
 COMMAND_LIMIT: Final = 2000
+SHOWN_UPDATES: Final = 10
 
 
 def bisection_text(report: BisectionReport) -> str:
@@ -140,6 +142,12 @@ def _about(report: BisectionReport, culprit: Culprit, form: Form) -> list[Safe]:
     if culprit.posterior is not None:
         said.append(f"posterior {certainty(culprit.posterior)}, confirmed against its parent")
     lines = [Safe("; ".join(said))] if said else []
+    if updates := report.updates.get(culprit.commit):
+        named = [form.name(change_words(change)) for change in updates[:SHOWN_UPDATES]]
+        more = len(updates) - len(named)
+        lines.append(
+            own("a dependency update: {}{}", join(", ", named), own(" and {} more", more) if more else Safe(""))
+        )
     if report.repository_url is not None and "](" not in form.commit(culprit.commit):
         lines.append(form.prose(f"{report.repository_url}/commit/{culprit.commit}"))
     return lines

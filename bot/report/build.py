@@ -19,6 +19,7 @@ def build_report(judgement: Judgement, *, baseline: Baseline, target: Run, setti
         baseline_runs=len(baseline.runs),
         choices=baseline.choices,
         environment=target.environment,
+        environment_changes=baseline.runs[-1].environment.changes_to(target.environment) if baseline.runs else (),
         missing=judgement.missing,
         new=judgement.new,
         detectable_effect=judgement.detectable_effect,

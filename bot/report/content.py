@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from bot.model.baseline import BaselineSource, RunChoice
+from bot.model.environment import is_package
 from bot.model.finding import Finding
 from bot.model.reason import Remark
 from bot.model.report import Report
@@ -18,6 +19,7 @@ from bot.report.predictions import prediction_folds, prediction_remarks
 from bot.report.reasons import sentence_markdown
 from bot.report.results import results_fold
 from bot.report.sections import UNJUDGED, Sections, split
+from bot.report.surroundings import surroundings_fold
 from bot.report.view import Fold, Part, View
 from bot.report.wording import headline, next_step
 from bot.report.words import counted
@@ -47,6 +49,7 @@ def build_view(report: Report, *, options: MarkdownOptions, most_rows: int) -> V
     sections = split(report)
     changed = changed_part(sections, most_rows=most_rows) if sections.changed else None
     folds = [
+        surroundings_fold(report, most_rows=most_rows),
         *diagnosis_folds(report, repository_url=options.repository_url),
         *costs_folds(report),
         *prediction_folds(report, most_rows=most_rows),
@@ -148,8 +151,11 @@ def _judgement_fold(report: Report, sections: Sections, options: MarkdownOptions
         choices = table(report.choices, choice_cells, head=_CHOICES, most_rows=most_rows)
         parts.append(titled("How the baseline was chosen", choices))
     # The machine's name says nothing to a reader, and something about a network to others.
-    environment = sorted(item for item in report.environment.components.items() if item[0] != "host")
+    components = report.environment.components
+    environment = sorted(item for item in components.items() if item[0] != "host" and not is_package(item[0]))
     facts = [*_settings(report), *(own("{}: {}", prose(name, limit=40), code(value)) for name, value in environment)]
+    packages = sum(map(is_package, components))
+    facts += [Safe(f"packages in lock files: {packages:,}")] if packages else []
     parts.append(Part(title=Safe("Settings and machine"), rows=bullets(facts[:most_rows]), total=len(facts)))
     if report.baseline_runs:
         summary.append(f"{counted(report.baseline_runs, 'baseline run')}")

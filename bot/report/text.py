@@ -15,6 +15,7 @@ from bot.report.out_of_control import not_called, outside, title
 from bot.report.predictions import predicted, verdict
 from bot.report.reasons import sentence
 from bot.report.sections import Sections, crossing, split
+from bot.report.surroundings import surroundings_blocks
 from bot.report.wording import comparison, headline, more_samples, next_step
 from bot.report.words import counted
 
@@ -47,6 +48,7 @@ def render_text(report: Report, *, colour: bool, width: int) -> str:
     if sections.changed:
         blocks.append(_table_of(sections.changed, sections, width=width, colour=colour))
         blocks += _samples_of(sections.changed, sections)
+    blocks += surroundings_blocks(report)
     blocks += _predictions(report, width=width, colour=colour)
     if sections.accepted:
         blocks.append(f"{len(sections.accepted):,} accepted:\n{_accepted_list(sections)}")

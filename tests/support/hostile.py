@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from bot.model.baseline import BaselineSource, RunChoice
-from bot.model.environment import Environment
+from bot.model.environment import Environment, EnvironmentChange
 from bot.model.finding import Evidence, Finding, Interval, Level, Severity, Side, Verdict
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.reason import CODES, Reason, remark
@@ -157,7 +157,10 @@ def reports() -> st.SearchStrategy[Report]:
         environment=st.builds(
             Environment,
             components=st.dictionaries(st.sampled_from(("cpu", "os", "runner_image")) | _texts, _texts, max_size=4),
-        ).map(lambda one: Environment(components=one.bounded)),
+        ).map(lambda one: one.bounded),
+        environment_changes=st.lists(
+            st.builds(EnvironmentChange, name=_texts, before=_texts, after=_texts), max_size=2
+        ).map(tuple),
         missing=st.lists(_keys, max_size=4).map(tuple),
         new=st.lists(_keys, max_size=2).map(tuple),
         detectable_effect=st.none() | _positive,

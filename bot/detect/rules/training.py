@@ -7,7 +7,7 @@ import numpy as np
 
 from bot.detect.counters import TablePair
 from bot.detect.rules.options import RuleOptions
-from bot.model.environment import Environment
+from bot.model.environment import Environment, is_package
 from bot.model.run import Run
 from bot.stats.ensemble import normalised, stacking_weights
 from bot.stats.ragged import Floats
@@ -65,7 +65,7 @@ def choose_training(tables: Sequence[TablePair], options: RuleOptions) -> Traini
 def similarity(environment: Environment, target: Environment) -> tuple[int, ...]:
     """Per component of either side 1 where both are known and equal, else 0 [F11, 6.1.4.2]."""
     one, other = environment.components, target.components
-    names = sorted((one.keys() | other.keys()) - NO_LIKENESS)
+    names = sorted(filter(_is_likeness, one.keys() | other.keys()))
     return tuple(int(name in one and one[name] == other.get(name)) for name in names)
 
 
@@ -88,7 +88,12 @@ def _groups(runs: Sequence[Run], options: RuleOptions) -> tuple[tuple[int, ...],
 
 
 def _identity(environment: Environment) -> frozenset[tuple[str, str]]:
-    return frozenset((name, value) for name, value in environment.components.items() if name not in NO_LIKENESS)
+    return frozenset((name, value) for name, value in environment.components.items() if _is_likeness(name))
+
+
+def _is_likeness(component: str) -> bool:
+    """Packages are many and no machine: they would outvote it."""
+    return component not in NO_LIKENESS and not is_package(component)
 
 
 def _in_order(runs: list[Run]) -> list[Run]:

@@ -40,6 +40,7 @@ VERDICTS: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.MACHINE_CHANGED: (
         "nearly all benchmarks moved together, by {change:+%} of time: the machine changed"
     ),
+    VerdictReason.ENVIRONMENT_CHANGED: "the environment changed, the code is innocent: {changes}",
     VerdictReason.LONE_RUN: (
         "looks worse, but isn't proven: one run on a side doesn't show how much runs differ by themselves; "
         "measuring both commits in turn does: "

@@ -4,6 +4,7 @@ import pytest
 
 from bot.collect import machine
 from bot.collect.machine import machine_environment
+from bot.collect.toolchain import toolchain
 
 CPU = "processor\t: 0\nmodel name\t: AMD EPYC 7763\n\nprocessor\t: 1\nmodel name\t: other\n"
 
@@ -37,3 +38,27 @@ def test_runners_of_ones_own_say_so(facts: Path) -> None:
     components = machine_environment({"RUNNER_ENVIRONMENT": "self-hosted"}).components
     assert components["runner_image"] == "self-hosted"
     assert components["cpu"] == "Raspberry Pi 5"
+
+
+def test_a_workflow_may_say_what_a_container_cannot_see() -> None:
+    told = "gcc=14.2.0\nos_release = 6.8.0-azure\n=odd\nnothing\n"
+    components = machine_environment({"PERF_CULPRIT_ENVIRONMENT": told}).components
+    assert (components["gcc"], components["os_release"]) == ("14.2.0", "6.8.0-azure")
+    assert "nothing" not in components
+
+
+def test_compilers_are_asked_without_our_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name, script in {
+        "gcc": "echo 14.2.0",
+        "rustc": 'echo "rustc 1.91.0$TOKEN (f8297e351)"',
+        "node": "exit 1",
+    }.items():
+        (tools / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tools / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tools))
+    monkeypatch.setenv("TOKEN", "secret")
+    toolchain.cache_clear()
+    assert toolchain(tmp_path).components == {"gcc": "14.2.0", "rust": "1.91.0"}
+    toolchain.cache_clear()

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from bot.dispatch.candidates import find_candidates
-from bot.dispatch.facts import Prior, change_facts, prior_of
+from bot.dispatch.facts import Prior, change_facts, dependency_updates, prior_of
 from bot.model.bisection import ChangeFacts
+from bot.model.environment import EnvironmentChange
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 from tests.support.processes import counted_processes
 
@@ -101,3 +102,13 @@ def test_many_commits_are_two_calls(repository: Path) -> None:
     assert len(started) == 2
     assert len(facts) == 512
     assert all(one == ChangeFacts(only_documents=True) for one in facts.values())
+
+
+def test_a_commit_that_updates_a_dependency_says_which(repository: Path) -> None:
+    good = write(repository, {"requirements.txt": "numpy==2.4.5\nattrs==1\n", "web/package-lock.json": "{}"})
+    write(repository, {"a.py": "x = 1\n"})
+    update = write(repository, {"requirements.txt": "numpy==2.4.6\nattrs==1\nnew==1\n"})
+    write(repository, {"web/package-lock.json": "[broken"})
+    found = find_candidates(repository, good=good, bad="HEAD")
+    change = EnvironmentChange(name="pip:numpy", before="2.4.5", after="2.4.6")
+    assert dependency_updates(repository, found.commit_range) == {update: (change,)}

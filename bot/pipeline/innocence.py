@@ -1,0 +1,67 @@
+"""A step against the stored runs that the base, measured now, shows as well: not this commit's doing."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from bot.config import Config
+from bot.errors import BotError
+from bot.history import choose_baseline
+from bot.history.opening import code_remote, open_history
+from bot.model.baseline import Baseline
+from bot.model.environment import EnvironmentChange
+from bot.model.finding import Finding, Verdict
+from bot.model.metric import MetricKey
+from bot.model.reason import VerdictReason, because
+from bot.model.report import Report
+from bot.model.run import Run
+from bot.pipeline.judge import judge_run
+from bot.report.surroundings import change_words
+
+SHOWN: Final = 10
+
+
+def with_innocence(
+    report: Report, run: Run, *, base: Run, config: Config, repository: Path | None, history_url: str, token: str | None
+) -> Report:
+    """`report` of `run` beside `base`, measured in one job. A history that cannot be read explains nothing."""
+    try:
+        stored = _stored(run, config=config, repository=repository, history_url=history_url, token=token)
+    except BotError:
+        return report
+    if not stored.runs:
+        return report
+    here = base.environment if base.environment.components else run.environment
+    changes = stored.runs[-1].environment.changes_to(here)
+    if not changes:
+        return report
+    stepped = _worse(stored, run, config) & _worse(stored, base, config)
+    findings = tuple(_innocent(finding, stepped, changes) for finding in report.findings)
+    if findings == report.findings:
+        return report
+    return replace(report, findings=findings, environment_changes=(*changes, *report.environment_changes))
+
+
+def _stored(run: Run, *, config: Config, repository: Path | None, history_url: str, token: str | None) -> Baseline:
+    with open_history(config.history, repository, url=history_url, token=token) as history:
+        return choose_baseline(
+            history,
+            repository,
+            target=run,
+            base=None,
+            window=config.history.window,
+            remote=code_remote(repository, url=history_url, token=token),
+            accepted=history.accepted(run.suite),
+        )
+
+
+def _worse(stored: Baseline, run: Run, config: Config) -> frozenset[MetricKey]:
+    findings = judge_run(stored, run, config=config).findings
+    return frozenset(finding.evidence.key for finding in findings if finding.verdict is Verdict.REGRESSION)
+
+
+def _innocent(finding: Finding, stepped: frozenset[MetricKey], changes: tuple[EnvironmentChange, ...]) -> Finding:
+    if finding.evidence.key not in stepped or finding.verdict is not Verdict.NO_CHANGE or not finding.is_decided:
+        return finding
+    words = tuple(change_words(change) for change in changes[:SHOWN])
+    return replace(finding, reason=because(VerdictReason.ENVIRONMENT_CHANGED, changes=words))
