@@ -124,6 +124,16 @@ def prepare(pair: TablePair, *, drop_idle: bool) -> Iterator[Prepared]:
             yield _prepared(target[index], own, loads, cuts=cuts, drop_idle=drop_idle)
 
 
+def at_one_load(pair: TablePair, index: int) -> tuple[Sides, bool]:
+    """One counter as it is charted but for idle time, in the order of time; and whether it had to be scaled."""
+    one = slice(index, index + 1)
+    (target,), *runs = (
+        _measured(values) for values in (pair.target_values(one), *(r.values(one) for r in pair.baseline))
+    )
+    sides, skipped = _scaled(target, tuple(run for (run,) in runs), table_loads(pair), {})
+    return sides, skipped is None
+
+
 def table_loads(pair: TablePair) -> Loads:
     found = (pair.load, *(run.load for run in pair.baseline))
     misfit = next((load for load in found if isinstance(load, Reason)), None)

@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from typing import Final
 
 from bot.detect.change_point import ID as CHANGE_POINT
 from bot.detect.control_chart import ID as CONTROL_CHART
+from bot.detect.counter_chart import with_chart
 from bot.detect.counters import TablePair
 from bot.detect.settings import MetricSettings, PolicySettings
 from bot.detect.verdict import SUSPICION, Decided, level_of, too_few_samples
@@ -13,6 +15,9 @@ from bot.model.finding import Evidence, Finding, Level, Verdict
 from bot.model.reason import Reason, Remark, VerdictReason, because
 from bot.stats.multiplicity import known_q_values
 from bot.stats.unit_test import FEW_RUNS
+
+# Counters to draw; their samples are sorted once more.
+MOST_CHARTS: Final = 200
 
 
 def decide_by_limit(
@@ -86,6 +91,8 @@ def counter_findings(
     """One finding per evidence. Only changed counters get a series: medians of long series take their time."""
     q_values, level_q_values = limit_q_values(evidence), level_q_values_of(evidence)
     places = chain.from_iterable(((pair, index) for index in range(len(pair.metrics))) for pair in tables)
+    ranked = sorted(range(len(evidence)), key=lambda number: -violation(evidence[number]))
+    drawn = {number for number in ranked[:MOST_CHARTS] if is_out_of_control(evidence[number])}
     findings = []
     for number, ((pair, index), entry) in enumerate(zip(places, evidence, strict=True)):
         metric = settings.of(entry.key)
@@ -99,19 +106,18 @@ def counter_findings(
         )
         changed = decided.verdict in {Verdict.REGRESSION, Verdict.IMPROVEMENT}
         regressed = decided.verdict is Verdict.REGRESSION
-        findings.append(
-            Finding(
-                # A table has thousands of counters: what could not be scaled matters where something changed.
-                evidence=replace(entry, notes=()) if decided.verdict is Verdict.NO_CHANGE else entry,
-                verdict=decided.verdict,
-                reason=decided.reason,
-                q_value=q_values.get(number),
-                level=level_of(decided.worsening, metric) if regressed else Level.NOTE,
-                minimum_effect=metric.minimum_effect,
-                detectable_effect=decided.detectable_effect,
-                series=pair.medians(index) if changed else (),
-            )
+        finding = Finding(
+            # A table has thousands of counters: what could not be scaled matters where something changed.
+            evidence=replace(entry, notes=()) if decided.verdict is Verdict.NO_CHANGE else entry,
+            verdict=decided.verdict,
+            reason=decided.reason,
+            q_value=q_values.get(number),
+            level=level_of(decided.worsening, metric) if regressed else Level.NOTE,
+            minimum_effect=metric.minimum_effect,
+            detectable_effect=decided.detectable_effect,
+            series=pair.medians(index) if changed else (),
         )
+        findings.append(with_chart(finding, pair, index) if number in drawn else finding)
     return findings
 
 

@@ -98,8 +98,12 @@ def pair_metrics(
 
 
 def some_samples(runs: Sequence[Benchmark]) -> tuple[float, ...]:
-    """For drawing: the runs' samples by size, of more than MOST_DRAWN so many at even distances of rank."""
-    ordered = sorted(chain.from_iterable(run.samples for run in runs))
+    """For drawing: the runs' samples by size, of many some."""
+    return some_of(sorted(chain.from_iterable(run.samples for run in runs)))
+
+
+def some_of(ordered: Sequence[float]) -> tuple[float, ...]:
+    """Of more than MOST_DRAWN so many, at even distances of rank."""
     last, most = len(ordered) - 1, min(len(ordered), MOST_DRAWN)
     return tuple(ordered[round(i * last / (most - 1))] for i in range(most)) if last else tuple(ordered)
 

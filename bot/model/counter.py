@@ -34,3 +34,21 @@ class CounterTable:
     @property
     def keys(self) -> tuple[MetricKey, ...]:
         return tuple(MetricKey(self.name, metric.name) for metric in self.metrics)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TimeSeries:
+    """One counter of the target over time, for drawing: medians of equal intervals, NaN where one has no value.
+
+    The first value is at `start_s` of the table's clock, the next `interval_s` later. `lower`, `upper`: the medium
+    level's boundaries or the control limits. `violations`: spans of the same clock. `is_scaled`: to the load of the
+    baseline.
+    """
+
+    values: tuple[float, ...]
+    start_s: float
+    interval_s: float
+    lower: float
+    upper: float
+    violations: tuple[tuple[float, float], ...] = ()
+    is_scaled: bool = False

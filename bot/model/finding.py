@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from bot.model.acceptance import Acceptance
+from bot.model.counter import TimeSeries
 from bot.model.metric import Metric, MetricKey
 from bot.model.reason import Reason, Untested, VerdictReason
 from bot.model.rules import RuleEvidence
@@ -151,7 +152,7 @@ class Finding:
     the smallest change, as a fraction, that would have been seen in a `no_change` metric; None where that is not known.
     `category` is the assigned one, `category_now` the target's. `series` are the values of the baseline runs from
     oldest to newest and, last, the target's; `baseline_samples` and `target_samples` are by size, and some of many:
-    chart data, which the last two are for the command that measured only.
+    chart data, which the last two are for the command that measured only, as is `time_series` of a counter.
     `accepted`: somebody accepted this regression; its verdict then is `no_change`.
     """
 
@@ -169,6 +170,7 @@ class Finding:
     series: tuple[float, ...] = ()
     baseline_samples: tuple[float, ...] = ()
     target_samples: tuple[float, ...] = ()
+    time_series: TimeSeries | None = None
     accepted: Acceptance | None = None
 
     @property

@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from bot.model.change import ChangePoint
+from bot.model.counter import TimeSeries
 from bot.model.finding import Finding, Verdict
 from bot.model.metric import MetricKey
 from bot.model.report import Report
-from bot.model.rules import RuleEvidence
+from bot.model.rules import ViolatedRule
 from bot.report.cells import certainty_text, change_text
 from bot.report.inert import SENTENCE_LIMIT, Safe, plain
 from bot.report.numbers import percent, shown_unit
@@ -31,10 +32,13 @@ _WORDS: Final = {
 
 def explorer_section(report: Report, history: Mapping[MetricKey, Sequence[ChangePoint]]) -> Safe:
     """HTML with a row per finding. `history` has the change points of findings' `series`."""
-    with_metric = split(report).several_metrics
-    rows = [_row(finding, history.get(finding.evidence.key, ()), with_metric) for finding in report.findings]
+    sections = split(report)
+    rows = [
+        _row(finding, history.get(finding.evidence.key, ()), sections.several_metrics) for finding in report.findings
+    ]
     present = [word for verdict, word in _WORDS.items() if any(entry.verdict is verdict for entry in report.findings)]
-    return Safe(fill("explorer.html.j2", data=inline_data({"verdicts": present, "rows": rows})))
+    data = inline_data({"verdicts": present, "rows": rows})
+    return Safe(fill("explorer.html.j2", data=data, noun=Safe(sections.noun)))
 
 
 def _row(finding: Finding, steps: Sequence[ChangePoint], with_metric: bool) -> list[Any]:
@@ -54,15 +58,33 @@ def _row(finding: Finding, steps: Sequence[ChangePoint], with_metric: bool) -> l
 
 def _drawn(finding: Finding, steps: Sequence[ChangePoint]) -> dict[str, Any] | None:
     sides = (finding.baseline_samples, finding.target_samples)
-    if not (any(sides) or finding.series or finding.evidence.rules):
+    rules = finding.evidence.rules
+    if not (any(sides) or finding.series or rules):
         return None
     factor, unit = shown_unit((*sides[0], *sides[1], *finding.series), finding.evidence.metric.unit)
+    drawn: dict[str, Any] = {"unit": plain(unit, limit=_UNIT_LIMIT) if unit else ""}
+    if any(sides):
+        drawn["samples"] = [_short(side, factor) for side in sides]
+    if finding.series:
+        drawn["series"] = _short(finding.series, factor)
+        drawn["steps"] = [[step.index, *_short((step.before, step.after), factor)] for step in steps]
+    if finding.time_series is not None:
+        drawn["time"] = _time(finding.time_series, factor, limits="control limits" if rules is None else "levels")
+    if rules is not None:
+        drawn["rules"] = [_rule(rule) for rule in rules.rules]
+        drawn["votes"] = [[plain(vote.run), int(vote.flagged)] for vote in rules.votes]
+    return drawn
+
+
+def _time(series: TimeSeries, factor: float, *, limits: str) -> dict[str, Any]:
+    """Times in seconds from the first value."""
+    spans = ((first - series.start_s, last - series.start_s) for first, last in series.violations)
     return {
-        "unit": plain(unit, limit=_UNIT_LIMIT) if unit else "",
-        "samples": [_short(side, factor) for side in sides],
-        "series": _short(finding.series, factor),
-        "steps": [[step.index, *_short((step.before, step.after), factor)] for step in steps],
-        "rules": [] if finding.evidence.rules is None else _rules(finding.evidence.rules),
+        "step": _short((series.interval_s,), 1)[0],
+        "values": _short(series.values, factor),
+        "limits": _short((series.lower, series.upper), factor),
+        "named": limits + (" at the baseline's load" if series.is_scaled else ""),
+        "spans": [_short(span, 1) for span in spans],
     }
 
 
@@ -71,9 +93,6 @@ def _short(values: Sequence[float], factor: float) -> list[float | None]:
     return [float(f"{value * factor:.5g}") if math.isfinite(value * factor) else None for value in values]
 
 
-def _rules(found: RuleEvidence) -> list[str]:
-    return [
-        f"{plain(' and '.join(rule.premise) or 'always')} \u2192 {plain(rule.consequent)}: "
-        f"{percent(rule.old_confidence)} of the time before, {percent(rule.new_confidence)} now"
-        for rule in found.rules
-    ]
+def _rule(rule: ViolatedRule) -> list[str]:
+    premise = plain(" and ".join(rule.premise) or "always")
+    return [premise, plain(rule.consequent), percent(rule.old_confidence), percent(rule.new_confidence)]

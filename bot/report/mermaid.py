@@ -32,12 +32,13 @@ def label(text: str) -> str:
 
 def call_tree_picture(comparison: TreeComparison, service: ServiceComparison) -> Safe:
     """A fenced block: the slower paths, what they call, suspects with thick, changed code with dotted borders."""
-    touched = {one.method for one in comparison.suspects if one.touched is not None}
+    touched = touched_methods(comparison)
     places = chosen(service)
     lines = ["```mermaid", "flowchart LR"]
     for i in places:
         node = service.nodes[i]
-        lines.append(f'  n{i}["{label(_words(node, is_touched=node.method in touched))}"]')
+        words = node_words(node, is_touched=node.method in touched)
+        lines.append(f'  n{i}["{label(" ".join(words))}"]')
         if node.parent is not None:
             lines.append(f"  n{node.parent} --> n{i}")
     for name, hits in (
@@ -50,8 +51,14 @@ def call_tree_picture(comparison: TreeComparison, service: ServiceComparison) ->
     return Safe("\n".join([*lines, *_CLASSES, "```"]))
 
 
-def _words(node: ComparedNode, *, is_touched: bool) -> str:
-    said = [clean(node.method, limit=LABEL_LIMIT)]
+def touched_methods(comparison: TreeComparison) -> frozenset[str]:
+    """Whose code was changed."""
+    return frozenset(one.method for one in comparison.suspects if one.touched is not None)
+
+
+def node_words(node: ComparedNode, *, is_touched: bool) -> tuple[str, str]:
+    """The method, and what became of it."""
+    said = []
     if node.state is NodeState.ADDED:
         said.append("new")
     elif node.state is NodeState.REMOVED:
@@ -66,7 +73,7 @@ def _words(node: ComparedNode, *, is_touched: bool) -> str:
         said.append(f"· {count(before)} → {count(after)} calls")
     if is_touched:
         said.append("· changed")
-    return " ".join(said)
+    return clean(node.method, limit=LABEL_LIMIT), " ".join(said)
 
 
 def chosen(service: ServiceComparison) -> Sequence[int]:

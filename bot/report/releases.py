@@ -50,7 +50,7 @@ def releases_section(matrix: DeviationMatrix) -> Safe:
     table = "\n".join(['<table class="matrix">', *lines, "</table>"])
     told = [" ".join(LEGEND) if rows else "", *_transient_regressions(rows), *_too_few(matrix)]
     below = "\n".join(f"<p>{escape(line)}</p>" for line in told if line)
-    return Safe(f"<h3>{escape(_summary(matrix, rows))}</h3>\n{table}\n{below}\n")
+    return Safe(f"<h1>{escape(_summary(matrix, rows))}</h1>\n{table}\n{below}\n")
 
 
 def _html(text: str, limit: int) -> str:

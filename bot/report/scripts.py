@@ -15,8 +15,8 @@ def inline_data(data: Mapping[str, Any]) -> Safe:
     return Safe(json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"))
 
 
-def script(template: str) -> tuple[Safe, Safe]:
-    """A script, and its hash for the page's content security policy."""
+def inline(template: str) -> tuple[Safe, Safe]:
+    """A script or style sheet, and its hash for the page's content security policy."""
     text = fill(template)
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return Safe(text), Safe(f"'sha256-{digest}'")

@@ -16,7 +16,7 @@ _NUMBER: Final = re.compile(r"\s*(\d+(?:\.\d+)?)(.*)")
 
 def simulation_html(report: SimulationReport) -> str:
     """Without outside resources."""
-    parts = [f"<h3>{escape(title(report.configurations[0].simulation))}</h3>"] if report.configurations else []
+    parts = [f"<h1>{escape(title(report.configurations[0].simulation))}</h1>"] if report.configurations else []
     if report.swept:
         parts += _charts(report)
     parts.append(f"<pre>{escape(simulation_text(report))}</pre>")
@@ -30,7 +30,7 @@ def _charts(report: SimulationReport) -> Iterator[str]:
         return
     if report.references:
         yield "<p>Dots are simulated, rings are known from elsewhere (the model's references).</p>"
-    yield '<div style="display: flex; flex-wrap: wrap; gap: 12px">'
+    yield '<div class="charts">'
     for output in shown(report):
         yield _chart(report, output, axis, others)
     yield "</div>"

@@ -4,16 +4,24 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bot import pipeline
 from bot.config import Config
+from bot.detect.deviation_matrix import deviation_matrix
 from bot.diagnose.comparison import compare_profiles
 from bot.model.baseline import BaselineSource
+from bot.model.deviation import Version
 from bot.model.report import Report
 from bot.pipeline.compare import compare_runs
+from bot.report.html import releases_page
+from bot.stats.ragged import Floats
+from tests.support.axe import violations
 from tests.support.chromium import LACKING, PROGRAM, Page, open_page
 from tests.support.compared_trees import sampled
+from tests.support.counter_runs import counter_run, counter_table, noisy_counters
+from tests.support.diagnosed_reports import diagnosed, diagnosis
 from tests.support.measurements import measured
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason=LACKING)
@@ -100,3 +108,57 @@ def test_dark_and_light_differ_and_the_flame_graph_is_in_the_page(
     assert colours == ["rgb(255, 255, 255)", "rgb(13, 17, 23)"]
     assert len(browser.names("treeitem")) == 3
     assert browser.problems == []
+
+
+@pytest.fixture(scope="module")
+def counters() -> Report:
+    """Of two counters of a host; a third of the test one of them was far above its limits."""
+    names = (HOSTILE, "memory")
+    runs = [counter_run(counter_table(noise(seed), names=names)) for seed in range(7)]
+    values = noise(99)
+    values[30:60, 0] *= 2
+    target = counter_run(counter_table(values, names=names))
+    return compare_runs(target, baseline=runs, source=BaselineSource.FILES, config=Config())
+
+
+def noise(seed: int) -> Floats:
+    return noisy_counters(np.random.default_rng(seed), counters=2)
+
+
+def test_a_counter_is_drawn_over_time_with_its_violations(browser: Page, counters: Report, tmp_path: Path) -> None:
+    page = opened(browser, counters, tmp_path)
+    over_time, *_ = page.names("image")
+    assert over_time.startswith(f"host {HOSTILE} over time, in violation for 3")
+    assert " min of 90 min. before: " in over_time
+    shaded = page.value("[...document.querySelectorAll('.explorer-violation')].map(one => one.getBBox().width)")
+    axis = page.value("document.querySelector('.explorer-axis').getBBox().width")
+    assert 0.3 < max(shaded) / axis < 0.4
+    assert page.problems == []
+
+
+def test_the_call_tree_is_a_list_and_a_graph_in_an_open_fold(browser: Page, tmp_path: Path) -> None:
+    hostile = "<img src=x onerror=alert(1)//"
+    page = opened(browser, diagnosed(diagnosis({"compile_regex": hostile})), tmp_path)
+    assert page.value("document.querySelectorAll('details[open] .tree, details[open] .flame').length") == 2
+    suspects = page.value("[...document.querySelectorAll('.tree-suspect > code')].map(one => one.textContent)")
+    assert hostile in suspects
+    assert page.value("document.querySelectorAll('main img').length") == 0
+    assert page.problems == []
+
+
+@pytest.mark.slow  # axe looks at every element
+@pytest.mark.parametrize("of", ["benchmarks", "counters", "call trees"])
+def test_axe_finds_nothing(browser: Page, report: Report, counters: Report, of: str, tmp_path: Path) -> None:
+    shown = {"benchmarks": report, "counters": counters, "call trees": diagnosed()}[of]
+    for scheme in ("light", "dark"):
+        assert violations(opened(browser, shown, tmp_path, scheme=scheme)) == []
+
+
+@pytest.mark.slow  # as above
+def test_axe_finds_nothing_in_a_narrow_deviation_matrix(browser: Page, tmp_path: Path) -> None:
+    levels = (1.0, 1.5, 1.0)
+    versions = [Version(name=f"1.{i}", run=measured({"a": level}, seed=i)) for i, level in enumerate(levels)]
+    page = tmp_path / "releases.html"
+    page.write_text(releases_page(deviation_matrix(versions, minimum_effect=0.05)), encoding="utf-8")
+    browser.open(page, width=390)
+    assert violations(browser) == []

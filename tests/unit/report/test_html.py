@@ -54,7 +54,7 @@ def test_without_the_markdown_parser_the_verdict_and_the_findings_are_left(monke
 
     monkeypatch.setattr(builtins, "__import__", without_cmarkgfm)
     page = render_html("not shown", REPORT)
-    assert f"<h3>{check_texts(REPORT)[0]}</h3>" in page
+    assert f"<h1>{check_texts(REPORT)[0]}</h1>" in page
     assert "not shown" not in page
     assert "explorer-data" in page
 
