@@ -50,11 +50,11 @@ def parse(source: Source, /) -> Parsed:
     beside = source.beside(SUITE)
     suite = JsonValue(None if beside is None else beside.json_or_none(), SUITE)
     rows = [(name, row) for name, value in root.at("results").members() if (row := _row(root, value)) is not None]
-    found = [outcome for name, row in rows for outcome in _outcomes(name, row, suite)]
-    failed = sum(benchmark is None for benchmark, _ in found) + len(root.at("results").value) - len(rows)
+    outcomes = [outcome for name, row in rows for outcome in _outcomes(name, row, suite)]
+    failed = sum(benchmark is None for benchmark, _ in outcomes) + len(root.at("results").value) - len(rows)
     starts = [start for _, row in rows if (start := _started(row)) is not None]
     return Parsed(
-        benchmarks=unique((benchmark, place) for benchmark, place in found if benchmark is not None),
+        benchmarks=unique((benchmark, place) for benchmark, place in outcomes if benchmark is not None),
         environment=_environment(root),
         commit=full_hash(root.at("commit_hash").value),
         time=epoch_time(min(starts) / 1000) if starts else None,

@@ -113,10 +113,10 @@ def parse(source: Source, /) -> Parsed:
             benchmark = _benchmark(names[row.scope, row.name], row.mean, row)
             programs.setdefault(row.program, []).append((benchmark, row.place))
     # A name twice in one program is two benchmarks; in the outputs of several programs it is one, measured again.
-    found = [(benchmark, source.place) for pairs in programs.values() for benchmark in unique(pairs)]
+    placed = [(benchmark, source.place) for pairs in programs.values() for benchmark in unique(pairs)]
     cut = sum(row.mean is None for row in reader.rows)
     return Parsed(
-        benchmarks=gathered(found),
+        benchmarks=gathered(placed),
         notes=(*reader.failures, *(f"{cut} benchmarks have no times",) * bool(cut)),
     )
 

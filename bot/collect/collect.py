@@ -138,8 +138,8 @@ def collect_history(
         many = HISTORY_PARSERS.get(parser.ID)
         runs.extend(
             merge((Read(place=source.place, parsed=parsed),), suite=suite)
-            for found in ([parser.parse(source)] if many is None else many.parse_history(source))
-            if (parsed := directed(found, directions)).benchmarks
+            for part in ([parser.parse(source)] if many is None else many.parse_history(source))
+            if (parsed := directed(part, directions)).benchmarks
         )
     return tuple(runs)
 
@@ -173,8 +173,8 @@ class _Reading:
         skipped: list[DataError] = []
         for entry in inputs:
             doing(f"reading {entry.sources[0].place}" if entry.sources else "reading")
-            found, unknown = _read(entry, parsers, is_named=self.tool != AUTO)
-            for read in found:
+            recognised, unknown = _read(entry, parsers, is_named=self.tool != AUTO)
+            for read in recognised:
                 # What a run file holds was decided when it was written.
                 parsed = directed(read.parsed, self.directions, keep=read.format == perf_culprit.ID)
                 reads.append(replace(read, parsed=parsed))

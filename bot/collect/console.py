@@ -44,8 +44,8 @@ def nanoseconds(number: str, unit: str) -> float:
 
 def qualified(names: Iterable[tuple[str, str]], *, separator: str) -> dict[tuple[str, str], str]:
     """For each (scope, name) what to call it: the bare name, and the scope before it where several scopes have it."""
-    known = set(names)
+    pairs = set(names)
     scopes: dict[str, int] = {}
-    for _, name in known:
+    for _, name in pairs:
         scopes[name] = scopes.get(name, 0) + 1
-    return {(scope, name): f"{scope}{separator}{name}" if scopes[name] > 1 and scope else name for scope, name in known}
+    return {(scope, name): f"{scope}{separator}{name}" if scopes[name] > 1 and scope else name for scope, name in pairs}

@@ -54,7 +54,7 @@ def in_order(count: int) -> tuple[int, ...]:
 
 def _as_execution(benchmark: Benchmark, number: int, *, first: int) -> Benchmark:
     if benchmark.rounds:
-        return replace(benchmark, rounds=tuple(first + known for known in benchmark.rounds))
+        return replace(benchmark, rounds=tuple(first + before for before in benchmark.rounds))
     group_sizes = () if benchmark.summary is not None else (len(benchmark.samples),)
     return replace(benchmark, group_sizes=group_sizes, rounds=(number,))
 

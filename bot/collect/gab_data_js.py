@@ -89,17 +89,17 @@ def _suites(source: Source) -> dict[str, list[JsonValue]]:
 
 def _run(suite: str, entry: JsonValue) -> Parsed:
     commit, tool = entry.at("commit"), entry.at("tool").text()
-    found = [(bench, _metric(tool, bench.find("unit"))) for bench in entry.at("benches").elements()]
+    measured = [(bench, _metric(tool, bench.find("unit"))) for bench in entry.at("benches").elements()]
     return Parsed(
-        benchmarks=gathered(_benchmarks(found)),
+        benchmarks=gathered(_benchmarks(measured)),
         commit=full_hash(commit.peek("id")),
         time=epoch_time(entry.at("date").number() / 1000.0),
         suite=suite,
     )
 
 
-def _benchmarks(found: list[tuple[JsonValue, Metric]]) -> Iterator[tuple[Benchmark, str]]:
-    for bench, metric in found:
+def _benchmarks(measured: list[tuple[JsonValue, Metric]]) -> Iterator[tuple[Benchmark, str]]:
+    for bench, metric in measured:
         # `range` is free text that means something else with each tool.
         summary = Summary(value=_value(bench, metric))
         yield from_summary(bench.at("name").text(), metric=metric, summary=summary, place=bench.place), bench.place

@@ -58,5 +58,5 @@ def _event(line: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     # Builds are events too, of an import path instead of a package.
-    known = isinstance(event, dict) and isinstance(event.get("Action"), str)
-    return event if known and event.keys() & {"Package", "ImportPath"} else None
+    is_event = isinstance(event, dict) and isinstance(event.get("Action"), str)
+    return event if is_event and event.keys() & {"Package", "ImportPath"} else None

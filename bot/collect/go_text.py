@@ -51,10 +51,10 @@ def parse(source: Source, /) -> Parsed:
         metric = _metric(unit, output.directions)
         place = f"{source.place}:{output.first_lines[key]}"
         benchmarks.append(from_samples(names[package, name], metric=metric, samples=samples, place=place))
-    known = output.configuration
+    facts = output.configuration
     return Parsed(
         benchmarks=tuple(benchmarks),
-        environment=components(os=known.get("goos"), architecture=known.get("goarch"), cpu=known.get("cpu")),
+        environment=components(os=facts.get("goos"), architecture=facts.get("goarch"), cpu=facts.get("cpu")),
         notes=_notes(output),
     )
 

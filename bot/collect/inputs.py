@@ -75,17 +75,17 @@ def _files(path: str) -> tuple[list[str], bool]:
         return list(_walk(path)), True
     # A file may have a bracket in its name, as parametrised benchmarks do.
     if glob.has_magic(path) and not os.path.lexists(path):
-        found = sorted(name for name in glob.iglob(path, recursive=True) if Path(name).is_file())  # noqa: PTH207 - same
-        if not found:
+        matches = sorted(name for name in glob.iglob(path, recursive=True) if Path(name).is_file())  # noqa: PTH207 - same
+        if not matches:
             raise DataError(
                 "matches no file", place=shown(path), next_step="check the pattern and the working directory"
             )
-        return found, True
+        return matches, True
     return [path], False
 
 
 def _walk(path: str) -> Iterator[str]:
-    found = 0
+    count = 0
     for folder, folders, files in os.walk(path):
         folders.sort()
         for name in sorted(files):
@@ -93,7 +93,7 @@ def _walk(path: str) -> Iterator[str]:
             # A link in a stranger's tree may lead anywhere.
             if file.is_symlink() or not file.is_file():
                 continue
-            found += 1
+            count += 1
             yield str(file)
-    if not found:
+    if not count:
         raise DataError("holds no file", place=shown(path), next_step="check that the benchmark step wrote its results")

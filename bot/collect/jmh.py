@@ -39,11 +39,11 @@ def parse(source: Source, /) -> Parsed:
     entries = list(source.root().elements())
     primary = [(_primary(entry), entry.place) for entry in entries]
     secondary = [(metric, _secondary(entry, metric)) for entry in entries for metric in _secondary_metrics(entry)]
-    known = [(benchmark, metric.place) for metric, benchmark in secondary if benchmark is not None]
-    without = len(secondary) - len(known)
+    further = [(benchmark, metric.place) for metric, benchmark in secondary if benchmark is not None]
+    without = len(secondary) - len(further)
     versions = {text for entry in entries if isinstance(text := entry.peek("jdkVersion"), str)}
     return Parsed(
-        benchmarks=unique(primary + known),
+        benchmarks=unique(primary + further),
         environment=components(java=", ".join(sorted(versions))),
         notes=(f"secondary results without a finite value are left out: {without}",) * bool(without),
     )
@@ -97,8 +97,8 @@ def _benchmark(entry: JsonValue, score: JsonValue, metric: Metric) -> Benchmark:
         return from_samples(name, metric=metric, samples=samples, place=score.place, group_sizes=sizes)
     interval = score.find("scoreConfidence")
     bounds = interval.value if interval is not None else None
-    known = isinstance(bounds, list) and len(bounds) == 2 and all(isinstance(bound, int | float) for bound in bounds)
-    low_high = interval.numbers() if interval is not None and known else None
+    bounded = isinstance(bounds, list) and len(bounds) == 2 and all(isinstance(bound, int | float) for bound in bounds)
+    low_high = interval.numbers() if interval is not None and bounded else None
     summary = Summary(
         value=score.at("score").number(),
         statistic="mean",

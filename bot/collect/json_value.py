@@ -32,10 +32,10 @@ class JsonValue:
 
     def at(self, name: str) -> "JsonValue":
         """The member `name`, which has to be there and not null."""
-        found = self.find(name)
-        if found is None:
+        member = self.find(name)
+        if member is None:
             raise self.error(f"has no `{name}`")
-        return found
+        return member
 
     def find(self, name: str) -> "JsonValue | None":
         """The member `name`, or None where it is absent or null."""
@@ -89,12 +89,12 @@ class JsonValue:
         return self.value
 
     def find_number(self, name: str) -> float | None:
-        found = self.find(name)
-        return None if found is None else found.number()
+        member = self.find(name)
+        return None if member is None else member.number()
 
     def find_whole(self, name: str) -> int | None:
-        found = self.find(name)
-        return None if found is None else found.whole()
+        member = self.find(name)
+        return None if member is None else member.whole()
 
     @property
     def is_finite(self) -> bool:

@@ -59,28 +59,28 @@ class LineFormat:
         )
 
     def parse(self, source: Source, /) -> Parsed:
-        found: list[tuple[Benchmark, str]] = []
+        placed: list[tuple[Benchmark, str]] = []
         name = "value" if source.name == STDIN_NAME else PurePath(source.parts[-1]).stem
         lost = 0
         for number, line in lines(source):
             if (row := self.row.fullmatch(line)) is not None:
                 own = self.spelling(row.groupdict().get("name") or "") or name
                 benchmarks = self._benchmarks(own, row, f"{source.place}:{number}")
-                found += benchmarks
+                placed += benchmarks
                 lost += not benchmarks
             elif self.lost is not None and self.lost.fullmatch(line) is not None:
                 lost += 1
             elif self.title is not None and (title := self.title.fullmatch(line)) is not None:
                 name = title["name"].strip()
-        return Parsed(benchmarks=gathered(found), notes=(f"left out: {self.loss}: {lost}",) * bool(lost))
+        return Parsed(benchmarks=gathered(placed), notes=(f"left out: {self.loss}: {lost}",) * bool(lost))
 
     def _benchmarks(self, name: str, row: re.Match[str], place: str) -> list[tuple[Benchmark, str]]:
-        found = []
+        placed = []
         for measured in self.measures(row):
             metric, value = measured.metric, self.number(row[measured.group]) * measured.factor
             if self.summary is None:
                 benchmark = from_samples(name, metric=metric, samples=(value,), place=place)
             else:
                 benchmark = from_summary(name, metric=metric, summary=self.summary(row, value), place=place)
-            found.append((benchmark, place))
-        return found
+            placed.append((benchmark, place))
+        return placed

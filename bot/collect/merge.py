@@ -49,7 +49,7 @@ def merge(
     all_notes = [*notes, *(note for read in reads for note in read.parsed.notes), *_environment_notes(reads)]
     if turned:
         all_notes.append(f"summaries of several files, where each file's value counts as one sample: {turned}")
-    known = [read.parsed.time for read in reads if read.parsed.time is not None]
+    times = [read.parsed.time for read in reads if read.parsed.time is not None]
     measured_on = reduce(Environment.merged, (read.parsed.environment for read in reads), Environment())
     if environment is not None:
         foreign = _foreign(reads, environment, now=now or datetime.now(UTC))
@@ -61,7 +61,7 @@ def merge(
         counters=_counters(reads),
         environment=measured_on,
         commit=commit or _agreed(((read.place, read.parsed.commit) for read in reads), "commit"),
-        time=time or (min(known) if known else None),
+        time=time or (min(times) if times else None),
         suite=suite or _agreed(((read.place, read.parsed.suite) for read in reads), "suite") or DEFAULT_SUITE,
         job=job or _only({read.parsed.job for read in reads}),
         regressions=tuple(dict.fromkeys(key for read in reads for key in read.parsed.regressions)),
@@ -114,23 +114,23 @@ def _counters(reads: Sequence[Read]) -> tuple[CounterTable, ...]:
     return tuple(tables)
 
 
-def _joined(known: Benchmark, more: Benchmark, *, first: str, second: str, turned: bool) -> Benchmark:
-    if known.metric != more.metric:
+def _joined(earlier: Benchmark, more: Benchmark, *, first: str, second: str, turned: bool) -> Benchmark:
+    if earlier.metric != more.metric:
         raise _conflict(
             f"`{shown(more.name)}` ({shown(more.metric.name)}) is {shown(more.metric.unit) or 'without unit'}, "
-            f"{more.metric.direction.value}, but {shown(known.metric.unit) or 'without unit'}, "
-            f"{known.metric.direction.value} in {first}",
+            f"{more.metric.direction.value}, but {shown(earlier.metric.unit) or 'without unit'}, "
+            f"{earlier.metric.direction.value} in {first}",
             second,
         )
-    if (more.summary is not None) != (known.summary is not None or turned):
+    if (more.summary is not None) != (earlier.summary is not None or turned):
         raise _conflict(f"`{shown(more.name)}` has samples here or in {first}, and only a summary in the other", second)
     return Benchmark(
-        name=known.name,
-        metric=known.metric,
-        samples=_samples(known) + _samples(more),
-        group_sizes=_group_sizes(known) + _group_sizes(more),
-        rounds=known.rounds + more.rounds if known.rounds and more.rounds else (),
-        category=known.category or more.category,
+        name=earlier.name,
+        metric=earlier.metric,
+        samples=_samples(earlier) + _samples(more),
+        group_sizes=_group_sizes(earlier) + _group_sizes(more),
+        rounds=earlier.rounds + more.rounds if earlier.rounds and more.rounds else (),
+        category=earlier.category or more.category,
     )
 
 
@@ -144,11 +144,11 @@ def _group_sizes(benchmark: Benchmark) -> tuple[int, ...]:
 
 def _agreed(values: Iterable[tuple[str, str | None]], what: str) -> str | None:
     """What all files that say something say; two answers mean that these are not one run."""
-    said = [(place, value) for place, value in values if value is not None]
-    for place, value in said:
-        if value != said[0][1]:
-            raise _conflict(f"{what} is `{shown(value)}`, but `{shown(said[0][1])}` in {said[0][0]}", place)
-    return said[0][1] if said else None
+    stated = [(place, value) for place, value in values if value is not None]
+    for place, value in stated:
+        if value != stated[0][1]:
+            raise _conflict(f"{what} is `{shown(value)}`, but `{shown(stated[0][1])}` in {stated[0][0]}", place)
+    return stated[0][1] if stated else None
 
 
 def _only(values: set[str | None]) -> str | None:
@@ -158,10 +158,10 @@ def _only(values: set[str | None]) -> str | None:
 
 def _foreign(reads: Sequence[Read], machine: Environment, *, now: datetime) -> list[str]:
     """A remark per file that was measured elsewhere or earlier."""
-    found = ((read.place, elsewhere(read.parsed, machine, now=now)) for read in reads if not read.parsed.is_own_run)
+    origins = ((read.place, elsewhere(read.parsed, machine, now=now)) for read in reads if not read.parsed.is_own_run)
     return [
         f"{place}: not measured by this job ({shown(why)}); what it does not say of its machine stays unknown"
-        for place, why in found
+        for place, why in origins
         if why is not None
     ]
 

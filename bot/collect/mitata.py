@@ -38,7 +38,7 @@ def parse(source: Source, /) -> Parsed:
     measured = [(name, stats) for name, run in runs if (stats := run.find("stats")) is not None]
     failed = len(runs) - len(measured)
     return Parsed(
-        benchmarks=unique((found, stats.place) for name, stats in measured for found in _benchmarks(name, stats)),
+        benchmarks=unique((each, stats.place) for name, stats in measured for each in _benchmarks(name, stats)),
         environment=_environment(root),
         time=_time(root.find("context")),
         notes=(f"left out because they failed: {failed}",) * bool(failed),

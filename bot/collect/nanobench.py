@@ -35,8 +35,8 @@ def parse(source: Source, /) -> Parsed:
     results = list(source.root().at("results").elements())
     keys = [(str(entry.value.get("title", "")), entry.at("name").text()) for entry in results]
     names = qualified(keys, separator="/")
-    found = (_benchmarks(names[key], entry) for key, entry in zip(keys, results, strict=True))
-    return Parsed(benchmarks=unique((one, entry) for pairs in found for one, entry in pairs))
+    groups = (_benchmarks(names[key], entry) for key, entry in zip(keys, results, strict=True))
+    return Parsed(benchmarks=unique((one, entry) for pairs in groups for one, entry in pairs))
 
 
 def _benchmarks(name: str, entry: JsonValue) -> Iterator[tuple[Benchmark, str]]:

@@ -257,10 +257,10 @@ def gathered(benchmarks: Iterable[tuple[Benchmark, str]]) -> tuple[Benchmark, ..
     first: dict[MetricKey, tuple[Benchmark, str]] = {}
     samples: dict[MetricKey, list[float]] = {}
     for benchmark, place in benchmarks:
-        known, known_place = first.setdefault(benchmark.key, (benchmark, place))
-        if known.metric != benchmark.metric:
+        earlier, earlier_place = first.setdefault(benchmark.key, (benchmark, place))
+        if earlier.metric != benchmark.metric:
             raise DataError(
-                f"`{shown(benchmark.name)}` has another unit or direction than at {known_place.rpartition(': ')[2]}",
+                f"`{shown(benchmark.name)}` has another unit or direction than at {earlier_place.rpartition(': ')[2]}",
                 place=place,
                 next_step="let one suite measure a benchmark in one unit",
             )

@@ -53,9 +53,9 @@ def documents(source: Source, is_known: Callable[[Source], bool]) -> tuple[list[
 
 def paragraphs(source: Source) -> Iterator[Source]:
     """What stands between blank lines, where there are some."""
-    found = [] if isinstance(source, LargeFile) else BLANK_LINES.split(source.text_or_empty(), MAX_PARAGRAPHS)
-    if len(found) > 1 and source.json_or_none() is None:
-        yield from (_named(source, text) for text in found if "\n" in text)
+    texts = [] if isinstance(source, LargeFile) else BLANK_LINES.split(source.text_or_empty(), MAX_PARAGRAPHS)
+    if len(texts) > 1 and source.json_or_none() is None:
+        yield from (_named(source, text) for text in texts if "\n" in text)
 
 
 def _named(source: Source, text: str) -> Source:

@@ -43,10 +43,10 @@ def parse(source: Source, /) -> Parsed:
     suite = root.find("suite")
     return Parsed(
         benchmarks=unique(
-            (found, f"{source.place}: {shown(name)}")
+            (each, f"{source.place}: {shown(name)}")
             for name, variant in variants
             if variant.find("errors") is None
-            for found in _benchmarks(name, variant, place=f"{source.place}: {shown(name)}")
+            for each in _benchmarks(name, variant, place=f"{source.place}: {shown(name)}")
         ),
         time=None if suite is None else utc_time(suite.get("date")),
         notes=tuple(f"`{shown(name)}` failed" for name in failed),
@@ -66,9 +66,9 @@ def _benchmarks(name: str, variant: "Element", *, place: str) -> Iterator[Benchm
     times = [_per_revolution(iteration, place) for iteration in iterations]
     yield from_samples(name, metric=MICROSECONDS, samples=times, place=place)
     peaks = [number(iteration, "mem-peak", place=place, next_step=RUN_AGAIN) for iteration in iterations]
-    known = [peak for peak in peaks if peak is not None]
-    if known:
-        yield from_samples(name, metric=PEAK_MEMORY, samples=known, place=place)
+    measured = [peak for peak in peaks if peak is not None]
+    if measured:
+        yield from_samples(name, metric=PEAK_MEMORY, samples=measured, place=place)
 
 
 def _per_revolution(iteration: "Element", place: str) -> float:

@@ -43,15 +43,15 @@ def parse(source: Source, /) -> Parsed:
             key = (name, row["criterion"], row["unit"])
             values.setdefault(key, []).append((int(invocation), number_of(value)))
     benchmarks = []
-    for (name, criterion, unit), found in values.items():
-        found.sort(key=itemgetter(0))
-        groups = tuple(len(list(group)) for _, group in groupby(found, key=itemgetter(0)))
+    for (name, criterion, unit), entries in values.items():
+        entries.sort(key=itemgetter(0))
+        groups = tuple(len(list(group)) for _, group in groupby(entries, key=itemgetter(0)))
         lower = criterion == PEAK_MEMORY or direction_of(unit) is Direction.LOWER_IS_BETTER
         metric = Metric(
             name=TIME if criterion == TOTAL else criterion,
             unit=unit,
             direction=Direction.LOWER_IS_BETTER if lower else Direction.UNKNOWN,
         )
-        samples = [value for _, value in found]
+        samples = [value for _, value in entries]
         benchmarks.append(from_samples(name, metric=metric, samples=samples, group_sizes=groups, place=source.place))
     return Parsed(benchmarks=tuple(benchmarks))

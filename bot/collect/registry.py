@@ -146,11 +146,11 @@ def parsers_for(tool: str) -> tuple[Parser, ...]:
         return tuple(parser for name, parser in PARSERS.items() if name not in NAMED_ONLY)
     names = ALIASES.get(tool, (tool,))
     if any(name not in PARSERS for name in names):
-        known = [AUTO, *PARSERS, *ALIASES]
+        choices = [AUTO, *PARSERS, *ALIASES]
         raise UsageError(
-            f"`{shown(tool)}` is no known tool; {did_you_mean(tool, known)}".removesuffix("; "),
+            f"`{shown(tool)}` is no known tool; {did_you_mean(tool, choices)}".removesuffix("; "),
             place="tool",
-            next_step=f"use {AUTO} or one of: {', '.join(known[1:])}",
+            next_step=f"use {AUTO} or one of: {', '.join(choices[1:])}",
         )
     return tuple(PARSERS[name] for name in names)
 

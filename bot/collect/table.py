@@ -144,15 +144,15 @@ def _delimiter(header: str) -> str:
 
 
 def _check_header(header: Sequence[str], place: str) -> None:
-    known: set[str] = set()
+    seen: set[str] = set()
     for name in header:
-        if name in known:
+        if name in seen:
             raise DataError(
                 f"has the column `{shown(name)}` twice",
                 place=f"{place}:1",
                 next_step="give each column a name of its own",
             )
-        known.add(name)
+        seen.add(name)
     if all(NUMBER.fullmatch(name) for name in header):
         raise DataError(
             "begins with numbers instead of names",
@@ -165,8 +165,8 @@ def _numeric(cells: _Cells, *, left_out: Iterable[str | None]) -> tuple[list[str
     """The columns that are mostly numbers and do not name rows, and a note about all others."""
     naming = set(left_out)
     chosen = [name for name, texts in cells.columns.items() if name not in naming and _is_numeric(texts)]
-    known = set(chosen)
-    others = [name for name in cells.columns if name not in known]
+    taken = set(chosen)
+    others = [name for name in cells.columns if name not in taken]
     if not chosen:
         raise DataError(
             "has no column of numbers besides those that count or name the rows",
@@ -221,6 +221,6 @@ def _bad_cell(cells: _Cells, name: str, line: int, message: str) -> DataError:
 
 
 def _listed(names: Iterable[str]) -> str:
-    known = [f"`{shown(name)}`" for name in names]
-    more = len(known) - SHOWN_NAMES
-    return ", ".join(known[:SHOWN_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+    quoted = [f"`{shown(name)}`" for name in names]
+    more = len(quoted) - SHOWN_NAMES
+    return ", ".join(quoted[:SHOWN_NAMES]) + (f" and {more:,} more" if more > 0 else "")

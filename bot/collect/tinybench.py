@@ -26,7 +26,7 @@ def parse(source: Source, /) -> Parsed:
     measured = [(task, statistics) for task in tasks if (statistics := _statistics(task)) is not None]
     failed = len(tasks) - len(measured)
     return Parsed(
-        benchmarks=unique((benchmark(task.at("name").text(), found), task.place) for task, found in measured),
+        benchmarks=unique((benchmark(task.at("name").text(), measures), task.place) for task, measures in measured),
         notes=(f"left out because they failed or did not run: {failed}",) * bool(failed),
     )
 
@@ -40,8 +40,8 @@ def _is_task(task: object) -> bool:
 def _statistics(task: JsonValue) -> JsonValue | None:
     """Those of the time: under `latency` since version 3, at the top before."""
     result = task.at("result")
-    found = result.find("latency") or result
-    return found if found.find("mean") is not None else None
+    latency = result.find("latency") or result
+    return latency if latency.find("mean") is not None else None
 
 
 def benchmark(name: str, statistics: JsonValue) -> Benchmark:

@@ -93,13 +93,13 @@ def _check_workers(client: Any, names: Sequence[str]) -> None:
         for name, size in expected.items():
             if answer.get(name) != size:
                 seen = answer.get(name)
-                found = "does not see it" if seen is None else f"sees {seen} bytes instead of {size}"
-                raise InfrastructureError(f"the worker {worker} {found}", place=name, next_step=SHARED)
+                state = "does not see it" if seen is None else f"sees {seen} bytes instead of {size}"
+                raise InfrastructureError(f"the worker {worker} {state}", place=name, next_step=SHARED)
 
 
-def _cannot_run(said: str) -> InfrastructureError:
+def _cannot_run(cause: str) -> InfrastructureError:
     return InfrastructureError(
-        f"a worker cannot run perf-culprit: {said[:300]}",
+        f"a worker cannot run perf-culprit: {cause[:300]}",
         place="--cluster",
         next_step="install the same version of perf-culprit and of its extra `cluster` on every worker",
     )

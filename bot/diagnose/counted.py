@@ -53,20 +53,20 @@ def costly_functions(
 
 
 def _functions(files: Sequence[Path]) -> defaultdict[str, _Function]:
-    found: defaultdict[str, _Function] = defaultdict(_Function)
+    functions: defaultdict[str, _Function] = defaultdict(_Function)
     for name in files:
         intake = Intake()
         with opened(str(name), intake=intake) as file:
             graph, _ = read_graph(file, intake)
         names = [_LEVEL.sub("", frame.method) for frame in graph.frames]
         for caller, frame, own, callees in zip(names, graph.frames, graph.self_cost, graph.callees, strict=True):
-            found[caller].own += own
-            found[caller].file = found[caller].file or frame.file
+            functions[caller].own += own
+            functions[caller].file = functions[caller].file or frame.file
             for callee, edge in callees.items():
                 if names[callee] != caller:
-                    found[caller].below += edge.inclusive
-                    found[names[callee]].callers[caller] += round(edge.calls)
-    return found
+                    functions[caller].below += edge.inclusive
+                    functions[names[callee]].callers[caller] += round(edge.calls)
+    return functions
 
 
 def _suspect(

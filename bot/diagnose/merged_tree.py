@@ -112,8 +112,8 @@ class MergedTree:
                 places.append(None)
                 continue
             name = method if i in kept else RARE
-            known = tree.index.get((above, name))
-            node = tree._new(above, name) if known is None else known
+            existing = tree.index.get((above, name))
+            node = tree._new(above, name) if existing is None else existing
             places.append(node if i in kept else None)
             tree.calls[node] += self.calls[i]
             tree.elapsed_ms[node] += self.elapsed_ms[i]
@@ -132,8 +132,8 @@ class MergedTree:
         nodes: list[int] = []
         for i, (parent, method) in enumerate(zip(other.parents, other.methods, strict=True)):
             above = nodes[parent] if parent >= 0 else _TOP
-            known = index.get((above, method))
-            node = self._new(above, method) if known is None else known
+            existing = index.get((above, method))
+            node = self._new(above, method) if existing is None else existing
             nodes.append(node)
             calls[node] += other.calls[i]
             elapsed[node] += other.elapsed_ms[i]

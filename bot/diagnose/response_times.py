@@ -46,13 +46,13 @@ class ResponseTimes:
 
 def response_times(calls: Iterable[tuple[float, float | None, bytes]], *, settings: ReadingSettings) -> ResponseTimes:
     """From (response time in ms, time in seconds, name) of each call."""
-    known = [(elapsed_ms, _UNKNOWN_TIME if time_s is None else time_s, call) for elapsed_ms, time_s, call in calls]
-    if not known:
+    timed = [(elapsed_ms, _UNKNOWN_TIME if time_s is None else time_s, call) for elapsed_ms, time_s, call in calls]
+    if not timed:
         return ResponseTimes()
-    times = [entry[0] for entry in known]
+    times = [entry[0] for entry in timed]
     mean = math.fsum(times) / len(times)
     windows: dict[int, _Total] = {}
-    for elapsed_ms, time_s, _ in known:
+    for elapsed_ms, time_s, _ in timed:
         if time_s != _UNKNOWN_TIME:
             _add_window(windows, int(time_s // settings.window_s), (1, elapsed_ms, elapsed_ms))
     doublings, windows = _coarsened(windows, 0)
@@ -62,7 +62,7 @@ def response_times(calls: Iterable[tuple[float, float | None, bytes]], *, settin
         deviations=math.fsum((time - mean) ** 2 for time in times),
         min_ms=min(times),
         max_ms=max(times),
-        slowest=_slowest((TimedCall(-entry[0], entry[1], entry[2]) for entry in known), settings=settings),
+        slowest=_slowest((TimedCall(-entry[0], entry[1], entry[2]) for entry in timed), settings=settings),
         doublings=doublings,
         windows=tuple(sorted(windows.items())),
     )

@@ -137,9 +137,9 @@ def _without_premise(frequent: _Frequent, mining: Mining) -> Rules:
 def _with_one(frequent: _Frequent, block: Integers, mining: Mining) -> Rules:
     both = frequent.holds[:, block].T @ frequent.holds
     needed = np.maximum(np.ceil(mining.minimum_confidence * frequent.counts - 1e-9), frequent.least)
-    found = both >= needed.astype(np.float32)
-    found &= frequent.counters[block][:, None] != frequent.counters
-    rows, premises = np.nonzero(found)
+    is_rule = both >= needed.astype(np.float32)
+    is_rule &= frequent.counters[block][:, None] != frequent.counters
+    rows, premises = np.nonzero(is_rule)
     counts, consequents = both[rows, premises].astype(np.float64), block[rows]
     if mining.prune:
         kept = _beyond_chance(
@@ -157,8 +157,8 @@ def _with_two(frequent: _Frequent, consequent: int, together: NDArray[np.float32
     all_three = held.T @ held
     needed = np.maximum(np.ceil(mining.minimum_confidence * together - 1e-4), frequent.least)
     other = frequent.counters != frequent.counters[consequent]
-    found = (all_three >= needed) & other & other[:, None] & (frequent.counters[:, None] != frequent.counters)
-    first, second = np.nonzero(np.triu(found, 1))
+    is_rule = (all_three >= needed) & other & other[:, None] & (frequent.counters[:, None] != frequent.counters)
+    first, second = np.nonzero(np.triu(is_rule, 1))
     counts, premise_counts = all_three[first, second].astype(np.float64), together[first, second].astype(np.float64)
     if mining.prune:
         of_one = held.sum(axis=0) / frequent.counts

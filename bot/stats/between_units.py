@@ -94,8 +94,8 @@ def between_units(
         few = rows[freedom[rows] < MINIMUM_FREEDOM]
         if prior is not None and len(few):
             deviation = np.maximum(prior.deviation[few], sides.rows(few).deviation)
-            known = prior.freedom * deviation**2
-            moderated[few] = (known + squares[few]) / (prior.freedom + freedom[few])
+            prior_squares = prior.freedom * deviation**2
+            moderated[few] = (prior_squares + squares[few]) / (prior.freedom + freedom[few])
             total[few] = prior.freedom + freedom[few]
     # Back to the metric's unit; on the logarithmic scale each side's error is a fraction of its own mean.
     target_size = np.where(positive, target_mean, size)

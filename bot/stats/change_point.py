@@ -83,17 +83,17 @@ def find_changes(
     places = np.flatnonzero(np.isfinite(given))
     if len(places) < FEWEST_VALUES:
         return ()
-    known = given[places]
-    values = on_level_scale(known)
+    finite = given[places]
+    values = on_level_scale(finite)
     clipped = clip_outliers(values)
-    splits = _split_pairs(clipped, least_effect_of(known, minimum_effect), minimum_strength=minimum_strength)
+    splits = _split_pairs(clipped, least_effect_of(finite, minimum_effect), minimum_strength=minimum_strength)
     strong = [split for split in splits if split.strength >= minimum_strength]
     # Candidates too weak to be reported count as tests that found nothing: the q-values stay valid.
     p_values = np.ones(len(splits))
     p_values[: len(strong)] = [permutation_p_value(values[_within(split, SEPARATION_REACH)], rng) for split in strong]
     q_values = benjamini_hochberg(p_values)
     changes = [
-        _change(split, known=known, values=values, clipped=clipped, places=places, p_value=p_value, q_value=q_value)
+        _change(split, finite=finite, values=values, clipped=clipped, places=places, p_value=p_value, q_value=q_value)
         for split, p_value, q_value in zip(strong, p_values.tolist(), q_values.tolist(), strict=False)
         if q_value <= alpha
     ]
@@ -130,7 +130,7 @@ def _within(split: _Split, reach: int) -> slice:
 def _change(
     split: _Split,
     *,
-    known: Floats,
+    finite: Floats,
     values: Floats,
     clipped: Floats,
     places: npt.NDArray[np.intp],
@@ -140,8 +140,8 @@ def _change(
     drifting = is_drift(clipped[_within(split, DRIFT_REACH)])
     index = split.index if drifting else _first_changed(split, values)
     around = _within(split, SEPARATION_REACH)
-    before = float(np.median(known[around.start : index]))
-    after = float(np.median(known[index : around.stop]))
+    before = float(np.median(finite[around.start : index]))
+    after = float(np.median(finite[index : around.stop]))
     return Change(
         index=int(places[index]),
         kind=ChangeKind.DRIFT if drifting else ChangeKind.STEP,
@@ -158,8 +158,8 @@ def _first_changed(split: _Split, values: Floats) -> int:
     """The split was placed by windows: which run it is, is told by the runs themselves."""
     near = _within(split, LOCAL_REACH)
     around = range(split.index - BLIP_HALF_WIDTH, split.index + BLIP_HALF_WIDTH + 1)
-    found = first_changed(values, low=near.start, high=near.stop, around=around)
-    return split.index if found is None else found
+    first = first_changed(values, low=near.start, high=near.stop, around=around)
+    return split.index if first is None else first
 
 
 def _drifts_joined(changes: Sequence[Change]) -> tuple[Change, ...]:

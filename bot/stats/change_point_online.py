@@ -65,26 +65,26 @@ def online_alarms(
     """
     given = np.asarray(series, dtype=float)
     places = np.flatnonzero(np.isfinite(given))
-    known = given[places]
+    measured = given[places]
     alarms: list[Alarm] = []
     baseline_start, last_alarm = 0, -REFRACTORY - 1
-    for run in range(max(first_judged, FIRST_JUDGED), len(known)):
+    for run in range(max(first_judged, FIRST_JUDGED), len(measured)):
         if run - last_alarm <= REFRACTORY:
             continue
         split = run - NEWEST + 1
         memory_start = max(split - MEMORY, 0)
-        values = on_level_scale(known[memory_start : run + 1])
+        values = on_level_scale(measured[memory_start : run + 1])
         older, newest = values[:-NEWEST], values[-NEWEST:]
         # Nearly all runs look like the twenty before them, and need no segmentation.
         if _local_t(older[max(baseline_start - memory_start, 0) :], newest) < WORTH_A_LOOK_T:
             continue
-        least_effect = least_effect_of(known[memory_start : run + 1], minimum_effect)
+        least_effect = least_effect_of(measured[memory_start : run + 1], minimum_effect)
         past = clip_outliers(older)
         baseline_start = max(baseline_start, memory_start + _last_change(past, least_effect))
         baseline = older[baseline_start - memory_start :]
         if len(baseline) < SHORTEST_SEGMENT:
             continue
-        levels = _levels(known[baseline_start : run + 1], split - baseline_start)
+        levels = _levels(measured[baseline_start : run + 1], split - baseline_start)
         if not counts(*levels, minimum_effect):
             continue
         if rank_sum_z(baseline[-SEPARATION_REACH:], newest) < LEAST_RANK_SUM_Z:
@@ -95,7 +95,7 @@ def online_alarms(
             around = range(high - 2 * NEWEST, high)
             first = first_changed(values, low=low, high=high, around=around)
             since = split if first is None else memory_start + first
-            exact_levels = _levels(known[baseline_start : run + 1], since - baseline_start)
+            exact_levels = _levels(measured[baseline_start : run + 1], since - baseline_start)
             if counts(*exact_levels, minimum_effect):
                 levels = exact_levels
             else:
@@ -114,8 +114,8 @@ def online_alarms(
     return tuple(alarms)
 
 
-def _levels(known: Floats, split: int) -> tuple[float, float]:
-    return float(np.median(known[:split][-SEPARATION_REACH:])), float(np.median(known[split:]))
+def _levels(values: Floats, split: int) -> tuple[float, float]:
+    return float(np.median(values[:split][-SEPARATION_REACH:])), float(np.median(values[split:]))
 
 
 def gate_strength(baseline: Floats, newest: Floats, *, past: Floats) -> float:

@@ -121,11 +121,11 @@ def _places(first: int, last: int) -> list[int]:
     return sorted({int(place) for place in np.linspace(first, last, PLACES)})
 
 
-def _smallest(found: Iterable[Callable[[float], bool]], *, least: float) -> float | None:
+def _smallest(probes: Iterable[Callable[[float], bool]], *, least: float) -> float | None:
     """The smallest size that is found at all places, on a grid of sizes; None beyond `LARGEST`."""
     smallest = max(least, SMALLEST)
     needed = 0
-    for is_found in found:
+    for is_found in probes:
         below, step = needed - 1, 1
         while not is_found(smallest * GROWTH**needed):
             below, needed, step = needed, needed + step, 2 * step

@@ -142,7 +142,7 @@ def leave_one_out(
     else:
         low, high = PERCENTILES[kind]
         if not parts and len(pooled) * len(runs) <= MATRIX_CELLS and len({len(run) for run in runs}) == 1:
-            return tuple((found,) for found in _leave_one_out_at_once(np.stack(runs), low=low, high=high))
+            return tuple((each,) for each in _leave_one_out_at_once(np.stack(runs), low=low, high=high))
         mirrored = -pooled[::-1]
         limits = [
             ControlLimits(

@@ -58,23 +58,23 @@ def to_levels(values: Floats, scale: Scale) -> Levels:
     """The level of each value, shape (n, m); MISSING where it is not finite or the counter has no scale."""
     with np.errstate(over="ignore", invalid="ignore"):
         span = scale.high - scale.low
-    known = np.isfinite(values) & np.isfinite(span)
-    inside = np.clip(np.where(known, values, 0.0), scale.low, scale.high)
+    finite = np.isfinite(values) & np.isfinite(span)
+    inside = np.clip(np.where(finite, values, 0.0), scale.low, scale.high)
     position = np.zeros_like(values)
-    np.divide(inside - scale.low, span, out=position, where=known & (span > 0))
+    np.divide(inside - scale.low, span, out=position, where=finite & (span > 0))
     position *= scale.bins
     levels = np.clip(np.floor(position), 0, scale.bins - 1) + 1
-    levels[known & (values < scale.low - scale.slack)] = 0
-    above = known & (values > scale.high + scale.slack)
+    levels[finite & (values < scale.low - scale.slack)] = 0
+    above = finite & (values > scale.high + scale.slack)
     levels = np.where(above, scale.bins + 1, levels)
-    return np.where(known, levels, MISSING).astype(np.int16)
+    return np.where(finite, levels, MISSING).astype(np.int16)
 
 
 def _columns(values: Floats, statistic: Callable[[Floats], float]) -> Floats:
-    found = np.full(values.shape[1], np.nan)
+    results = np.full(values.shape[1], np.nan)
     with np.errstate(over="ignore", invalid="ignore"):  # no finite deviation: then the counter has no scale
         for index, column in enumerate(values.T):
             finite = column[np.isfinite(column)]
             if len(finite):
-                found[index] = statistic(finite)
-    return found
+                results[index] = statistic(finite)
+    return results

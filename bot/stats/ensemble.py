@@ -36,7 +36,7 @@ def votes(flags: NDArray[np.bool_], weights: Floats, present: NDArray[np.bool_])
 
     `flags` and `present` (models, m), `weights` (models,). Rounded to 12 digits, so that half of equal weights is 0.5.
     """
-    known = weights @ present
+    cast = weights @ present
     share = np.full(flags.shape[1], np.nan)
-    np.divide(weights @ (flags & present), known, out=share, where=known > 0)
+    np.divide(weights @ (flags & present), cast, out=share, where=cast > 0)
     return np.round(share, 12)

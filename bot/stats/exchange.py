@@ -62,7 +62,7 @@ def distances(runs: Ragged, *, prior: Floats | float = 0.0, prior_freedom: Float
     # Mean and variance of the row without the run, from those with it.
     squares = runs.spread(moments.squares) - deviations**2 * count / (count - 1)
     shared, worth = (
-        runs.spread(np.broadcast_to(np.asarray(known, np.float64), len(runs.sizes))) for known in (prior, prior_freedom)
+        runs.spread(np.broadcast_to(np.asarray(each, np.float64), len(runs.sizes))) for each in (prior, prior_freedom)
     )
     variance = steadied(np.maximum(squares, 0.0) / (count - 2), count - 2, prior=shared, prior_freedom=worth)
     error = np.sqrt(variance * (count / (count - 1)))

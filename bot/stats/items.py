@@ -71,9 +71,9 @@ class HeldBits:
         """Bits of `levels` (n, m); a counter is observed where its level is not missing."""
         held = np.zeros((items.total, -(-len(levels) // WORD)), dtype=np.uint64)
         present = levels != MISSING
-        for instant, (row, known) in enumerate(zip(levels, present, strict=True)):
+        for instant, (row, is_present) in enumerate(zip(levels, present, strict=True)):
             word, bit = divmod(instant, WORD)
-            held[(row + items.starts)[known], word] |= np.uint64(1 << bit)
+            held[(row + items.starts)[is_present], word] |= np.uint64(1 << bit)
         observed = np.bitwise_or.reduceat(held, items.starts, axis=0) if len(items.sizes) else held[:0]
         return cls(held=held, observed=observed)
 

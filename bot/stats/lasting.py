@@ -40,11 +40,11 @@ def new_levels(values: Floats, *, flagged: Booleans, confirmed: Booleans) -> New
         if lasting[start] or not len(before):
             continue
         staying = _nearer(values[start:], to=values[start], than=float(np.median(before)))
-        known = staying[1:][np.isfinite(values[start + 1 :])][:FOLLOWERS]
-        stays = len(known) >= FEWEST_FOLLOWERS and known.mean() >= STAYING_SHARE
+        followers = staying[1:][np.isfinite(values[start + 1 :])][:FOLLOWERS]
+        stays = len(followers) >= FEWEST_FOLLOWERS and followers.mean() >= STAYING_SHARE
         if not stays and not confirmed[start]:
             continue
-        end = _end(staying, known=np.isfinite(values[start:]))
+        end = _end(staying, finite=np.isfinite(values[start:]))
         lasting[start : start + end] |= staying[:end]
         since = start if start + end == len(values) else None
     return NewLevels(lasting=lasting, since=since)
@@ -58,9 +58,9 @@ def _nearer(values: Floats, *, to: float, than: float) -> Booleans:
         return np.asarray(np.abs(values - to) < np.abs(values - than))
 
 
-def _end(staying: Booleans, *, known: Booleans) -> int:
+def _end(staying: Booleans, *, finite: Booleans) -> int:
     """How many runs the level holds for: until two in a row are back."""
-    places = np.flatnonzero(known)
+    places = np.flatnonzero(finite)
     back = ~staying[places]
     ends = np.flatnonzero(back[1:] & back[:-1])
     return int(places[ends[0]]) if len(ends) else len(staying)

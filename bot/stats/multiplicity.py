@@ -23,6 +23,6 @@ def benjamini_hochberg(p_values: Floats) -> Floats:
 
 def known_q_values(p_values: Sequence[float | None]) -> Mapping[int, float]:
     """By index, of the p-values that are known."""
-    known = [(index, p_value) for index, p_value in enumerate(p_values) if p_value is not None]
-    q_values = benjamini_hochberg(np.array([p_value for _, p_value in known]))
-    return dict(zip((index for index, _ in known), q_values.tolist(), strict=True))
+    tested = [(index, p_value) for index, p_value in enumerate(p_values) if p_value is not None]
+    q_values = benjamini_hochberg(np.array([p_value for _, p_value in tested]))
+    return dict(zip((index for index, _ in tested), q_values.tolist(), strict=True))

@@ -55,9 +55,9 @@ def noncentrality(degrees_of_freedom: float, *, alpha: float) -> float:
     critical = float(special.stdtrit(degrees_of_freedom, 1 - alpha / 2))
     if degrees_of_freedom > NEARLY_NORMAL:
         return critical + float(special.ndtri(POWER))
-    found = float(special.nctdtrinc(degrees_of_freedom, 1 - POWER, critical))
+    solution = float(special.nctdtrinc(degrees_of_freedom, 1 - POWER, critical))
     # Beyond what can be calculated, as with one degree of freedom and a tiny alpha, nothing is found.
-    return found if math.isfinite(found) else math.inf
+    return solution if math.isfinite(solution) else math.inf
 
 
 def repetitions_for_half_width(coefficient_of_variation: float, *, half_width: float, level: float) -> int:

@@ -15,12 +15,12 @@ def prediction_limits(values: Floats, *, alpha: float) -> tuple[Floats, Floats]:
     Student's mean ± t * s * sqrt(1 + 1 / n), which one more normal value leaves with chance `alpha`. NaN values are
     left out; infinite, so that nothing is excluded, where fewer than two are left. Assumes independent runs.
     """
-    known = np.isfinite(values)
-    count = known.sum(axis=0)
+    finite = np.isfinite(values)
+    count = finite.sum(axis=0)
     divisor, freedom = np.maximum(count, 1), np.maximum(count - 1, 1)
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = np.where(known, values, 0.0).sum(axis=0) / divisor
-        squares = np.where(known, (values - mean) ** 2, 0.0).sum(axis=0)
+        mean = np.where(finite, values, 0.0).sum(axis=0) / divisor
+        squares = np.where(finite, (values - mean) ** 2, 0.0).sum(axis=0)
         width = special.stdtrit(freedom, 1 - alpha / 2) * np.sqrt(squares / freedom * (1 + 1 / divisor))
     usable = (count >= MINIMUM_VALUES) & np.isfinite(width)
     return np.where(usable, mean - width, -np.inf), np.where(usable, mean + width, np.inf)

@@ -30,16 +30,16 @@ def relative_change(target: Floats, baseline: Floats) -> Floats:
 def relative_error(target: MeanEstimate, baseline: MeanEstimate) -> Floats:
     """Standard error of the relative change (delta method), shape (m,); NaN where the baseline is zero."""
     error = np.full_like(target.mean, np.nan)
-    known = baseline.mean != 0
-    ratio = np.divide(target.mean, baseline.mean, out=np.zeros_like(target.mean), where=known)
+    nonzero = baseline.mean != 0
+    ratio = np.divide(target.mean, baseline.mean, out=np.zeros_like(target.mean), where=nonzero)
     variance = target.squared_error + ratio**2 * baseline.squared_error
-    return np.divide(np.sqrt(variance), np.abs(baseline.mean), out=error, where=known)
+    return np.divide(np.sqrt(variance), np.abs(baseline.mean), out=error, where=nonzero)
 
 
 def welch_freedom(target: Moments, baseline: Moments) -> Floats:
     """Welch-Satterthwaite degrees of freedom of target - ratio * baseline, at the estimated ratio; shape (m,)."""
-    known = baseline.mean != 0
-    ratio = np.divide(target.mean, baseline.mean, out=np.ones_like(target.mean), where=known)
+    nonzero = baseline.mean != 0
+    ratio = np.divide(target.mean, baseline.mean, out=np.ones_like(target.mean), where=nonzero)
     return satterthwaite(
         target.variance / target.count,
         target.count - 1,

@@ -83,8 +83,8 @@ class UnitSides:
         apart = [_deviations(side.rows(np.flatnonzero(~self.few))) for side in (self.target, self.baseline)]
         # In a side of an odd number of units the median itself has no distance.
         witnesses = self.distances[self.few & (len(self.difference) >= FEWEST_WITNESSES)]
-        known = np.concatenate([witnesses, *(side[side > 0] for side in apart)])
-        return MAD_FACTOR * float(np.median(known)) if len(known) else 0.0
+        deviations = np.concatenate([witnesses, *(side[side > 0] for side in apart)])
+        return MAD_FACTOR * float(np.median(deviations)) if len(deviations) else 0.0
 
 
 def mode_probability(sides: UnitSides) -> Floats:
@@ -143,10 +143,10 @@ def _distance_at(p_value: float, low: Floats, error: Floats, freedom: Floats, pr
     gap: then the tail is a staircase, and halving the bracket finds the step.
     """
     below, above = low.copy(), low + _EDGES[-1]
-    found: Floats = (below + above) / 2
+    distance: Floats = (below + above) / 2
     rows = np.arange(len(low))
     for turn in count():
-        at = found[rows]
+        at = distance[rows]
         tail, density = _tail(at, error[rows], freedom[rows], probability[rows])
         below[rows], above[rows] = np.where(tail > p_value, (at, above[rows]), (below[rows], at))
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -157,8 +157,8 @@ def _distance_at(p_value: float, low: Floats, error: Floats, freedom: Floats, pr
         rows, step = rows[still], np.where(inside, step, (below[rows] + above[rows]) / 2)[still]
         if not len(rows):
             break
-        found[rows] = step
-    return found
+        distance[rows] = step
+    return distance
 
 
 def _tail(distance: Floats, error: Floats, freedom: Floats, probability: Floats) -> tuple[Floats, Floats]:

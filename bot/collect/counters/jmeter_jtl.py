@@ -43,14 +43,14 @@ def matches(source: Source, /) -> bool:
 
 def parse(source: Source, /) -> Parsed:
     header = next(source.lines(), "")
-    found = _columns(header)
-    if found is None:
+    layout = _columns(header)
+    if layout is None:
         raise DataError(
             "names no columns timeStamp, elapsed and label",
             place=f"{source.place}:1",
             next_step="let JMeter write CSV with field names (jmeter.save.saveservice.print_field_names=true)",
         )
-    delimiter, columns = found
+    delimiter, columns = layout
     rows = _Rows(test=LoadTest(name="jmeter", place=source.place), columns=columns)
     needed_cells = max(columns.values()) + 1
     cut: int | None = None

@@ -39,9 +39,9 @@ def parse(source: Source, /) -> Parsed:
     benchmarks: list[Benchmark] = []
     unknown: list[str] = []
     for name, metric in source.root().at("metrics").members():
-        found = tuple(_benchmarks(name, metric))
-        benchmarks += found
-        if not found and name.partition("{")[0] not in LOAD:
+        of_metric = tuple(_benchmarks(name, metric))
+        benchmarks += of_metric
+        if not of_metric and name.partition("{")[0] not in LOAD:
             unknown.append(shown(name))
     notes = (f"{source.place}: unknown which way is good, or without values; left out: {names_shown(unknown)}",)
     return Parsed(benchmarks=tuple(benchmarks), notes=notes if unknown else ())

@@ -73,13 +73,13 @@ class LoadTest:
 
     def response(self, label: str, elapsed_ms: float, *, metric: Metric = RESPONSE_TIME) -> None:
         """A successful answer (or another time of the test, by its metric)."""
-        known = self._labels.get((label, metric.name))
-        if known is None:
+        entry = self._labels.get((label, metric.name))
+        if entry is None:
             if len(self._labels) == MAX_LABELS:
                 self._left_out += 1
                 return
-            known = self._labels[label, metric.name] = metric, Reservoir()
-        known[1].add(elapsed_ms)
+            entry = self._labels[label, metric.name] = metric, Reservoir()
+        entry[1].add(elapsed_ms)
 
     def failure(self, label: str) -> None:
         if label in self._failures or len(self._failures) < MAX_LABELS:
@@ -96,7 +96,7 @@ class LoadTest:
         return second
 
     def parsed(self) -> Parsed:
-        benchmarks = tuple(self._benchmark(label, *known) for (label, _), known in self._labels.items())
+        benchmarks = tuple(self._benchmark(label, *entry) for (label, _), entry in self._labels.items())
         table, notes = self._table() if self._seconds else (None, ())
         return Parsed(benchmarks=benchmarks, counters=() if table is None else (table,), notes=(*self._notes(), *notes))
 

@@ -36,7 +36,7 @@ def parse(source: Source, /) -> Parsed:
             "is no statistics of Locust", place=f"{source.place}:1", next_step="give the file PREFIX_stats.csv"
         )
     failed: dict[str, None] = {}
-    found: list[tuple[Benchmark, str]] = []
+    placed: list[tuple[Benchmark, str]] = []
     for line, cells in rows:
         place = f"{source.place}:{line}"
         if len(cells) != len(header):
@@ -47,11 +47,11 @@ def parse(source: Source, /) -> Parsed:
         if row["name"] == TOTAL and not row["type"]:
             continue  # the rows before it, once more
         benchmarks = list(_benchmarks(row, place))
-        found += [(benchmark, place) for benchmark in benchmarks]
+        placed += [(benchmark, place) for benchmark in benchmarks]
         if _number(row, "failure count", place):
             failed[shown(row["name"])] = None
     notes = (f"{source.place}: response times of failed requests are among those of {len(failed)} names",)
-    return Parsed(benchmarks=unique(found), notes=notes if failed else ())
+    return Parsed(benchmarks=unique(placed), notes=notes if failed else ())
 
 
 def _benchmarks(row: dict[str, str], place: str) -> Iterator[Benchmark]:

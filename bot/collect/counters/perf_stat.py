@@ -51,15 +51,15 @@ class Reading:
 
 def parsed(source: Source, readings: Iterable[Reading]) -> Parsed:
     """Benchmarks of the counts of one command, named after the file; a counter table where there are intervals."""
-    found = list(islice(readings, MAX_READINGS + 1))
-    if len(found) > MAX_READINGS:
+    listed = list(islice(readings, MAX_READINGS + 1))
+    if len(listed) > MAX_READINGS:
         raise DataError(
             f"holds more than {MAX_READINGS:,} readings", place=source.place, next_step="use longer intervals (-I)"
         )
-    if not found:
+    if not listed:
         raise DataError("holds no event", place=source.place, next_step="check that perf stat ran")
-    notes = [f"{source.place}: {note}" for note in _notes(found)]
-    timed = [reading for reading in found if reading.interval_s is not None]
+    notes = [f"{source.place}: {note}" for note in _notes(listed)]
+    timed = [reading for reading in listed if reading.interval_s is not None]
     if timed:
         table = Readings(source.place)
         for reading in timed:
@@ -68,10 +68,10 @@ def parsed(source: Source, readings: Iterable[Reading]) -> Parsed:
                 table.add(reading.interval_s, counter(reading.name, reading.unit), value)
         built, more = table.build("perf stat")
         return Parsed(counters=(built,), notes=(*notes, *more))
-    counted = [reading for reading in found if reading.value is not None]
+    counted = [reading for reading in listed if reading.value is not None]
     if not counted:
         raise DataError(
-            f"no event was counted ({names_shown([shown(reading.event) for reading in found])})",
+            f"no event was counted ({names_shown([shown(reading.event) for reading in listed])})",
             place=source.place,
             next_step="use events that this machine supports, such as task-clock",
         )

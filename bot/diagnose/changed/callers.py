@@ -58,7 +58,7 @@ def _callable_name(function: TouchedFunction) -> str:
 
 
 def _callers(path: str, module: ast.Module, names: frozenset[str]) -> Iterable[Caller]:
-    found: dict[tuple[str, int, int], set[str]] = {}
+    by_caller: dict[tuple[str, int, int], set[str]] = {}
     waiting: list[tuple[ast.AST, str, tuple[str, int, int]]] = [(module, "", ("", 1, 1))]
     while waiting:
         node, prefix, place = waiting.pop()
@@ -73,9 +73,9 @@ def _callers(path: str, module: ast.Module, names: frozenset[str]) -> Iterable[C
         elif isinstance(node, ast.Call):
             name = _called(node.func)
             if name in names:
-                found.setdefault(place, set()).add(name)
+                by_caller.setdefault(place, set()).add(name)
         waiting += [(child, prefix, place) for child in ast.iter_child_nodes(node)]
-    for (qualified_name, first, last), called in sorted(found.items()):
+    for (qualified_name, first, last), called in sorted(by_caller.items()):
         yield Caller(
             path=path,
             qualified_name=qualified_name,

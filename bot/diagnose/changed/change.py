@@ -57,8 +57,8 @@ def touched_code(repository: Path, *, base: str | None, head: str, callers: bool
     )
     if not callers:
         return touched
-    found, more_notes = find_callers(repository, head, [one for one in touched.functions if one.changes_code])
-    return replace(touched, callers=found, notes=(*touched.notes, *more_notes))
+    calling, more_notes = find_callers(repository, head, [one for one in touched.functions if one.changes_code])
+    return replace(touched, callers=calling, notes=(*touched.notes, *more_notes))
 
 
 def _with_changed_lines(

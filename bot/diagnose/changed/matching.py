@@ -57,13 +57,13 @@ def match_caller(
 ) -> tuple[Caller, ...]:
     """The callers (by name) of changed functions that `method` may be."""
     names = name_parts(method)
-    found = [
+    candidates = [
         caller
         for caller in touched.callers
         if names[-1:] == _parts(caller.qualified_name)[-1:] and (file is None or same_file(file, caller.path))
     ]
-    exact = [caller for caller in found if file and line and caller.first_line <= line <= caller.last_line]
-    return tuple(exact or found)
+    exact = [caller for caller in candidates if file and line and caller.first_line <= line <= caller.last_line]
+    return tuple(exact or candidates)
 
 
 def name_parts(method: str) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ def parse(source: bytes) -> ast.Module:
 
 def _decoded(source: bytes) -> str:
     head = source.removeprefix(b"\xef\xbb\xbf").split(b"\n", 2)[:2]
-    cookies = [found[1].decode().lower().replace("_", "-") for line in head if (found := _COOKIE.match(line))]
+    cookies = [match[1].decode().lower().replace("_", "-") for line in head if (match := _COOKIE.match(line))]
     encoding = cookies[0] if cookies else "utf-8"
     if not _ENCODINGS.fullmatch(encoding):
         raise UnreadableCodeError(f"has the unusual encoding {encoding[:40]!r}")

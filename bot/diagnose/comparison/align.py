@@ -51,8 +51,8 @@ class AlignedTree:
 
 def aligned(baseline: Observed, target: Observed) -> AlignedTree:
     """A method has the target's name. Lonely roots are one, whatever their names: a script, a process, a wrapper."""
-    known = counterparts(baseline, target)
-    names = {before: after for after, before in known.items()}
+    pairs = counterparts(baseline, target)
+    names = {before: after for after, before in pairs.items()}
     tops = [[node.method for node in side.nodes if node.parent is None] for side in (baseline, target)]
     lonely = len(tops[0]) == len(tops[1]) == 1
     nodes: list[AlignedNode] = []

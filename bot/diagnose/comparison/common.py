@@ -40,7 +40,7 @@ def common(tree: AlignedTree, methods: Sequence[Method]) -> Common:
     totals = [side.total for side in sides]
     if min(totals) <= 0:
         return none
-    found = [
+    shared = [
         method
         for method in methods
         if all(
@@ -48,10 +48,10 @@ def common(tree: AlignedTree, methods: Sequence[Method]) -> Common:
             for spread, side, total in zip((method.own.baseline, method.own.target), sides, totals, strict=True)
         )
     ]
-    if len(found) < FEWEST_METHODS:
+    if len(shared) < FEWEST_METHODS:
         return none
-    rows = [method.own for method in found]
-    calls = np.array([method.calls or (1.0, 1.0) for method in found])
+    rows = [method.own for method in shared]
+    calls = np.array([method.calls or (1.0, 1.0) for method in shared])
     values = _values(rows)
     if values is None:
         logs = np.log([one.target.mean / one.baseline.mean for one in rows]) - np.log(calls[:, 1] / calls[:, 0])

@@ -129,16 +129,16 @@ def _shown(services: Sequence[Observed]) -> str:
 def _notes(trees: Sequence[AlignedTree]) -> list[str]:
     bases = {basis_of(tree.baseline, tree.target) for tree in trees}
     fewest = min(min(tree.baseline.repetitions, tree.target.repetitions) for tree in trees)
-    said = []
+    notes = []
     if Basis.TOTALS in bases:
-        said.append("one repetition holds totals alone: which methods are really slower is not certain")
+        notes.append("one repetition holds totals alone: which methods are really slower is not certain")
     if Basis.COUNTS in bases:
-        said.append(
+        notes.append(
             "one profile per revision: samples are taken for independent, and differences between runs for none"
         )
     if Basis.SAMPLES in bases and fewest < FEW_REPETITIONS:
-        said.append(f"{fewest} repetitions find only large changes; {FEW_REPETITIONS} or more are better")
-    return said
+        notes.append(f"{fewest} repetitions find only large changes; {FEW_REPETITIONS} or more are better")
+    return notes
 
 
 def _service(searched: Searched, judgement: Judgement) -> ServiceComparison:

@@ -27,12 +27,12 @@ def counterparts(baseline: Observed, target: Observed) -> Mapping[str, str]:
     """
     before, after = ({node.method for node in side.nodes} for side in (baseline, target))
     gone, new = before - after, after - before
-    found: dict[str, str] = {}
+    matched: dict[str, str] = {}
     for key in (stable, _bare):
         pairs = _unique_pairs(gone, new, key=key)
-        found |= pairs
+        matched |= pairs
         gone, new = gone - set(pairs.values()), new - set(pairs)
-    return found
+    return matched
 
 
 def _unique_pairs(gone: Collection[str], new: Collection[str], *, key: Callable[[str], str]) -> dict[str, str]:

@@ -27,17 +27,17 @@ class Evidence:
 def evidence(one: Searched) -> Mapping[str, Evidence]:
     origins = _origins(one)
     below = _gains_below(one)
-    found = {}
+    by_name = {}
     for judged in one.methods:
         name, places = judged.method.name, judged.method.places
         total = sum(float(one.gains[i]) for i in judged.method.outermost)
-        found[name] = Evidence(
+        by_name[name] = Evidence(
             own=sum(float(one.own_gains[i]) for i in places),
             total=total,
             origin=sum(origins[i] for i in places),
             branch=max(0.0, total - max(below.get(name, {}).values(), default=0.0)),
         )
-    return found
+    return by_name
 
 
 def _origins(one: Searched) -> list[float]:

@@ -57,16 +57,16 @@ def methods_of(tree: AlignedTree) -> tuple[Method, ...]:
     return tuple(
         Method(
             name=name,
-            places=tuple(found),
+            places=tuple(indices),
             outermost=tuple(outermost[name]),
-            own=_merged([tree.nodes[i] for i in found], lambda node: node.own, tree),
+            own=_merged([tree.nodes[i] for i in indices], lambda node: node.own, tree),
             total=_merged([tree.nodes[i] for i in outermost[name]], lambda node: node.elapsed, tree),
-            is_loading=all(_is_loading(tree, i) for i in found),
-            calls=_calls([tree.nodes[i] for i in found]),
-            is_in_baseline=any(tree.nodes[i].baseline is not None for i in found),
-            is_in_target=any(tree.nodes[i].target is not None for i in found),
+            is_loading=all(_is_loading(tree, i) for i in indices),
+            calls=_calls([tree.nodes[i] for i in indices]),
+            is_in_baseline=any(tree.nodes[i].baseline is not None for i in indices),
+            is_in_target=any(tree.nodes[i].target is not None for i in indices),
         )
-        for name, found in places.items()
+        for name, indices in places.items()
     )
 
 

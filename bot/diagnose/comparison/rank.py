@@ -73,7 +73,7 @@ def rank(
     """
     methods: dict[str, _Method] = {}
     for number, one in enumerate(searched):
-        found = evidence(one)
+        by_name = evidence(one)
         callers = _callers_of_foreign(one)
         for judged in one.methods:
             method, places = judged.method, judged.method.places
@@ -82,12 +82,12 @@ def rank(
                 judged.own_is_slower
                 or judged.is_slower
                 or added
-                or (method.name in callers and found[method.name].origin >= ORIGIN * one.slowdown > 0)
-                or (number in uncertain and found[method.name].total >= EVIDENT * one.slowdown > 0)
+                or (method.name in callers and by_name[method.name].origin >= ORIGIN * one.slowdown > 0)
+                or (number in uncertain and by_name[method.name].total >= EVIDENT * one.slowdown > 0)
             ):
-                known = methods.setdefault(method.name, _Method())
-                known.places[number], known.judged[number] = places, judged
-                known.evidence[number] = found[method.name]
+                entry = methods.setdefault(method.name, _Method())
+                entry.places[number], entry.judged[number] = places, judged
+                entry.evidence[number] = by_name[method.name]
     slowed = {number for method in methods.values() for number in method.places if searched[number].slowdown > 0}
     suspects = [
         _suspect(name, method, searched, services=len(slowed), touched=touched, impact=impact.get(name, ()))
@@ -123,26 +123,26 @@ def _suspect(
 ) -> ComparedSuspect:
     shares = {name: _mean_share(method, searched, services, of=name) for name in ("own", "origin", "branch", "total")}
     judged = [searched[number].judged[i] for number, places in method.places.items() for i in places]
-    found = {reason for one in judged for reason in one.reasons}
+    reasons = {reason for one in judged for reason in one.reasons}
     uncertain = not any(one.own_is_slower or one.is_slower for one in method.judged.values())
     if (uncertain or any(one.own_is_slower for one in method.judged.values())) and shares["own"] >= NOTABLE * shares[
         "total"
     ]:
-        found.add(SuspectReason.OWN_TIME)
+        reasons.add(SuspectReason.OWN_TIME)
     if (uncertain or any(one.is_slower for one in method.judged.values())) and shares["branch"] >= EXPLAINED * shares[
         "total"
     ] > 0:
-        found.add(SuspectReason.PATH_END)
+        reasons.add(SuspectReason.PATH_END)
     if shares["origin"] >= ORIGIN:
-        found.add(SuspectReason.ORIGIN)
+        reasons.add(SuspectReason.ORIGIN)
     match = None
     if touched is not None:
         file, line = _place(method, searched)
         match = match_method(name, touched=touched, file=file, line=line)
         if match is not None:
-            found.add(SuspectReason.TOUCHED)
-        elif found and match_caller(name, touched=touched, file=file, line=line):
-            found.add(SuspectReason.CALLS_TOUCHED)
+            reasons.add(SuspectReason.TOUCHED)
+        elif reasons and match_caller(name, touched=touched, file=file, line=line):
+            reasons.add(SuspectReason.CALLS_TOUCHED)
     parts = ScoreParts(
         own_time=shares["own"],
         origin=shares["origin"],
@@ -163,7 +163,7 @@ def _suspect(
         + BRANCH_WEIGHT * parts.branch
         + SLOWDOWN_WEIGHT * parts.slowdown,
         parts=parts,
-        reasons=tuple(reason for reason in SuspectReason if reason in found),
+        reasons=tuple(reason for reason in SuspectReason if reason in reasons),
         service=one.tree.target.service,
         unit=one.tree.target.unit,
         path=one.tree.path(worst),
@@ -208,8 +208,8 @@ def _distance(function: TouchedFunction, line: int | None) -> tuple[int, int]:
 def _mean_share(method: _Method, searched: Sequence[Searched], services: int, *, of: str) -> float:
     """Of the slowdown, the mean over the services that got slower, where a service without the method counts 0."""
     shares = [
-        min(1.0, max(0.0, getattr(found, of) / searched[number].slowdown))
-        for number, found in method.evidence.items()
+        min(1.0, max(0.0, getattr(proof, of) / searched[number].slowdown))
+        for number, proof in method.evidence.items()
         if searched[number].slowdown > 0
     ]
     return sum(shares) / services if services else 0.0
@@ -228,13 +228,13 @@ def _q_value(judged: JudgedMethod) -> float | None:
 def _summed(tree: AlignedTree, method: Method, *, target: bool) -> NodeAmount | None:
     places, top = method.places, set(method.outermost)
     sides = [(i, tree.nodes[i].target if target else tree.nodes[i].baseline) for i in places]
-    known = [(i, side) for i, side in sides if side is not None]
-    if not known:
+    present = [(i, side) for i, side in sides if side is not None]
+    if not present:
         return None
-    calls = [side.calls for _, side in known]
+    calls = [side.calls for _, side in present]
     return NodeAmount(
-        elapsed=sum(side.elapsed.mean for i, side in known if i in top),
-        self_time=max(0.0, sum(side.own.mean for _, side in known)),
+        elapsed=sum(side.elapsed.mean for i, side in present if i in top),
+        self_time=max(0.0, sum(side.own.mean for _, side in present)),
         calls=None if None in calls else sum(number for number in calls if number is not None),
     )
 
@@ -253,7 +253,7 @@ def _change(baseline: NodeAmount | None, target: NodeAmount | None) -> float | N
 
 
 def _common_cause(causes: Sequence[ChangeCause | None]) -> ChangeCause | None:
-    known = {cause for cause in causes if cause is not None}
-    if len(known) > 1:
+    distinct = {cause for cause in causes if cause is not None}
+    if len(distinct) > 1:
         return ChangeCause.BOTH
-    return known.pop() if known else None
+    return distinct.pop() if distinct else None

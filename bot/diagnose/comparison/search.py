@@ -66,7 +66,7 @@ class Searched:
     @property
     def slowdown(self) -> float:
         """What the service gained; what its slower methods did where others gained the time back."""
-        found = [
+        losses = [
             float(gains[list(places)].sum())
             for one in self.methods
             for gains, places, is_slower in (
@@ -75,7 +75,7 @@ class Searched:
             )
             if is_slower
         ]
-        return max(float(self.gains[self.tree.roots].sum()), *found, 0.0)
+        return max(float(self.gains[self.tree.roots].sum()), *losses, 0.0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,19 +103,17 @@ def search(trees: Sequence[AlignedTree], settings: ComparisonSettings) -> list[S
     depend positively], and over the families by Bonferroni. What was found above keeps nothing from being tested.
     """
     methods = [methods_of(tree) for tree in trees]
-    shared = [common(tree, found) for tree, found in zip(trees, methods, strict=True)]
+    shared = [common(tree, each) for tree, each in zip(trees, methods, strict=True)]
     kinds = [
-        [[one.own for one in found] for found in methods],
-        [[one.total for one in found] for found in methods],
+        [[one.own for one in each] for each in methods],
+        [[one.total for one in each] for each in methods],
         [[row(node, _own, tree) for node in tree.nodes] for tree in trees],
         [[row(node, _elapsed, tree) for node in tree.nodes] for tree in trees],
     ]
     families = zip(*(_family(trees, shared, rows, settings) for rows in kinds), strict=True)
     return [
-        _searched(
-            tree, some, found, _Families(own=own, total=total, path_own=path_own, path_total=path_total), settings
-        )
-        for tree, some, found, (own, total, path_own, path_total) in zip(trees, shared, methods, families, strict=True)
+        _searched(tree, some, each, _Families(own=own, total=total, path_own=path_own, path_total=path_total), settings)
+        for tree, some, each, (own, total, path_own, path_total) in zip(trees, shared, methods, families, strict=True)
     ]
 
 
@@ -139,9 +137,9 @@ def _family(
     ]
     p_values = np.concatenate([one.p_value for one in tests])
     q_values = np.full(len(p_values), np.nan)
-    known = ~np.isnan(p_values)
-    if known.any():
-        q_values[known] = np.minimum(families_of(trees) * benjamini_hochberg(p_values[known]), 1.0)
+    tested = ~np.isnan(p_values)
+    if tested.any():
+        q_values[tested] = np.minimum(families_of(trees) * benjamini_hochberg(p_values[tested]), 1.0)
     ends = np.cumsum([len(one.p_value) for one in tests])
     parts = np.split(q_values, ends[:-1])
     return [_Family(tests=one, q_values=part) for one, part in zip(tests, parts, strict=True)]

@@ -39,7 +39,7 @@ class _State:
     graph: CallGraph = field(default_factory=CallGraph)
     files: dict[str, str] = field(default_factory=dict)
     functions: dict[str, str] = field(default_factory=dict)
-    known: dict[tuple[str, str], int] = field(default_factory=dict)
+    numbers: dict[tuple[str, str], int] = field(default_factory=dict)
     positions: int = 1
     event: str = ""
     file: str = ""
@@ -142,12 +142,12 @@ def _take_function(state: _State, key: str, value: str) -> RecordFault | None:
 
 
 def _function(state: _State, identity: tuple[str, str], file: str) -> int:
-    if identity not in state.known:
-        if len(state.known) >= MAX_NODES:
+    if identity not in state.numbers:
+        if len(state.numbers) >= MAX_NODES:
             raise DataError(f"has more than {MAX_NODES:,} functions", next_step="profile a smaller part")
         known_file = bounded(file) if file and not file.startswith("???") else None
-        state.known[identity] = state.graph.new(Frame(bounded(identity[1]) or "(no name)", known_file))
-    return state.known[identity]
+        state.numbers[identity] = state.graph.new(Frame(bounded(identity[1]) or "(no name)", known_file))
+    return state.numbers[identity]
 
 
 def _name(names: dict[str, str], value: str) -> str | None:

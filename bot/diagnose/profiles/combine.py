@@ -85,5 +85,5 @@ def _add(aligned: _Aligned, profile: Profile, *, offset: int, repetitions: int) 
         for i in range(profile.repetitions):
             target.elapsed_ms[offset + i] += node.elapsed_ms[i]
             target.self_ms[offset + i] += node.self_ms[i]
-        known = target.calls is not None and node.calls is not None
-        target.calls = (target.calls or 0.0) + (node.calls or 0.0) * profile.repetitions if known else None
+        is_counted = target.calls is not None and node.calls is not None
+        target.calls = (target.calls or 0.0) + (node.calls or 0.0) * profile.repetitions if is_counted else None

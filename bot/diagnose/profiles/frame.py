@@ -35,9 +35,9 @@ def frame(name: str, file: str | None = None, line: int | None = None) -> Frame:
 @lru_cache(maxsize=1 << 15)
 def frame_of(text: str) -> Frame:
     """From a name that may end with its place, as py-spy and VizTracer write it: `find (shop/dao.py:12)`."""
-    name, found, place = text.rpartition(" (")
+    name, separator, place = text.rpartition(" (")
     file, _, line = place.removesuffix(")").rpartition(":")
-    if found and file and place.endswith(")") and line.isascii() and line.isdigit() and len(line) < 10:
+    if separator and file and place.endswith(")") and line.isascii() and line.isdigit() and len(line) < 10:
         return frame(name, file, int(line))
     return frame(text)
 

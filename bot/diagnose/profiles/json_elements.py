@@ -190,8 +190,8 @@ class JsonElements(Generic[T]):
 
 
 def _end_of(pattern: re.Pattern[bytes], data: bytes, at: int) -> int:
-    found = pattern.match(data, at)
-    return found.end() if found else at
+    match = pattern.match(data, at)
+    return match.end() if match else at
 
 
 def _value_end(data: bytes, start: int) -> int | None:
@@ -204,13 +204,13 @@ def _value_end(data: bytes, start: int) -> int | None:
     depth = 0
     at = start
     while True:
-        found = _STRUCTURE.search(data, at)
-        if found is None:
+        match = _STRUCTURE.search(data, at)
+        if match is None:
             return None
-        at = found.end()
-        character = found.group()
+        at = match.end()
+        character = match.group()
         if character == b'"':
-            string = _STRING.match(data, found.start())
+            string = _STRING.match(data, match.start())
             if string is None:
                 return None
             at = string.end()

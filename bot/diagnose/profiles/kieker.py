@@ -149,11 +149,11 @@ def _take_event(log: _Log, fields: Sequence[str], *, begins: bool) -> RecordFaul
 
 def _operation(log: _Log, signature: str) -> Frame:
     """`public static int shop.Dao.find(int)` -> `shop.Dao.find(int)`."""
-    known = log.frames.get(signature)
-    if known is None:
+    operation = log.frames.get(signature)
+    if operation is None:
         head, parenthesis, arguments = signature.partition("(")
-        known = log.frames[signature] = frame(head.strip().rpartition(" ")[2] + parenthesis + arguments)
-    return known
+        operation = log.frames[signature] = frame(head.strip().rpartition(" ")[2] + parenthesis + arguments)
+    return operation
 
 
 def _profiles(log: _Log, intake: Intake) -> tuple[Profile, ...]:

@@ -67,30 +67,30 @@ def _take_resource(spans: Spans, resource_spans: bytes, place: str, intake: Inta
             intake.records += 1
             located = f"{place}: span {intake.records}"
             try:
-                found = dict(fields(span))
+                values = dict(fields(span))
             except WireError:
                 intake.reject(RecordFault.MALFORMED, place=located, text="")
                 continue
-            start, end = found.get(_START), found.get(_END)
+            start, end = values.get(_START), values.get(_END)
             spans.take(
                 intake,
-                trace=_bytes(found, _TRACE).hex(),
-                span=_bytes(found, _SPAN).hex(),
-                parent=_bytes(found, _PARENT).hex(),
+                trace=_bytes(values, _TRACE).hex(),
+                span=_bytes(values, _SPAN).hex(),
+                parent=_bytes(values, _PARENT).hex(),
                 start=start if isinstance(start, int) else None,
                 end=end if isinstance(end, int) else None,
-                name=_bytes(found, _NAME).decode("utf-8", "replace"),
+                name=_bytes(values, _NAME).decode("utf-8", "replace"),
                 service=service,
                 place=located,
-                text=_bytes(found, _NAME),
+                text=_bytes(values, _NAME),
             )
 
 
 def _service(resource: bytes) -> str:
     for attribute in _all(resource, _ATTRIBUTES):
-        found = dict(fields(attribute))
-        if found.get(_KEY) == SERVICE_NAME:
-            return _bytes(dict(fields(_bytes(found, _VALUE))), _STRING).decode("utf-8", "replace")
+        values = dict(fields(attribute))
+        if values.get(_KEY) == SERVICE_NAME:
+            return _bytes(dict(fields(_bytes(values, _VALUE))), _STRING).decode("utf-8", "replace")
     return ""
 
 

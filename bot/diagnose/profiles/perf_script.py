@@ -52,11 +52,11 @@ def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
             if event is None:
                 intake.reject(RecordFault.MALFORMED, place=f"{file.place}:{number}", text=line)
             continue
-        found = _FRAME.fullmatch(line)
-        if found is None or not command:
+        match = _FRAME.fullmatch(line)
+        if match is None or not command:
             intake.reject(RecordFault.MALFORMED, place=f"{file.place}:{number}", text=line)
             continue
-        stack.append(_frame(found["symbol"], found["object"]))
+        stack.append(_frame(match["symbol"], match["object"]))
     finish()
     return tuple(tree.profile(name, unit=SAMPLES, counted=False) for name, tree in trees.items())
 

@@ -125,9 +125,9 @@ def _parts(data: bytes) -> _Parts:
 
 
 def _sample(data: bytes) -> tuple[list[int], list[int]]:
-    found: dict[int, list[int]] = {1: [], 2: []}
+    repeated: dict[int, list[int]] = {1: [], 2: []}
     for number, value in fields(data):
-        if number in found:
-            found[number] += [value] if isinstance(value, int) else packed(value)
+        if number in repeated:
+            repeated[number] += [value] if isinstance(value, int) else packed(value)
     # Values are signed.
-    return found[1], [value - (1 << 64) if value >> 63 else value for value in found[2]]
+    return repeated[1], [value - (1 << 64) if value >> 63 else value for value in repeated[2]]

@@ -51,5 +51,5 @@ def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
 
 
 def _frame(text: str) -> Frame:
-    found = _FRAME.fullmatch(text)
-    return frame(found["name"], found["file"], int(found["line"])) if found else frame(text)
+    match = _FRAME.fullmatch(text)
+    return frame(match["name"], match["file"], int(match["line"])) if match else frame(text)

@@ -49,14 +49,14 @@ class SpanTable:
         spans = Spans()
         for number, row in enumerate(csv.reader(lines, delimiter=separator), 2):
             intake.records += 1
-            found = {what: row[place] if place < len(row) else "" for what, place in places.items()}
-            start = _ns(found, _MOMENTS)
-            length = _ns(found, _ENDS)
-            if start is not None and length is not None and any(what.startswith("end_") for what in found):
+            cells = {what: row[place] if place < len(row) else "" for what, place in places.items()}
+            start = _ns(cells, _MOMENTS)
+            length = _ns(cells, _ENDS)
+            if start is not None and length is not None and any(what.startswith("end_") for what in cells):
                 length -= start
             spans.take(
                 intake,
-                **{what: found[what] for what in NEEDED},
+                **{what: cells[what] for what in NEEDED},
                 start=start,
                 end=None if start is None or length is None else start + length,
                 place=f"{file.place}: row {number}",
@@ -82,11 +82,11 @@ def span_table(format_name: str) -> SpanTable:
     return SpanTable(columns)
 
 
-def _ns(found: dict[str, str], names: tuple[str, ...]) -> int | None:
-    name = next(name for name in names if name in found)
+def _ns(cells: dict[str, str], names: tuple[str, ...]) -> int | None:
+    name = next(name for name in names if name in cells)
     scale = NS_PER_UNIT.get(name.rpartition("_")[2])
     try:
-        number = seconds_since_1970(found[name].encode()) if scale is None else float(found[name])
+        number = seconds_since_1970(cells[name].encode()) if scale is None else float(cells[name])
         return None if number is None else round(number * (scale or 1e9))
     except (ValueError, OverflowError):
         return None

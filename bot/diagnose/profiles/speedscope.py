@@ -69,9 +69,11 @@ def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
     try:
         document = msgspec.json.decode(file.content(), type=_Document)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        said = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(error)[:200])
+        fault = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(error)[:200])
         raise DataError(
-            f"is no speedscope file: {said}", place=file.place, next_step="check that the profiler wrote the whole file"
+            f"is no speedscope file: {fault}",
+            place=file.place,
+            next_step="check that the profiler wrote the whole file",
         ) from None
     frames = [_frame(entry) for entry in document.shared.frames]
     trees: dict[tuple[str, str, bool], tuple[ProfileTree, float]] = {}

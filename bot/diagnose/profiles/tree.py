@@ -35,8 +35,8 @@ class ProfileTree:
         node = self.index.get((parent, frame.method))
         if node is None:
             return self._new(parent, frame)
-        known = self.frames[node]
-        if frame.line is not None and known.line is not None and frame.line < known.line and frame.file == known.file:
+        first = self.frames[node]
+        if frame.line is not None and first.line is not None and frame.line < first.line and frame.file == first.file:
             self.frames[node] = frame
         return node
 

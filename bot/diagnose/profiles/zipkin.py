@@ -46,7 +46,7 @@ def matches(file: ProfileFile, /) -> bool:
 def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
     """As `spans.profiles` says."""
     stack = [whole_json.decode(file, list[msgspec.Raw], what="JSON", next_step="download the traces again")]
-    found: list[_Span] = []
+    records: list[_Span] = []
     while stack:
         for raw in stack.pop():
             if bytes(raw).lstrip().startswith(b"["):
@@ -54,16 +54,16 @@ def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
                 continue
             intake.records += 1
             try:
-                found.append(_SPAN.decode(raw))
+                records.append(_SPAN.decode(raw))
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 intake.reject(RecordFault.MALFORMED, place=f"{file.place}: span {intake.records}", text=bytes(raw))
-    return profiles(_spans(found, file.place, intake), file.place, intake)
+    return profiles(_spans(records, file.place, intake), file.place, intake)
 
 
-def _spans(found: list[_Span], place: str, intake: Intake) -> Spans:
+def _spans(records: list[_Span], place: str, intake: Intake) -> Spans:
     spans = Spans()
-    shared = {(one.trace_id, one.id) for one in found if one.shared}
-    for number, one in enumerate(found, 1):
+    shared = {(one.trace_id, one.id) for one in records if one.shared}
+    for number, one in enumerate(records, 1):
         # Children of a shared id are the server's.
         own, parent = one.id, one.parent_id or ""
         if one.shared:
