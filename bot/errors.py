@@ -15,9 +15,9 @@ EXIT_NO_DATA = 3
 EXIT_INFRASTRUCTURE = 4
 
 
-def did_you_mean(word: str, known: Iterable[str], *, otherwise: str = "") -> str:
-    """A question that names the closest of the known words; `otherwise` where none is close."""
-    close = difflib.get_close_matches(word, list(known), n=1)
+def did_you_mean(word: str, choices: Iterable[str], *, otherwise: str = "") -> str:
+    """A question that names the closest choice; `otherwise` where none is close."""
+    close = difflib.get_close_matches(word, list(choices), n=1)
     return f"did you mean {close[0]}?" if close else otherwise
 
 

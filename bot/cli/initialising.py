@@ -57,16 +57,16 @@ def _init(arguments: argparse.Namespace) -> int:
 
 def _choice(arguments: argparse.Namespace) -> "init.Choice":
     """At most three questions: the command, what prepares the machine, and whether strangers send pull requests."""
-    found = init.suggestions(init.look(arguments.repo))
+    suggestions = init.suggestions(init.look(arguments.repo))
     run, setup = arguments.run, arguments.setup
-    if found and run is None:
-        print(f"found: {', '.join(each.tool for each in found)}")
+    if suggestions and run is None:
+        print(f"found: {', '.join(each.tool for each in suggestions)}")
     if setup is None:
-        setup = next((each.setup for each in found if run is None or each.program in run.split()), None)
+        setup = next((each.setup for each in suggestions if run is None or each.program in run.split()), None)
     asks = not arguments.yes and sys.stdin.isatty()
     ask = _ask if asks else _default
     if run is None:
-        run = ask("Command that measures a commit", found[0].run if found else "")
+        run = ask("Command that measures a commit", suggestions[0].run if suggestions else "")
     if not run:
         raise UsageError(
             "no benchmark tool was found here", place=str(arguments.repo), next_step="name the command with --run"
@@ -97,8 +97,8 @@ def _default_branch(repository: Path) -> str:
 
 def _doctor(arguments: argparse.Namespace) -> int:
     """What the job lacks, then what is wrong in the files that are checked out."""
-    said, is_well = pipeline.checkup(environ=os.environ, repository=arguments.repo, config=chosen_config(arguments))
-    for line in said:
+    lines, is_well = pipeline.checkup(environ=os.environ, repository=arguments.repo, config=chosen_config(arguments))
+    for line in lines:
         print(line)
     has_files = (arguments.repo / ".github" / "workflows").is_dir()
     return _check(arguments.repo) if has_files and is_well else EXIT_FINE if is_well else EXIT_USAGE

@@ -166,7 +166,7 @@ def _import(arguments: argparse.Namespace) -> int:
 
 
 def _publish(arguments: argparse.Namespace) -> int:
-    said = pipeline.publish_file(
+    lines = pipeline.publish_file(
         arguments.report,
         config=chosen_config(arguments),
         repository=arguments.repository,
@@ -174,5 +174,5 @@ def _publish(arguments: argparse.Namespace) -> int:
         sha=arguments.sha,
         environ=os.environ,
     )
-    print("\n".join(said))
+    print("\n".join(lines))
     return EXIT_FINE

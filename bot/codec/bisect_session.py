@@ -42,7 +42,7 @@ def decode_session(data: bytes, *, place: str) -> BisectSession:
 def search_faults(state: SearchState) -> Iterator[str]:
     """What in a decoded state cannot be of its range."""
     commit_range = state.commit_range
-    known = {commit_range.good, *commit_range.merge_bases, *commit_range.commits}
+    in_range = {commit_range.good, *commit_range.merge_bases, *commit_range.commits}
     suspects = () if state.suspect is None else (state.suspect,)
     results = (*state.stored, *state.results)
     named = [
@@ -52,7 +52,7 @@ def search_faults(state: SearchState) -> Iterator[str]:
         *(commit for job in state.jobs for commit in job.commits),
         *(commit for result in results for commit in (*result.values, *result.failures)),
     ]
-    yield from (f"commit {commit[:12]!r} is not in its range" for commit in named if commit not in known)
+    yield from (f"commit {commit[:12]!r} is not in its range" for commit in named if commit not in in_range)
     jobs = {job.id for job in state.jobs}
     yield from ("a result is of no round" for result in state.results if result.job_id not in jobs)
     for result in results:

@@ -16,12 +16,12 @@ def decode_large(kind: type[T], data: bytes, *, place: str, what: str) -> T:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         # It may quote a stranger's key.
-        said = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(error)[:SHOWN_CHARACTERS])
+        message = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(error)[:SHOWN_CHARACTERS])
         unquoted = next((name for name in ("NaN", "Infinity") if name.encode() in data), None)
         if unquoted and not isinstance(error, msgspec.ValidationError):
-            said = f"{unquoted} is no number in JSON; {said}"
+            message = f"{unquoted} is no number in JSON; {message}"
         raise DataError(
-            f"not a valid {what}: {said.replace(' - at `$.', ' at `')}",
+            f"not a valid {what}: {message.replace(' - at `$.', ' at `')}",
             place=place,
             next_step=f"write the file again with this version, or check it against docs/{what}.schema.json",
         ) from None

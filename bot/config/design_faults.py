@@ -42,8 +42,8 @@ def faults(design: Design) -> Iterator[Fault]:
             yield from _output_faults(design, precise.of, (precise.output,), at)
     for index, scored in enumerate(design.score):
         yield from _output_faults(design, scored.of, (scored.output,), ("score", index))
-    for index, known in enumerate(design.references):
-        yield from _output_faults(design, known.of, tuple(known.outputs), ("references", index))
+    for index, reference in enumerate(design.references):
+        yield from _output_faults(design, reference.of, tuple(reference.outputs), ("references", index))
     for index, entry in enumerate(design.calibration):
         yield from _known(entry.component, components, ("calibration", index, "component"), "component")
 

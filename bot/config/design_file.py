@@ -35,14 +35,14 @@ def _fill(root: yaml.Node, *, given: Mapping[str, str], place: str) -> None:
         return
     parts = {key.value: value for key, value in root.value}
     own = parts.get("parameters")
-    known = {key.value: value.value for key, value in own.value} if isinstance(own, yaml.MappingNode) else {}
-    if unknown := given.keys() - known.keys():
+    defaults = {key.value: value.value for key, value in own.value} if isinstance(own, yaml.MappingNode) else {}
+    if unknown := given.keys() - defaults.keys():
         raise UsageError(
             f"the model has no parameter {min(unknown)!r}",
             place=place,
-            next_step=f"use one of: {', '.join(map(str, known)) or 'none; list them under parameters'}",
+            next_step=f"use one of: {', '.join(map(str, defaults)) or 'none; list them under parameters'}",
         )
-    values = {**known, **given}
+    values = {**defaults, **given}
     for key, value in own.value if isinstance(own, yaml.MappingNode) else ():
         value.value = values[key.value]
     for name, part in parts.items():

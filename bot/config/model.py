@@ -216,8 +216,8 @@ def _check_categories(categories: Sequence[CategoryConfig]) -> None:
     inner = bounds[:-1]
     if any(bound is None for bound in inner):
         raise ValueError("only the last category may leave out below")
-    known = [bound for bound in bounds if bound is not None]
-    if known != sorted(set(known)):
+    stated = [bound for bound in bounds if bound is not None]
+    if stated != sorted(set(stated)):
         raise ValueError("categories go from the fastest to the slowest, each below higher than the one before")
 
 

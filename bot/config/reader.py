@@ -130,10 +130,10 @@ def _line_of(root: yaml.Node, loc: Sequence[int | str]) -> int:
     node, line = root, root.start_mark.line + 1
     for part in loc:
         if isinstance(node, yaml.MappingNode):
-            found = next(((key, value) for key, value in node.value if key.value == part), None)
-            if found is None:
+            entry = next(((key, value) for key, value in node.value if key.value == part), None)
+            if entry is None:
                 break
-            line, node = found[0].start_mark.line + 1, found[1]
+            line, node = entry[0].start_mark.line + 1, entry[1]
         elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
             node = node.value[part]
             line = node.start_mark.line + 1
@@ -145,8 +145,8 @@ def _line_of(root: yaml.Node, loc: Sequence[int | str]) -> int:
 def _message(error: Any, kind: type[BaseModel]) -> str:
     path = ".".join(str(part)[:60] for part in error["loc"])
     if error["type"] == "extra_forbidden":
-        known = _known_keys(kind, error["loc"][:-1])
-        hint = did_you_mean(str(error["loc"][-1]), known, otherwise=f"known keys: {', '.join(known)}")
+        keys = _known_keys(kind, error["loc"][:-1])
+        hint = did_you_mean(str(error["loc"][-1]), keys, otherwise=f"known keys: {', '.join(keys)}")
         return f"unknown key {path}; {hint}"
     text = str(error["msg"]).removeprefix("Value error, ")
     return f"{path}: {text}" if path else text
@@ -157,7 +157,7 @@ def _known_keys(section: type[BaseModel], loc: Sequence[int | str]) -> list[str]
         if isinstance(part, int):
             continue
         field = next((info for info in section.model_fields.values() if info.alias == part), None)
-        section = next((found for found in _sections(field.annotation if field else None)), section)
+        section = next((inner for inner in _sections(field.annotation if field else None)), section)
     return sorted(str(info.alias) for info in section.model_fields.values())
 
 

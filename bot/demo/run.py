@@ -96,12 +96,12 @@ def _record(repository: DemoRepository, commit: str, directory: Path, *, config:
 
 def _progress(say: Say) -> Say:
     """One line per round, not per execution."""
-    said = set[str]()
+    printed = set[str]()
 
     def line(text: str) -> None:
         shown = text.partition(":")[0] if text.startswith(("round", "warm-up")) else text
-        if shown not in said:
-            said.add(shown)
+        if shown not in printed:
+            printed.add(shown)
             say(f"      {shown}")
 
     return line

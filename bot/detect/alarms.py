@@ -33,19 +33,19 @@ def alarms_of(judged: JudgedTrial, judge: Judge, *, surely_unchanged: bool = Fal
     if surely_unchanged or not called:
         return Alarms(wrong=tuple(called), judged=answered)
     later = [_verdicts(judge(judged.trial.baseline, run)) for run in judged.trial.following]
-    said = {
+    verdicts = {
         entry.evidence.key: [of[entry.evidence.key] for of in later if entry.evidence.key in of] for entry in called
     }
-    unknown = [entry for entry in called if not said[entry.evidence.key]]
-    wrong = [entry for entry in called if any(verdict is not entry.verdict for verdict in said[entry.evidence.key])]
+    unknown = [entry for entry in called if not verdicts[entry.evidence.key]]
+    wrong = [entry for entry in called if any(verdict is not entry.verdict for verdict in verdicts[entry.evidence.key])]
     lasting = len(called) - len(unknown) - len(wrong)
     return Alarms(wrong=tuple(wrong), lasting=lasting, unknown=len(unknown), judged=answered - lasting - len(unknown))
 
 
 def wrong_runs(alarms: Sequence[Alarms], *, q_value: float = 1.0) -> Rate:
     """Runs with a wrong alarm, of those of which all is known; only alarms of at most this q-value count."""
-    known = [entry for entry in alarms if entry.wrong or not entry.unknown]
-    return rate(sum(any((f.q_value or 0.0) <= q_value for f in entry.wrong) for entry in known), len(known))
+    decided = [entry for entry in alarms if entry.wrong or not entry.unknown]
+    return rate(sum(any((f.q_value or 0.0) <= q_value for f in entry.wrong) for entry in decided), len(decided))
 
 
 def wrong_metrics(alarms: Sequence[Alarms]) -> Rate:

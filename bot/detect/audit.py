@@ -127,7 +127,7 @@ def _audit_detector(
     injected = [judged[index].trial for index in _spread(len(judged), INJECTED_TRIALS)]
     keys, effects = injected_effects(injected, detector, settings=settings, rng=rng)
     # NaN: not every run has every metric, and not every trial tells something.
-    known = effects[~np.isnan(effects)]
+    finite = effects[~np.isnan(effects)]
     return DetectorAudit(
         detector=judge.detector,
         alarms=wrong_runs(alarms),
@@ -138,9 +138,9 @@ def _audit_detector(
             (part * settings.false_discovery_rate, wrong_runs(alarms, q_value=part * settings.false_discovery_rate))
             for part in STRICTER
         ),
-        detectable_effect=detectable_effect(known),
+        detectable_effect=detectable_effect(finite),
         detectable_range=detectable_range(effects, rng),
-        curve=tuple((effect, float(np.mean(known <= effect)) if len(known) else 0.0) for effect in CURVE_EFFECTS),
+        curve=tuple((effect, float(np.mean(finite <= effect)) if len(finite) else 0.0) for effect in CURVE_EFFECTS),
         limits=metric_limits(keys, effects),
         samples_needed=samples_needed(injected[-1], detector, settings),
     )

@@ -57,13 +57,13 @@ def _audit(
         alarms=wrong_runs(alarms),
         metric_alarms=wrong_metrics(alarms),
         lasting=sum(entry.lasting for entry in alarms),
-        found=tuple((effect, _found(judged[-INJECTED_TRIALS:], judge, effect, rng)) for effect in INJECTED_EFFECTS),
+        power=tuple((effect, _power(judged[-INJECTED_TRIALS:], judge, effect, rng)) for effect in INJECTED_EFFECTS),
     )
 
 
-def _found(judged: Sequence[JudgedTrial], judge: Judge, effect: float, rng: np.random.Generator) -> float | None:
+def _power(judged: Sequence[JudgedTrial], judge: Judge, effect: float, rng: np.random.Generator) -> float | None:
     """The share of the counters without an alarm that are called once they are larger by `effect`."""
-    tried, found = 0, 0
+    tried, detected = 0, 0
     for entry in judged:
         quiet = [f.evidence.key for f in entry.findings if f.verdict is Verdict.NO_CHANGE]
         if not quiet:
@@ -73,8 +73,8 @@ def _found(judged: Sequence[JudgedTrial], judge: Judge, effect: float, rng: np.r
         tables = tuple(_larger(table, chosen, effect) for table in target.counters)
         findings = judge(entry.trial.baseline, replace(target, counters=tables))
         tried += len(chosen)
-        found += sum(f.verdict is Verdict.REGRESSION and f.evidence.key in chosen for f in findings)
-    return found / tried if tried else None
+        detected += sum(f.verdict is Verdict.REGRESSION and f.evidence.key in chosen for f in findings)
+    return detected / tried if tried else None
 
 
 def _larger(table: CounterTable, keys: set[MetricKey], effect: float) -> CounterTable:
@@ -87,8 +87,8 @@ def _drawn(runs: Sequence[Run], rng: np.random.Generator) -> list[Run]:
     names: dict[str, list[str]] = {}
     for run in runs:
         for table in run.counters:
-            known = dict.fromkeys(names.get(table.name, ()))
-            names[table.name] = list(known | dict.fromkeys(metric.name for metric in table.metrics))
+            earlier = dict.fromkeys(names.get(table.name, ()))
+            names[table.name] = list(earlier | dict.fromkeys(metric.name for metric in table.metrics))
     drawn = {
         table: {of[index] for index in rng.permutation(len(of))[:MOST_COUNTERS]} for table, of in sorted(names.items())
     }

@@ -27,8 +27,8 @@ def category_change(pair: MetricPair, *, target_mean: float, settings: MetricSet
         return CategoryChange()
     names = [name for name, _ in settings.categories]
     stored = (settings.category, *(run.category for run in pair.baseline))
-    known = (name for name in stored if name in names)
-    assigned = next(known, None) or category_of(pair.baseline[0].value * milliseconds, settings.categories)
+    candidates = (name for name in stored if name in names)
+    assigned = next(candidates, None) or category_of(pair.baseline[0].value * milliseconds, settings.categories)
     now = category_of(target_mean * milliseconds, settings.categories)
     return CategoryChange(assigned=assigned, now=now, violated=names.index(now) > names.index(assigned))
 

@@ -32,20 +32,20 @@ def _confirmed(finding: Finding, again: Finding | None) -> Finding:
     change = again.evidence.relative_change
     if again.verdict is Verdict.REGRESSION:
         return _noted(finding, because(Remark.CONFIRMED, change=change))
-    said = because(VerdictReason.NOT_CONFIRMED, change=change)
+    reason = because(VerdictReason.NOT_CONFIRMED, change=change)
     refuted = again.verdict is Verdict.NO_CHANGE and again.is_decided
     return _noted(
         replace(
             finding,
             # One that moved the other way, or in which a regression could hide, leaves the question open.
             verdict=Verdict.NO_CHANGE if refuted else Verdict.INCONCLUSIVE,
-            reason=said,
+            reason=reason,
             severity=None,
             level=Level.NOTE,
             more_samples=None,
             detectable_effect=again.detectable_effect,
         ),
-        said,
+        reason,
     )
 
 

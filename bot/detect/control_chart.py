@@ -205,9 +205,9 @@ def _with_chances(entries: Sequence[tuple[Evidence, Charted | None]], options: D
     And the effect from which on the target would have been
     more out of control than any baseline run ever was.
     """
-    known = [charted for _, charted in entries if charted is not None and len(charted.own_excesses)]
-    of_baseline = np.concatenate([charted.own_excesses for charted in known]) if known else np.empty(0)
-    chances = iter(chance_of_excess(np.array([charted.excess for charted in known]), of_baseline=of_baseline).tolist())
+    drawn = [charted for _, charted in entries if charted is not None and len(charted.own_excesses)]
+    of_baseline = np.concatenate([charted.own_excesses for charted in drawn]) if drawn else np.empty(0)
+    chances = iter(chance_of_excess(np.array([charted.excess for charted in drawn]), of_baseline=of_baseline).tolist())
     charts = [(entry.metric, charted.medians) for entry, charted in entries if charted is not None]
     levels = level_p_values(
         [medians for _, medians in charts],
@@ -235,8 +235,8 @@ def _with_chances(entries: Sequence[tuple[Evidence, Charted | None]], options: D
 def _detectable(charted: Charted, largest: float) -> float | None:
     if charted.ratios is None or len(charted.medians.runs) < FEW_RUNS:
         return None
-    found = np.flatnonzero(charted.ratios > charted.chart.threshold + largest)
-    return float(EFFECTS[found[0]]) if len(found) else None
+    visible = np.flatnonzero(charted.ratios > charted.chart.threshold + largest)
+    return float(EFFECTS[visible[0]]) if len(visible) else None
 
 
 def _side(samples: Floats, *, median: float, runs: int) -> Side:

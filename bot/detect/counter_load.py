@@ -80,9 +80,9 @@ def _aligned(table: CounterTable, driver: CounterTable, shift: float) -> Floats:
         at = at - (row_s or 0.0) / 2
     middles = driver.times_s + shift + (driver.interval_s or 0.0) / 2
     load = driver.load if driver.load is not None else np.full(len(middles), np.nan)
-    known = np.isfinite(load)
-    if not known.any():
+    finite = np.isfinite(load)
+    if not finite.any():
         return np.full(len(at), np.nan)
     margin = max(row_s or 0.0, row_seconds(driver) or 0.0)
-    inside = (at >= middles[known][0] - margin) & (at <= middles[known][-1] + margin)
-    return np.where(inside, np.interp(at, middles[known], load[known]), np.nan)
+    inside = (at >= middles[finite][0] - margin) & (at <= middles[finite][-1] + margin)
+    return np.where(inside, np.interp(at, middles[finite], load[finite]), np.nan)

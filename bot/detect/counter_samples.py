@@ -69,8 +69,8 @@ class Loads:
     @property
     def level(self) -> float:
         """The target's median load."""
-        known = np.empty(0) if self.target is None else self.target[np.isfinite(self.target)]
-        return float(np.median(known)) if len(known) else self.reference
+        finite = np.empty(0) if self.target is None else self.target[np.isfinite(self.target)]
+        return float(np.median(finite)) if len(finite) else self.reference
 
     @property
     def unknown(self) -> float:
@@ -85,8 +85,8 @@ class Loads:
     @property
     def unusual(self) -> float:
         """The difference where the target was under a load about which the baseline says nothing, else 0."""
-        known = abs(self.difference) < NOTABLE_LOAD_DIFFERENCE or self.lowest <= self.level <= self.highest
-        return 0.0 if known else self.difference
+        is_usual = abs(self.difference) < NOTABLE_LOAD_DIFFERENCE or self.lowest <= self.level <= self.highest
+        return 0.0 if is_usual else self.difference
 
 
 def load_as_cause(change: float | None, difference: float) -> Reason | None:
@@ -135,23 +135,23 @@ def at_one_load(pair: TablePair, index: int) -> tuple[Sides, bool]:
 
 
 def table_loads(pair: TablePair) -> Loads:
-    found = (pair.load, *(run.load for run in pair.baseline))
-    misfit = next((load for load in found if isinstance(load, Reason)), None)
+    recorded = (pair.load, *(run.load for run in pair.baseline))
+    misfit = next((load for load in recorded if isinstance(load, Reason)), None)
     if misfit is not None:
         return Loads(reason=misfit)
-    loads = [load for load in found if isinstance(load, Load)]
-    known = [values for load in loads if np.isfinite(values := _measured(load.values)).any()]
-    if len(known) < len(found):
-        code = Remark.UNSCALED_SOME_WITHOUT_LOAD if known else Remark.UNSCALED_WITHOUT_LOAD
+    loads = [load for load in recorded if isinstance(load, Load)]
+    measured = [values for load in loads if np.isfinite(values := _measured(load.values)).any()]
+    if len(measured) < len(recorded):
+        code = Remark.UNSCALED_SOME_WITHOUT_LOAD if measured else Remark.UNSCALED_WITHOUT_LOAD
         return Loads(reason=because(code))
     if len({load.name for load in loads}) > 1:
         return Loads(reason=because(Remark.UNSCALED_OTHER_LOAD))
-    pooled = np.concatenate(known[1:])
+    pooled = np.concatenate(measured[1:])
     usual = pooled[np.isfinite(pooled)]
     low, high = np.percentile(usual, USUAL_LOADS)
     return Loads(
-        target=known[0],
-        runs=tuple(known[1:]),
+        target=measured[0],
+        runs=tuple(measured[1:]),
         reference=float(np.median(usual)),
         lowest=float(low),
         highest=float(high),
@@ -170,15 +170,15 @@ def _prepared(
         notes.append(skipped)
         if abs(loads.difference) >= NOTABLE_LOAD_DIFFERENCE:
             notes.append(because(Remark.LOAD_DIFFERS, change=loads.difference))
-    known = [(run, cut) for run, cut in zip(runs, cuts, strict=True) if np.isfinite(run).any()]
+    measured = [(run, cut) for run, cut in zip(runs, cuts, strict=True) if np.isfinite(run).any()]
     prepared = Prepared(
         target=_ordered(target),
-        runs=tuple(_ordered(run) for run, _ in known),
-        parts=cut_runs(known),
+        runs=tuple(_ordered(run) for run, _ in measured),
+        parts=cut_runs(measured),
         details=details,
         notes=tuple(notes),
         load_difference=loads.unusual if skipped else 0.0,
-        allowance=median_allowance(target, [run for run, _ in known], longer=any(cut > 1 for _, cut in known)),
+        allowance=median_allowance(target, [run for run, _ in measured], longer=any(cut > 1 for _, cut in measured)),
     )
     return without_idle_time(prepared) if drop_idle else prepared
 
@@ -201,10 +201,10 @@ def _scaled(
     if loads.target is None:
         return (target, runs), loads.reason
     load, values = np.concatenate(loads.runs), np.concatenate(runs)
-    known = np.isfinite(values) & np.isfinite(load)
-    if int(known.sum()) < 2:
+    finite = np.isfinite(values) & np.isfinite(load)
+    if int(finite.sum()) < 2:
         return (target, runs), because(Remark.UNSCALED_TOO_FEW)
-    load, values = (load, values) if known.all() else (load[known], values[known])
+    load, values = (load, values) if finite.all() else (load[finite], values[finite])
     model = fit_load(load, values)
     quality = fit_quality(load, values, model=model)
     details.update(load_r_squared=quality.r_squared, load_spearman=quality.spearman, load_error=quality.mean_error)

@@ -72,8 +72,8 @@ class TablePair:
         """One value of one counter per run from oldest to newest, the target's last; runs without values left out."""
         one = slice(index, index + 1)
         runs = (*(run.values(one) for run in self.baseline), self.target_values(one))
-        known = (values[np.isfinite(values)] for values in runs)
-        return tuple(float(np.median(values)) for values in known if len(values))
+        finite = (values[np.isfinite(values)] for values in runs)
+        return tuple(float(np.median(values)) for values in finite if len(values))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,8 +104,8 @@ def pair_counters(
     missing: list[MetricKey] = []
     notes: list[Reason] = []
     for table in target.counters:
-        runs = [(run, found) for run in baseline.runs if (found := _same_table(table, run, target)) is not None]
-        common = common_rows(table, [found for _, found in runs])
+        runs = [(run, own) for run in baseline.runs if (own := _same_table(table, run, target)) is not None]
+        common = common_rows(table, [own for _, own in runs])
         beside = [
             (run, made, parts)
             for (run, _), made, parts in zip(runs, common.baseline, common.parts, strict=True)
@@ -177,7 +177,7 @@ def _pair(
     direction: Callable[[Metric, MetricKey], Direction] | None,
     ignored: Callable[[MetricKey], bool] | None,
 ) -> tuple[TablePair, list[MetricKey]]:
-    usable = [_usable_columns(run, found, table.name) for run, found, _ in runs]
+    usable = [_usable_columns(run, before, table.name) for run, before, _ in runs]
     judged: list[tuple[int, Metric, Reason | None]] = []
     new = []
     for column, own in enumerate(table.metrics):
@@ -185,8 +185,8 @@ def _pair(
         if ignored is not None and ignored(key):
             continue
         earlier = [
-            found.metrics[columns[own.name]]
-            for (_, found, _), columns in zip(runs, usable, strict=True)
+            before.metrics[columns[own.name]]
+            for (_, before, _), columns in zip(runs, usable, strict=True)
             if own.name in columns
         ]
         if not earlier:
@@ -203,8 +203,8 @@ def _pair(
         target=table,
         columns=np.array([column for column, _, _ in judged], dtype=np.intp),
         baseline=tuple(
-            _beside(run, found, columns, metrics, parts=parts)
-            for (run, found, parts), columns in zip(runs, usable, strict=True)
+            _beside(run, before, columns, metrics, parts=parts)
+            for (run, before, parts), columns in zip(runs, usable, strict=True)
         ),
         obstacles=tuple(obstacle for _, _, obstacle in judged),
     )
@@ -228,15 +228,15 @@ def _obstacle(metric: Metric, earlier: Sequence[Metric], trusted_direction: bool
 def _beside(
     run: Run, table: CounterTable, columns: dict[str, int], metrics: Sequence[Metric], *, parts: int
 ) -> BaselineTable:
-    found = [columns.get(metric.name, ABSENT) for metric in metrics]
+    places = [columns.get(metric.name, ABSENT) for metric in metrics]
     factors = [
         1.0 if column == ABSENT else conversion_factor(table.metrics[column].unit, metric.unit) or 1.0
-        for column, metric in zip(found, metrics, strict=True)
+        for column, metric in zip(places, metrics, strict=True)
     ]
     return BaselineTable(
         run=run,
         table=table,
-        columns=np.array(found, dtype=np.intp),
+        columns=np.array(places, dtype=np.intp),
         factors=np.array(factors, dtype=np.float64),
         parts=parts,
     )

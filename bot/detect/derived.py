@@ -46,12 +46,12 @@ def _candidates(benchmarks: Sequence[Benchmark]) -> Iterator[tuple[Benchmark, li
     by_name = sorted(benchmarks, key=attrgetter("name"))
     for _, group in groupby(by_name, key=attrgetter("name")):
         metrics = list(group)
-        times = [found for found in metrics if found.metric.direction is Direction.LOWER_IS_BETTER and found.samples]
-        for found in metrics:
-            metric = found.metric
+        times = [entry for entry in metrics if entry.metric.direction is Direction.LOWER_IS_BETTER and entry.samples]
+        for entry in metrics:
+            metric = entry.metric
             is_rate = metric.unit.endswith(RATE_ENDINGS) or metric.name.endswith(RATE_ENDINGS)
-            if metric.direction is Direction.HIGHER_IS_BETTER and is_rate and found.samples and times:
-                yield found, times
+            if metric.direction is Direction.HIGHER_IS_BETTER and is_rate and entry.samples and times:
+                yield entry, times
 
 
 def _is_function(rate: MetricKey, time: MetricKey, runs: Sequence[dict[MetricKey, Benchmark]]) -> bool:

@@ -29,8 +29,8 @@ def injected_effects(
     effects = np.full((len(trials), len(keys)), np.nan)
     for row, (trial, pairs) in enumerate(zip(trials, pairs_of, strict=True)):
         options = _options(trial, settings, alpha=settings.alpha)
-        found = smallest_effects(pairs, detector, options=options, settings=settings, rng=rng)
-        effects[row, [column[pair.key] for pair in pairs]] = found
+        smallest = smallest_effects(pairs, detector, options=options, settings=settings, rng=rng)
+        effects[row, [column[pair.key] for pair in pairs]] = smallest
     return keys, effects
 
 
@@ -75,12 +75,12 @@ def detectable_range(effects: Floats, rng: np.random.Generator) -> tuple[float, 
 def metric_limits(keys: Sequence[MetricKey], effects: Floats) -> tuple[MetricLimit, ...]:
     # Minus infinity: no trial had a number that a factor changes.
     worst: list[float] = np.max(np.where(np.isnan(effects), -np.inf, effects), axis=0).tolist()
-    found = [
+    limits = [
         MetricLimit(key=key, effect=value if np.isfinite(value) else None)
         for key, value in zip(keys, worst, strict=True)
         if value > 0
     ]
-    return tuple(sorted(found, key=lambda entry: (-(entry.effect or np.inf), entry.key)))
+    return tuple(sorted(limits, key=lambda entry: (-(entry.effect or np.inf), entry.key)))
 
 
 def samples_needed(trial: Trial, detector: BenchmarkDetector, settings: PolicySettings) -> int | None:

@@ -79,8 +79,8 @@ def _estimates(samples: Sequence[tuple[float, ...]]) -> tuple[Floats, Floats, Fl
     if not samples:
         return np.empty(0), np.empty(0), np.empty(0)
     sizes = np.array([len(entry) for entry in samples], dtype=np.intp)
-    found = median_estimate(Ragged(np.fromiter(chain.from_iterable(samples), np.float64), sizes))
-    return found.median, found.error, found.degrees_of_freedom
+    medians = median_estimate(Ragged(np.fromiter(chain.from_iterable(samples), np.float64), sizes))
+    return medians.median, medians.error, medians.degrees_of_freedom
 
 
 def _cells(
@@ -88,11 +88,11 @@ def _cells(
 ) -> tuple[Cell, ...]:
     before = MedianEstimate(estimate.median[:-1], estimate.error[:-1], estimate.degrees_of_freedom[:-1])
     after = MedianEstimate(estimate.median[1:], estimate.error[1:], estimate.degrees_of_freedom[1:])
-    found = deviation(after, before, level=level)
+    deviations = deviation(after, before, level=level)
     (old_low, old_high), (low, high) = before.bounds(level), after.bounds(level)
     columns = (
-        found.excludes_zero,
-        found.overlap,
+        deviations.excludes_zero,
+        deviations.overlap,
         before.median,
         after.median,
         low,
@@ -138,7 +138,7 @@ def _transient_regressions(
     """
     low, high = estimate.bounds(level)
     open_regressions: list[int] = []
-    found = []
+    regressions = []
     for after, cell in enumerate(cells, start=1):
         if cell.verdict is Verdict.REGRESSION:
             open_regressions.append(after)
@@ -149,7 +149,7 @@ def _transient_regressions(
                     estimate.median[former]
                 )
                 if close or (low[after] <= high[former] and low[former] <= high[after]):
-                    found.append(TransientRegression(start=names[start], end=names[after]))
+                    regressions.append(TransientRegression(start=names[start], end=names[after]))
                     del open_regressions[position:]
                     break
-    return tuple(found)
+    return tuple(regressions)

@@ -87,9 +87,8 @@ def estimate(benchmark: Benchmark, statistic: str) -> Estimate:
 
 def pooled_moments(estimates: Sequence[Estimate]) -> Estimate | None:
     """All runs' samples as one group, by the law of total variance; None where a run's moments are not known."""
-    known = [entry.moments for entry in estimates]
-    moments = [entry for entry in known if entry is not None]
-    if len(moments) < len(known):
+    moments = [entry.moments for entry in estimates if entry.moments is not None]
+    if len(moments) < len(estimates):
         return None
     count = sum(entry[2] for entry in moments)
     mean = math.fsum(entry[0] * entry[2] for entry in moments) / count

@@ -93,7 +93,7 @@ def _named(columns: Mapping[str, Floats], count: int) -> Iterator[dict[str, floa
         parts = {name: column[start : start + BLOCK] for name, column in columns.items()}
         finite = {name: (part.tolist(), np.isfinite(part).tolist()) for name, part in parts.items()}
         for row in range(min(BLOCK, count - start)):
-            yield {name: values[row] for name, (values, known) in finite.items() if known[row]}
+            yield {name: values[row] for name, (values, is_finite) in finite.items() if is_finite[row]}
 
 
 def unbounded(baseline: Side | None, statistic: str) -> Reason:

@@ -59,17 +59,17 @@ def executions_of(pair: MetricPair) -> Executions | None:
     A benchmark without rounds is one execution, for its groups are processes of it. Where the round of any is not
     known, all of them count as one round: they were executed in turn.
     """
-    found = [
+    groups = [
         (is_target, *entry)
         for is_target, benchmarks in ((False, pair.baseline), (True, (pair.target,)))
         for entry in _split(benchmarks)
     ]
-    if any(number is None for _, number, _ in found):
-        found = [(is_target, 0, samples) for is_target, _, samples in found]
+    if any(number is None for _, number, _ in groups):
+        groups = [(is_target, 0, samples) for is_target, _, samples in groups]
     sides: dict[int | None, set[bool]] = {}
-    for is_target, number, _ in found:
+    for is_target, number, _ in groups:
         sides.setdefault(number, set()).add(is_target)
-    kept = [entry for entry in found if len(sides[entry[1]]) > 1]
+    kept = [entry for entry in groups if len(sides[entry[1]]) > 1]
     if not kept:
         return None
     kept.sort(key=lambda entry: entry[1] or 0)
@@ -82,14 +82,14 @@ def executions_of(pair: MetricPair) -> Executions | None:
 
 def _split(benchmarks: Sequence[Benchmark]) -> list[tuple[int | None, tuple[float, ...]]]:
     """Each execution's round, None where it is not known, and its samples."""
-    found: list[tuple[int | None, tuple[float, ...]]] = []
+    groups: list[tuple[int | None, tuple[float, ...]]] = []
     for benchmark in benchmarks:
         samples = benchmark.samples or (benchmark.value,)
         if not benchmark.rounds:
-            found.append((None, samples))
+            groups.append((None, samples))
             continue
         ends = accumulate(benchmark.group_sizes, initial=0)
-        found += [
+        groups += [
             (number, samples[start:end]) for number, (start, end) in zip(benchmark.rounds, pairwise(ends), strict=True)
         ]
-    return found
+    return groups

@@ -45,7 +45,7 @@ def smallest_effects(
 
     rules = [replace(settings.of(pair.key), minimum_effect=0.0) for pair in pairs]
 
-    def found(effects: Floats) -> Booleans:
+    def detected(effects: Floats) -> Booleans:
         worse = [worsened(pair, effect) for pair, effect in zip(pairs, effects.tolist(), strict=True)]
         return np.array(
             [
@@ -55,13 +55,13 @@ def smallest_effects(
             dtype=np.bool_,
         )
 
-    ever = found(np.exp(high))
+    ever = detected(np.exp(high))
     for _ in range(STEPS if ever.any() else 0):
         middle = (low + high) / 2
-        hit = found(np.exp(middle))
+        hit = detected(np.exp(middle))
         low, high = np.where(hit, low, middle), np.where(hit, middle, high)
     effects = np.where(ever, np.exp(high), np.inf)
-    untold = found(np.zeros(len(pairs))) | np.array([pair.target.value == 0 for pair in pairs], dtype=np.bool_)
+    untold = detected(np.zeros(len(pairs))) | np.array([pair.target.value == 0 for pair in pairs], dtype=np.bool_)
     return np.where(untold, np.nan, effects)
 
 

@@ -126,9 +126,9 @@ def chance_notes(findings: Iterable[Finding]) -> list[Reason]:
     charted = [entry for finding in findings if (entry := finding.evidence).excess.chance is not None]
     if not charted:
         return []
-    found = sum(is_out_of_control(entry) for entry in charted)
+    alarms = sum(is_out_of_control(entry) for entry in charted)
     by_chance = sum(1 / (entry.baseline.runs + 1) for entry in charted if entry.baseline is not None)
-    return [because(Remark.OUT_OF_CONTROL, found=found, count=len(charted), chance=by_chance)]
+    return [because(Remark.OUT_OF_CONTROL, found=alarms, count=len(charted), chance=by_chance)]
 
 
 def is_out_of_control(evidence: Evidence) -> bool:

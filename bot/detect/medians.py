@@ -84,11 +84,11 @@ def median_statistics(pairs: Sequence[MetricPair], metrics: Metrics, *, paired: 
     """
     sampled = _joined([_reduced(samples_of(chunk)) for chunk in chunks(pairs)])
     target, baseline = sampled.target, sampled.baseline
-    found = deviation(target, baseline)
+    outcome = deviation(target, baseline)
     size = np.where(baseline.median == 0, 1.0, np.abs(baseline.median))
-    freedom = found.difference.degrees_of_freedom
+    freedom = outcome.difference.degrees_of_freedom
     half_width = special.stdtrit(freedom, 0.5 + metrics.confidence / 2) * np.hypot(target.error, baseline.error) / size
-    of_samples = [_p_of_samples(sampled, found), target.error**2, baseline.error**2, freedom]
+    of_samples = [_p_of_samples(sampled, outcome), target.error**2, baseline.error**2, freedom]
     levels = np.stack(
         [
             np.stack([*of_samples, half_width, np.zeros_like(half_width), of_samples[0], target.error**2]),
@@ -105,7 +105,7 @@ def median_statistics(pairs: Sequence[MetricPair], metrics: Metrics, *, paired: 
         baseline_count=sampled.baseline_count,
         run_counts=sampled.run_medians.sizes.astype(np.float64),
         target_run_counts=sampled.target_medians.sizes.astype(np.float64),
-        deviation=found,
+        deviation=outcome,
         p_median_test=sampled.p_median_test,
         p_values=levels[:, 0],
         p_without_modes=np.nanmax(levels[:, 6], axis=0),
@@ -140,7 +140,7 @@ def _reduced(samples: Samples) -> _Sampled:
     )
 
 
-def _p_of_samples(sampled: _Sampled, found: Deviation) -> Floats:
+def _p_of_samples(sampled: _Sampled, outcome: Deviation) -> Floats:
     """1 unless both conditions hold; then how sure one is of it.
 
     The ranks say that, for Olive's error is far too sure where no density stands at the median (two modes, a coarse
@@ -148,8 +148,8 @@ def _p_of_samples(sampled: _Sampled, found: Deviation) -> Floats:
     separated, ranks cannot be sure of anything; the values may then say more.
     """
     by_value = sampled.separated | sampled.constant
-    p_value = np.where(by_value, np.minimum(found.difference.p_value, sampled.p_median_test), sampled.p_median_test)
-    return np.where(found.deviates, p_value, 1.0)
+    p_value = np.where(by_value, np.minimum(outcome.difference.p_value, sampled.p_median_test), sampled.p_median_test)
+    return np.where(outcome.deviates, p_value, 1.0)
 
 
 def _finest(first: Floats, second: Floats) -> Floats:

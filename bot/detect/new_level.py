@@ -30,7 +30,7 @@ def settled(baseline: Baseline, target: Run) -> tuple[Baseline, tuple[Reason, ..
     if baseline.is_branched:
         # Its own change is no witness for what happened before it left.
         values[:, -1] = np.nan
-    found = {
+    by_metric = {
         key: new_levels(
             values[index],
             flagged=np.array([key in run.regressions for run in baseline.runs] + [False]),
@@ -39,11 +39,11 @@ def settled(baseline: Baseline, target: Run) -> tuple[Baseline, tuple[Reason, ..
         for index, key in enumerate(keys)
     }
     inherited = {
-        key: levels.since for key, levels in found.items() if baseline.is_branched and levels.since is not None
+        key: levels.since for key, levels in by_metric.items() if baseline.is_branched and levels.since is not None
     }
     left_out = {
         key: np.arange(len(runs)) < inherited[key] if key in inherited else levels.lasting
-        for key, levels in found.items()
+        for key, levels in by_metric.items()
     }
     settled_runs = tuple(
         replace(run, regressions=tuple(key for key, out in left_out.items() if out[index]))
@@ -51,7 +51,7 @@ def settled(baseline: Baseline, target: Run) -> tuple[Baseline, tuple[Reason, ..
         else run
         for index, run in enumerate(baseline.runs)
     )
-    return replace(baseline, runs=settled_runs), _remarks(found, inherited, baseline.runs)
+    return replace(baseline, runs=settled_runs), _remarks(by_metric, inherited, baseline.runs)
 
 
 def _without_marks(baseline: Baseline) -> Baseline:
@@ -78,13 +78,13 @@ def _measured(run: Run, keys: Collection[MetricKey]) -> Iterator[tuple[MetricKey
             yield benchmark.key, benchmark.metric, benchmark.value
     for table in run.counters:
         for column, key in enumerate(table.keys):
-            known = table.values[:, column][np.isfinite(table.values[:, column])] if key in keys else np.empty(0)
-            if len(known):
-                yield key, table.metrics[column], float(np.median(known))
+            finite = table.values[:, column][np.isfinite(table.values[:, column])] if key in keys else np.empty(0)
+            if len(finite):
+                yield key, table.metrics[column], float(np.median(finite))
 
 
 def _remarks(
-    found: Mapping[MetricKey, NewLevels], inherited: Mapping[MetricKey, int], runs: Sequence[Run]
+    by_metric: Mapping[MetricKey, NewLevels], inherited: Mapping[MetricKey, int], runs: Sequence[Run]
 ) -> tuple[Reason, ...]:
     inherits = [
         because(
@@ -92,8 +92,8 @@ def _remarks(
         )
         for key, since in list(inherited.items())[:SHOWN_METRICS]
     ]
-    lasting = sum(bool(levels.lasting.any()) and key not in inherited for key, levels in found.items())
-    passed = sum(not levels.lasting.any() for levels in found.values())
+    lasting = sum(bool(levels.lasting.any()) and key not in inherited for key, levels in by_metric.items())
+    passed = sum(not levels.lasting.any() for levels in by_metric.values())
     told = [*inherits]
     if lasting:
         told.append(because(Remark.LASTING_LEVEL, count=lasting))

@@ -29,15 +29,15 @@ def noise_sources(runs: Sequence[Run]) -> NoiseSources | None:
             measured[benchmark.key].append(benchmark)
     several = [benchmarks for benchmarks in measured.values() if len(benchmarks) > 1]
     step = max(1, len(several) // MOST_METRICS)
-    fitted = [found for benchmarks in several[::step][:MOST_METRICS] if (found := _components(benchmarks)) is not None]
+    fitted = [one for benchmarks in several[::step][:MOST_METRICS] if (one := _components(benchmarks)) is not None]
     if not fitted:
         return None
-    processes = [found.processes for found in fitted if found.processes is not None]
+    processes = [one.processes for one in fitted if one.processes is not None]
     return NoiseSources(
         metrics=len(fitted),
-        runs=median(found.runs for found in fitted),
+        runs=median(one.runs for one in fitted),
         processes=median(processes) if processes else None,
-        samples=median(found.samples for found in fitted),
+        samples=median(one.samples for one in fitted),
     )
 
 

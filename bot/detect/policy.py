@@ -185,8 +185,8 @@ def _accepted(finding: Finding, accepted: Sequence[Acceptance]) -> Finding:
     """An accepted regression fails nothing and is the new baseline; its numbers are still shown."""
     if finding.verdict is not Verdict.REGRESSION:
         return finding
-    said = [entry for entry in accepted if entry.covers(finding.evidence.key)]
-    if not said:
+    acceptances = [entry for entry in accepted if entry.covers(finding.evidence.key)]
+    if not acceptances:
         return finding
     return replace(
         finding,
@@ -194,7 +194,7 @@ def _accepted(finding: Finding, accepted: Sequence[Acceptance]) -> Finding:
         reason=because(VerdictReason.ACCEPTED),
         severity=None,
         level=Level.NOTE,
-        accepted=said[-1],
+        accepted=acceptances[-1],
     )
 
 

@@ -38,20 +38,20 @@ def recommend(
     stated = settings.false_discovery_rate
     quiet = [entry for entry in audits if entry.alarms.low <= stated]
     best = _most_sensitive(quiet or [min(audits, key=lambda entry: entry.alarms.share)])
-    said = [_quietness(best, stated=stated, any_quiet=bool(quiet))]
+    grounds = [_quietness(best, stated=stated, any_quiet=bool(quiet))]
     loud = [entry.detector for entry in audits if entry not in quiet]
     if quiet and loud:
-        said.append(f"{', '.join(loud)}: more wrong alarms than the stated rate allows")
-    rate = stated if quiet else _stricter(best, stated=stated, reasons=said)
-    effect = _effect(best, settings=settings, reasons=said)
-    samples = _samples(best, kind, effect, settings=settings, samples_per_run=samples_per_run, reasons=said)
+        grounds.append(f"{', '.join(loud)}: more wrong alarms than the stated rate allows")
+    rate = stated if quiet else _stricter(best, stated=stated, reasons=grounds)
+    effect = _effect(best, settings=settings, reasons=grounds)
+    samples = _samples(best, kind, effect, settings=settings, samples_per_run=samples_per_run, reasons=grounds)
     return Recommendation(
         detector=best.detector,
         false_discovery_rate=rate,
         counter_detector=chosen,
         minimum_effect=effect,
         samples=samples,
-        reasons=(*said, *reasons),
+        reasons=(*grounds, *reasons),
     )
 
 
@@ -97,15 +97,15 @@ def _stricter(entry: DetectorAudit, *, stated: float, reasons: list[str]) -> flo
 
 
 def _effect(entry: DetectorAudit, *, settings: PolicySettings, reasons: list[str]) -> float | None:
-    found = entry.detectable_effect
-    if found is None:
+    visible = entry.detectable_effect
+    if visible is None:
         reasons.append("more than 10% of the injected changes were not found at any size")
         return None
-    if found <= settings.minimum_effect:
-        reasons.append(f"the noise hides no more than {_percent(found)} in 90% of the trials")
+    if visible <= settings.minimum_effect:
+        reasons.append(f"the noise hides no more than {_percent(visible)} in 90% of the trials")
         return settings.minimum_effect
-    reasons.append(f"changes below {_percent(found)} are found in less than 90% of the trials")
-    return next((step for step in ROUND_EFFECTS if step >= found), found)
+    reasons.append(f"changes below {_percent(visible)} are found in less than 90% of the trials")
+    return next((step for step in ROUND_EFFECTS if step >= visible), visible)
 
 
 def _samples(

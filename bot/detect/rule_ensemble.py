@@ -88,7 +88,7 @@ def _with_levels(made: _Ensemble, evidence: Sequence[Evidence], *, loads: Sequen
     medians = [_medians(made, counter) for counter in judged]
     rests = [without_load(entry, loads[counter]) for entry, counter in zip(medians, judged, strict=True)]
     metrics = [evidence[counter].metric for counter in judged]
-    found = list(evidence)
+    completed = list(evidence)
     chances, unexplained = (
         level_p_values(entries, metrics, paired=False, level=LEVEL).tolist() for entries in (medians, rests)
     )
@@ -97,8 +97,8 @@ def _with_levels(made: _Ensemble, evidence: Sequence[Evidence], *, loads: Sequen
         reason = entry.reason
         if reason is None and loads[counter] and made.out_of_control(counter) and rest > 1 - LEVEL:
             reason = because(Untested.UNUSUAL_LOAD, change=loads[counter])
-        found[counter] = replace(entry, reason=reason, excess=replace(entry.excess, level_chance=chance))
-    return found
+        completed[counter] = replace(entry, reason=reason, excess=replace(entry.excess, level_chance=chance))
+    return completed
 
 
 def _medians(made: _Ensemble, counter: int) -> RunMedians:
@@ -148,7 +148,7 @@ def _evidence(made: _Ensemble, counter: int, table: int, key: MetricKey, metric:
     violated = in_violation(made.models, made.weights, counter, instants=len(made.target.values))
     rules = violated_rules(made.models, counter, made.names)
     details = {
-        "models": float(combined.known[counter]),
+        "models": float(combined.models[counter]),
         "flagged_by": float(combined.flagged[counter]),
     }
     if rules:
@@ -188,7 +188,7 @@ def _evidence(made: _Ensemble, counter: int, table: int, key: MetricKey, metric:
 def _reason(combined: Combined, counter: int, target: Side | None) -> Reason | None:
     if target is None:
         return because(Untested.TARGET_MISSING)
-    if not combined.known[counter]:
+    if not combined.models[counter]:
         return because(Untested.BASELINE_MISSING)
     if combined.able[counter] <= combined.threshold[counter]:
         return because(Untested.WITHOUT_RULES)

@@ -88,11 +88,11 @@ def _refused(code: Remark, fit: FitQuality | None = None, **arguments: Argument)
 
 def _level(run: Run, ruler: MetricKey, unit: str) -> float | None:
     """The run's median time of the ruler, in `unit`."""
-    found = next((entry for entry in run.benchmarks if entry.key == ruler), None)
-    if found is None:
+    benchmark = next((entry for entry in run.benchmarks if entry.key == ruler), None)
+    if benchmark is None:
         return None
-    factor = conversion_factor(found.metric.unit, unit)
-    level = float(np.median(found.samples)) if found.samples else found.value
+    factor = conversion_factor(benchmark.metric.unit, unit)
+    level = float(np.median(benchmark.samples)) if benchmark.samples else benchmark.value
     return level * factor if factor is not None and math.isfinite(level) and level > 0 else None
 
 

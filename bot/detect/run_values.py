@@ -58,10 +58,10 @@ def _series(name: str, entries: dict[int, Benchmark], *, count: int, minimum_eff
     notes = []
     if len(comparable) < len(entries):
         notes.append(f"runs in another unit than {newest.unit or 'none'} left out: {len(entries) - len(comparable)}")
-    found = run_values(list(comparable.values()))
-    if found is None:
+    pooled = run_values(list(comparable.values()))
+    if pooled is None:
         notes.append("the runs report different statistics, such as a mean and a median")
-    values = dict(zip(comparable, found or (), strict=False))
+    values = dict(zip(comparable, pooled or (), strict=False))
     return Series(
         name=name,
         values=tuple(values.get(index, math.nan) for index in range(count)),

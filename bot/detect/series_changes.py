@@ -22,21 +22,21 @@ def judge_series(table: SeriesTable, *, seed: int, online: bool) -> tuple[Series
 
     Too few values in every series are an error; in some they are those series' reason.
     """
-    found = tuple(_judged(series, table.labels, seed=seed, online=online) for series in table.series)
-    if all(entry.reason is not None for entry in found):
+    judged = tuple(_judged(series, table.labels, seed=seed, online=online) for series in table.series)
+    if all(entry.reason is not None for entry in judged):
         raise DataError(
-            "; ".join(dict.fromkeys(f"{entry.series.name}: {entry.reason}" for entry in found[:3])),
+            "; ".join(dict.fromkeys(f"{entry.series.name}: {entry.reason}" for entry in judged[:3])),
             place=table.place,
             next_step=f"give {FEWEST_VALUES} rows or more, oldest first, or compare two runs with many samples each",
         )
-    return tuple(_with_power(entry) for entry in (_over_all(found) if len(found) > 1 else found))
+    return tuple(_with_power(entry) for entry in (_over_all(judged) if len(judged) > 1 else judged))
 
 
 def _judged(series: Series, labels: Sequence[str], *, seed: int, online: bool) -> SeriesChanges:
     values = np.array(series.values)
-    known = int(np.isfinite(values).sum())
-    if known < FEWEST_VALUES:
-        return SeriesChanges(series=series, reason=_lacking(known, FEWEST_VALUES))
+    count = int(np.isfinite(values).sum())
+    if count < FEWEST_VALUES:
+        return SeriesChanges(series=series, reason=_lacking(count, FEWEST_VALUES))
     changes = tuple(
         ChangePoint(
             index=change.index,
@@ -57,12 +57,12 @@ def _judged(series: Series, labels: Sequence[str], *, seed: int, online: bool) -
         series=series,
         changes=changes,
         alarms=_alarms(series, labels),
-        rows_lacking_online=max(FIRST_JUDGED + 1 - known, 0),
+        rows_lacking_online=max(FIRST_JUDGED + 1 - count, 0),
     )
 
 
-def _lacking(known: int, needed: int) -> str:
-    return f"{known} {'value' if known == 1 else 'values'}, {needed} are needed; {needed - known} more would do"
+def _lacking(count: int, needed: int) -> str:
+    return f"{count} {'value' if count == 1 else 'values'}, {needed} are needed; {needed - count} more would do"
 
 
 def _with_power(entry: SeriesChanges) -> SeriesChanges:
@@ -70,9 +70,9 @@ def _with_power(entry: SeriesChanges) -> SeriesChanges:
     if entry.reason is not None or (entry.changes and (entry.alarms is None or entry.alarms)):
         return entry
     values = np.array(entry.series.values)
-    known, effect = values[np.isfinite(values)], entry.series.minimum_effect
-    step = None if entry.changes else detectable_step(known, minimum_effect=effect)
-    alarm = detectable_alarm(known, minimum_effect=effect) if entry.alarms == () else None
+    finite, effect = values[np.isfinite(values)], entry.series.minimum_effect
+    step = None if entry.changes else detectable_step(finite, minimum_effect=effect)
+    alarm = detectable_alarm(finite, minimum_effect=effect) if entry.alarms == () else None
     return replace(entry, detectable=_detectable(step), detectable_alarm=_detectable(alarm))
 
 
@@ -94,9 +94,9 @@ def _alarms(series: Series, labels: Sequence[str]) -> tuple[SeriesAlarm, ...]:
     )
 
 
-def _over_all(found: Sequence[SeriesChanges]) -> tuple[SeriesChanges, ...]:
+def _over_all(judged: Sequence[SeriesChanges]) -> tuple[SeriesChanges, ...]:
     """Benjamini-Hochberg once more, over the reported changes of all series."""
-    within = np.array([change.q_value for change in chain.from_iterable(entry.changes for entry in found)])
+    within = np.array([change.q_value for change in chain.from_iterable(entry.changes for entry in judged)])
     adjusted = iter(benjamini_hochberg(within).tolist())
     return tuple(
         replace(
@@ -107,5 +107,5 @@ def _over_all(found: Sequence[SeriesChanges]) -> tuple[SeriesChanges, ...]:
                 if change.q_value <= FALSE_DISCOVERY_RATE
             ),
         )
-        for entry in found
+        for entry in judged
     )

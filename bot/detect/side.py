@@ -21,8 +21,8 @@ def describe_sides(moments: Moments, medians: Floats, *, means: Floats, runs: Fl
     deviations = np.sqrt(moments.variance)
     critical = special.stdtrit(np.maximum(moments.count - 1, 1), 0.5 + HALF_WIDTH_LEVEL / 2)
     half_widths = np.full_like(deviations, np.nan)
-    known = (means != 0) & (moments.count > 1)
-    np.divide(critical * deviations / np.sqrt(moments.count), np.abs(means), out=half_widths, where=known)
+    is_defined = (means != 0) & (moments.count > 1)
+    np.divide(critical * deviations / np.sqrt(moments.count), np.abs(means), out=half_widths, where=is_defined)
     shown = (np.ldexp(column, exponent) for column in (means, medians, deviations))
     columns = (*shown, moments.count, runs, half_widths)
     return [

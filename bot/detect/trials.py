@@ -63,19 +63,19 @@ def replay(runs: Sequence[Run], *, judge: Judge, choose: Choose, first: int = 0)
     What a run is judged to be is what later runs find stored, as with the bot itself; of the runs before `first` it is
     what was stored. A run without a baseline is no trial.
     """
-    known, judged = list(runs[:first]), []
+    earlier, judged = list(runs[:first]), []
     for index in range(first, len(runs)):
         target = replace(runs[index], regressions=())
-        baseline = choose(known, target)
+        baseline = choose(earlier, target)
         if baseline.runs:
             findings = judge(baseline, target)
             regressions = tuple(entry.evidence.key for entry in findings if entry.verdict is Verdict.REGRESSION)
-            known.append(replace(target, regressions=regressions))
+            earlier.append(replace(target, regressions=regressions))
             following = tuple(_same_hardware(runs[index + 1 :], target))[:LASTS]
             trial = Trial(baseline=baseline, target=target, following=following)
             judged.append(JudgedTrial(trial=trial, findings=findings))
         else:
-            known.append(target)
+            earlier.append(target)
     return judged
 
 

@@ -56,9 +56,9 @@ def _parsed(unit: str) -> tuple[tuple[str, ...], float]:
     for position, part in enumerate(unit.strip().split("/")):
         name = part.strip()
         for kind, table in (("time", SECONDS), ("size", BYTES)):
-            known = table.get(name) or table.get(name.lower())
-            if known is not None:
-                scale = scale * known if position == 0 else scale / known
+            factor = table.get(name) or table.get(name.lower())
+            if factor is not None:
+                scale = scale * factor if position == 0 else scale / factor
                 kinds.append(kind)
                 break
         else:

@@ -36,16 +36,16 @@ def at_critical(
     distribution would promise too much. Paired intervals come from counting swaps, and large suites take their time:
     for these the t distribution has to do.
     """
-    known = list(evidence)
+    entries = list(evidence)
     samples = sum(len(pair.target.samples) + sum(len(run.samples) for run in pair.baseline) for pair in pairs)
-    unproven = any(entry.p_value is not None and entry.p_value >= critical_p for entry in known)
+    unproven = any(entry.p_value is not None and entry.p_value >= critical_p for entry in entries)
     if options.paired or samples > MOST_SAMPLES or critical_p >= options.alpha or not unproven:
-        return known
+        return entries
     again = detect(pairs, replace(options, alpha=critical_p))
     widths = [None if entry.confidence_interval is None else _half_width(entry.confidence_interval) for entry in again]
     return [
         entry if width is None else replace(entry, precision=replace(entry.precision, critical_half_width=width))
-        for entry, width in zip(known, widths, strict=True)
+        for entry, width in zip(entries, widths, strict=True)
     ]
 
 

@@ -149,8 +149,8 @@ def run_git(
             _kill(process)
             raise
     if process.returncode != 0:
-        said = (errors + b"\n" + output if arguments[0] == "push" else errors).decode(errors="replace")
-        raise GitError(arguments[0], _redacted(said, remote))
+        message = (errors + b"\n" + output if arguments[0] == "push" else errors).decode(errors="replace")
+        raise GitError(arguments[0], _redacted(message, remote))
     return output
 
 

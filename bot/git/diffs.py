@@ -115,7 +115,7 @@ def commit_changes(
     merges = ("-m", "--first-parent") if first_parent else ("--no-merges",)
     what = ("-r", "-z", "--raw", "--numstat", "--no-abbrev", "-M", f"-l{RENAME_LIMIT}", "--root", *NO_PROGRAMS)
     output = _log(repository, commits, *merges, *what)
-    found: dict[str, tuple[CountedChange, ...]] = dict.fromkeys(commits, ())
+    by_commit: dict[str, tuple[CountedChange, ...]] = dict.fromkeys(commits, ())
     fields = iter(output.decode(errors="surrogateescape").split("\0"))
     commit, changes, counts = "", dict[str, FileChange](), dict[str, int]()
     for field in fields:
@@ -128,11 +128,13 @@ def commit_changes(
             if not path:
                 _, path = next(fields), next(fields)
             counts[path] = sum(int(count) for count in (added, deleted) if count.isdecimal())
-        elif text in found:
+        elif text in by_commit:
             commit, changes, counts = text, {}, {}
         if commit and changes:
-            found[commit] = tuple(CountedChange(change=one, lines=counts.get(path, 0)) for path, one in changes.items())
-    return found
+            by_commit[commit] = tuple(
+                CountedChange(change=one, lines=counts.get(path, 0)) for path, one in changes.items()
+            )
+    return by_commit
 
 
 def merge_resolutions(repository: Path, commits: Sequence[str]) -> dict[str, int]:
@@ -141,15 +143,15 @@ def merge_resolutions(repository: Path, commits: Sequence[str]) -> dict[str, int
     0: its sides met without a conflict, or one side's lines were taken whole.
     """
     output = _log(repository, commits, "--merges", "--cc", "-p", "--unified=0", "--no-color", *NO_PROGRAMS)
-    known, found, commit = frozenset(commits), dict[str, int](), ""
+    wanted, resolutions, commit = frozenset(commits), dict[str, int](), ""
     for line in output.split(b"\n"):
         name = line.lstrip(b"\0").decode(errors="replace")
-        if name in known:
+        if name in wanted:
             commit = name
-            found[commit] = 0
+            resolutions[commit] = 0
         elif commit and re.match(rb"[ +-]*[+-]", line[:64]) and not line.startswith((b"+++ ", b"--- ")):
-            found[commit] += 1
-    return found
+            resolutions[commit] += 1
+    return resolutions
 
 
 def _log(repository: Path, commits: Sequence[str], *options: str) -> bytes:

@@ -29,5 +29,5 @@ def authorship(repository: Path, commit: str) -> tuple[str, str, tuple[int, int,
     output = run_git(repository, "show", *options, *NO_PROGRAMS, "--end-of-options", commit).decode(errors="replace")
     author, date, *rest = output.split("\n")
     counts = (re.search(rf"(\d+) {what}", rest[-2] if len(rest) > 1 else "") for what in ("file", "insert", "delet"))
-    files, insertions, deletions = (int(found[1]) if found else 0 for found in counts)
+    files, insertions, deletions = (int(match[1]) if match else 0 for match in counts)
     return author, date, (files, insertions, deletions)

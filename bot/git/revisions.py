@@ -84,8 +84,8 @@ def tags(repository: Path) -> dict[str, str]:
     """The commits of all tags by the tags' names, the oldest tag first."""
     form = "--format=%(objectname) %(*objectname) %(refname:strip=2)"
     lines = run_git(repository, "for-each-ref", "--sort=creatordate", form, "refs/tags").decode("utf-8", "replace")
-    found = (line.split(" ", 2) for line in lines.splitlines())
-    return {name: of_tag or commit for commit, of_tag, name in found}
+    fields = (line.split(" ", 2) for line in lines.splitlines())
+    return {name: of_tag or commit for commit, of_tag, name in fields}
 
 
 def parents(repository: Path, commit: str) -> tuple[str, ...]:

@@ -70,7 +70,7 @@ class DetectorAudit:
 class CounterAudit:
     """Of a detector of counters. `stated_rate` is of runs, or where `stated_of_counters` of single counters.
 
-    `found`: (relative change, share of the counters with this change that were called), None where none was quiet.
+    `power`: (relative change, share of the counters with this change that were called), None where none was quiet.
     """
 
     detector: str
@@ -79,7 +79,7 @@ class CounterAudit:
     alarms: Rate
     metric_alarms: Rate
     lasting: int
-    found: tuple[tuple[float, float | None], ...]
+    power: tuple[tuple[float, float | None], ...]
 
     @property
     def is_quiet(self) -> bool:

@@ -38,9 +38,10 @@ def render_audit(audit: Audit) -> str:
 
 def audit_json(audit: Audit) -> bytes:
     """Rates and effects are fractions; null is an effect that was never found."""
-    return (
-        json.dumps({"format": FORMAT, "version": VERSION, **asdict(audit)}, indent=1, ensure_ascii=False) + "\n"
-    ).encode()
+    data = {"format": FORMAT, "version": VERSION, **asdict(audit)}
+    for counters in data["counters"]:
+        counters["found"] = counters.pop("power")
+    return (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def _headline(audit: Audit) -> str:
@@ -97,7 +98,7 @@ def _rates(audit: Audit) -> str:
 
 
 def _counters(audit: Audit) -> str:
-    effects = [effect for effect, _ in audit.counters[0].found]
+    effects = [effect for effect, _ in audit.counters[0].power]
     header = ("detector", "runs with a wrong alarm", "counters with one", "stated", "right alarms")
     rows = [
         (
@@ -106,7 +107,7 @@ def _counters(audit: Audit) -> str:
             _rate(entry.metric_alarms),
             f"{percent(entry.stated_rate)} of {'counters' if entry.stated_of_counters else 'runs'}",
             f"{entry.lasting:,}",
-            *("-" if share is None else f"{100 * share:.0f}%" for _, share in entry.found),
+            *("-" if share is None else f"{100 * share:.0f}%" for _, share in entry.power),
         )
         for entry in audit.counters
     ]

@@ -22,7 +22,7 @@ def calibrate(design: Design, scenario: str, run: Run) -> tuple[Demanded, ...]:
     Assumes rows longer than a request; errors of rows that do not depend on each other.
     """
     places = stations(design, design.scenario[scenario])
-    return tuple(found for entry in design.calibration for found in _fitted(entry, places[entry.component], run))
+    return tuple(demanded for entry in design.calibration for demanded in _fitted(entry, places[entry.component], run))
 
 
 def _fitted(entry: Calibrated, station: Station, run: Run) -> Iterator[Demanded]:
@@ -34,8 +34,8 @@ def _fitted(entry: Calibrated, station: Station, run: Run) -> Iterator[Demanded]
         )
     used = _column(table, entry.counter) / 100 * station.capacities[position] * station.instances
     rates = np.stack([*(_column(table, name) for name in entry.rates.values()), np.ones(len(used))], axis=1)
-    known = np.isfinite(used) & np.isfinite(rates).all(axis=1)
-    used, rates = used[known], rates[known]
+    finite = np.isfinite(used) & np.isfinite(rates).all(axis=1)
+    used, rates = used[finite], rates[finite]
     count, unknown = rates.shape
     if count <= unknown or np.linalg.matrix_rank(rates) < unknown:
         raise DataError(

@@ -186,13 +186,13 @@ class Network:
 
 
 def _channels(design: Design, streams: Streams) -> dict[tuple[str, str], tuple[Channel, ...]]:
-    found: dict[tuple[str, str], tuple[Channel, ...]] = {}
+    channels: dict[tuple[str, str], tuple[Channel, ...]] = {}
     for link in design.world_view.links:
         ends = (link.source, link.to)
-        beside = found.get(ends, ())
+        beside = channels.get(ends, ())
         number = f" {len(beside) + 1}" if link.share < 1 else ""
-        found[ends] = (*beside, Channel(link, f"{link.source} → {link.to}{number}", streams))
-    return found
+        channels[ends] = (*beside, Channel(link, f"{link.source} → {link.to}{number}", streams))
+    return channels
 
 
 def _message(arrival: Arrival, kind: str) -> Send:

@@ -36,12 +36,12 @@ def replicate(design: Design, scenario: str, seed: int, number: int) -> Replicat
     with _without_garbage_collection():
         network.run()
     edges = np.linspace(chosen.start, chosen.duration, WINDOWS + 1)
-    found = list(outputs(network, edges))
+    pairs = list(outputs(network, edges))
     whole = [values for _, values in outputs(network, edges[[0, -1]])]
     return Replication(
-        outputs=tuple(output for output, _ in found),
+        outputs=tuple(output for output, _ in pairs),
         means=np.concatenate(whole),
-        series=np.stack([values for _, values in found], axis=1),
+        series=np.stack([values for _, values in pairs], axis=1),
         interval_s=float(edges[1] - edges[0]),
     )
 
@@ -86,14 +86,14 @@ def precise_widths(done: Sequence[Replication], scenario: Scenario) -> list[floa
 def estimates(done: Sequence[Replication]) -> tuple[Estimate, ...]:
     """Means over independent replications with Student's interval [Law 2015, 9.4.1]; only of what was observed."""
     values = np.stack([one.means for one in done])
-    known = np.isfinite(values).sum(axis=0)
+    counts = np.isfinite(values).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        means = np.where(known > 0, np.nansum(values, axis=0) / known, np.nan)
-        errors = np.sqrt(np.nansum((values - means) ** 2, axis=0) / (known - 1) / known)
-    quantiles = special.stdtrit(np.maximum(known - 1, 1), (1 + LEVEL) / 2)
+        means = np.where(counts > 0, np.nansum(values, axis=0) / counts, np.nan)
+        errors = np.sqrt(np.nansum((values - means) ** 2, axis=0) / (counts - 1) / counts)
+    quantiles = special.stdtrit(np.maximum(counts - 1, 1), (1 + LEVEL) / 2)
     return tuple(
         Estimate(output=output, mean=float(mean), half_width=float(error * quantile) if number > 1 else None)
-        for output, mean, error, quantile, number in zip(done[0].outputs, means, errors, quantiles, known, strict=True)
+        for output, mean, error, quantile, number in zip(done[0].outputs, means, errors, quantiles, counts, strict=True)
         if number
     )
 

@@ -19,15 +19,15 @@ def sampled_run(design: Design, scenario: str, done: Sequence[Replication], *, s
     """
     benchmarks = []
     for index, output in enumerate(done[0].outputs):
-        known = {number: float(one.means[index]) for number, one in enumerate(done) if np.isfinite(one.means[index])}
-        if known:
+        means = {number: float(one.means[index]) for number, one in enumerate(done) if np.isfinite(one.means[index])}
+        if means:
             benchmarks.append(
                 Benchmark(
                     name=output.of,
                     metric=output.metric,
-                    samples=tuple(known.values()),
-                    group_sizes=(1,) * len(known),
-                    rounds=tuple(known),
+                    samples=tuple(means.values()),
+                    group_sizes=(1,) * len(means),
+                    rounds=tuple(means),
                 )
             )
     return _run(design, scenario, seed, benchmarks=tuple(benchmarks))

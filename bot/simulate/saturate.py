@@ -33,13 +33,13 @@ def saturation(design: Design, scenario: str, *, seed: int, tell: Tell) -> Satur
             place=f"scenario {scenario}",
             next_step="give a component threads or hardware, or a placeholder concurrent",
         )
-    known: dict[float, bool] = {}
+    answers: dict[float, bool] = {}
 
     def keeps_up(factor: float) -> bool:
-        if factor not in known:
-            known[factor] = _keeps_up(design, scaled(chosen, factor), seed)
-            tell(f"{factor * total_rate(design, chosen):.4g}/s: {'keeps up' if known[factor] else 'falls behind'}")
-        return known[factor]
+        if factor not in answers:
+            answers[factor] = _keeps_up(design, scaled(chosen, factor), seed)
+            tell(f"{factor * total_rate(design, chosen):.4g}/s: {'keeps up' if answers[factor] else 'falls behind'}")
+        return answers[factor]
 
     stable = saturated = 1 / loads[0].share
     for _ in range(MOST_STEPS):

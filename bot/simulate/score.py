@@ -18,13 +18,13 @@ def level(value: float, bounds: Sequence[float]) -> float:
 
 def configuration(entries: Sequence[Scored], simulated: Simulation) -> Configuration:
     """By layer the score with all that is known up to it; a layer without a scored output has none. Lower is better."""
-    known = {estimate.output.key: estimate for estimate in simulated.estimates}
-    scored = {key: entry for entry in entries if (key := MetricKey(entry.of, entry.output)) in known}
+    estimates = {estimate.output.key: estimate for estimate in simulated.estimates}
+    scored = {key: entry for entry in entries if (key := MetricKey(entry.of, entry.output)) in estimates}
     product, scores = 1.0, {}
     for layer in Layer:
-        of_layer = [key for key in scored if known[key].output.layer is layer]
+        of_layer = [key for key in scored if estimates[key].output.layer is layer]
         if of_layer:
-            product *= math.prod(_factor(scored[key], known[key].mean) for key in of_layer)
+            product *= math.prod(_factor(scored[key], estimates[key].mean) for key in of_layer)
             scores[layer] = product
     return Configuration(simulation=simulated, scores=scores, scored=tuple(scored))
 

@@ -136,8 +136,8 @@ def _read(file: Path) -> dict[str, Any]:
 def _announce_starts(tree: Tree, at: str | None, budget: Budget) -> None:
     starts = [tree.nodes[i] for i in tree.starts(at)]
     if at is not None and not starts:
-        known = sorted({node.method.name for node in tree.nodes if not node.method.is_c})
-        close = difflib.get_close_matches(at.replace(":", "."), known, n=3, cutoff=0.3)
+        called = sorted({node.method.name for node in tree.nodes if not node.method.is_c})
+        close = difflib.get_close_matches(at.replace(":", "."), called, n=3, cutoff=0.3)
         raise TraceError(
             f"the command never calls {at[:100]}",
             next_step=f"name a function that it calls{', such as ' if close else ''}{', '.join(close)}"[:400],

@@ -78,8 +78,8 @@ def _reason(processes: Iterable[Process], hook: str, folder_variable: str) -> Lo
     seen = list(processes)
     if not seen:
         return Lost.UNKNOWN
-    found = {_of(process, hook, folder_variable) for process in seen if process.is_python}
-    return next((reason for reason in Lost if reason in found), Lost.NO_PYTHON)
+    reasons = {_of(process, hook, folder_variable) for process in seen if process.is_python}
+    return next((reason for reason in Lost if reason in reasons), Lost.NO_PYTHON)
 
 
 def _of(process: Process, hook: str, folder_variable: str) -> Lost:
@@ -140,11 +140,11 @@ def _descendants(root: int) -> set[int]:
             parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
         except (OSError, ValueError, IndexError):
             continue
-    found, news = set[int](), {root}
+    descendants, news = set[int](), {root}
     while news:
-        news = {pid for pid, parent in parents.items() if parent in news} - found
-        found |= news
-    return found
+        news = {pid for pid, parent in parents.items() if parent in news} - descendants
+        descendants |= news
+    return descendants
 
 
 def _read(pid: int) -> Process | None:

@@ -45,10 +45,10 @@ class Scope:
         self._known: dict[int, tuple[types.CodeType, Method, Kind]] = {}
 
     def of(self, code: types.CodeType) -> tuple[Method, Kind]:
-        known = self._known.get(id(code))
-        if known is None:
-            known = self._known[id(code)] = (code, *self._describe(code))
-        return known[1], known[2]
+        described = self._known.get(id(code))
+        if described is None:
+            described = self._known[id(code)] = (code, *self._describe(code))
+        return described[1], described[2]
 
     def _describe(self, code: types.CodeType) -> tuple[Method, Kind]:
         path = self._real_path(code.co_filename)

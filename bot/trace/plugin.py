@@ -80,8 +80,8 @@ class TracePlugin:
             self._out.write_bytes(b"".join(self._lines))
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        said = f"{len(self._lines)} traces in {self._out}" if self._lines else "no test was traced"
-        terminalreporter.write_line(f"perf-culprit: {said}")
+        summary = f"{len(self._lines)} traces in {self._out}" if self._lines else "no test was traced"
+        terminalreporter.write_line(f"perf-culprit: {summary}")
 
 
 class TracedBenchmark:

@@ -90,14 +90,14 @@ def encode_trace(trace: Trace) -> bytes:
 
 def descended_paths(profiles: "Iterable[Profile]") -> frozenset[Path]:
     """The paths of which these profiles know callees: another revision's trace then goes down there too."""
-    found: set[Path] = set()
+    descended: set[Path] = set()
     for profile in profiles:
         paths: list[Path] = []
         for node in profile.nodes:
             above = () if node.parent is None else paths[node.parent]
-            found.add(above)
+            descended.add(above)
             paths.append((*above, node.method))
-    return frozenset(found - {()})
+    return frozenset(descended - {()})
 
 
 def _entry(node: TimedNode) -> dict[str, Any]:

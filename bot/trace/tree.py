@@ -37,9 +37,9 @@ class Tree:
 
     def enter(self, parent: int, method: Method) -> int:
         """The node of `method` called from `parent`, made where it is new."""
-        known = self._steps.get((parent, method))
-        if known is not None:
-            return known
+        existing = self._steps.get((parent, method))
+        if existing is not None:
+            return existing
         ancestor = parent
         while ancestor != OUTSIDE and self.nodes[ancestor].method != method:
             ancestor = self.nodes[ancestor].parent
@@ -68,11 +68,11 @@ class Tree:
         return self._steps.get((parent, method))
 
     def children(self) -> list[list[int]]:
-        found: list[list[int]] = [[] for _ in self.nodes]
+        children: list[list[int]] = [[] for _ in self.nodes]
         for index, node in enumerate(self.nodes):
             if node.parent != OUTSIDE:
-                found[node.parent].append(index)
-        return found
+                children[node.parent].append(index)
+        return children
 
     def add(self, other: "Tree") -> list[int]:
         """The calls of another process, or of a further execution; where its nodes are here."""
@@ -109,7 +109,7 @@ class Tree:
 
         Imports and set-up lie beside or above them.
         """
-        found: list[int] = []
+        starts: list[int] = []
         inside = [False] * len(self.nodes)
         is_benchmark = at is None and any(node.is_benchmark for node in self.nodes)
         for index, node in enumerate(self.nodes):
@@ -122,8 +122,8 @@ class Tree:
             above = node.parent != OUTSIDE and inside[node.parent]
             inside[index] = above or is_start
             if is_start and not above:
-                found.append(index)
-        return found
+                starts.append(index)
+        return starts
 
 
 def tree_from_rows(rows: Sequence[Sequence[Any]]) -> Tree:

@@ -65,7 +65,7 @@ def made_audit(*, suite: str = "default", benchmark: str = "parse", note: str = 
                 alarms=Rate(count=2, trials=28, low=0.0088, high=0.235),
                 metric_alarms=Rate(count=2, trials=560, low=0.0004, high=0.0128),
                 lasting=1,
-                found=((0.1, 0.25), (0.5, None)),
+                power=((0.1, 0.25), (0.5, None)),
             ),
         ),
         recommendation=Recommendation(

@@ -35,13 +35,13 @@ class Remark:
 
 def check_files(root: Path) -> tuple[Remark, ...]:
     remarks: list[Remark] = []
-    found = False
+    any_workflow = False
     for path in sorted((root / ".github" / "workflows").glob("*.y*ml")):
         text = path.read_text(encoding="utf-8", errors="replace")
         name = path.relative_to(root).as_posix()
         if OURS not in text and "perf-culprit" not in text:
             continue
-        found = True
+        any_workflow = True
         try:
             workflow = yaml.safe_load(text)
         except yaml.YAMLError as error:
@@ -49,7 +49,7 @@ def check_files(root: Path) -> tuple[Remark, ...]:
             continue
         if isinstance(workflow, dict) and isinstance(workflow.get("jobs"), dict):
             remarks += _of_workflow(name, workflow, text)
-    if not found:
+    if not any_workflow:
         remarks.append(Remark(file=".github/workflows", text="no workflow uses perf-culprit: run perf-culprit init"))
     return tuple(remarks)
 

@@ -61,13 +61,13 @@ def _names(root: Path) -> Iterator[str]:
 
 
 def suggestions(repository: Repository) -> tuple[Suggestion, ...]:
-    known = (
+    common = (
         Suggestion(tool=tool, setup=setup, run=run)
         for tool, files, text, setup, run in KNOWN
         if repository.says(files, text)
     )
     special = (_pytest_benchmark(repository), _benchmark_dot_net(repository))
-    return (*filter(None, special), *known)
+    return (*filter(None, special), *common)
 
 
 def _pytest_benchmark(repository: Repository) -> Suggestion | None:

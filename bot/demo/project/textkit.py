@@ -15,11 +15,11 @@ def count(words):
 
 
 def index(documents):
-    found = {}
+    places = {}
     for number, document in enumerate(documents):
         for word in tokenize(document):
-            found.setdefault(word, set()).add(number)
-    return found
+            places.setdefault(word, set()).add(number)
+    return places
 
 
 def search(table, query):

@@ -16,14 +16,14 @@ from bot.stats.ragged import Floats, Integers
 class Combined:
     """Of m counters, shapes (m,): `score` is the weight of the models that flag it, out of control above `threshold`.
 
-    `able` is the weight of those that could flag it, because good runs keep a rule of theirs. `known` and `flagged`
+    `able` is the weight of those that could flag it, because good runs keep a rule of theirs. `models` and `flagged`
     count models. NaN where no model knows the counter.
     """
 
     score: Floats
     threshold: Floats
     able: Floats
-    known: Integers
+    models: Integers
     flagged: Integers
 
 
@@ -33,22 +33,22 @@ def combine(models: Sequence[Model], weights: Floats, options: RuleOptions, *, d
     The score is not above what the `decisive` models alone give it: a counter that is as ever to the runs of the
     target's own environment has not changed, whatever runs of others say.
     """
-    known = np.array([model.known for model in models])
-    flagged = np.array([model.flagged for model in models]) & known
-    counts = known.sum(axis=0)
+    measured = np.array([model.measured for model in models])
+    flagged = np.array([model.flagged for model in models]) & measured
+    counts = measured.sum(axis=0)
     if options.ensemble == "bagging":
         thresholds = np.array([bagging_threshold(count) for count in range(len(models) + 1)])[counts]
     else:
         thresholds = np.full(len(counts), MAJORITY)
-    score = votes(flagged, weights, known)
+    score = votes(flagged, weights, measured)
     if decisive:
         chosen = list(decisive)
-        score = np.fmin(score, votes(flagged[chosen], normalised(weights[chosen]), known[chosen]))
+        score = np.fmin(score, votes(flagged[chosen], normalised(weights[chosen]), measured[chosen]))
     return Combined(
         score=score,
         threshold=thresholds,
-        able=votes(np.array([model.ruled for model in models]), weights, known),
-        known=counts,
+        able=votes(np.array([model.ruled for model in models]), weights, measured),
+        models=counts,
         flagged=flagged.sum(axis=0),
     )
 

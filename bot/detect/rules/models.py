@@ -46,7 +46,7 @@ class Violated:
 class Model:
     """What one model says of m counters: shapes (m,) over all counters, duplicates included.
 
-    `known`: measured in its run and in the target. `ruled`: it has a rule that good runs keep. `flagged`: the target
+    `measured`: in its run and in the target. `ruled`: it has a rule that good runs keep. `flagged`: the target
     breaks one. `wrong` (m, words) are the instants at which a broken rule's premise holds and the level is another.
     `merged` (m,) is each counter's number among those that were mined, `kept` (k,) the counter of each such number.
     """
@@ -54,7 +54,7 @@ class Model:
     scale: Scale
     items: Items
     violated: Violated
-    known: Booleans
+    measured: Booleans
     ruled: Booleans
     flagged: Booleans
     wrong: Bits
@@ -138,13 +138,13 @@ class _Group:
         )
         wrong = np.zeros((len(self.kept), self.target_bits.held.shape[1]), dtype=np.uint64)
         np.bitwise_or.at(wrong, of_counter[strongest], mismatches(violated.rules, self.target_bits, self.items))
-        known = (own != MISSING).any(axis=0) & (self.target != MISSING).any(axis=0)
+        measured = (own != MISSING).any(axis=0) & (self.target != MISSING).any(axis=0)
         ruled, flagged = (np.isin(np.arange(len(self.kept)), which) for which in (of_counter, of_counter[strongest]))
         return Model(
             scale=self.scale,
             items=self.items,
             violated=violated,
-            known=known[self.merged],
+            measured=measured[self.merged],
             ruled=ruled[self.merged],
             flagged=flagged[self.merged],
             wrong=wrong[self.merged],
@@ -185,7 +185,7 @@ class _Group:
         """
         if len(self.bits) == TWO_RUNS:
             alpha = max(alpha, ALPHA_OF_TWO_RUNS)
-        found = np.zeros(len(rules), dtype=bool)
+        beyond = np.zeros(len(rules), dtype=bool)
         for start in range(0, len(rules), BLOCK):
             part = rules.take(np.arange(start, min(start + BLOCK, len(rules))))
             moments = [self._moments(part, *run) for run in zip(self.bits, self.values, strict=True)]
@@ -194,8 +194,8 @@ class _Group:
             # Only more spread is a change for the worse, so that all of the other half is on this side.
             _, most = prediction_limits(np.array([run[1] for run in moments]), alpha=alpha)
             unknown = ~np.isfinite(high)
-            found[start : start + BLOCK] = unknown | (mean < low) | (mean > high) | (deviation > most)
-        return found
+            beyond[start : start + BLOCK] = unknown | (mean < low) | (mean > high) | (deviation > most)
+        return beyond
 
     def _moments(self, rules: Rules, bits: HeldBits, values: Floats) -> tuple[Floats, Floats]:
         of_counter = self.items.counters[rules.consequents]

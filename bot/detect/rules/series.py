@@ -54,13 +54,13 @@ def normalise(tables: Sequence[TablePair], runs: Sequence[Run], options: RuleOpt
 
 
 def _sources(tables: Sequence[TablePair], run: Run | None) -> list[_Source]:
-    found = [_source(pair, run) for pair in tables]
-    spans = _spans(found)
+    sources = [_source(pair, run) for pair in tables]
+    spans = _spans(sources)
     if spans:
         overlap = min(last for _, last in spans) - max(first for first, _ in spans)
         if overlap < SAME_CLOCK * min(last - first for first, last in spans):
-            return [_from_own_start(source) for source in found]
-    return found
+            return [_from_own_start(source) for source in sources]
+    return sources
 
 
 def _source(pair: TablePair, run: Run | None) -> _Source:

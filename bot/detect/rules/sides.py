@@ -10,11 +10,10 @@ from bot.stats.ragged import Floats
 
 def side(runs: Sequence[Floats]) -> Side | None:
     """Of the intervals' medians, over runs; None without any value."""
-    known = [values[np.isfinite(values)] for values in runs]
-    known = [values for values in known if len(values)]
-    if not known:
+    measured = [kept for values in runs if len(kept := values[np.isfinite(values)])]
+    if not measured:
         return None
-    values = np.concatenate(known)
+    values = np.concatenate(measured)
     with np.errstate(over="ignore", invalid="ignore"):
         mean, deviation = float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else None
     usable = deviation is not None and np.isfinite(deviation)
@@ -25,7 +24,7 @@ def side(runs: Sequence[Floats]) -> Side | None:
         median=median,
         standard_deviation=deviation if usable else None,
         count=len(values),
-        runs=len(known),
+        runs=len(measured),
     )
 
 

@@ -38,9 +38,9 @@ def choose_training(tables: Sequence[TablePair], options: RuleOptions) -> Traini
     """Good runs only: those with a regression in any of these tables' counters are left out whole."""
     target = tables[0].run.environment
     names = {pair.name for pair in tables}
-    found = {id(entry.run): entry.run for pair in tables for entry in pair.baseline}
+    available = {id(entry.run): entry.run for pair in tables for entry in pair.baseline}
     clean = [
-        run for run in _in_order(list(found.values())) if not any(key.benchmark in names for key in run.regressions)
+        run for run in _in_order(list(available.values())) if not any(key.benchmark in names for key in run.regressions)
     ]
     likeness = [sum(similarity(run.environment, target)) for run in clean]
     chosen = list(range(len(clean)))
@@ -58,7 +58,7 @@ def choose_training(tables: Sequence[TablePair], options: RuleOptions) -> Traini
         groups=_groups(runs, options),
         nearest=tuple(at for at, index in enumerate(chosen) if likeness[index] == closest),
         decisive=tuple(at for at, index in enumerate(chosen) if index in same),
-        left_out=len(found) - len(clean),
+        left_out=len(available) - len(clean),
     )
 
 

@@ -30,8 +30,8 @@ def violated_rules(models: Sequence[Model], counter: int, names: Sequence[str]) 
         of_counter = model.items.counters[model.violated.rules.consequents] == model.merged[counter]
         for index in of_counter.nonzero()[0][:MOST_RULES].tolist():
             rule = _rule(model, index, counter, names)
-            known = strongest.get((rule.premise, rule.consequent))
-            if known is None or rule.change > known.change:
+            previous = strongest.get((rule.premise, rule.consequent))
+            if previous is None or rule.change > previous.change:
                 strongest[rule.premise, rule.consequent] = rule
     return sorted(strongest.values(), key=lambda rule: (-rule.change, rule.premise))[:MOST_RULES]
 

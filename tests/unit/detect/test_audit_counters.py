@@ -43,7 +43,7 @@ def test_counters_without_a_change_are_quiet_and_changes_are_found() -> None:
     assert by_name(found, "rule_ensemble").stated_of_counters
     for entry in found.counters:
         assert entry.is_quiet
-        assert dict(entry.found)[0.5] == 1
+        assert dict(entry.power)[0.5] == 1
     assert found.recommendation.counter_detector == "control_chart"
     assert "control_chart, which agrees with the stated" in found.recommendation.reasons[0]
 

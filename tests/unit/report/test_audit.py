@@ -45,4 +45,5 @@ def test_json_holds_every_number() -> None:
     assert (data["format"], data["version"], data["kind"]) == ("perf-culprit-audit", 1, "stored_runs")
     assert data["detectors"][0]["alarms"] == {"count": 1, "trials": 28, "low": 0.0009, "high": 0.1835}
     assert data["detectors"][0]["limits"][0]["effect"] is None
+    assert data["counters"][0]["found"] == [[0.1, 0.25], [0.5, None]]
     assert data["recommendation"]["samples"] == 44
