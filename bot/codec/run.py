@@ -27,6 +27,7 @@ class SummaryEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     standard_deviation: float | UnsetType | None = UNSET
     minimum: float | UnsetType | None = UNSET
     maximum: float | UnsetType | None = UNSET
+    median: float | UnsetType | None = UNSET
     confidence_interval: tuple[float, float] | UnsetType | None = UNSET
     confidence_level: float | UnsetType | None = UNSET
 
@@ -162,6 +163,7 @@ def _summary_entry(summary: Summary) -> SummaryEntry:
         standard_deviation=_or_unset(summary.standard_deviation),
         minimum=_or_unset(summary.minimum),
         maximum=_or_unset(summary.maximum),
+        median=_or_unset(summary.median),
         confidence_interval=_or_unset(summary.confidence_interval),
         confidence_level=_or_unset(summary.confidence_level),
     )
@@ -175,6 +177,7 @@ def _summary(entry: SummaryEntry) -> Summary:
         standard_deviation=_known(entry.standard_deviation),
         minimum=_known(entry.minimum),
         maximum=_known(entry.maximum),
+        median=_known(entry.median),
         confidence_interval=_known(entry.confidence_interval),
         confidence_level=_known(entry.confidence_level),
     )

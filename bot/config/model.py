@@ -62,7 +62,8 @@ class HistoryConfig(Section):
     branch: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$")] = "perf-history"
     window: Annotated[int, Field(ge=1, le=1000, description="baseline runs at most")] = 30
     raw_runs: Annotated[int, Field(ge=1, le=100_000, description="newest runs that keep their raw samples")] = 100
-    size_limit: SizeBytes = 200 << 20
+    size_limit: Annotated[SizeBytes, Field(description="of the branch as git packs it, with its past")] = 200 << 20
+    keep_past: Annotated[bool, Field(description="never let the branch start over, whatever its past weighs")] = False
 
 
 class CommentConfig(Section):

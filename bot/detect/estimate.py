@@ -8,9 +8,10 @@ from statistics import fmean, median
 from scipy import special
 
 from bot.model.finding import Side
-from bot.model.run import Benchmark
+from bot.model.run import Benchmark, Summary
 
 MEAN = "mean"
+MEDIAN = "median"
 # No benchmark measures numbers beyond these.
 SMALLEST, LARGEST = 1e-60, 1e60
 
@@ -38,19 +39,21 @@ class Estimate:
             value=self.value,
             statistic=self.statistic,
             mean=self.value if self.statistic == MEAN else None,
-            median=self.value if self.statistic == "median" else None,
+            median=self.value if self.statistic == MEDIAN else None,
             standard_deviation=self.standard_deviation,
             count=self.count or self.runs,
             runs=self.runs,
         )
 
 
-def common_statistic(benchmarks: Sequence[Benchmark]) -> str | None:
-    """What all summaries state ("value" may be any of them); a mean if there is none; None where they disagree."""
+def common_statistic(benchmarks: Sequence[Benchmark], *, preferred: str = MEAN) -> str | None:
+    """`preferred` if all summaries state it, else what they all do ("value" may be any); None where they disagree."""
+    if all(entry.summary is None or _states(entry.summary, preferred) for entry in benchmarks):
+        return preferred
     named = {entry.summary.statistic for entry in benchmarks if entry.summary is not None}
     if len(named) > 1:
         named.discard("value")
-    return named.pop() if len(named) == 1 else None if named else MEAN
+    return named.pop() if len(named) == 1 else None
 
 
 def is_measurable(benchmark: Benchmark) -> bool:
@@ -59,6 +62,7 @@ def is_measurable(benchmark: Benchmark) -> bool:
     numbers: tuple[float, ...] = benchmark.samples
     if summary is not None:
         numbers = (summary.value, summary.standard_deviation or 0.0, *(summary.confidence_interval or ()))
+        numbers += () if summary.median is None else (summary.median,)
     magnitudes = list(map(abs, numbers))
     if min(magnitudes) >= SMALLEST and max(magnitudes) <= LARGEST:
         return True
@@ -70,6 +74,13 @@ def estimate(benchmark: Benchmark, statistic: str) -> Estimate:
     summary = benchmark.summary
     if summary is None:
         return _of_samples(benchmark.samples, statistic)
+    if statistic == MEDIAN != summary.statistic and summary.median is not None:
+        return Estimate(
+            value=summary.median,
+            statistic=MEDIAN,
+            count=summary.count,
+            standard_deviation=summary.standard_deviation,
+        )
     error = None
     if summary.confidence_interval is not None and summary.confidence_level is not None:
         low, high = summary.confidence_interval
@@ -125,8 +136,12 @@ def averaged(estimates: Sequence[Estimate]) -> Estimate:
     )
 
 
+def _states(summary: Summary, statistic: str) -> bool:
+    return summary.statistic == statistic or (statistic == MEDIAN and summary.median is not None)
+
+
 def _of_samples(samples: Sequence[float], statistic: str) -> Estimate:
-    if statistic == "median":
+    if statistic == MEDIAN:
         return Estimate(value=median(samples), statistic=statistic, count=len(samples))
     if statistic in {"min", "minimum"}:
         return Estimate(value=min(samples), statistic=statistic, count=len(samples))

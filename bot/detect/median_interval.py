@@ -11,6 +11,7 @@ from scipy import special
 
 from bot.detect import summary
 from bot.detect.detector import DetectorOptions
+from bot.detect.estimate import MEDIAN
 from bot.detect.evidence import Tested, evidence_of
 from bot.detect.levels import Metrics, without_modes
 from bot.detect.medians import LEVELS, MedianStatistics, median_statistics
@@ -36,7 +37,9 @@ def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Eviden
     kinds = [_kind(pair) for pair in pairs]
     by_samples = iter(_by_samples([pair for pair, kind in zip(pairs, kinds, strict=True) if kind == "enough"], options))
     by_summary = iter(
-        summary.assess([pair for pair, kind in zip(pairs, kinds, strict=True) if kind == "none"], options)
+        summary.assess(
+            [pair for pair, kind in zip(pairs, kinds, strict=True) if kind == "none"], options, preferred=MEDIAN
+        )
     )
     return [
         next(by_samples) if kind == "enough" else next(by_summary) if kind == "none" else _too_few(pair)

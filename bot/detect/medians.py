@@ -9,7 +9,7 @@ from scipy import special
 
 from bot.detect.levels import MINIMUM_GROUPS, Metrics
 from bot.detect.pairs import MetricPair
-from bot.detect.samples import Samples, chunks, group_values, samples_of
+from bot.detect.samples import chunks, group_values, samples_of, values_of_runs
 from bot.stats.median_interval import (
     Booleans,
     Deviation,
@@ -82,7 +82,7 @@ def median_statistics(pairs: Sequence[MetricPair], metrics: Metrics, *, paired: 
 
     `paired`: both sides were measured in turn on one machine.
     """
-    sampled = _joined([_reduced(samples_of(chunk)) for chunk in chunks(pairs)])
+    sampled = _joined([_reduced(chunk) for chunk in chunks(pairs)])
     target, baseline = sampled.target, sampled.baseline
     outcome = deviation(target, baseline)
     size = np.where(baseline.median == 0, 1.0, np.abs(baseline.median))
@@ -119,7 +119,8 @@ def median_statistics(pairs: Sequence[MetricPair], metrics: Metrics, *, paired: 
     )
 
 
-def _reduced(samples: Samples) -> _Sampled:
+def _reduced(pairs: Sequence[MetricPair]) -> _Sampled:
+    samples = samples_of(pairs)
     target, baseline = samples.target.ordered(), samples.baseline.ordered()
     finest = _finest(resolution(target), resolution(baseline))
     return _Sampled(
@@ -131,7 +132,9 @@ def _reduced(samples: Samples) -> _Sampled:
         p_median_test=median_test(target, baseline),
         separated=separated(target, baseline),
         constant=finest == 0,
-        run_medians=Ragged(samples.runs.medians(), samples.run_counts),
+        run_medians=values_of_runs(
+            pairs, samples.runs.medians(), samples.exponent, summarized=lambda summary: summary.median
+        ),
         target_medians=Ragged(samples.target_runs.medians(), samples.target_run_sizes.sizes),
         inverse_counts=Ragged(1.0 / samples.run_sizes, samples.run_counts).means(),
         target_inverse_counts=Ragged(1.0 / samples.target_run_sizes.values, samples.target_run_sizes.sizes).means(),

@@ -167,5 +167,6 @@ def _scaled_summary(summary: Summary, factor: float) -> Summary:
         standard_deviation=scaled(summary.standard_deviation),
         minimum=scaled(summary.minimum),
         maximum=scaled(summary.maximum),
+        median=scaled(summary.median),
         confidence_interval=None if interval is None else (interval[0] * factor, interval[1] * factor),
     )

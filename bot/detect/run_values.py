@@ -3,9 +3,9 @@
 import math
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from bot.detect.estimate import common_statistic, estimate
+from bot.detect.estimate import MEDIAN, common_statistic, estimate
 from bot.detect.pairs import scaled
 from bot.detect.units import conversion_factor
 from bot.model.change import Series
@@ -14,16 +14,13 @@ from bot.model.run import Benchmark, Run
 if TYPE_CHECKING:
     from bot.model.metric import MetricKey
 
-MEDIAN: Final = "median"
-
 
 def run_values(benchmarks: Sequence[Benchmark]) -> tuple[float, ...] | None:
-    """The median of each run's samples; where runs state another statistic instead of samples, that of all.
+    """The median of each run's samples; where runs state another statistic and no median, that of all.
 
     None where runs state different ones: a mean among medians would look like a change.
     """
-    has_summaries = any(entry.summary is not None for entry in benchmarks)
-    statistic = common_statistic(benchmarks) if has_summaries else MEDIAN
+    statistic = common_statistic(benchmarks, preferred=MEDIAN)
     return None if statistic is None else tuple(estimate(entry, statistic).value for entry in benchmarks)
 
 

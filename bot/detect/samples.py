@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 
 from bot.detect.pairs import MetricPair
-from bot.model.run import Benchmark
+from bot.model.run import Benchmark, Summary
 from bot.stats.ragged import Floats, Integers, Moments, Ragged, pooled
 from bot.stats.second_mode import Booleans
 from bot.stats.two_groups import levene
@@ -174,24 +174,35 @@ def _chunk_statistics(pairs: Sequence[MetricPair]) -> SampleStatistics:
         sampled_runs=run_counts.astype(np.float64),
         inverse_counts=Ragged(1.0 / per_run.count, run_counts).means(),
         target_inverse_counts=Ragged(1.0 / per_target.count, target_counts).means(),
-        run_means=_run_means(pairs, per_run.mean, samples.exponent),
+        run_means=values_of_runs(pairs, per_run.mean, samples.exponent, summarized=_mean),
         target_means=Ragged(per_target.mean, target_counts),
         target_groups=group_values(target, samples.target_group_sizes, Ragged.means),
         baseline_groups=group_values(baseline, samples.baseline_group_sizes, Ragged.means),
     )
 
 
-def _run_means(pairs: Sequence[MetricPair], means_of_sampled: Floats, exponent: Integers) -> Ragged:
-    means = iter(means_of_sampled.tolist())
+def values_of_runs(
+    pairs: Sequence[MetricPair],
+    of_sampled: Floats,
+    exponent: Integers,
+    *,
+    summarized: Callable[[Summary], float | None],
+) -> Ragged:
+    """One value per baseline run: `of_sampled` in their order, and what `summarized` gives of the others, if any."""
+    sampled = iter(of_sampled.tolist())
     rows = [
         [
-            next(means) if run.samples else _significant_or_zero(math.ldexp(run.value, -power))
+            next(sampled) if value is None else _significant_or_zero(math.ldexp(value, -power))
             for run in pair.baseline
-            if run.samples or (run.summary is not None and run.summary.statistic in MEAN_STATISTICS)
+            if (value := None if run.summary is None else summarized(run.summary)) is not None or run.samples
         ]
         for pair, power in zip(pairs, exponent.tolist(), strict=True)
     ]
     return Ragged(np.array(list(chain.from_iterable(rows))), _sizes(len(row) for row in rows))
+
+
+def _mean(summary: Summary) -> float | None:
+    return summary.value if summary.statistic in MEAN_STATISTICS else None
 
 
 def _significant_or_zero(value: float) -> float:

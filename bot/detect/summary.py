@@ -44,12 +44,12 @@ Reduced = tuple[MetricPair, Estimate, list[Estimate], list[Estimate]]
 Columns = Floats
 
 
-def assess(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
-    """One evidence per pair, in order, by the strongest test that its numbers allow."""
+def assess(pairs: Sequence[MetricPair], options: DetectorOptions, *, preferred: str = MEAN) -> list[Evidence]:
+    """One evidence per pair, in order, by the strongest test that its numbers allow; of `preferred` if all state it."""
     evidence: dict[int, Evidence] = {}
     waiting: dict[str, dict[int, Reduced]] = {RUN_VALUES: {}, WELCH: {}, INTERVAL: {}}
     for index, pair in enumerate(pairs):
-        statistic, obstacle = _statistic(pair)
+        statistic, obstacle = _statistic(pair, preferred)
         if obstacle is not None:
             evidence[index] = _untested(pair, obstacle)
             continue
@@ -66,10 +66,10 @@ def assess(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Eviden
     return [evidence[index] for index in range(len(pairs))]
 
 
-def _statistic(pair: MetricPair) -> tuple[str, Reason | None]:
+def _statistic(pair: MetricPair, preferred: str) -> tuple[str, Reason | None]:
     """What both sides state, and why they cannot be compared if they cannot."""
     benchmarks = (*pair.baseline, pair.target)
-    statistic = common_statistic(benchmarks)
+    statistic = common_statistic(benchmarks, preferred=preferred)
     if pair.obstacle is not None:
         return MEAN, pair.obstacle
     if statistic is None:

@@ -111,6 +111,11 @@ def list_tree(repository: Path, commit: str) -> tuple[TreeEntry, ...]:
     return tuple(entries)
 
 
+def commit_message(repository: Path, commit: str) -> str:
+    content = run_git(repository, "cat-file", "commit", commit)
+    return content.partition(b"\n\n")[2].decode(errors="replace")
+
+
 def read_blobs(repository: Path, blobs: Sequence[str], *, remote: Remote | None = None) -> tuple[bytes, ...]:
     """The contents in the order asked for. With `remote`, blobs that a filter left out are fetched in one request."""
     if not blobs:

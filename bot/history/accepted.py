@@ -21,8 +21,8 @@ from bot.codec.acceptance import (
     encode_acceptance,
 )
 from bot.errors import DataError, UsageError
-from bot.history.git_branch import AUTHOR, GitBranchHistory
-from bot.history.layout import ACCEPTANCE_PATH, MARKER_PATH, suite_slug
+from bot.history.git_branch import GitBranchHistory
+from bot.history.layout import ACCEPTANCE_PATH, suite_slug
 from bot.model.acceptance import Acceptance
 
 # A suite that accepts more than this has other problems; what is beyond is not read.
@@ -59,13 +59,7 @@ class GitBranchAcceptances(GitBranchHistory):
         added = {path: blob for path, blob in blobs.items() if path not in known}
         if not added:
             return False
-        changes = [
-            *(git.TreeChange(path, blob) for path, blob in added.items()),
-            git.TreeChange(MARKER_PATH, self._marker_blob),
-        ]
-        tree = git.write_tree(self._repository, base=tip.commit, changes=changes, index=self._index)
-        commit = git.commit_tree(self._repository, tree, parent=tip.commit, message=message, identity=AUTHOR)
-        git.push(self._repository, self._remote, commit=commit, branch=self._branch, expected=tip.commit)
+        self._move(tip, [git.TreeChange(path, blob) for path, blob in added.items()], message=message)
         self._tip = None
         return True
 

@@ -1,16 +1,19 @@
 """The default history: an orphan branch of the user's repository, one file per run, written without a checkout.
 
 All work happens in a private temporary repository, so that the user's checkout, index and configuration stay as they
-are. The remote moves the branch in one step or not at all, so a run is recorded whole or not; nothing is ever forced.
+are. The remote moves the branch from the commit that was read, in one step, or not at all: a run is recorded whole or
+not, and nobody's is covered. Where what the branch held before outweighs its share of the budget, the next commit is a
+new root, pushed on the same condition.
 """
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from bot import git
 from bot.codec.run import decode_run, encode_run
@@ -26,6 +29,10 @@ DEFAULT_BRANCH = "perf-history"
 AUTHOR = git.Identity(name="github-actions[bot]", email="41898282+github-actions[bot]@users.noreply.github.com")
 FETCHED_REF = "refs/perf-culprit/history"
 MARKER_BYTES = 4096
+# What the commits since the root hold that the newest does not, packed; each commit says it in its message.
+PAST_LINE: Final = re.compile(r"^Past-Bytes: ([0-9]{1,15})$", re.MULTILINE)
+# Of a commit itself with its trees, as git packs them (measured with 3,000 stored runs).
+COMMIT_BYTES: Final = 2_000
 
 # Worth another attempt: the network, not the request, was at fault. A push whose answer was lost is found recorded.
 TRANSIENT_TEXTS = (
@@ -44,10 +51,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tip:
-    """The branch at one moment. `commit` is None where there is no branch yet."""
+    """The branch at one moment. `commit` is None where there is no branch yet; `past_bytes`: see PAST_LINE."""
 
     commit: str | None = None
     files: tuple[RunFile, ...] = ()
+    past_bytes: int = 0
 
 
 class GitBranchHistory(RunReader):
@@ -136,17 +144,35 @@ class GitBranchHistory(RunReader):
         changes = [
             *(git.TreeChange(other.path, None) for other in removed),
             *(git.TreeChange(other.path, other.blob) for other in added),
-            git.TreeChange(MARKER_PATH, self._marker_blob),
         ]
-        tree = git.write_tree(self._repository, base=tip.commit, changes=changes, index=self._index)
         last = wanted[-1]
         what = "a run" if len(new) == 1 else f"{len(new):,} runs, the last"
         message = f"Record {what} of {last.suite_slug} at {last.commit[:12]}\n"
-        commit = git.commit_tree(self._repository, tree, parent=tip.commit, message=message, identity=AUTHOR)
-        git.push(self._repository, self._remote, commit=commit, branch=self._branch, expected=tip.commit)
-        self._tip = Tip(commit=commit, files=files)
+        moved = self._move(tip, changes, message=message, left_bytes=sum(file.packed_size for file in removed))
+        self._tip = replace(moved, files=files)
         stored = {file.identity: file.path for file in files}
         return tuple(stored[file.identity] for file in wanted if file.identity in stored)
+
+    def _move(self, tip: Tip, changes: Sequence[git.TreeChange], *, message: str, left_bytes: int = 0) -> Tip:
+        """One more commit on the branch; `left_bytes` of files, packed, are in it no more."""
+        marked = (*changes, git.TreeChange(MARKER_PATH, self._marker_blob))
+        tree = git.write_tree(self._repository, base=tip.commit, changes=marked, index=self._index)
+        past_bytes = tip.past_bytes + left_bytes + COMMIT_BYTES
+        if tip.commit and past_bytes > self._retention.past_bytes:
+            try:
+                return self._push(tip, tree, message=message, past_bytes=None)
+            except git.GitError:
+                # Rules may forbid it. Where another writer was faster, the push below is refused as well.
+                pass
+        return self._push(tip, tree, message=message, past_bytes=past_bytes)
+
+    def _push(self, tip: Tip, tree: str, *, message: str, past_bytes: int | None) -> Tip:
+        """In the place of `tip`: on it, or as a new root without a past (None)."""
+        parent = tip.commit if past_bytes is not None else None
+        text = f"{message}\nPast-Bytes: {past_bytes or 0}\n"
+        commit = git.commit_tree(self._repository, tree, parent=parent, message=text, identity=AUTHOR)
+        git.push(self._repository, self._remote, commit=commit, branch=self._branch, expected=tip.commit)
+        return Tip(commit=commit, past_bytes=past_bytes or 0)
 
     def _notice(self, tip: Tip, wanted: Sequence[RunFile]) -> None:
         """Compares with what was seen before. The runs being recorded make others drop, so they count here too."""
@@ -157,7 +183,9 @@ class GitBranchHistory(RunReader):
         self._lost |= dict.fromkeys(file.path for file in gone)
         self._expected.clear()
 
-    def _retained(self, files: tuple[RunFile, ...], *, keep: RunFile) -> tuple[tuple[RunFile, ...], set[RunFile]]:
+    def _retained(
+        self, files: tuple[RunFile, ...], *, keep: RunFile | None = None
+    ) -> tuple[tuple[RunFile, ...], set[RunFile]]:
         """The files that stay, compacted where due, and those that go."""
         due = runs_to_compact(files, self._retention)
         smaller = {}
@@ -169,7 +197,7 @@ class GitBranchHistory(RunReader):
             blob = git.write_blob(self._repository, small)
             smaller[file] = replace(file.with_content(small, compacted=True), blob=blob)
         compacted = tuple(smaller.get(file, file) for file in files)
-        dropped = runs_to_drop(compacted, self._retention, keep=keep)
+        dropped = set(runs_to_drop(compacted, self._retention, keep=keep))
         kept = tuple(file for file in compacted if file not in dropped)
         return kept, set(files) - set(kept)
 
@@ -201,7 +229,8 @@ class GitBranchHistory(RunReader):
         commit = git.resolve_commit(self._repository, FETCHED_REF)
         entries = git.list_tree(self._repository, commit)
         self._check_marker(next((entry.blob for entry in entries if entry.path == MARKER_PATH), None))
-        return Tip(commit=commit, files=read_names(entries))
+        past = PAST_LINE.search(git.commit_message(self._repository, commit))
+        return Tip(commit=commit, files=read_names(entries), past_bytes=int(past[1]) if past else 0)
 
     def _check_marker(self, blob: str | None) -> None:
         if blob == self._marker_blob:

@@ -17,7 +17,7 @@ def open_history(
     settings: HistoryConfig, repository: Path | None = None, *, url: str | None = None, token: str | None = None
 ) -> Iterator[Store]:
     """The configured branch at `url` (default: the repository's remote)."""
-    retention = Retention(raw_runs=settings.raw_runs, branch_bytes=settings.size_limit)
+    retention = Retention(raw_runs=settings.raw_runs, branch_bytes=settings.size_limit, keeps_past=settings.keep_past)
     remote = git.Remote(url=url or _default_url(repository or Path()), token=token)
     with open_git_branch(remote, branch=settings.branch, retention=retention) as branch:
         yield branch

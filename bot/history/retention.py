@@ -1,12 +1,15 @@
-"""What a history keeps: samples of the newest runs, summaries of older ones, medians of counters, within a size budget.
+"""What a history keeps: samples of the newest runs, summaries of older ones, fewer of the oldest, within a size budget.
 
 Pure functions over names and runs; `git_branch` applies them in the commit that appends a run.
 """
 
 import math
+import statistics
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from bot.codec.run import REDUCED_NOTE, encode_run
 from bot.errors import DataError
@@ -15,12 +18,17 @@ from bot.model.run import Benchmark, Run, Summary
 from bot.stats import equal_intervals
 
 MEBIBYTE = 1024 * 1024
+# The rest of the budget is for what the branch held before.
+FILES_SHARE: Final = 0.75
+# How many old runs are kept while the age doubles: the first that fits the budget.
+RUNS_PER_AGE: Final = (4096, 3072, 2304, 1728, 1296, 972, 729, 547, 410, 308, 231, 173, 130, 97, 73, 55, 41, 31, 23, 17)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Retention:
-    """`raw_runs` per suite keep their samples. `branch_bytes` bounds the files of one commit of the branch.
+    """`raw_runs` per suite keep their samples. `branch_bytes` bounds the branch as git packs it, with its past.
 
+    `keeps_past`: the branch never starts over, whatever its past weighs.
     A counter table of more rows than `counter_intervals` keeps the medians of as many equal intervals.
     `file_bytes` stays below the 100 MB at which GitHub refuses a push, and at its 50 MB warning.
     """
@@ -29,27 +37,83 @@ class Retention:
     branch_bytes: int = 200 * MEBIBYTE
     file_bytes: int = 50 * MEBIBYTE
     counter_intervals: int = 144
+    keeps_past: bool = False
+
+    @property
+    def files_bytes(self) -> float:
+        return self.branch_bytes * FILES_SHARE
+
+    @property
+    def past_bytes(self) -> float:
+        return math.inf if self.keeps_past else self.branch_bytes - self.files_bytes
 
 
 def runs_to_compact(files: Sequence[RunFile], retention: Retention) -> tuple[RunFile, ...]:
     """Runs with samples beyond the newest `raw_runs` of their suite."""
-    suites: defaultdict[str, list[RunFile]] = defaultdict(list)
-    for file in sorted(files, key=lambda file: file.age_order, reverse=True):
-        suites[file.suite_slug].append(file)
-    return tuple(file for runs in suites.values() for file in runs[retention.raw_runs :] if not file.compacted)
+    old = (file for runs in _suites(files) for file in runs[retention.raw_runs :])
+    return tuple(file for file in old if not file.compacted)
 
 
-def runs_to_drop(files: Sequence[RunFile], retention: Retention, *, keep: RunFile) -> tuple[RunFile, ...]:
-    """The oldest runs that must go so that the rest fits the budget. `keep`, the run being recorded, stays."""
-    excess = sum(file.size for file in files) - retention.branch_bytes
-    dropped = []
+def runs_to_drop(files: Sequence[RunFile], retention: Retention, *, keep: RunFile | None = None) -> tuple[RunFile, ...]:
+    """The runs that must go so that the rest fits the budget. `keep`, the run being recorded, stays.
+
+    Runs beyond the newest `raw_runs` of their suite are thinned out, the older the more; where that is not enough, the
+    oldest go.
+    """
+    excess = _packed(files) - retention.files_bytes
+    if excess <= 0:
+        return ()
+    suites = [[(file.second, file) for file in runs] for runs in _suites(files)]
+
+    def crowded(runs_per_age: int) -> dict[RunFile, None]:
+        of_suites = (_crowded(runs, newest=retention.raw_runs, runs_per_age=runs_per_age) for runs in suites)
+        return {file: None for of_suite in of_suites for file in of_suite if not _is(file, keep)}
+
+    step = bisect_left(RUNS_PER_AGE, excess, key=lambda runs_per_age: _packed(crowded(runs_per_age)))
+    dropped = crowded(RUNS_PER_AGE[min(step, len(RUNS_PER_AGE) - 1)])
+    excess -= _packed(dropped)
     for file in sorted(files, key=lambda file: file.age_order):
         if excess <= 0:
             break
-        if not file.is_same_run(keep):
-            dropped.append(file)
-            excess -= file.size
+        if file not in dropped and not _is(file, keep):
+            dropped[file] = None
+            excess -= file.packed_size
     return tuple(dropped)
+
+
+def _suites(files: Sequence[RunFile]) -> list[list[RunFile]]:
+    """The files of each suite, newest first."""
+    suites: defaultdict[str, list[RunFile]] = defaultdict(list)
+    for file in sorted(files, key=lambda file: file.age_order, reverse=True):
+        suites[file.suite_slug].append(file)
+    return list(suites.values())
+
+
+def _packed(files: Iterable[RunFile]) -> int:
+    return sum(file.packed_size for file in files)
+
+
+def _is(file: RunFile, other: RunFile | None) -> bool:
+    return other is not None and file.is_same_run(other)
+
+
+def _crowded(runs: Sequence[tuple[int, RunFile]], *, newest: int, runs_per_age: int) -> list[RunFile]:
+    """Of one suite's runs with their seconds, newest first: beyond the `newest` those that share an interval.
+
+    In each interval the newest run stays. An interval lasts as long as its runs are old, divided by `runs_per_age`,
+    rounded down to a power of two seconds. So intervals nest: what stays when much has to go would have stayed whenever
+    less had, and it hardly matters whether runs are thinned out as they come or all at once. Age counts from the oldest
+    of the `newest`: a single run of a clock that is years ahead ages nobody.
+    """
+    crowded, taken = [], set()
+    for second, file in runs[newest:]:
+        age = max(runs[newest - 1][0] - second, 0)
+        length = 1 << max((age // runs_per_age).bit_length() - 1, 0)
+        interval = (length, second // length)
+        if interval in taken:
+            crowded.append(file)
+        taken.add(interval)
+    return crowded
 
 
 def compact(run: Run) -> Run:
@@ -111,5 +175,6 @@ def _compact_benchmark(benchmark: Benchmark) -> Benchmark:
         standard_deviation=spread,
         minimum=min(samples),
         maximum=max(samples),
+        median=statistics.median(samples),
     )
-    return replace(benchmark, samples=(), summary=summary, group_sizes=())
+    return replace(benchmark, samples=(), summary=summary, group_sizes=(), rounds=())

@@ -13,7 +13,8 @@ class Summary:
     """What a tool reports instead of its samples: an honest mark that the samples are not there.
 
     `value` is the tool's headline number (`statistic` names it: mean, median, value, …) in the metric's unit;
-    `confidence_interval` belongs to `value` at `confidence_level`. `count` is the number of samples behind it.
+    `confidence_interval` belongs to `value` at `confidence_level`. `count` is the number of samples behind it, `median`
+    theirs where the headline number is another.
     """
 
     value: float
@@ -22,6 +23,7 @@ class Summary:
     standard_deviation: float | None = None
     minimum: float | None = None
     maximum: float | None = None
+    median: float | None = None
     confidence_interval: tuple[float, float] | None = None
     confidence_level: float | None = None
 

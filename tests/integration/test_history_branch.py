@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -20,8 +21,9 @@ from bot import git
 from bot.codec.run import encode_run
 from bot.errors import ConfigError, InfrastructureError
 from bot.history import GitBranchHistory, Retention, StoredRun, UnreadableRun, open_git_branch
+from bot.history.git_branch import COMMIT_BYTES
 from bot.history.patience import Patience
-from bot.history.retention import compact
+from bot.history.retention import FILES_SHARE, compact
 from bot.model.run import Run
 from tests.support.git_http import TOKEN, serve_git
 from tests.support.git_repository import init_repository, run_git
@@ -164,17 +166,25 @@ def test_the_user_s_repository_is_not_touched(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow  # eight writers race for one branch over real HTTP, each attempt is several git processes
-def test_eight_writers_lose_nothing(served: Path, url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("commits_at_most", [24, 4])
+def test_eight_writers_lose_nothing(served: Path, url: str, tmp_path: Path, commits_at_most: int) -> None:
+    """Also while any of them lets the branch start over after every fourth commit."""
+    retention = Retention(branch_bytes=4 * COMMIT_BYTES * commits_at_most, raw_runs=24)
+    lost: list[str] = []
+
     def write(writer: int) -> list[str]:
         remote = git.Remote(url=url, token=TOKEN)
-        history = GitBranchHistory(remote, tmp_path / f"writer{writer}", random=Random(writer))
-        return [history.append(make_run(writer * 10 + i)) for i in range(3)]
+        history = GitBranchHistory(remote, tmp_path / f"writer{writer}", random=Random(writer), retention=retention)
+        names = [history.append(make_run(writer * 10 + i)) for i in range(3)]
+        lost.extend(history.lost)
+        return names
 
     with ThreadPoolExecutor(8) as pool:
         names = [name for written in pool.map(write, range(1, 9)) for name in written]
     assert len(set(names)) == 24
     assert sorted(files(served)) == sorted([*names, "perf-culprit.json"])
-    assert run_git(served, "rev-list", "--count", BRANCH) == "24"
+    assert lost == []
+    assert int(run_git(served, "rev-list", "--count", BRANCH)) <= commits_at_most + 1
     assert run_git(served, "rev-list", "--merges", BRANCH) == ""
     with open_git_branch(git.Remote(url=url, token=TOKEN)) as history:
         assert sum(history.commits("default").values()) == 24
@@ -289,14 +299,15 @@ def test_a_refusing_hook_is_not_retried(served: Path, tmp_path: Path) -> None:
 def test_retention_compacts_and_drops_in_the_same_commit(served: Path, tmp_path: Path) -> None:
     # Two runs with their samples and one without.
     large = len(encode_run(make_run(6, samples=20)))
-    budget = 2 * large + len(encode_run(compact(make_run(4, samples=20))))
-    retention = Retention(raw_runs=2, branch_bytes=budget)
+    small = len(encode_run(compact(make_run(4, samples=20))))
+    packed = 2 * (large * 2 // 5) + small // 5
+    retention = Retention(raw_runs=2, branch_bytes=int(packed / FILES_SHARE) + 1, keeps_past=True)
     history = GitBranchHistory(git.Remote(url=str(served)), tmp_path / "private", retention=retention)
     for number in range(1, 7):
         history.append(make_run(number, samples=20))
     assert run_git(served, "rev-list", "--count", BRANCH) == "6"
     sizes = [int(line.split()[3]) for line in run_git(served, "ls-tree", "-r", "-l", BRANCH, "runs").splitlines()]
-    assert sum(sizes) <= budget
+    assert sorted(sizes) == sorted([large, large, small])
     found = stored(history, *(f"{number:040x}" for number in range(6, 0, -1)))
     assert [run.commit for run in found] == [f"{number:040x}" for number in (6, 5, 4)]
     assert [run.benchmarks[0].summary is None for run in found] == [True, True, False]
@@ -341,8 +352,11 @@ def append_and_die(history: GitBranchHistory, run: Run, *, step: int) -> bool:
 
 
 @pytest.mark.slow  # one append, with a check of the whole repository, for every git call that an append makes
-def test_kill_at_any_step_loses_nothing(served: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("starts_over", [False, True])
+def test_kill_at_any_step_loses_nothing(served: Path, tmp_path: Path, starts_over: bool) -> None:
     remote, retention = git.Remote(url=str(served)), Retention(raw_runs=1)
+    if starts_over:
+        retention = replace(retention, branch_bytes=4 * COMMIT_BYTES - 1)
     GitBranchHistory(remote, tmp_path / "first", retention=retention).append(make_run(1))
     before = run_git(served, "rev-parse", BRANCH)
     for step in range(1, 100):
@@ -357,6 +371,7 @@ def test_kill_at_any_step_loses_nothing(served: Path, tmp_path: Path) -> None:
     with open_git_branch(remote) as history:
         assert history.commits("default") == {f"{1:040x}": 1, f"{2:040x}": 1}
         assert stored(history, f"{2:040x}") == [make_run(2)]
+    assert run_git(served, "rev-list", "--count", BRANCH) == ("1" if starts_over else "2")
 
 
 def test_the_marker_says_what_the_branch_is(history: GitBranchHistory, served: Path) -> None:

@@ -147,7 +147,7 @@ def test_what_retention_drops_is_no_rewrite(served: Path, tmp_path: Path) -> Non
     one = GitBranchHistory(remote, tmp_path / "one")
     names = [one.append(make_run(number)) for number in range(1, 6)]
     size = sum(int(name.rsplit("-", 1)[1].partition(".")[0]) for name in names)
-    small = Retention(branch_bytes=size * 3 // 5, raw_runs=2)
+    small = Retention(branch_bytes=size * 8 // 25, raw_runs=2)
     writers = [GitBranchHistory(remote, tmp_path / f"small{number}", retention=small) for number in (1, 2)]
     for writer in writers:
         writer.expect(names)
