@@ -64,7 +64,7 @@ def add_page_options(verb: argparse.ArgumentParser, what: str) -> None:
 
 def check_outputs(arguments: argparse.Namespace) -> None:
     """Before the work starts: what it comes to can be written where it is asked for."""
-    if getattr(arguments, "open", False) and not arguments.html:
+    if getattr(arguments, "open", False) and not getattr(arguments, "html", True):
         raise UsageError("--open shows the page of --html", next_step="such as: --html report.html --open")
     for name in ("json", "markdown", "html", "svg", "flame", "log", "run", "counters"):
         path = getattr(arguments, name, None)

@@ -1,6 +1,7 @@
 """The commands that show the program itself: demo, formats, schema."""
 
 import argparse
+import webbrowser
 from pathlib import Path
 
 from bot import demo, pipeline
@@ -19,6 +20,7 @@ def _add_demo(verbs: Verbs) -> None:
         verbs, "demo", _demo, "a real repository with a planted regression, measured and judged on this machine"
     )
     verb.add_argument("--directory", type=Path, default=Path("demo"), metavar="DIR", help="made anew (default: ./demo)")
+    verb.add_argument("--open", action="store_true", help="show its pages in a browser")
 
 
 def _add_formats(verbs: Verbs) -> None:
@@ -37,7 +39,9 @@ def _add_completion(verbs: Verbs) -> None:
 
 
 def _demo(arguments: argparse.Namespace) -> int:
-    demo.run_demo(arguments.directory, say=lambda line: print(line, flush=True))
+    for page in demo.run_demo(arguments.directory, say=lambda line: print(line, flush=True)):
+        if arguments.open:
+            webbrowser.open(page.absolute().as_uri())
     return EXIT_FINE
 
 

@@ -21,12 +21,16 @@ MARKER = ".perf-culprit-demo"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DemoRepository:
-    """`remote` plays GitHub's part; `main` are the default branch's commits, oldest first; `head` is the branch's."""
+    """`remote` plays GitHub's part; `main` and `branch` are commits, oldest first; `head` is the branch's last."""
 
     work: Path
     remote: Path
     main: tuple[str, ...]
-    head: str
+    branch: tuple[str, ...]
+
+    @property
+    def head(self) -> str:
+        return self.branch[-1]
 
 
 def fresh_directory(directory: Path) -> None:
@@ -53,10 +57,10 @@ def build_repository(directory: Path) -> DemoRepository:
     run_git(work, "remote", "add", "origin", str(remote.resolve()))
     main = tuple(_commit_all(work, main_steps()))
     run_git(work, "checkout", "--quiet", "-b", BRANCH)
-    head = tuple(_commit_all(work, branch_steps()))[-1]
+    branch = tuple(_commit_all(work, branch_steps()))
     run_git(work, "push", "--quiet", "origin", "main", BRANCH)
     run_git(work, "fetch", "--quiet", "origin")
-    return DemoRepository(work=work, remote=remote, main=main, head=head)
+    return DemoRepository(work=work, remote=remote, main=main, branch=branch)
 
 
 def checkout(repository: DemoRepository, commit: str, directory: Path) -> Path:

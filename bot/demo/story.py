@@ -20,9 +20,8 @@ def _project(name: str) -> str:
 def main_steps() -> tuple[Step, ...]:
     """Main's commits, oldest first: nothing in them changes what is measured."""
     code = _project("textkit.py")
-    start = Step(
-        message="Text toolkit with a benchmark", changes={"textkit.py": code, "bench.py": _project("bench.py")}
-    )
+    programs = {name: _project(name) for name in ("bench.py", "serve.py")}
+    start = Step(message="Text toolkit with a benchmark", changes={"textkit.py": code, **programs})
     notes = (
         ("Describe the toolkit", "# textkit\n\nTokenize, count, index, search, wrap.\n"),
         (
@@ -42,15 +41,19 @@ def main_steps() -> tuple[Step, ...]:
 
 
 def branch_steps() -> tuple[Step, ...]:
-    """The pull request: three commits, of which the second folds accents word by word and is slow."""
+    """The pull request: five commits, of which the third folds accents word by word and is slow."""
     code = _project("textkit.py")
     documented = code.replace('"""A small text library', '"""A small text library for plain and accented English')
-    folded = documented.replace("import re\n", "import re\nimport unicodedata\n").replace(
+    named = documented.replace("found = {}", "places = {}").replace("found.setdefault", "places.setdefault")
+    named = named.replace("return found", "return places")
+    folded = named.replace("import re\n", "import re\nimport unicodedata\n").replace(
         "    return WORD.findall(text.lower())\n",
         '    return [unicodedata.normalize("NFKD", word) for word in WORD.findall(text.lower())]\n',
     )
     return (
         Step(message="Say which texts are meant", changes={"textkit.py": documented}),
+        Step(message="Name what the index holds", changes={"textkit.py": named}),
         Step(message="Fold accents, so that café finds cafe", changes={"textkit.py": folded}),
+        Step(message="Spell out the width of a line", changes={"textkit.py": folded.replace("width", "columns")}),
         Step(message="Mention accents in the readme", changes={"README.md": "# textkit\n\nNow with accents. MIT.\n"}),
     )

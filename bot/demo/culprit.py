@@ -1,0 +1,63 @@
+"""The demo's search: which commit of the pull request it was, which method, and which services feel it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import indent
+
+from bot import pipeline
+from bot.config import Config
+from bot.demo.program import run_program
+from bot.demo.repository import DemoRepository, checkout
+from bot.dispatch.local import BisectPlan
+from bot.measure import Commands
+from bot.model.bisection import Sought
+from bot.model.tree_comparison import TreeComparison
+
+BENCHMARK = "tokenize"
+# Whatever is known by then is the answer.
+SEARCH_MINUTES = 0.4
+# Pairs of short runs, one of each side: many of them meet every state of the machine on both sides.
+LOADS = 6
+
+Say = Callable[[str], None]
+
+
+def find_culprit(
+    repository: DemoRepository, *, commands: Commands, directory: Path, config: Config, say: Say
+) -> str | None:
+    """The commit that a search by executions names; None where this machine is too noisy to name one in time."""
+    plan = BisectPlan(
+        good=repository.main[-1],
+        bad=repository.head,
+        commands=commands,
+        benchmark=BENCHMARK,
+        sought=Sought.WORSE,
+        minutes=SEARCH_MINUTES,
+        state=directory / "bisection.json",
+    )
+    found = pipeline.bisect(repository.work, plan, config=config, say=lambda _: None)
+    answer, *_ = pipeline.bisection_text(found).split("\nAgain: ")
+    say(indent(answer.rstrip(), "      "))
+    return next((culprit.commit for culprit in found.outcome.culprits), None)
+
+
+def diagnose(repository: DemoRepository, *, culprit: str | None, directory: Path) -> TreeComparison:
+    """What the services' logs say of the culprit beside its parent, or of the whole pull request."""
+    before, after = (f"{culprit}^", culprit) if culprit else (repository.main[-1], repository.head)
+    trees = [checkout(repository, one, directory / name) for one, name in ((before, "parent"), (after, "culprit"))]
+    logs: list[list[str]] = [[], []]
+    for number in range(LOADS):
+        for side in (0, 1) if number % 2 else (1, 0):
+            log = directory / f"{trees[side].name}-{number}.log"
+            logs[side].append(str(run_program(trees[side], "serve.py", log)))
+    return pipeline.diagnose_revisions(
+        pipeline.RevisionsPlan(
+            baseline=logs[0],
+            target=logs[1],
+            pattern="labelled",
+            repository=repository.work,
+            commit=culprit,
+            base=None if culprit else before,
+            head=None if culprit else after,
+        )
+    )
