@@ -43,6 +43,7 @@ class Inputs:
     ref: str
     token: str
     report_directory: Path
+    html_report: bool
     bot_login: str
     auto_push: bool
     summary: bool
@@ -101,6 +102,7 @@ def read_inputs(environ: Mapping[str, str]) -> Inputs:
         ref=text("ref"),
         token=text("github-token"),
         report_directory=_report_directory(text("report-directory") or "perf-culprit"),
+        html_report=flag("html-report", default=False),
         bot_login=text("bot-login") or "github-actions[bot]",
         auto_push=flag("auto-push", default=True) and flag("save-data-file", default=True),
         summary=flag("summary-always", default=True),

@@ -59,9 +59,11 @@ def finish(job: Job, reports: Sequence[Report], *, comment_url: str | None = Non
     for report in reports:
         summarise(job, pipeline.report_summary(report, run_url=context.run_url, repository_url=context.repository_url))
     if context.output_path:
+        page = inputs.report_directory / "report.html"
         values = {
             **pipeline.report_outputs(loudest),
             "report-path": str(inputs.report_directory / "report.json"),
+            "html-path": str(page) if inputs.html_report and (context.workspace / page).is_file() else "",
             "comment-url": comment_url or "",
             "flagged": pipeline.flagged_json(reports),
         }

@@ -109,10 +109,12 @@ def pull_request(runner: Runner, commits: dict[str, str], levels: dict[str, floa
 def test_pushes_are_judged_recorded_and_checked(runner: Runner, commits: dict[str, str]) -> None:
     forget_history(runner)
     first = push(runner, commits["main1"], seed=1)
-    second = push(runner, commits["main2"], seed=2)
+    second = push(runner, commits["main2"], seed=2, html_report="true")
     assert (first.exit_code, second.exit_code) == (0, 0), first.log + second.log
     assert first.outputs["conclusion"] == "first_run"
     assert second.outputs["compared"] == "3"
+    assert first.outputs["html-path"] == ""
+    assert "explorer-data" in (runner.workspace / second.outputs["html-path"]).read_text()
     for result in (first, second):
         assert "recorded runs/default/" in result.log
     checks = list(runner.fake.state.check_runs.values())

@@ -129,4 +129,4 @@ def test_every_output_of_the_action_is_written() -> None:
     from tests.support.reports import every_conclusion
 
     written = set(report_outputs(next(iter(every_conclusion().values()))))
-    assert set(ACTION["outputs"]) == written | {"report-path", "comment-url", "flagged"}
+    assert set(ACTION["outputs"]) == written | {"report-path", "html-path", "comment-url", "flagged"}
