@@ -55,7 +55,7 @@ def follow_up(job: Job, host: Host, report: Report) -> None:
             job.log.say(f"accepted from here on: {len(settled)} benchmarks")
         if job.inputs.config.issues.when == "never":
             return
-        said = pipeline.track_regressions(
+        lines = pipeline.track_regressions(
             host,
             job.destination,
             report=report,
@@ -66,7 +66,7 @@ def follow_up(job: Job, host: Host, report: Report) -> None:
     except InfrastructureError as error:
         job.log.tell(LogLevel.WARNING, f"tracking issues: {error}")
         return
-    for line in said:
+    for line in lines:
         job.log.say(line)
 
 
@@ -76,13 +76,13 @@ def check_claims(job: Job, reports: Sequence[Report]) -> None:
         claimed = [finding.accepted for finding in report.findings if finding.accepted is not None]
         if not claimed:
             continue
-        known = {
+        on_branch = {
             (entry.author, entry.reason, entry.benchmark)
             for entry in _stored(job, suite=report.suite)
             if entry.commit == report.target_commit
         }
-        for said in claimed:
-            if known.isdisjoint({(said.author, said.reason, name) for name in (said.benchmark, None)}):
+        for claim in claimed:
+            if on_branch.isdisjoint({(claim.author, claim.reason, name) for name in (claim.benchmark, None)}):
                 raise DataError(
                     "says that a change was accepted, and the history does not know of it",
                     place="report.json of the measuring job",

@@ -85,19 +85,17 @@ MODES: Mapping[Mode, Callable[[Job], int]] = {
 
 
 def _comment_on_event(job: Job, host: Host, report: Report) -> str | None:
-    found = host.find_pull_request(event_name=job.context.event_name, event=job.context.event).pull_requests
-    if not found:
+    pulls = host.find_pull_request(event_name=job.context.event_name, event=job.context.event).pull_requests
+    if not pulls:
         return None
-    return pipeline.comment(host, job.destination, report=report, number=found[0].number, config=job.inputs.config)
+    return pipeline.comment(host, job.destination, report=report, number=pulls[0].number, config=job.inputs.config)
 
 
 def _say_unmeasured(job: Job, host: Host, error: BotError) -> None:
     """Where an earlier comment stands: that it is no longer about this head. The error itself is on its way up."""
     summarise(job, pipeline.unmeasured_text(error.message, sha=job.context.head_commit, run_url=job.context.run_url))
     try:
-        for found in host.find_pull_request(event_name=job.context.event_name, event=job.context.event).pull_requests:
-            pipeline.mark_unmeasured(
-                host, job.destination, number=found.number, sha=found.head_sha, reason=error.message
-            )
+        for pull in host.find_pull_request(event_name=job.context.event_name, event=job.context.event).pull_requests:
+            pipeline.mark_unmeasured(host, job.destination, number=pull.number, sha=pull.head_sha, reason=error.message)
     except BotError as second:
         job.log.tell(LogLevel.WARNING, f"the comment still shows an older result: {second}")

@@ -118,10 +118,10 @@ def _measuring_run(job: Job) -> MeasuringRun:
 def _check_workflow(job: Job) -> None:
     """By its file: a pull request can bring another workflow of the same name."""
     expected = job.inputs.measure_workflow
-    found = workflow_files(job.context.event)
-    if expected not in found:
+    workflows = workflow_files(job.context.event)
+    if expected not in workflows:
         raise UsageError(
-            f"the run is of {min(found)!r}, expected is {expected!r}",
+            f"the run is of {min(workflows)!r}, expected is {expected!r}",
             place="input measure-workflow",
             next_step="name the file of the workflow that measures, if this is it",
         )
@@ -136,7 +136,7 @@ def _configured(job: Job, host: Host) -> Job:
         return job
 
 
-def _judged(job: Job, result: pipeline.StoredResult, run: MeasuringRun, found: Sequence[PullRequest]) -> Report:
+def _judged(job: Job, result: pipeline.StoredResult, run: MeasuringRun, pulls: Sequence[PullRequest]) -> Report:
     """By the default branch's rules. A report without its runs cannot be judged anew: it is shown as it came."""
     if result.results is None:
         return result.report
@@ -144,15 +144,15 @@ def _judged(job: Job, result: pipeline.StoredResult, run: MeasuringRun, found: S
         result.report,
         result.results,
         config=job.inputs.config,
-        base=found[0].base_branch if found else None,
+        base=pulls[0].base_branch if pulls else None,
         history_url=job.context.git_url,
         token=job.inputs.token or None,
         accepted=accepted_of(job, run.sha, suite=result.report.suite) if result.results.baseline else (),
     )
 
 
-def _current(host: Host, found: Sequence[PullRequest]) -> tuple[PullRequest, ...]:
-    return tuple(pull_request for pull_request in found if host.is_current(pull_request))
+def _current(host: Host, pulls: Sequence[PullRequest]) -> tuple[PullRequest, ...]:
+    return tuple(pull_request for pull_request in pulls if host.is_current(pull_request))
 
 
 def _comment(
@@ -171,14 +171,14 @@ def _comment(
     return url
 
 
-def _tell_failure(job: Job, host: Host, run: MeasuringRun, found: Sequence[PullRequest], error: BotError) -> int:
+def _tell_failure(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest], error: BotError) -> int:
     """The measurement failed and left nothing: a failing check, and a line above the comment that stands there."""
     reason = f"the measuring run has ended as {run.conclusion}"
     job.log.tell(LogLevel.WARNING, f"nothing was measured: {reason}; {error.message}")
     with open_check(job, host, sha=run.sha) as check:
         if check is not None:
             pipeline.fail_check(check, reason=reason, run_url=run.url)
-    for pull_request in _current(host, found):
+    for pull_request in _current(host, pulls):
         pipeline.mark_unmeasured(
             host,
             replace(job.destination, measured_url=run.url),

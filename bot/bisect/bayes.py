@@ -106,29 +106,29 @@ def partial_outcome(standing: Standing) -> Outcome:
 def progress(standing: Standing) -> Progress:
     """Where the search stands."""
     state = standing.state
-    known = state.phase not in (Phase.MERGE_BASE, Phase.REPRODUCE, Phase.DONE)
+    is_searching = state.phase not in (Phase.MERGE_BASE, Phase.REPRODUCE, Phase.DONE)
     return Progress(
         phase=state.phase,
         executions=standing.executions,
         rounds=len(state.results),
         pending=len(standing.pending),
         candidates=standing.reach.size,
-        entropy_bits=entropy_bits(standing) if known else float(np.log2(standing.reach.size)),
-        expected_executions=_still_to_come(standing) if known else None,
-        suspects=_suspects(standing) if known and state.phase is not Phase.RESIDUAL else (),
+        entropy_bits=entropy_bits(standing) if is_searching else float(np.log2(standing.reach.size)),
+        expected_executions=_still_to_come(standing) if is_searching else None,
+        suspects=_suspects(standing) if is_searching and state.phase is not Phase.RESIDUAL else (),
     )
 
 
 def _suspects(standing: Standing) -> tuple[Suspect, ...]:
     """The likeliest groups of commits that no measurement tells apart, each by its likeliest commit."""
     mass = standing.model.posterior.copy()
-    found: list[Suspect] = []
-    while len(found) < SHOWN_SUSPECTS and mass.max() > LEAST_POSTERIOR:
+    suspects: list[Suspect] = []
+    while len(suspects) < SHOWN_SUSPECTS and mass.max() > LEAST_POSTERIOR:
         best = int(np.argmax(mass))
         group = standing.group_of(best)
-        found.append(Suspect(commit=standing.name(best + 1), posterior=float(mass[group].sum())))
+        suspects.append(Suspect(commit=standing.name(best + 1), posterior=float(mass[group].sum())))
         mass[group] = 0.0
-    return tuple(found)
+    return tuple(suspects)
 
 
 def _still_to_come(standing: Standing) -> int:

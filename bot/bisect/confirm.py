@@ -76,10 +76,10 @@ def log_pair(standing: Standing, candidate: int) -> float:
     A merge must differ from each of its parents: the weakest pair counts.
     """
     before, after = standing.edges(candidate)
-    known = standing.before_phase
-    shape_of_pairs = _difference_shape(known, candidate)
+    earlier = standing.before_phase
+    shape_of_pairs = _difference_shape(earlier, candidate)
     return min(
-        _log_evidence(differences(standing.fresh, commit, after), shape_of_pairs, known.model) for commit in before
+        _log_evidence(differences(standing.fresh, commit, after), shape_of_pairs, earlier.model) for commit in before
     )
 
 

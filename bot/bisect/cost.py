@@ -66,7 +66,7 @@ def expected_confirmation(standing: Standing, *, log_e: float, convincing: float
     Before there are any a pair of executions gives ln 2 times the capacity of one at a distance of sqrt(2) d'
     (exchange.py); that counts as three rounds' worth of pace.
     """
-    known, rounds = 3, standing.fresh_rounds
+    prior_rounds, rounds = 3, standing.fresh_rounds
     pace = float(np.log(2)) * information_bits(float(np.sqrt(2)) * standing.model.d_prime)
-    pace = max((known * pace + log_e) / (known + rounds), 0.05)
+    pace = max((prior_rounds * pace + log_e) / (prior_rounds + rounds), 0.05)
     return per_round * max(int(np.ceil((convincing - log_e) / pace)), 1)

@@ -46,10 +46,10 @@ def step_size(standing: Standing, candidate: int) -> Size | None:
     confirming = {job.id for job in standing.state.jobs if job.purpose is Purpose.CONFIRM}
     results = [result for result in standing.state.results if result.job_id in confirming]
     samples = samples_of(standing.state, standing.positions, results)
-    found = [own for own in (differences(samples, commit, after) for commit in before) if own.size]
-    if not found:
+    measured = [own for own in (differences(samples, commit, after) for commit in before) if own.size]
+    if not measured:
         return None
-    own = min(found, key=lambda differences: abs(differences.mean()))
+    own = min(measured, key=lambda differences: abs(differences.mean()))
     ends = differences(standing.samples.select(standing.model.ends), 0, standing.reach.size)
     groups = [group for group in (own, ends) if group.size > 1]
     dof = sum(group.size - 1 for group in groups)

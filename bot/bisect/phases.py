@@ -71,8 +71,8 @@ def _merge_base(standing: Standing) -> SearchState:
         return conclude(standing, OutcomeKind.UNMEASURABLE)
     good, bad = state.commit_range.good, state.commit_range.bad
     places = {good: 0, **dict.fromkeys(state.commit_range.merge_bases, 1), bad: 2}
-    known = [result for result in state.results if any(name in places for name in result.values)]
-    samples = samples_of(state, places, known)
+    results = [result for result in state.results if any(name in places for name in result.values)]
+    samples = samples_of(state, places, results)
     counts = samples.counts(3)
     if counts.min() < FIRST_LOOK // 2:
         return state
@@ -104,10 +104,10 @@ def _reproduce(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of 
     is_early = not is_first_look and not standing.model.is_quiet
     if is_early and per_end < EARLY_LOOK:
         return state
-    found, log_bf = _weighed(standing)
+    judged, log_bf = _weighed(standing)
     if log_bf > (EARLY_CONVINCING if is_early else CONVINCING):
-        state = found.state
-        standing = found
+        state = judged.state
+        standing = judged
         needed = expected_executions(standing, optimistic=True)
         if needed > standing.left:
             return conclude(standing, OutcomeKind.INCONCLUSIVE, needed=needed)

@@ -137,12 +137,12 @@ def choose_suspects(standing: Standing, jobs: int) -> list[tuple[int, ...]]:
         suspects: list[int] = []
         total = 0.0
         while len(suspects) < per_round:
-            found = picker.best(suspects)
-            if found is None or (suspects and found[1] < 0.7 * total / (2 + len(suspects))):
+            best = picker.best(suspects)
+            if best is None or (suspects and best[1] < 0.7 * total / (2 + len(suspects))):
                 break
-            suspects.append(found[0])
-            total += found[1]
-            picker.choose(found[0])
+            suspects.append(best[0])
+            total += best[1]
+            picker.choose(best[0])
         if suspects:
             chosen.append(tuple(suspects))
     return chosen

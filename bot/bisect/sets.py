@@ -41,7 +41,7 @@ def weighed_sets(
     sets = np.array(list(combinations(among, size)), dtype=np.intp).reshape(-1, size)
     if not len(sets):
         return StepSets(sets, np.zeros(0))
-    known = np.tile(np.arange(len(named)), (len(sets), 1))
-    places = np.hstack([known, sets + len(named)]).astype(np.intp)
+    fixed = np.tile(np.arange(len(named)), (len(sets), 1))
+    places = np.hstack([fixed, sets + len(named)]).astype(np.intp)
     log_m = evidence.log_sets(design, np.vstack([named, patterns]), places)
     return StepSets(sets, log_m + log_prior[sets].sum(axis=1) + float(np.log(factorial(size))))

@@ -191,20 +191,20 @@ class Standing:
 
     def _usable_before(self, candidate: int) -> set[int]:
         parents = self.state.commit_range.parents
-        found: set[int] = set()
+        usable: set[int] = set()
         seen: set[int] = set()
         waiting = [candidate]
         while waiting:
             own = parents[waiting.pop()]
             if not own:
-                found.add(0)
+                usable.add(0)
             for parent in own:
                 if self.usable[parent + 1]:
-                    found.add(parent + 1)
+                    usable.add(parent + 1)
                 elif parent not in seen:
                     seen.add(parent)
                     waiting.append(parent)
-        return found
+        return usable
 
 
 def executions(results: tuple[Result, ...]) -> int:

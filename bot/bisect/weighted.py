@@ -159,8 +159,8 @@ def _answer(standing: Standing) -> Outcome:
     left = np.flatnonzero(_read(standing).candidates)
     if len(left) > 1:
         return replace(_outcome(standing, OutcomeKind.SUSPECT_SET), suspects=_suspects(standing))
-    found = _outcome(standing, OutcomeKind.CULPRIT)
-    return replace(found, culprits=(_culprit(standing, int(left[0])),))
+    outcome = _outcome(standing, OutcomeKind.CULPRIT)
+    return replace(outcome, culprits=(_culprit(standing, int(left[0])),))
 
 
 def _culprit(standing: Standing, candidate: int) -> Culprit:

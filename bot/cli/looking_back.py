@@ -56,9 +56,9 @@ def _changes(arguments: argparse.Namespace) -> int:
     with progress.shown(arguments):
         changes = _changes_of(arguments)
     if arguments.json:
-        write(arguments.json, pipeline.changes_json(changes.found))
+        write(arguments.json, pipeline.changes_json(changes.series))
     stream = sys.stderr if arguments.json == Path("-") else sys.stdout
-    print(pipeline.changes_text(changes.table, changes.found), end="", file=stream)
+    print(pipeline.changes_text(changes.table, changes.series), end="", file=stream)
     return EXIT_FINE
 
 

@@ -50,7 +50,7 @@ def packages(files: Mapping[str, bytes]) -> Environment:
             component = f"{ecosystem}{PACKAGE_SEPARATOR}{package}"
             if package and version and component.isprintable() and len(component) <= LONGEST_NAME:
                 versions[component].add(" ".join(version.split()))
-    return Environment(components={name: ", ".join(sorted(found)) for name, found in sorted(versions.items())})
+    return Environment(components={name: ", ".join(sorted(texts)) for name, texts in sorted(versions.items())})
 
 
 def ecosystem_of(name: str) -> "tuple[str, Callable[[str], Pairs]] | None":

@@ -59,5 +59,5 @@ def _version(tool: "subprocess.Popen[str]") -> str | None:
         except subprocess.TimeoutExpired:
             tool.kill()
             return None
-    found = _VERSION.search(text.partition("\n")[0])
-    return found[0] if found and tool.returncode == 0 else None
+    match = _VERSION.search(text.partition("\n")[0])
+    return match[0] if match and tool.returncode == 0 else None

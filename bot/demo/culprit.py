@@ -35,10 +35,10 @@ def find_culprit(
         minutes=SEARCH_MINUTES,
         state=directory / "bisection.json",
     )
-    found = pipeline.bisect(repository.work, plan, config=config, say=lambda _: None)
-    answer, *_ = pipeline.bisection_text(found).split("\nAgain: ")
+    bisection = pipeline.bisect(repository.work, plan, config=config, say=lambda _: None)
+    answer, *_ = pipeline.bisection_text(bisection).split("\nAgain: ")
     say(indent(answer.rstrip(), "      "))
-    return next((culprit.commit for culprit in found.outcome.culprits), None)
+    return next((culprit.commit for culprit in bisection.outcome.culprits), None)
 
 
 def diagnose(repository: DemoRepository, *, culprit: str | None, directory: Path) -> TreeComparison:

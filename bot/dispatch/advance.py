@@ -182,12 +182,12 @@ def take_result(bisection: Bisection, result: BisectJobResult) -> Bisection:
         # A round in which nothing was reached is lost, not measured.
         if entry.values or entry.failures:
             search.record(entry.job_id, entry.values, entry.failures)
-    known = bisection.environments
-    is_new = result.environment and result.environment not in known and len(known) < KEPT_ENVIRONMENTS
+    environments = bisection.environments
+    is_new = result.environment and result.environment not in environments and len(environments) < KEPT_ENVIRONMENTS
     return replace(
         bisection,
         search=search.state,
         metric=metric,
-        environments=(*known, result.environment) if is_new else known,
+        environments=(*environments, result.environment) if is_new else environments,
         diagnoses=(*bisection.diagnoses, *([] if result.diagnosis is None else [result.diagnosis])),
     )

@@ -55,9 +55,9 @@ def unconfirmed(step: Culprit) -> str:
 
 def _paired(bisection: Bisection, times: ByTime, commit: str) -> Bisection:
     """The times of the named commit and its parent."""
-    found = bisection.search.commit_range
-    parents = found.parents[found.commits.index(commit)]
-    good = found.commits[parents[0]] if parents else (*found.merge_bases, found.good)[0]
+    commit_range = bisection.search.commit_range
+    parents = commit_range.parents[commit_range.commits.index(commit)]
+    good = commit_range.commits[parents[0]] if parents else (*commit_range.merge_bases, commit_range.good)[0]
     pair = CommitRange(good=good, bad=commit, commits=(commit,), parents=((),))
     begun = _by_times(bisection, times, pair, budget=PAIR_EXECUTIONS)
     return replace(begun, times=replace(times, counted=bisection.search))

@@ -73,28 +73,28 @@ def dependency_updates(
     try:
         changed = git.commit_changes(repository, commit_range.commits, first_parent=commit_range.first_parent)
         locks = {
-            commit: found
+            commit: files
             for commit, changes in list(changed.items())[-MOST_CANDIDATES:]
-            if (found := [one.change for one in changes if ecosystem_of(one.change.path.rpartition("/")[2])])
+            if (files := [one.change for one in changes if ecosystem_of(one.change.path.rpartition("/")[2])])
         }
-        blobs = {blob for found in locks.values() for one in found for blob in (one.old_blob, one.blob) if blob}
+        blobs = {blob for files in locks.values() for one in files for blob in (one.old_blob, one.blob) if blob}
         names = sorted(blobs)[:MOST_BLOBS]
         if not names:
             return {}
         texts = dict(zip(names, git.read_blobs(repository, names, remote=remote), strict=True))
     except git.GitError:
         return {}
-    updates = {commit: _updated(found, texts) for commit, found in locks.items()}
+    updates = {commit: _updated(files, texts) for commit, files in locks.items()}
     return {commit: update for commit, update in updates.items() if update}
 
 
 def _updated(changes: Sequence[git.FileChange], texts: Mapping[str, bytes]) -> tuple[EnvironmentChange, ...]:
-    found: list[EnvironmentChange] = []
+    updates: list[EnvironmentChange] = []
     for change in changes:
         name = change.path.rpartition("/")[2]
         before, after = (packages({name: texts.get(blob or "", b"")}) for blob in (change.old_blob, change.blob))
-        found += before.changes_to(after)
-    return tuple(dict.fromkeys(found))[:MOST_UPDATES]
+        updates += before.changes_to(after)
+    return tuple(dict.fromkeys(updates))[:MOST_UPDATES]
 
 
 def commit_facts(repository: Path, commit: str) -> CommitFacts:
@@ -105,5 +105,5 @@ def commit_facts(repository: Path, commit: str) -> CommitFacts:
 
 def web_address(remote_url: str | None) -> str | None:
     """The web page of a repository that a known host serves; no address may hold a password."""
-    found = _HOSTED.fullmatch(remote_url or "")
-    return f"https://{found[1]}/{found[2]}" if found else None
+    match = _HOSTED.fullmatch(remote_url or "")
+    return f"https://{match[1]}/{match[2]}" if match else None

@@ -49,14 +49,14 @@ def bisection_plan(repository: Path, plan: BisectPlan, *, config: Config) -> str
 
 def _medians(runs: Sequence[Run], plan: BisectPlan) -> list[tuple[tuple[str, str], list[float]]]:
     """The median of each benchmark's metric that was asked for, run by run."""
-    found: dict[tuple[str, str], list[float]] = {}
+    values: dict[tuple[str, str], list[float]] = {}
     for run in runs:
         for entry in run.benchmarks:
             key = entry.key
             value = median(entry.samples) if entry.samples else entry.value
             if plan.benchmark in (None, key.benchmark) and plan.metric in (None, key.metric) and value > 0:
-                found.setdefault((key.benchmark, key.metric), []).append(value)
-    return sorted(found.items())
+                values.setdefault((key.benchmark, key.metric), []).append(value)
+    return sorted(values.items())
 
 
 def run_spread(values: Sequence[float]) -> float | None:

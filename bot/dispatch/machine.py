@@ -28,14 +28,14 @@ def this_machine(
 
     `directions`: of metrics whose results do not say which way is good, where not `config` says it.
     """
-    known = directions or config.direction_of
+    stated = directions or config.direction_of
     with (
         interruptible(),
         Log(log, keep=keep_log) as opened,
         open_workplace(
             repository,
             commands=commands,
-            read=lambda result: collect([str(result)], tool=tool, suite=config.suite, directions=known),
+            read=lambda result: collect([str(result)], tool=tool, suite=config.suite, directions=stated),
             log=opened,
             cache=cache,
         ) as workplace,

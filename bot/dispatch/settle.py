@@ -92,8 +92,8 @@ def _jobs(rounds: Sequence[Job], *, machines: int) -> tuple[BisectJob, ...]:
 def _with_diagnosis(bisection: Bisection, jobs: tuple[BisectJob, ...]) -> tuple[BisectJob, ...]:
     """One machine that confirms a suspect also profiles it: then the answer says where the change is."""
     suspect = bisection.search.suspect
-    known = {diagnosis.commit for diagnosis in bisection.diagnoses}
-    if suspect is None or suspect in known or not bisection.commands.profile_seconds:
+    diagnosed = {diagnosis.commit for diagnosis in bisection.diagnoses}
+    if suspect is None or suspect in diagnosed or not bisection.commands.profile_seconds:
         return jobs
     return (replace(jobs[0], diagnose=suspect), *jobs[1:])
 

@@ -142,7 +142,7 @@ def _subjects(candidates: Candidates) -> dict[str, str]:
 
 
 def _followed(
-    plan: DispatchPlan, config: Config, known: Sequence[tuple[MetricKey, Metric]]
+    plan: DispatchPlan, config: Config, metrics: Sequence[tuple[MetricKey, Metric]]
 ) -> tuple[MetricKey, Metric | None, Count | None, ByTime | None]:
     """What the command names, else the configuration: a metric of the results, a count, or both one after the other."""
     own = config.bisect
@@ -150,35 +150,35 @@ def _followed(
     name, benchmark = plan.metric or configured, plan.benchmark or own.benchmark
     if name == AUTO:
         count, timed = Count.INSTRUCTIONS, None if configured == AUTO else configured
-        return count.key, count.metric, count, ByTime(*_metric(benchmark, timed, config, known))
+        return count.key, count.metric, count, ByTime(*_metric(benchmark, timed, config, metrics))
     is_own = plan.metric is None  # with a tool or a benchmark it is one of theirs
-    found = count_of(name, benchmark=benchmark if is_own else plan.benchmark, tool=own.tool if is_own else "auto")
-    if found is not None:
-        return found.key, found.metric, found, None
-    return *_metric(benchmark, name, config, known), None, None
+    counted = count_of(name, benchmark=benchmark if is_own else plan.benchmark, tool=own.tool if is_own else "auto")
+    if counted is not None:
+        return counted.key, counted.metric, counted, None
+    return *_metric(benchmark, name, config, metrics), None, None
 
 
 def _metric(
-    benchmark: str | None, name: str | None, config: Config, known: Sequence[tuple[MetricKey, Metric]]
+    benchmark: str | None, name: str | None, config: Config, metrics: Sequence[tuple[MetricKey, Metric]]
 ) -> tuple[MetricKey, Metric | None]:
     """A metric that the history does not know is named in full, and the first job tells its unit."""
-    found = {
+    matches = {
         key: directed
-        for key, metric in known
+        for key, metric in metrics
         if benchmark in (None, key.benchmark) and name in (None, key.metric)
         if (directed := _directed(metric, config.direction_of(key))).direction.worse_sign
     }
-    if len(found) == 1:
-        return next(iter(found.items()))
-    if not found and benchmark is not None and name is not None:
+    if len(matches) == 1:
+        return next(iter(matches.items()))
+    if not matches and benchmark is not None and name is not None:
         return MetricKey(benchmark, name), None
-    names = sorted(f"{key.benchmark} ({key.metric})" for key in found)[:SHOWN_KEYS]
+    names = sorted(f"{key.benchmark} ({key.metric})" for key in matches)[:SHOWN_KEYS]
     raise UsageError(
-        f"{len(found)} metrics of the history match, and a search follows one"
-        if found
+        f"{len(matches)} metrics of the history match, and a search follows one"
+        if matches
         else "the history knows no such benchmark",
         place="the benchmark's name",
-        next_step=f"name one of: {', '.join(names)}" if found else "name the benchmark and its metric",
+        next_step=f"name one of: {', '.join(names)}" if matches else "name the benchmark and its metric",
     )
 
 

@@ -45,12 +45,12 @@ def bisect_suite(suite: str) -> str:
 def stored_runs(history: History, commit_range: CommitRange, *, suite: str) -> tuple[Run, ...]:
     """The readable runs of the range's commits, of pushes and of earlier searches."""
     names = (commit_range.good, *commit_range.merge_bases, *commit_range.commits)
-    found: list[Run] = []
+    runs: list[Run] = []
     for kind in (suite, bisect_suite(suite)):
         there = history.commits(kind)
         entries = history.runs(kind, [name for name in names if name in there])
-        found += [entry.run for entry in entries if isinstance(entry, StoredRun)]
-    return tuple(found)
+        runs += [entry.run for entry in entries if isinstance(entry, StoredRun)]
+    return tuple(runs)
 
 
 def known_metrics(runs: Iterable[Run]) -> tuple[tuple[MetricKey, Metric], ...]:
@@ -87,10 +87,10 @@ def usable_blocks(
             jobs[run.job].append((run.commit, entry))
     blocks: list[Mapping[str, tuple[float, ...]]] = []
     for members in jobs.values():
-        found = _blocks(members)
-        alone += 0 if found else len(members)
+        of_run = _blocks(members)
+        alone += 0 if of_run else len(members)
         # A search that was recorded and then went on was recorded again, with what it had before.
-        blocks += [block for block in found if block not in blocks] if members[0][1].rounds else found
+        blocks += [block for block in of_run if block not in blocks] if members[0][1].rounds else of_run
     return StoredBlocks(blocks=tuple(blocks), alone=alone, other_hardware=other_hardware, other_commands=other_commands)
 
 

@@ -55,8 +55,8 @@ class GitBranchAcceptances(GitBranchHistory):
     def _try_add(self, blobs: dict[str, str], message: str) -> bool:
         """Add those of the files that are not there, in one commit; False where all of them are."""
         tip = self._tip = self._fetch()
-        known = {entry.path for entry in git.list_tree(self._repository, tip.commit)} if tip.commit else set()
-        added = {path: blob for path, blob in blobs.items() if path not in known}
+        stored = {entry.path for entry in git.list_tree(self._repository, tip.commit)} if tip.commit else set()
+        added = {path: blob for path, blob in blobs.items() if path not in stored}
         if not added:
             return False
         self._move(tip, [git.TreeChange(path, blob) for path, blob in added.items()], message=message)
@@ -78,8 +78,8 @@ def readable(suite: str, files: Iterable[tuple[str, bytes]]) -> tuple[Acceptance
 
 
 def acceptance_path(acceptance: Acceptance) -> str:
-    said = [acceptance.suite, acceptance.benchmark, acceptance.commit, acceptance.reason, acceptance.author]
-    digest = hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+    identity = [acceptance.suite, acceptance.benchmark, acceptance.commit, acceptance.reason, acceptance.author]
+    digest = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
     return f"accepted/{suite_slug(acceptance.suite)}/{acceptance.commit}/{digest}.json"
 
 

@@ -105,8 +105,10 @@ def _fetched_ancestry(
             base_commit = None if base is None else git.resolve_commit(private, FETCHED_BASE)
             fetched_head = git.resolve_commit(private, FETCHED_HEAD)
             ancestry = _ancestry(private, head=fetched_head, base=base_commit)
-            found = ancestry.commits and enough(ancestry.commits) and _is_certain(private, fetched_head, base_commit)
-            if found or not git.is_shallow(private):
+            is_enough = (
+                ancestry.commits and enough(ancestry.commits) and _is_certain(private, fetched_head, base_commit)
+            )
+            if is_enough or not git.is_shallow(private):
                 break
         return ancestry
 
@@ -121,15 +123,15 @@ def _is_certain(private: Path, head: str, base: str | None) -> bool:
 
 def _remote_name(repository: Path | None, base: str) -> str:
     """What to ask the remote for: the commit if it is known here, else the branch."""
-    if repository and (known := git.find_commit(repository, base)):
-        return known
+    if repository and (local := git.find_commit(repository, base)):
+        return local
     name = base.removeprefix("refs/heads/").removeprefix("origin/")
     return name if git.FULL_HASH.fullmatch(name) else f"refs/heads/{name}"
 
 
 def _fetch_commits(private: Path, source: git.Remote, refspecs: Sequence[str], *, depth: int | None) -> None:
     try:
-        found = git.fetch(
+        is_fetched = git.fetch(
             private,
             source,
             refspecs,
@@ -143,7 +145,7 @@ def _fetch_commits(private: Path, source: git.Remote, refspecs: Sequence[str], *
             place=source.shown,
             next_step=FULL_CHECKOUT,
         ) from None
-    if not found:
+    if not is_fetched:
         raise UsageError(
             "the remote does not know the base branch or the target's commit",
             place=source.shown,

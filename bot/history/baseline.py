@@ -79,8 +79,8 @@ def choose_baseline(
     start = base if head and base else own
 
     def enough(commits: Sequence[str]) -> bool:
-        found = [commit for commit in commits if commit in stored]
-        return len(found) == len(stored) or sum(stored[commit] for commit in found) >= window
+        within = [commit for commit in commits if commit in stored]
+        return len(within) == len(stored) or sum(stored[commit] for commit in within) >= window
 
     ancestry = find_ancestry(repository, head=start, base=base, remote=remote, enough=enough)
     candidates = [commit for commit in ancestry.commits if commit in stored]

@@ -34,8 +34,8 @@ class Restarts:
         for entry in self.accepted:
             if entry.benchmark is None or entry.commit not in self.positions:
                 continue
-            known = self._newest.get(entry.benchmark)
-            if known is None or self.positions[entry.commit] <= self.positions[known.commit]:
+            newest = self._newest.get(entry.benchmark)
+            if newest is None or self.positions[entry.commit] <= self.positions[newest.commit]:
                 self._newest[entry.benchmark] = entry
 
     def kept(self, keys: tuple[MetricKey, ...], position: int) -> tuple[MetricKey, ...]:

@@ -29,14 +29,14 @@ def baseline_then(
         base_commit=stored[-1].commit if stored else None,
         anchor=TARGET_COMMIT,
     )
-    known = tuple(entry for entry in accepted if entry.commit == target.commit or _is_said(entry, target))
+    in_force = tuple(entry for entry in accepted if entry.commit == target.commit or _is_said(entry, target))
     positions = {commit: position for position, commit in enumerate(ancestry.commits)}
     selection = select_runs(
         reversed(stored),
         target=target,
         ancestry=ancestry,
         window=window,
-        restarts=Restarts(accepted=known, positions=positions, head=target.commit),
+        restarts=Restarts(accepted=in_force, positions=positions, head=target.commit),
     )
     return Baseline(
         runs=tuple(reversed(selection.runs)),

@@ -26,7 +26,7 @@ def choose_metric(good: Run, bad: Run, *, benchmark: str | None, metric: str | N
         DataError: only one end has it.
     """
     at_good, at_bad = _matching(good, benchmark, metric), _matching(bad, benchmark, metric)
-    both = {key: found for key, found in at_good.items() if key in at_bad}
+    both = {key: followed for key, followed in at_good.items() if key in at_bad}
     if not both and (at_good or at_bad):
         key, end = next(((key, "bad") for key in at_good), None) or next((key, "good") for key in at_bad)
         raise DataError(
@@ -42,14 +42,14 @@ def choose_metric(good: Run, bad: Run, *, benchmark: str | None, metric: str | N
             place="--benchmark",
             next_step=f"name one with --benchmark and --metric: {_named(list(both))}",
         )
-    key, found = next(iter(both.items()))
-    if found.direction is Direction.UNKNOWN:
+    key, followed = next(iter(both.items()))
+    if followed.direction is Direction.UNKNOWN:
         raise UsageError(
             f"{_named([key])} does not say whether lower or higher is better",
             place="--metric",
             next_step="choose another metric, or name the format with --tool",
         )
-    return key, found
+    return key, followed
 
 
 def _unknown(run: Run, benchmark: str | None, metric: str | None, *, where: str = "") -> UsageError:

@@ -106,8 +106,8 @@ def counted_command(command: str, counter: tuple[str, ...], logs: Path) -> str:
 def counted_run(count: Count, logs: Path) -> Run | None:
     """All processes' numbers as one run; None where no process left a number."""
     method = METHODS[count]
-    found = [method.total.search(log.read_text(errors="replace")) for log in sorted(logs.iterdir())]
-    numbers = [int(one[1].replace(",", "")) for one in found if one is not None]
+    totals = [method.total.search(log.read_text(errors="replace")) for log in sorted(logs.iterdir())]
+    numbers = [int(one[1].replace(",", "")) for one in totals if one is not None]
     if not numbers:
         return None
     samples = (float(method.joined(numbers)),)

@@ -53,18 +53,18 @@ def end_escaped() -> tuple[int, int]:
         return 0, 0
     ended: set[int] = set()
     deadline = time.monotonic() + SWEEP_SECONDS
-    while (found := escaped()) and time.monotonic() < deadline:
-        for process in found:
+    while (left := escaped()) and time.monotonic() < deadline:
+        for process in left:
             ended.add(process.id)
             # Ended meanwhile, or another user's.
             with contextlib.suppress(OSError):
                 os.kill(process.id, signal.SIGKILL)
-        for process in found:
+        for process in left:
             if process.parent == os.getpid():
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(process.id, os.WNOHANG)
         time.sleep(0.005)
-    return len(ended), len(found)
+    return len(ended), len(left)
 
 
 def escaped() -> tuple[Process, ...]:

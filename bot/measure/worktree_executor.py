@@ -41,12 +41,12 @@ class WorktreeExecutor:
         for commit in job.commits:
             run = None if commit in failures else self._attempt(commit, failures)
             if run is not None:
-                found = next((entry for entry in run.benchmarks if entry.key == self._key), None)
-                if found is None:
+                benchmark = next((entry for entry in run.benchmarks if entry.key == self._key), None)
+                if benchmark is None:
                     failures[commit] = Failure(kind=FailureKind.MISSING, message=missing_message(run, self._key))
                 else:
-                    samples[commit] = found.samples or (found.value,)
-                    self.metric = found.metric
+                    samples[commit] = benchmark.samples or (benchmark.value,)
+                    self.metric = benchmark.metric
         return RoundResult(samples=samples, failures=failures)
 
     def _warm_up(self, commit: str) -> None:

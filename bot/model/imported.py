@@ -8,8 +8,8 @@ from datetime import datetime
 class Imported:
     """`on_line` of the `commits` are ancestors of HEAD: only those are baselines of later runs.
 
-    `known` runs were stored before, `without_commit` results were left out, `dropped` runs were too old for the
-    history's size limit. Not `stored`: it was a dry run.
+    Runs `already_stored` are kept as they are, `without_commit` results were left out, `dropped` runs were too old for
+    the history's size limit. Not `stored`: it was a dry run.
     """
 
     runs: int
@@ -20,6 +20,6 @@ class Imported:
     last: datetime | None
     without_commit: int
     without_environment: int
-    known: int
+    already_stored: int
     dropped: int
     stored: bool

@@ -48,7 +48,7 @@ def accept(
     `pull_request` is where it was said, so that the acceptance finds its way through a squash. A UsageError tells what
     is wrong with the names or the reason.
     """
-    said = checked(
+    acceptance = checked(
         Acceptance(
             suite=config.suite,
             benchmark=benchmark,
@@ -60,14 +60,14 @@ def accept(
         )
     )
     with open_history(config.history, repository, url=history_url, token=token) as history:
-        named = _named(history, said)
+        named = _named(history, acceptance)
         stored = history.accept(named)
     return Accepted(
         benchmarks=tuple(entry.benchmark for entry in named if entry.benchmark is not None),
-        suite=said.suite,
-        commit=said.commit,
-        reason=said.reason,
-        author=said.author,
+        suite=acceptance.suite,
+        commit=acceptance.commit,
+        reason=acceptance.reason,
+        author=acceptance.author,
         stored=stored,
     )
 
@@ -110,21 +110,21 @@ def _git_author(repository: Path) -> str:
     return name
 
 
-def _named(history: Store, said: Acceptance) -> tuple[Acceptance, ...]:
+def _named(history: Store, acceptance: Acceptance) -> tuple[Acceptance, ...]:
     """By name where the history knows the names: what is named can be checked, and outlives other changes."""
-    at_commit = _runs(history.runs(said.suite, [said.commit]))
-    if said.benchmark is None:
+    at_commit = _runs(history.runs(acceptance.suite, [acceptance.commit]))
+    if acceptance.benchmark is None:
         regressed = dict.fromkeys(_accepted_name(key, run) for run in at_commit for key in run.regressions)
-        return tuple(replace(said, benchmark=name) for name in regressed) or (said,)
-    runs = at_commit or _runs(history.newest_runs(said.suite, LOOKED_AT_RUNS))
-    known = dict.fromkeys(name for run in runs for key in run.keys for name in (key.benchmark, key.full_name))
-    if known and said.benchmark not in known:
-        close = difflib.get_close_matches(said.benchmark, known, n=3)
+        return tuple(replace(acceptance, benchmark=name) for name in regressed) or (acceptance,)
+    runs = at_commit or _runs(history.newest_runs(acceptance.suite, LOOKED_AT_RUNS))
+    names = dict.fromkeys(name for run in runs for key in run.keys for name in (key.benchmark, key.full_name))
+    if names and acceptance.benchmark not in names:
+        close = difflib.get_close_matches(acceptance.benchmark, names, n=3)
         raise UsageError(
-            f"the stored runs of suite {said.suite!r} have no benchmark {said.benchmark[:120]!r}",
+            f"the stored runs of suite {acceptance.suite!r} have no benchmark {acceptance.benchmark[:120]!r}",
             next_step=f"did you mean {', '.join(close)}?" if close else "copy the name from the report, or write all",
         )
-    return (said,)
+    return (acceptance,)
 
 
 def _accepted_name(key: MetricKey, run: Run) -> str:

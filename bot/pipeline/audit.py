@@ -43,10 +43,10 @@ def audit_history(
             place=history.place,
             next_step="record runs first, or audit result files with --files",
         )
-    found = audit_runs(runs[-MOST_RUNS:], config=config, seed=seed, accepted=accepted)
+    audit = audit_runs(runs[-MOST_RUNS:], config=config, seed=seed, accepted=accepted)
     if unreadable:
-        found = replace(found, notes=(*found.notes, f"{unreadable:,} stored runs cannot be read and were left out"))
-    return found
+        audit = replace(audit, notes=(*audit.notes, f"{unreadable:,} stored runs cannot be read and were left out"))
+    return audit
 
 
 def audit_files(

@@ -85,9 +85,9 @@ class _Auto:
         ends = self._search(replace(self._plan, executions=min(FEW_EXECUTIONS, wanted), record=False))
         if ends.outcome.kind not in {OutcomeKind.BUDGET_SPENT, OutcomeKind.INCONCLUSIVE}:
             return ends
-        found, note = self._counted(ends)
-        if found is not None:
-            return _noted(found, note)
+        report, note = self._counted(ends)
+        if report is not None:
+            return _noted(report, note)
         self._say(note)
         rest = replace(self._plan, resume=self._plan.state, executions=wanted)
         return _noted(self._search(rest), note)
@@ -116,19 +116,19 @@ class _Auto:
             record=False,
         )
         try:
-            found = self._search(counting)
+            report = self._search(counting)
         except ExecutionError as error:
             return None, cannot_count(count, uncountable(count, error))
-        if not found.outcome.culprits:
+        if not report.outcome.culprits:
             return None, "counts of instructions name no commit: times are measured instead"
         if shown is None:
             noise = " ".join(facts_of(ends))
-            return found, f"Times cannot tell the ends apart in {ends.outcome.executions} executions. {noise}"
-        return self._confirmed(found, shown)
+            return report, f"Times cannot tell the ends apart in {ends.outcome.executions} executions. {noise}"
+        return self._confirmed(report, shown)
 
-    def _confirmed(self, found: BisectionReport, shown: Sought) -> tuple[BisectionReport | None, str]:
+    def _confirmed(self, report: BisectionReport, shown: Sought) -> tuple[BisectionReport | None, str]:
         """Whether the time of the largest step by counts moves as the ends' time does."""
-        largest = largest_step(found.outcome)
+        largest = largest_step(report.outcome)
         self._say(f"{largest.commit[:7]} by counts; its time is measured beside its parent's")
         pair = replace(
             self._plan,
@@ -144,7 +144,7 @@ class _Auto:
         )
         times = self._search(pair)
         for step in times.outcome.culprits:
-            return found, confirmed(step, executions=times.outcome.executions, benchmark=times.key.benchmark)
+            return report, confirmed(step, executions=times.outcome.executions, benchmark=times.key.benchmark)
         return None, unconfirmed(largest)
 
 

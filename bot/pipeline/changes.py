@@ -26,7 +26,7 @@ class Changes:
     """The series that were looked at, and what was found in each."""
 
     table: SeriesTable
-    found: tuple[SeriesChanges, ...]
+    series: tuple[SeriesChanges, ...]
 
 
 def changes_in_file(
@@ -84,4 +84,4 @@ def _minimum_effects(config: Config) -> Callable[[MetricKey], float]:
 
 def _judged(table: SeriesTable, *, online: bool, seed: int) -> Changes:
     doing(f"looking for changes in {len(table.series):,} series of {len(table.labels):,} rows")
-    return Changes(table=table, found=judge_series(table, seed=seed, online=online))
+    return Changes(table=table, series=judge_series(table, seed=seed, online=online))

@@ -102,14 +102,16 @@ class FilesComparison:
 
 
 def compare_files(request: FilesComparison, *, config: Config) -> Report:
-    known, tool, paired = config.direction_of, request.tool, request.paired
-    side = partial(collect_executions if paired else collect_separate, tool=tool, suite=config.suite, directions=known)
+    directions, tool, paired = config.direction_of, request.tool, request.paired
+    side = partial(
+        collect_executions if paired else collect_separate, tool=tool, suite=config.suite, directions=directions
+    )
 
     def runs(files: Sequence[str], stdin: BinaryIO | None = None) -> tuple[Run, ...]:
         """Of a paired measurement the files of one side are executions of one run; else each is a run."""
         if paired:
             return (side(files, stdin=stdin),)
-        return collect_each(files, tool=tool, stdin=stdin, suite=config.suite, directions=known)
+        return collect_each(files, tool=tool, stdin=stdin, suite=config.suite, directions=directions)
 
     return compare_runs(
         side(request.target, stdin=request.stdin, commit=request.target_commit),
@@ -139,8 +141,8 @@ def compare_runs(
     `merge`: the run is of GitHub's merge of a pull request.
     """
     runs, run = named_alike(baseline, run)
-    known = {each.commit for each in runs}
-    stated = known.pop() if len(known) == 1 else None
+    commits = {each.commit for each in runs}
+    stated = commits.pop() if len(commits) == 1 else None
     base_commit = base_commit or stated or (merge.base if merge else None)
     against = Baseline(runs=runs, source=source, base_commit=base_commit, accepted=tuple(accepted))
     report = judge_run(against, run, config=config)

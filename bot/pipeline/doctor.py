@@ -65,8 +65,8 @@ class _Job:
 
 def checkup(*, environ: Mapping[str, str], repository: Path, config: Config) -> tuple[tuple[str, ...], bool]:
     """The job in words, and whether nothing is wrong with it."""
-    found = examine(environ=environ, repository=repository, config=config)
-    return checkup_lines(found), not {seen.health for seen in found} & {Health.WRONG, Health.UNSAFE}
+    observations = examine(environ=environ, repository=repository, config=config)
+    return checkup_lines(observations), not {seen.health for seen in observations} & {Health.WRONG, Health.UNSAFE}
 
 
 def examine(*, environ: Mapping[str, str], repository: Path, config: Config) -> tuple[Observation, ...]:
@@ -77,15 +77,15 @@ def examine(*, environ: Mapping[str, str], repository: Path, config: Config) -> 
     role = job.role
     wrong = {Role.NONE: Health.WRONG, Role.PRIVILEGED: Health.UNSAFE}.get(role, Health.FINE)
     facts = {"event": context.event_name, "default": job.default_branch}
-    found = [Observation(symptom=Symptom.ROLE, kind=role, health=wrong, facts=facts)]
+    observations = [Observation(symptom=Symptom.ROLE, kind=role, health=wrong, facts=facts)]
     if NEEDED[role]:
-        found += _permissions(job, role)
+        observations += _permissions(job, role)
     if role in WITH_CHECKOUT:
-        found += _checkout(job)
+        observations += _checkout(job)
         # Who does not answer is not asked again: git would try for minutes.
-        if all(seen.symptom is not Symptom.NO_ANSWER for seen in found):
-            found += _history(job, environ)
-    return tuple(found)
+        if all(seen.symptom is not Symptom.NO_ANSWER for seen in observations):
+            observations += _history(job, environ)
+    return tuple(observations)
 
 
 def _permissions(job: _Job, role: Role) -> Iterator[Observation]:

@@ -123,7 +123,7 @@ def compare_results(
 
 
 def judge_anew(
-    said: Report,
+    claim: Report,
     results: JobResults,
     *,
     config: Config,
@@ -137,11 +137,11 @@ def judge_anew(
     The commits that it names are its word: which base it merged decides only what it is compared with.
     """
     merge = None
-    if said.merge_commit and said.base_commit and said.target_commit:
-        merge = Merge(commit=said.merge_commit, base=said.base_commit, head=said.target_commit)
+    if claim.merge_commit and claim.base_commit and claim.target_commit:
+        merge = Merge(commit=claim.merge_commit, base=claim.base_commit, head=claim.target_commit)
     report = compare_results(
         results,
-        config=config.model_copy(update={"suite": said.suite}),
+        config=config.model_copy(update={"suite": claim.suite}),
         repository=None,
         base=base,
         merge=merge,
@@ -149,14 +149,14 @@ def judge_anew(
         token=token,
         accepted=accepted,
     ).report
-    report = replace(report, diagnosis=said.diagnosis, predictions=said.predictions)
-    if said.settings == report.settings and said.conclusion is report.conclusion and said.failed == report.failed:
+    report = replace(report, diagnosis=claim.diagnosis, predictions=claim.predictions)
+    if claim.settings == report.settings and claim.conclusion is report.conclusion and claim.failed == report.failed:
         return report
     proposal = because(
         Remark.PROPOSED_VERDICT,
-        verdict=said.conclusion.value.replace("_", " "),
-        fails="fails" if said.failed else "passes",
-        effect=said.settings.minimum_effect,
-        fail=said.settings.fail,
+        verdict=claim.conclusion.value.replace("_", " "),
+        fails="fails" if claim.failed else "passes",
+        effect=claim.settings.minimum_effect,
+        fail=claim.settings.fail,
     )
     return replace(report, notes=(*report.notes, proposal))

@@ -49,14 +49,14 @@ def import_history(request: HistoryImport, *, config: Config) -> Imported:
         runs,
         repository=request.repository,
         without_commit=len(read) - len(runs),
-        known=len(before.intersection(kept)),
+        already_stored=len(before.intersection(kept)),
         dropped=0 if request.dry_run else len(runs) - len(kept),
         stored=not request.dry_run,
     )
 
 
 def _imported(
-    runs: Sequence[Run], *, repository: Path, without_commit: int, known: int, dropped: int, stored: bool
+    runs: Sequence[Run], *, repository: Path, without_commit: int, already_stored: int, dropped: int, stored: bool
 ) -> Imported:
     commits = {run.commit for run in runs}
     times = [run.time for run in runs if run.time is not None]
@@ -70,7 +70,7 @@ def _imported(
         last=max(times, default=None),
         without_commit=without_commit,
         without_environment=sum(not run.environment.components for run in runs),
-        known=known,
+        already_stored=already_stored,
         dropped=dropped,
         stored=stored,
     )

@@ -22,6 +22,6 @@ def report_html(markdown: str, report: Report) -> str:
         ),
         labels=("",) * max((len(finding.series) for finding in drawn), default=0),
     )
-    found = judge_series(table, seed=0, online=False) if drawn else ()
-    history = {one.evidence.key: series.changes for one, series in zip(drawn, found, strict=True)}
+    judged = judge_series(table, seed=0, online=False) if drawn else ()
+    history = {one.evidence.key: series.changes for one, series in zip(drawn, judged, strict=True)}
     return render_html(markdown, report, history)

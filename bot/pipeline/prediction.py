@@ -20,7 +20,7 @@ def predict(
     repository: Path, *, base: str, head: str, config: Config, tell: Callable[[str], None]
 ) -> tuple[Prediction, ...]:
     """Of each scenario that both sides have; `tell` hears what cannot be simulated, and why."""
-    found: list[Prediction] = []
+    predictions: list[Prediction] = []
     for change in git.file_changes(repository, base, head):
         if change.blob is None or not any(fnmatchcase(change.path, pattern) for pattern in config.simulate):
             continue
@@ -30,13 +30,13 @@ def predict(
         try:
             old, new = (_design(repository, blob, f"{change.path}") for blob in (change.old_blob, change.blob))
             for scenario in (name for name in new.scenario if name in old.scenario):
-                if len(found) == MOST_PREDICTIONS:
+                if len(predictions) == MOST_PREDICTIONS:
                     tell(f"{change.path}, scenario {scenario}: not simulated, {MOST_PREDICTIONS} scenarios are")
                     continue
-                found.append(_predicted(old, new, scenario, path=change.path, config=config, tell=tell))
+                predictions.append(_predicted(old, new, scenario, path=change.path, config=config, tell=tell))
         except BotError as error:
             tell(f"no prediction: {error}")
-    return tuple(found)
+    return tuple(predictions)
 
 
 def _predicted(

@@ -186,7 +186,7 @@ def _checked(report_data: bytes, beside: Mapping[str, bytes | None], *, place: s
     measured = report.merge_commit or sha
     commits = [(report.target_commit, sha)]
     commits += [(runs[name].commit, measured) for name in (RUN_NAME, CONFIRM_NAME) if name in runs]
-    if any(said != expected for said, expected in commits):
+    if any(actual != expected for actual, expected in commits):
         raise DataError(
             "speaks of another commit than the workflow run that uploaded it",
             place=place,
@@ -241,12 +241,12 @@ def publish_file(
         bot_login=environ.get("PERF_CULPRIT_BOT_LOGIN", "github-actions[bot]"),
     )
     host = connect(destination)
-    said: list[str] = []
+    lines: list[str] = []
     if sha is not None:
         with open_check(host, destination, suite=report.suite, sha=sha) as check:
             complete_check(check, report, destination)
-        said.append(f"check run: {check.url}")
+        lines.append(f"check run: {check.url}")
     if pull_request is not None:
         url = comment(host, destination, report=report, number=pull_request, config=config)
-        said.append(f"comment: {url or 'none, as configured'}")
-    return tuple(said)
+        lines.append(f"comment: {url or 'none, as configured'}")
+    return tuple(lines)

@@ -98,9 +98,9 @@ def with_detector(config: Config, name: str) -> Config:
         if name in registry
     }
     if not changes:
-        known = tuple(dict.fromkeys((*DETECTORS, *COUNTER_DETECTORS)))
-        hint = did_you_mean(name, known, otherwise="see docs/detectors:")
-        raise UsageError(f"there is no detector {name!r}", next_step=f"{hint} there are {', '.join(known)}")
+        names = tuple(dict.fromkeys((*DETECTORS, *COUNTER_DETECTORS)))
+        hint = did_you_mean(name, names, otherwise="see docs/detectors:")
+        raise UsageError(f"there is no detector {name!r}", next_step=f"{hint} there are {', '.join(names)}")
     return config.model_copy(update=changes)
 
 

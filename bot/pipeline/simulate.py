@@ -103,7 +103,7 @@ def sweep_design(plan: SimulationPlan) -> SimulationReport:
     if not design.sweep:
         raise UsageError("has no sweep", place=str(plan.model), next_step="list values of parameters under sweep")
     designs = [load_design(plan.model, {**plan.parameters, **values}) for values in simulate.combinations(design)]
-    found = simulate.sweep(
+    configurations = simulate.sweep(
         designs,
         _scenario(design, plan),
         seed=plan.seed,
@@ -112,20 +112,20 @@ def sweep_design(plan: SimulationPlan) -> SimulationReport:
     )
     references = tuple(
         Reference(
-            output=MetricKey(known.of, output),
+            output=MetricKey(reference.of, output),
             value=value,
-            parameters={name: str(setting) for name, setting in known.parameters.items()},
+            parameters={name: str(setting) for name, setting in reference.parameters.items()},
         )
-        for known in design.references
-        for output, value in known.outputs.items()
+        for reference in design.references
+        for output, value in reference.outputs.items()
     )
-    return SimulationReport(configurations=found, swept=tuple(design.sweep), references=references)
+    return SimulationReport(configurations=configurations, swept=tuple(design.sweep), references=references)
 
 
 def saturate_design(plan: SimulationPlan) -> SimulationReport:
     design = load_design(plan.model, plan.parameters)
-    found = simulate.saturation(design, _scenario(design, plan), seed=plan.seed, tell=plan.tell)
-    return SimulationReport(saturation=found)
+    saturation = simulate.saturation(design, _scenario(design, plan), seed=plan.seed, tell=plan.tell)
+    return SimulationReport(saturation=saturation)
 
 
 def calibrate_design(plan: SimulationPlan, files: Sequence[str]) -> SimulationReport:

@@ -138,44 +138,44 @@ def _regressions(report: Report, config: Config) -> list[tuple[Finding, ...]]:
 
 
 def _opened(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str]:
-    said, new = [], {}
+    lines, new = [], {}
     joint = board.issues.get(JOINT)
     covered = joint.benchmarks if joint is not None and joint.is_worse else frozenset()
     for key, group in worse.items():
-        known = board.issues.get(key)
-        if known is None:
+        issue = board.issues.get(key)
+        if issue is None:
             if key not in covered:
                 new[key] = group
-        elif not known.is_worse:
+        elif not issue.is_worse:
             body = issue_body(group, commits=board.commits, options=board.options(key))
-            said.append(f"reopened {board.host.reopen_issue(known, body=body)}")
+            lines.append(f"reopened {board.host.reopen_issue(issue, body=body)}")
     suite, labels = board.report.suite, board.config.issues.labels
     if len(new) <= board.config.issues.limit:
         for key, group in new.items():
             body = issue_body(group, commits=board.commits, options=board.options(key))
             url = board.host.open_issue(suite=suite, key=key, title=issue_title(group), body=body, labels=labels)
-            said.append(f"opened {url}")
-        return said
+            lines.append(f"opened {url}")
+        return lines
     keys = sorted({*new, *covered})
     body = joint_body(list(new.values()), commits=board.commits, options=board.options(JOINT, keys))
     if joint is not None:
-        return [*said, f"reopened {board.host.reopen_issue(joint, body=body)}"]
+        return [*lines, f"reopened {board.host.reopen_issue(joint, body=body)}"]
     title = joint_title(len(new))
     url = board.host.open_issue(suite=suite, key=JOINT, title=title, body=body, labels=labels)
-    return [*said, f"opened {url} for {len(new)} benchmarks"]
+    return [*lines, f"opened {url} for {len(new)} benchmarks"]
 
 
 def _closed(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str]:
     """What is no longer worse. An undecided or missing benchmark closes nothing."""
     fine = _fine(board.report)
-    said = []
+    lines = []
     for key, tracked in board.issues.items():
         keys = tracked.benchmarks if key == JOINT else frozenset({key})
         if tracked.is_worse and keys and keys <= fine.keys() and keys.isdisjoint(worse):
             note = _note(board, None if key == JOINT else fine[key])
             url = board.host.close_issue(tracked, suite=board.report.suite, note=note)
-            said.append(f"closed {url}")
-    return said
+            lines.append(f"closed {url}")
+    return lines
 
 
 def _fine(report: Report) -> dict[str, str]:
@@ -195,9 +195,9 @@ def _note(board: _Board, name: str | None) -> str:
         if finding.accepted is not None and finding.evidence.key.benchmark == name
     ]
     since = [entry for entry in board.accepted if entry.benchmark is not None and entry.benchmark == name]
-    said = next(iter((*marked, *reversed(since))), None)
-    if said is not None:
-        return accepted_note(said, repository_url=url)
+    acceptance = next(iter((*marked, *reversed(since))), None)
+    if acceptance is not None:
+        return accepted_note(acceptance, repository_url=url)
     return recovered_note(name, at=board.commits.bad, repository_url=url)
 
 

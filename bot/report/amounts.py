@@ -12,7 +12,7 @@ def amount_text(quantity: Quantity, *, limit: int = UNIT_LIMIT) -> str:
     """For a terminal; a unit of the tool's own is cut after `limit` characters."""
     if not quantity.unit.strip():
         return quantity.number
-    unit = quantity.unit if quantity.known else plain(quantity.unit, limit=limit)
+    unit = quantity.unit if quantity.is_own else plain(quantity.unit, limit=limit)
     return f"{quantity.number}{'' if unit == '%' else ' '}{unit}"
 
 
@@ -23,5 +23,5 @@ def amount_markdown(quantity: Quantity) -> Safe:
         return number
     if quantity.unit == "%":
         return Safe(f"{number}%")
-    unit = unbroken(quantity.unit) if quantity.known else prose(quantity.unit, limit=UNIT_LIMIT)
+    unit = unbroken(quantity.unit) if quantity.is_own else prose(quantity.unit, limit=UNIT_LIMIT)
     return own("{}{}{}", number, Safe(NO_BREAK), unit)

@@ -32,7 +32,7 @@ def remarks(report: Report) -> tuple[Remark, ...]:
         if code is None or code.first_line is None or not 0 < code.first_line < 2**31 or not _is_inside(code.file):
             continue
         before, after = amounts(suspect.baseline, suspect.target, suspect.unit, own=True)
-        said = (
+        text = (
             f"{clean(suspect.method)}: {change(suspect)} with callees, own time {before} → {after}, "
             f"calls {calls(suspect.baseline, suspect.target)}, {certainty(suspect)}. {why(suspect)}."
         )
@@ -42,7 +42,7 @@ def remarks(report: Report) -> tuple[Remark, ...]:
                 path=code.file,
                 line=code.first_line,
                 title=f"Slower: {clean(suspect.method, limit=NAME_LIMIT)}",
-                message=clean(said, limit=2 * SENTENCE_LIMIT),
+                message=clean(text, limit=2 * SENTENCE_LIMIT),
             ),
         )
     return tuple(made.values())[:MOST_REMARKS]

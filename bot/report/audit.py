@@ -128,11 +128,11 @@ def _bounds(rate: Rate) -> str:
 def _detectable(entry: DetectorAudit) -> str:
     if entry.detectable_effect is None:
         return "no effect of any size"
-    found = f"{percent_at_least(entry.detectable_effect)} and more"
+    effects = f"{percent_at_least(entry.detectable_effect)} and more"
     if entry.detectable_range is None:
-        return found
+        return effects
     low, high = entry.detectable_range
-    return f"{found} ({percent(low)} … {'any' if high is None else percent(high)})"
+    return f"{effects} ({percent(low)} … {'any' if high is None else percent(high)})"
 
 
 def _curves(audit: Audit) -> str:

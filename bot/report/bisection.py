@@ -89,8 +89,8 @@ def _view(report: BisectionReport, form: Form) -> str:
     first = Safe(HEADLINES[outcome.kind]) if one is None else _named(report, one, form)
     about = [] if one is None else _about(report, one, form)
     benchmark = own("Benchmark: {}, {}.", form.name(report.key.benchmark), form.name(report.key.metric))
-    said = [Safe(reason_of(report)), benchmark, *map(Safe, facts_of(report))]
-    blocks = [join("\n", [own(form.heading, first), *about]), join("\n", said)]
+    facts = [Safe(reason_of(report)), benchmark, *map(Safe, facts_of(report))]
+    blocks = [join("\n", [own(form.heading, first), *about]), join("\n", facts)]
     if one is None and outcome.culprits:
         lines = ([_named(report, culprit, form), *_about(report, culprit, form)] for culprit in outcome.culprits)
         blocks.append(join("\n", (own(form.item, join("; ", line)) for line in lines)))
@@ -136,12 +136,12 @@ def _named(report: BisectionReport, culprit: Culprit, form: Form) -> Safe:
 
 def _about(report: BisectionReport, culprit: Culprit, form: Form) -> list[Safe]:
     """What it changed, how certain its name is, and its page where the name is no link to it."""
-    facts, said = report.facts.get(culprit.commit), []
+    facts, notes = report.facts.get(culprit.commit), []
     if facts is not None:
-        said.append(f"+{facts.insertions:,} {MINUS}{facts.deletions:,} lines in {counted(facts.files, 'file')}")
+        notes.append(f"+{facts.insertions:,} {MINUS}{facts.deletions:,} lines in {counted(facts.files, 'file')}")
     if culprit.posterior is not None:
-        said.append(f"posterior {certainty(culprit.posterior)}, confirmed against its parent")
-    lines = [Safe("; ".join(said))] if said else []
+        notes.append(f"posterior {certainty(culprit.posterior)}, confirmed against its parent")
+    lines = [Safe("; ".join(notes))] if notes else []
     if updates := report.updates.get(culprit.commit):
         named = [form.name(change_words(change)) for change in updates[:SHOWN_UPDATES]]
         more = len(updates) - len(named)

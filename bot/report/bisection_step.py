@@ -49,9 +49,9 @@ def step_texts(step: BisectionStep, *, repository_url: str, meanwhile: Objection
         blocks = [Safe(bisection_markdown(replace(step.report, repository_url=repository_url)).rstrip())]
         objection, head = step.bisection.stopped, step.bisection.head
         if objection is not None:
-            said = objection_text(objection, head)
-            title = f"Stopped: {said}"
-            blocks.insert(0, own("**Stopped:** {}.", Safe(said)))
+            words = objection_text(objection, head)
+            title = f"Stopped: {words}"
+            blocks.insert(0, own("**Stopped:** {}.", Safe(words)))
         elif meanwhile is not None:
             blocks.insert(0, own("Meanwhile {}.", Safe(objection_text(meanwhile, head))))
     else:

@@ -65,8 +65,8 @@ def _denied(report: BisectionReport) -> str:
     interval, sought = report.outcome.confidence_interval, report.settings.sought
     if sought is Sought.ANY or interval is None or interval.low <= 0 <= interval.high:
         return "The ends of the range do not differ."
-    found, other = ("better", Sought.BETTER) if sought is Sought.WORSE else ("worse", Sought.WORSE)
-    return f"The bad end is {found} than the good one: search with --direction {other}."
+    actual, other = ("better", Sought.BETTER) if sought is Sought.WORSE else ("worse", Sought.WORSE)
+    return f"The bad end is {actual} than the good one: search with --direction {other}."
 
 
 def introduced(culprit: Culprit) -> str:

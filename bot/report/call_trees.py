@@ -93,8 +93,8 @@ def _tree_fold(diagnosis: TreeComparison, *, repository_url: str | None) -> Fold
             )
         )
         explained = [one for one in suspects[:EXPLAINED] if why(one)]
-        said = tuple(own("- {}: {}", code(one.method), Safe(why(one))) for one in explained)
-        parts.append(Part(title=Safe("Why these"), rows=said, total=len(said)))
+        rows = tuple(own("- {}: {}", code(one.method), Safe(why(one))) for one in explained)
+        parts.append(Part(title=Safe("Why these"), rows=rows, total=len(rows)))
     for heading, names in (
         ("Methods added", diagnosis.added_methods),
         ("Methods removed", diagnosis.removed_methods),

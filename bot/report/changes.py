@@ -24,9 +24,9 @@ PLOT_WIDTH: Final = 56
 PLOT_HEIGHT: Final = 6
 
 
-def changes_json(found: Sequence[SeriesChanges]) -> bytes:
+def changes_json(judged: Sequence[SeriesChanges]) -> bytes:
     """The fields are described in docs/detectors/change-point.md."""
-    data = {"format": FORMAT, "version": VERSION, "columns": [_column(entry) for entry in found]}
+    data = {"format": FORMAT, "version": VERSION, "columns": [_column(entry) for entry in judged]}
     return (json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
@@ -52,10 +52,10 @@ def _column(entry: SeriesChanges) -> dict[str, Any]:
     return column
 
 
-def _would(found: Detectable | None) -> dict[str, float | None] | None:
-    if found is None:
+def _would(detectable: Detectable | None) -> dict[str, float | None] | None:
+    if detectable is None:
         return None
-    return {"size": found.size, "relative_change": found.relative_change, "rows": found.rows}
+    return {"size": detectable.size, "relative_change": detectable.relative_change, "rows": detectable.rows}
 
 
 def _change(change: ChangePoint) -> dict[str, Any]:
@@ -83,9 +83,9 @@ def _alarm(alarm: SeriesAlarm) -> dict[str, Any]:
     }
 
 
-def changes_text(table: SeriesTable, found: Sequence[SeriesChanges]) -> str:
+def changes_text(table: SeriesTable, judged: Sequence[SeriesChanges]) -> str:
     """A block per series. Rows count from 0, and foreign text is made inert."""
-    blocks = [_block(entry, label_name=table.label_name) for entry in found]
+    blocks = [_block(entry, label_name=table.label_name) for entry in judged]
     notes = [f"Note: {plain(note, limit=SENTENCE_LIMIT)}" for note in table.notes]
     return "\n\n".join([*blocks, *(["\n".join(notes)] if notes else [])]) + "\n"
 
@@ -118,8 +118,8 @@ def _drawn(entry: SeriesChanges) -> list[str]:
     """The series from oldest to newest, with its levels."""
     series, steps = entry.series, [(change.index, change.before, change.after) for change in entry.changes]
     rows = plot(series.values, steps, width=PLOT_WIDTH, height=PLOT_HEIGHT)
-    known = [value for value in series.values if math.isfinite(value)]
-    ends = [amount_text(shown) for shown in quantities((max(known), min(known)), series.unit)]
+    finite = [value for value in series.values if math.isfinite(value)]
+    ends = [amount_text(shown) for shown in quantities((max(finite), min(finite)), series.unit)]
     labels = [ends[0], *[""] * (len(rows) - 2), ends[1]][: len(rows)]
     wide = max(map(len, ends))
     return [f"  {label:>{wide}} ┤{row.rstrip()}".rstrip() for label, row in zip(labels, rows, strict=True)]

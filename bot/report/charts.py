@@ -31,13 +31,13 @@ def strips(sides: Sequence[Sequence[float]], *, width: int = 40) -> list[str]:
 
     Nothing where a side has none or all are equal.
     """
-    known = [[value for value in side if math.isfinite(value)] for side in sides]
-    if not all(known):
+    finite = [[value for value in side if math.isfinite(value)] for side in sides]
+    if not all(finite):
         return []
-    low, high = min(map(min, known)), max(map(max, known))
+    low, high = min(map(min, finite)), max(map(max, finite))
     if not 0 < high - low < math.inf:
         return []
-    counts = [Counter(min(width - 1, int((value - low) / (high - low) * width)) for value in side) for side in known]
+    counts = [Counter(min(width - 1, int((value - low) / (high - low) * width)) for value in side) for side in finite]
     # The fullest place of either side is full: sides of other numbers of samples are still alike in height.
     tops = [max(count.values()) for count in counts]
     return [
@@ -54,8 +54,8 @@ def plot(values: Sequence[float], steps: Sequence[tuple[int, float, float]], *, 
     points = [median(part) if part else math.nan for part in parts]
     starts = [0, *(index for index, _, _ in steps)]
     levels = [steps[0][1], *(after for _, _, after in steps)] if steps else []
-    known = [value for value in (*points, *levels) if math.isfinite(value)]
-    low, span = min(known), max(known) - min(known)
+    finite = [value for value in (*points, *levels) if math.isfinite(value)]
+    low, span = min(finite), max(finite) - min(finite)
     height = height if 0 < span < math.inf else 1
 
     def place(value: float) -> int:

@@ -121,8 +121,8 @@ def _remarks(report: Report, sections: Sections) -> Iterator[Safe]:
         return
     names = join(", ", (key(name, with_metric=sections.several_metrics) for name in report.missing[:WARNED_NAMES]))
     shown = own("{} and {} more", names, count - WARNED_NAMES) if count > WARNED_NAMES else names
-    said = f"{counted(count, sections.noun)} of the baseline {'is' if count == 1 else 'are'} missing here"
-    yield own("**{}:** {}", Safe(said), shown)
+    missing = f"{counted(count, sections.noun)} of the baseline {'is' if count == 1 else 'are'} missing here"
+    yield own("**{}:** {}", Safe(missing), shown)
 
 
 def _judgement_fold(report: Report, sections: Sections, options: MarkdownOptions, *, most_rows: int) -> Fold:

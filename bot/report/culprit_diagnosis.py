@@ -45,15 +45,15 @@ def _counted(method: ComparedSuspect, form: Form) -> list[Safe]:
     """A row begins with a number of ours: a name may look like a command of GitHub's runner."""
     before, after = amounts(method.baseline, method.target, method.unit, own=True)
     one_sided = "new" if method.baseline is None else "gone" if method.target is None else ""
-    said = [Safe(one_sided)] if one_sided else []
+    remarks = [Safe(one_sided)] if one_sided else []
     if len(method.path) > 1 and (one_sided or method.cause is not ChangeCause.TIME_PER_CALL):
-        said.append(own("called by {}", form.name(method.path[-2], limit=60)))
+        remarks.append(own("called by {}", form.name(method.path[-2], limit=60)))
     if method.touched is not None:
         line = "" if method.touched.first_line is None else f":{method.touched.first_line}"
-        said.append(own("changed in {}", form.name(f"{method.touched.file}{line}")))
+        remarks.append(own("changed in {}", form.name(f"{method.touched.file}{line}")))
     numbers = (before, after, calls(method.baseline, method.target))
     share = Safe(percent(method.parts.own_time))
-    return [share, form.name(method.method, limit=60), *map(Safe, numbers), join("; ", said)]
+    return [share, form.name(method.method, limit=60), *map(Safe, numbers), join("; ", remarks)]
 
 
 def _compared(comparison: TreeComparison, form: Form) -> Iterator[Safe]:
@@ -66,7 +66,7 @@ def _compared(comparison: TreeComparison, form: Form) -> Iterator[Safe]:
         yield form.table(_COLUMNS, [_row(one, form) for one in suspects[:SUSPECT_ROWS]])
         reasons = [(one.method, why(one)) for one in suspects[:SUSPECT_ROWS]]
         lines = (
-            own(form.item, own("why {}: {}", form.name(name, limit=60), Safe(said))) for name, said in reasons if said
+            own(form.item, own("why {}: {}", form.name(name, limit=60), Safe(text))) for name, text in reasons if text
         )
         yield join("\n", lines)
         service = pictured(comparison, suspects[0])
@@ -74,8 +74,8 @@ def _compared(comparison: TreeComparison, form: Form) -> Iterator[Safe]:
             tree = call_tree_picture(comparison, service)
             yield own("<details><summary>The call tree, beside its parent's</summary>\n\n{}\n\n</details>", tree)
     for one in comparison.services[:SERVICES]:
-        said = join("; ", [Safe(answer_words(one)), *map(form.reason, one.doubts)])
-        yield own("Profiled beside its parent: {}, {}.", form.name(one.service, limit=60), said)
+        text = join("; ", [Safe(answer_words(one)), *map(form.reason, one.doubts)])
+        yield own("Profiled beside its parent: {}, {}.", form.name(one.service, limit=60), text)
     if comparison.impacted:
         shares = (
             own("{} {}", form.name(one.service), Safe(percent(one.share))) for one in comparison.impacted[:SERVICES]

@@ -18,8 +18,8 @@ def imported_text(imported: Imported) -> str:
         f"{verb} {what} into {'suite' if len(imported.suites) == 1 else 'suites'} {named}{more}",
         f"  {imported.on_line:,} of the commits are ancestors of HEAD: later runs are compared with those only{doubt}",
     ]
-    if imported.known:
-        lines.append(f"  stored before, so kept as they are: {counted(imported.known, 'run')}")
+    if imported.already_stored:
+        lines.append(f"  stored before, so kept as they are: {counted(imported.already_stored, 'run')}")
     if imported.without_environment:
         lines.append(
             f"  the machine of {counted(imported.without_environment, 'run')} is unknown: a step between runs may be"

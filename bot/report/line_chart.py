@@ -17,9 +17,9 @@ TICKS: Final = 5
 FONT: Final = 'font-family="sans-serif" font-size="11"'
 
 
-def line_chart(title: str, x_name: str, lines: Mapping[str, Points], known: Mapping[str, Points]) -> str:
+def line_chart(title: str, x_name: str, lines: Mapping[str, Points], measured: Mapping[str, Points]) -> str:
     """`known` are marks in the colour of the line of the same name."""
-    points = [point for each in (*lines.values(), *known.values()) for point in each]
+    points = [point for each in (*lines.values(), *measured.values()) for point in each]
     xs = _ticks([x for x, _ in points], from_zero=False)
     ys = _ticks([y for _, y in points], from_zero=True)
 
@@ -42,10 +42,10 @@ def line_chart(title: str, x_name: str, lines: Mapping[str, Points], known: Mapp
         parts.append(f'<text x="{x - 6:.1f}" y="{y + 4:.1f}" text-anchor="end">{tick:,g}</text>')
     middle = (LEFT + WIDTH - RIGHT) / 2
     parts.append(f'<text x="{middle:.1f}" y="{HEIGHT - 30}" text-anchor="middle">{escape(clean(x_name))}</text>')
-    for index, name in enumerate(dict.fromkeys((*lines, *known))):
+    for index, name in enumerate(dict.fromkeys((*lines, *measured))):
         colour, dash = COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
         parts += _line([place(point) for point in lines.get(name, ())], colour, dash)
-        parts += _rings([place(point) for point in known.get(name, ())], colour)
+        parts += _rings([place(point) for point in measured.get(name, ())], colour)
         if name:
             x = LEFT + index * (WIDTH - LEFT) / max(len(lines), 1)
             parts.append(f'<text x="{x:.1f}" y="{HEIGHT - 10}" fill="{colour}">{escape(clean(name, limit=24))}</text>')

@@ -58,22 +58,22 @@ def touched_methods(comparison: TreeComparison) -> frozenset[str]:
 
 def node_words(node: ComparedNode, *, is_touched: bool) -> tuple[str, str]:
     """The method, and what became of it."""
-    said = []
+    words = []
     if node.state is NodeState.ADDED:
-        said.append("new")
+        words.append("new")
     elif node.state is NodeState.REMOVED:
-        said.append("gone")
+        words.append("gone")
     elif node.relative_change is not None:
         own = own_change(node.baseline, node.target)
-        said.append(percent(node.relative_change, signed=True).replace(" ", "\N{NO-BREAK SPACE}"))
+        words.append(percent(node.relative_change, signed=True).replace(" ", "\N{NO-BREAK SPACE}"))
         if own is not None:
-            said.append(f"(own time {own})".replace(" ", "\N{NO-BREAK SPACE}"))
+            words.append(f"(own time {own})".replace(" ", "\N{NO-BREAK SPACE}"))
     before, after = (None if side is None else side.calls for side in (node.baseline, node.target))
     if before and after and not 0.99 < after / before < 1.01:
-        said.append(f"· {count(before)} → {count(after)} calls")
+        words.append(f"· {count(before)} → {count(after)} calls")
     if is_touched:
-        said.append("· changed")
-    return clean(node.method, limit=LABEL_LIMIT), " ".join(said)
+        words.append("· changed")
+    return clean(node.method, limit=LABEL_LIMIT), " ".join(words)
 
 
 def chosen(service: ServiceComparison) -> Sequence[int]:
@@ -89,13 +89,13 @@ def chosen(service: ServiceComparison) -> Sequence[int]:
         sides = (node.baseline, node.target)
         return order, -max((side.elapsed for side in sides if side is not None), default=0.0)
 
-    found: set[int] = set()
+    kept: set[int] = set()
     for i in sorted((i for i in range(len(nodes)) if rank(i)[0] < 3), key=lambda i: (*rank(i), i)):
         way: list[int] = []
         place: int | None = i
-        while place is not None and place not in found and len(way) <= MOST_NODES:
+        while place is not None and place not in kept and len(way) <= MOST_NODES:
             way.append(place)
             place = nodes[place].parent
-        if len(found) + len(way) <= MOST_NODES:
-            found.update(way)
-    return sorted(found)
+        if len(kept) + len(way) <= MOST_NODES:
+            kept.update(way)
+    return sorted(kept)

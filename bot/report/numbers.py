@@ -35,11 +35,11 @@ _COUNTED = frozenset({"op", "ops", "req", "requests", "iter", "items", "events",
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Quantity:
-    """A number with its unit. `known` tells our own spelling of a unit from a foreign string."""
+    """A number with its unit. `is_own` tells our own spelling of a unit from a foreign string."""
 
     number: str
     unit: str
-    known: bool
+    is_own: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,11 +68,11 @@ def quantities(values: tuple[float, ...], unit: str) -> tuple[Quantity, ...]:
     if _scale(unit) is None:
         exact = all(math.isfinite(value) and value.is_integer() and abs(value) < 1e15 for value in values)
         return tuple(
-            Quantity(number=f"{value:,.0f}" if exact else significant(value), unit=unit, known=False)
+            Quantity(number=f"{value:,.0f}" if exact else significant(value), unit=unit, is_own=False)
             for value in values
         )
     factor, name = shown_unit(values, unit)
-    return tuple(Quantity(number=significant(value * factor), unit=name, known=True) for value in values)
+    return tuple(Quantity(number=significant(value * factor), unit=name, is_own=True) for value in values)
 
 
 def shown_unit(values: tuple[float, ...], unit: str) -> tuple[float, str]:

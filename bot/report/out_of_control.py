@@ -21,8 +21,8 @@ _HEAD = ("counter", "outside", "limit", "before", "after", "change", "why not ca
 
 def not_called(sections: Sections) -> tuple[Finding, ...]:
     """In the order of their violation relative to its limit."""
-    found = (entry for entry in sections.unchanged if entry.evidence.test == CONTROL_CHART and _violation(entry) > 1)
-    return tuple(sorted(found, key=lambda finding: (-_violation(finding), finding.evidence.key)))
+    findings = (entry for entry in sections.unchanged if entry.evidence.test == CONTROL_CHART and _violation(entry) > 1)
+    return tuple(sorted(findings, key=lambda finding: (-_violation(finding), finding.evidence.key)))
 
 
 def title(sections: Sections, count: int) -> str:
@@ -47,9 +47,9 @@ def fold(sections: Sections, *, most_rows: int) -> Fold:
         change = cells.change(finding.evidence, bold=False)
         return name, ratio, limit, before, after, change, sentence_markdown(finding.reason)
 
-    found = not_called(sections)
-    parts: tuple[Part, ...] = (table(found, cells_of, head=_HEAD, most_rows=most_rows),) if found else ()
-    return Fold(summary=own("{}", Safe(title(sections, len(found)))), parts=parts)
+    findings = not_called(sections)
+    parts: tuple[Part, ...] = (table(findings, cells_of, head=_HEAD, most_rows=most_rows),) if findings else ()
+    return Fold(summary=own("{}", Safe(title(sections, len(findings)))), parts=parts)
 
 
 def _violation(finding: Finding) -> float:

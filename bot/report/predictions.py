@@ -31,12 +31,12 @@ def verdict(prediction: Prediction, sections: Sections) -> str:
 def prediction_remarks(report: Report) -> Iterator[Safe]:
     """A line for each, in sight: a design is changed more easily before it is built."""
     for each in report.predictions:
-        said = Safe(verdict(each, predicted(report, each)))
+        words = Safe(verdict(each, predicted(report, each)))
         yield own(
             "**Predicted** by {}, scenario {} (simulated, not measured): {}.",
             code(each.model),
             code(each.scenario),
-            said,
+            words,
         )
 
 

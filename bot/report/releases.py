@@ -67,8 +67,8 @@ def _summary(matrix: DeviationMatrix, rows: Sequence[Row]) -> str:
     worse = sum(cell.verdict is Verdict.REGRESSION for row in rows for cell in row.cells)
     better = sum(cell.verdict is Verdict.IMPROVEMENT for row in rows for cell in row.cells)
     compared = f"{counted(len(matrix.rows), 'benchmark')} over {counted(len(matrix.versions), 'version')}"
-    found = f"{worse:,} worse, {better:,} better" if worse or better else "no deviation"
-    return f"{compared}: {found} (of {percent(matrix.minimum_effect)} or more, intervals of medians apart)"
+    deviations = f"{worse:,} worse, {better:,} better" if worse or better else "no deviation"
+    return f"{compared}: {deviations} (of {percent(matrix.minimum_effect)} or more, intervals of medians apart)"
 
 
 def _moved(cell: Cell) -> bool:
@@ -98,9 +98,9 @@ def _too_few(matrix: DeviationMatrix) -> list[str]:
 
 
 def _transient_regressions(rows: Sequence[Row]) -> list[str]:
-    found = [(row, one) for row in rows for one in row.transient_regressions]
+    regressions = [(row, one) for row in rows for one in row.transient_regressions]
     return [
         f"Transient: {plain(_name(row), limit=NAME_LIMIT)} got worse in {plain(one.start, limit=VERSION_LIMIT)}"
         f" and was back in {plain(one.end, limit=VERSION_LIMIT)}"
-        for row, one in found[:LISTED]
+        for row, one in regressions[:LISTED]
     ]

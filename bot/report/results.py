@@ -66,9 +66,12 @@ def results_fold(report: Report, sections: Sections, *, most_rows: int) -> Fold:
 
 
 def _accepted(finding: Finding) -> Safe:
-    said = finding.accepted
-    if said is None:
+    accepted = finding.accepted
+    if accepted is None:
         return cells.NOTHING
     return own(
-        "by {} at {}: {}", code(said.author, limit=60), commit(said.commit, repository_url=None), prose(said.reason)
+        "by {} at {}: {}",
+        code(accepted.author, limit=60),
+        commit(accepted.commit, repository_url=None),
+        prose(accepted.reason),
     )

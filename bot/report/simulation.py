@@ -75,14 +75,14 @@ def loaded(load: OfferedLoad) -> str:
     return f"{resource} of {name}, asked for {percent(load.share)} of its capacity"
 
 
-def saturation_line(found: Saturation) -> str:
-    low, high = (significant(found.rate * factor) for factor in (found.stable, found.saturated))
+def saturation_line(saturation: Saturation) -> str:
+    low, high = (significant(saturation.rate * factor) for factor in (saturation.stable, saturation.saturated))
     full = (
-        f"; {plain(found.bottleneck.resource)} of {plain(found.bottleneck.component)} is full"
-        if found.bottleneck
+        f"; {plain(saturation.bottleneck.resource)} of {plain(saturation.bottleneck.component)} is full"
+        if saturation.bottleneck
         else ""
     )
-    times = f"{significant(found.stable)} times the scenario's, give or take {percent_at_least(found.error)}"
+    times = f"{significant(saturation.stable)} times the scenario's, give or take {percent_at_least(saturation.error)}"
     return f"Saturates between {low} and {high} requests/s ({times}){full}."
 
 

@@ -38,14 +38,14 @@ def _charts(report: SimulationReport) -> Iterator[str]:
 
 def _chart(report: SimulationReport, output: Output, axis: str, others: list[str]) -> str:
     lines: dict[str, list[tuple[float, float]]] = {}
-    known: dict[str, list[tuple[float, float]]] = {}
+    references: dict[str, list[tuple[float, float]]] = {}
     for one in report.configurations:
         name = ", ".join(f"{other} {_setting(one, other)}" for other in others)
         x = _value(_setting(one, axis))
         mean = one.simulation.mean(output.of, output.metric.name)
         if mean is not None:
             lines.setdefault(name, []).append((x, mean))
-        known.setdefault(name, []).extend(
+        references.setdefault(name, []).extend(
             (x, each.value)
             for each in report.references
             if each.output == output.key and each.holds_for(one.simulation.parameters)
@@ -53,7 +53,7 @@ def _chart(report: SimulationReport, output: Output, axis: str, others: list[str
     unit = f" ({output.metric.unit})" if output.metric.unit else ""
     example = _NUMBER.fullmatch(_setting(report.configurations[0], axis))
     x_unit = f" ({example[2].strip()})" if example and example[2].strip() else ""
-    return line_chart(f"{output.of} {output.metric.name}{unit}", f"{axis}{x_unit}", lines, known)
+    return line_chart(f"{output.of} {output.metric.name}{unit}", f"{axis}{x_unit}", lines, references)
 
 
 def _setting(one: Configuration, name: str) -> str:
@@ -61,5 +61,5 @@ def _setting(one: Configuration, name: str) -> str:
 
 
 def _value(text: str) -> float:
-    found = _NUMBER.fullmatch(text)
-    return float(found[1]) if found else 0.0
+    match = _NUMBER.fullmatch(text)
+    return float(match[1]) if match else 0.0

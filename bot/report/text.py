@@ -41,10 +41,10 @@ _COLOURS = {
 def render_text(report: Report, *, colour: bool, width: int) -> str:
     """A table fits `width`, and no name is cut for it. Foreign control characters never reach the terminal."""
     sections = split(report)
-    said = headline(report, sections).text
+    words = headline(report, sections).text
     if report.suite != "default":
-        said = f"{said} in {plain(report.suite)}"
-    blocks = [_coloured(said, _BOLD + _COLOURS[report.conclusion]) if colour else said, _advice(report, sections)]
+        words = f"{words} in {plain(report.suite)}"
+    blocks = [_coloured(words, _BOLD + _COLOURS[report.conclusion]) if colour else words, _advice(report, sections)]
     if sections.changed:
         blocks.append(_table_of(sections.changed, sections, width=width, colour=colour))
         blocks += _samples_of(sections.changed, sections)
@@ -171,10 +171,10 @@ def sides_text(finding: Finding) -> tuple[str, str]:
 
 def _accepted_list(sections: Sections) -> str:
     lines = (
-        f"{_name(finding, sections)} {change_text(finding.evidence)[0]}, by {plain(said.author, limit=60)} "
-        f"at {plain(said.commit)[:SHORT_HASH]}: {plain(said.reason, limit=SENTENCE_LIMIT)}"
+        f"{_name(finding, sections)} {change_text(finding.evidence)[0]}, by {plain(acceptance.author, limit=60)} "
+        f"at {plain(acceptance.commit)[:SHORT_HASH]}: {plain(acceptance.reason, limit=SENTENCE_LIMIT)}"
         for finding in sections.accepted
-        if (said := finding.accepted) is not None
+        if (acceptance := finding.accepted) is not None
     )
     return _bullets(lines, len(sections.accepted))
 

@@ -58,12 +58,12 @@ def issue_body(findings: Sequence[Finding], *, commits: CommitRange, options: Is
     rows = [
         (prose(finding.evidence.key.metric, limit=60), *_numbers(finding)) for finding in findings[:SHOWN_BENCHMARKS]
     ]
-    said = own(
+    opening = own(
         "{} got worse on the default branch at {}.",
         code(name),
         commit(commits.bad, repository_url=options.repository_url),
     )
-    return _body(said, _table(_HEAD, rows), commands=_commands(name, commits), commits=commits, options=options)
+    return _body(opening, _table(_HEAD, rows), commands=_commands(name, commits), commits=commits, options=options)
 
 
 def joint_body(findings: Sequence[Sequence[Finding]], *, commits: CommitRange, options: IssueOptions) -> str:
@@ -73,7 +73,7 @@ def joint_body(findings: Sequence[Sequence[Finding]], *, commits: CommitRange, o
         for group in findings[:SHOWN_BENCHMARKS]
         for finding in group[:3]
     ]
-    said = own(
+    opening = own(
         "{} benchmarks got worse on the default branch at {}, more than get an issue of their own in one run.",
         len(findings),
         commit(commits.bad, repository_url=options.repository_url),
@@ -82,7 +82,7 @@ def joint_body(findings: Sequence[Sequence[Finding]], *, commits: CommitRange, o
     if len(findings) > SHOWN_BENCHMARKS:
         table = own("{}\n\nand {} more", table, len(findings) - SHOWN_BENCHMARKS)
     worst = findings[0][0].evidence.key.benchmark
-    return _body(said, table, commands=_commands(worst, commits), commits=commits, options=options)
+    return _body(opening, table, commands=_commands(worst, commits), commits=commits, options=options)
 
 
 def recovered_note(name: str | None, *, at: str, repository_url: str | None) -> str:
@@ -108,9 +108,9 @@ def _numbers(finding: Finding) -> tuple[Safe, ...]:
     return before, after, cells.change(finding.evidence, bold=True), cells.certainty(finding), cells.state(finding)
 
 
-def _body(said: Safe, table: Safe, *, commands: Safe, commits: CommitRange, options: IssueOptions) -> str:
+def _body(opening: Safe, table: Safe, *, commands: Safe, commits: CommitRange, options: IssueOptions) -> str:
     blocks = [
-        said,
+        opening,
         table,
         _commits(commits, options),
         commands,

@@ -100,12 +100,12 @@ def headline(comparison: TreeComparison) -> str:
         visible = percent(max(one.visible or 0.0 for one in comparison.services))
         return f"Nothing got slower; a method that takes {visible} of the whole more would have been seen, {compared}"
     if comparison.answer is Answer.UNDECIDED:
-        found = f"; {counted(len(suspects), 'method')} may be slower" if suspects else ""
-        return f"Undecided{found}, {compared}"
+        slower = f"; {counted(len(suspects), 'method')} may be slower" if suspects else ""
+        return f"Undecided{slower}, {compared}"
     touched = f", {sum(one.touched is not None for one in suspects)} of them changed by the commit"
     commit = f" ({_plain(comparison.commit)[:SHORT_HASH]})" if comparison.commit else ""
-    found = counted(len(suspects), "suspect")
-    return f"{found}{touched if comparison.touched is not None else ''}{commit}, {compared}"
+    listed = counted(len(suspects), "suspect")
+    return f"{listed}{touched if comparison.touched is not None else ''}{commit}, {compared}"
 
 
 def answers(comparison: TreeComparison) -> Iterator[str]:
@@ -132,23 +132,23 @@ def answer_words(one: ServiceComparison) -> str:
         grown = one.target_total / one.baseline_total - 1 if one.baseline_total > 0 else None
         counts = " samples" if unit == "samples" else ""
         totals = f"{before} → {after}{counts}{f' ({percent(grown, signed=True)})' if grown is not None else ''}, "
-    said = ANSWERS[one.answer]
+    words = ANSWERS[one.answer]
     if one.answer is Answer.NOT_SLOWER and one.visible is not None:
-        said += f"; {percent(one.visible)} of the whole would have been seen"
+        words += f"; {percent(one.visible)} of the whole would have been seen"
     if one.aligned < FULLY_ALIGNED:
-        said += f"; {percent(one.aligned)} of the time is in methods of both revisions"
-    return totals + said
+        words += f"; {percent(one.aligned)} of the time is in methods of both revisions"
+    return totals + words
 
 
 def amounts(before: NodeAmount | None, after: NodeAmount | None, unit: str, *, own: bool) -> tuple[str, str]:
     """Both sides in one unit; a foreign unit is left to the reader. An en dash for a side that is not there."""
     sides = [None if side is None else (side.self_time if own else side.elapsed) for side in (before, after)]
-    known = tuple(max(0.0, side) for side in sides if side is not None)
+    present = tuple(max(0.0, side) for side in sides if side is not None)
     if unit == "share":
-        shown = iter([percent(side) for side in known])
+        shown = iter([percent(side) for side in present])
     else:
         shown = iter(
-            amount_text(quantity) if quantity.known else quantity.number for quantity in quantities(known, unit)
+            amount_text(quantity) if quantity.is_own else quantity.number for quantity in quantities(present, unit)
         )
     first, second = (next(shown) if side is not None else "\N{EN DASH}" for side in sides)
     return first, second
@@ -188,10 +188,10 @@ def certainty(suspect: ComparedSuspect) -> str:
 
 def why(suspect: ComparedSuspect) -> str:
     reasons = [reason for reason in suspect.reasons if reason not in _IMPLIED]
-    said = [REASONS[reason] for reason in reasons or suspect.reasons]
+    words = [REASONS[reason] for reason in reasons or suspect.reasons]
     if suspect.cause is not None:
-        said.append(CAUSES[suspect.cause])
-    return "; ".join(said)
+        words.append(CAUSES[suspect.cause])
+    return "; ".join(words)
 
 
 def _suspect(rank: int, suspect: ComparedSuspect) -> str:

@@ -21,9 +21,9 @@ def no_change(report: Report, sections: Sections) -> str:
         f"Nothing found in {share(len(sections.unchanged), sections, all_of='')}" if sections.unchanged else "",
         seen if sections.unchanged else "",
         *(
-            f"{len(found):,} {word}"
-            for found, word in ((sections.accepted, "worse and accepted"), (sections.untested, "not tested"))
-            if found
+            f"{len(findings):,} {word}"
+            for findings, word in ((sections.accepted, "worse and accepted"), (sections.untested, "not tested"))
+            if findings
         ),
     ]
     return "; ".join(part for part in parts if part) or f"Nothing found in {counted(sections.total, sections.noun)}"
@@ -63,14 +63,14 @@ def rounds_advice(sections: Sections) -> str:
 
 def _detectable(report: Report, sections: Sections) -> str:
     """How small a slowdown would have been seen: what "nothing found" is worth. In all metrics but the weakest."""
-    found = _detectable_in_most(report, sections)
-    if found is None:
+    effect = _detectable_in_most(report, sections)
+    if effect is None:
         return ""
     timed = all(is_timed(finding.evidence.metric) for finding in sections.unchanged)
     what = "slowdown" if timed else "change for the worse"
     weak = len(weakest(sections))
     where = f" in {len(sections.unchanged) - weak:,} of them" if weak else ""
-    return f"a {what} of {percent_at_least(found)} or more would have been seen{where}"
+    return f"a {what} of {percent_at_least(effect)} or more would have been seen{where}"
 
 
 def _detectable_in_most(report: Report, sections: Sections) -> float | None:
@@ -84,9 +84,9 @@ def _detectable_in_most(report: Report, sections: Sections) -> float | None:
 
 def weakest(sections: Sections) -> tuple[Finding, ...]:
     """The unchanged metrics in which only a much larger change than in the others would have been seen, worst first."""
-    known = [(entry.detectable_effect, entry) for entry in sections.unchanged if entry.detectable_effect is not None]
-    if not known:
+    effects = [(entry.detectable_effect, entry) for entry in sections.unchanged if entry.detectable_effect is not None]
+    if not effects:
         return ()
-    middle = median(found for found, _ in known)
-    weak = [(found, entry) for found, entry in known if found > WEAK_FACTOR * middle]
+    middle = median(effect for effect, _ in effects)
+    weak = [(effect, entry) for effect, entry in effects if effect > WEAK_FACTOR * middle]
     return tuple(entry for _, entry in sorted(weak, key=lambda pair: (-pair[0], pair[1].evidence.key)))

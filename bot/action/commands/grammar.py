@@ -221,9 +221,9 @@ def _jobs(text: str) -> int:
 
 def _budget(text: str) -> tuple[int | None, int | None]:
     """Executions, or minutes."""
-    found = _BUDGET.fullmatch(text)
-    number = int(found[1]) if found else 0
-    in_minutes = found is not None and found[2] is not None
+    match = _BUDGET.fullmatch(text)
+    number = int(match[1]) if match else 0
+    in_minutes = match is not None and match[2] is not None
     least, most = (1, MOST_MINUTES) if in_minutes else (LEAST_EXECUTIONS, MOST_EXECUTIONS)
     if not least <= number <= most:
         raise UsageError(f"{text} is no budget", place="/perf-bisect", next_step=f"write {OPTIONS['budget']}")
@@ -242,7 +242,7 @@ def _nothing(rest: str, *, place: str) -> None:
 
 
 def _valid(noun: str, names: Iterable[str], *, given: str) -> str:
-    known = list(names)
-    close = difflib.get_close_matches(given, known, n=1)
+    choices = list(names)
+    close = difflib.get_close_matches(given, choices, n=1)
     hint = f"did you mean {close[0]}? " if close else ""
-    return f"{hint}Valid {noun} are {', '.join(known[:-1])} and {known[-1]}"
+    return f"{hint}Valid {noun} are {', '.join(choices[:-1])} and {choices[-1]}"

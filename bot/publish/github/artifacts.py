@@ -86,14 +86,16 @@ def fetch_artifacts(
 def list_artifacts(client: Client, *, run_id: int, head_sha: str, name: str | None) -> list[ListedArtifact]:
     # PyGithub's own listing cannot filter by name.
     url = f"{client.repository.url}/actions/runs/{run_id}/artifacts"
-    found: list[ListedArtifact] = []
+    artifacts: list[ListedArtifact] = []
     for page in range(1, MAXIMUM_PAGES + 1):
         parameters: dict[str, Any] = {"per_page": PER_PAGE, "page": page} | ({"name": name} if name else {})
         _, answer = client.repository.requester.requestJsonAndCheck("GET", url, parameters=parameters)
-        found += [listed(entry) for entry in answer["artifacts"] if belongs(entry, run_id=run_id, head_sha=head_sha)]
+        artifacts += [
+            listed(entry) for entry in answer["artifacts"] if belongs(entry, run_id=run_id, head_sha=head_sha)
+        ]
         if page * PER_PAGE >= answer["total_count"]:
             break
-    return [artifact for artifact in found if name in (None, artifact.name)]
+    return [artifact for artifact in artifacts if name in (None, artifact.name)]
 
 
 def belongs(entry: dict[str, Any], *, run_id: int, head_sha: str) -> bool:

@@ -79,9 +79,9 @@ def continued_check(
 ) -> CheckRun:
     """The check run of that external id, which an earlier job has started, or a new one."""
     with explained("find the check run"):
-        found = _find(client, name=name, head_sha=head_sha, external_id=external_id)
-    if found is not None:
-        return CheckRun(found)
+        existing = _find(client, name=name, head_sha=head_sha, external_id=external_id)
+    if existing is not None:
+        return CheckRun(existing)
     return CheckRun(start(client, name=name, head_sha=head_sha, external_id=external_id, details_url=details_url))
 
 

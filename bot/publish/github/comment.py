@@ -19,8 +19,8 @@ def answered_commands(client: Client, *, number: int) -> tuple[int, ...]:
     """The comments of a thread that the bot has answered as commands, newest first."""
     with explained(f"read the comments of #{number}"):
         answers = own_comments(client, number=number, mark=ANSWER_START)
-    found = (ANSWER.match(answer.body or "") for answer in answers)
-    return tuple(sorted({int(match[1]) for match in found if match}, reverse=True))
+    matches = (ANSWER.match(answer.body or "") for answer in answers)
+    return tuple(sorted({int(match[1]) for match in matches if match}, reverse=True))
 
 
 def upsert_comment(client: Client, *, number: int, mark: str, body: str, create: bool = True) -> CommentOutcome:
@@ -62,8 +62,8 @@ def upsert_comment(client: Client, *, number: int, mark: str, body: str, create:
 def prefix_comments(client: Client, *, number: int, start: str, line: str) -> None:
     """`line` below the marker of each of the bot's results; it takes the place of an earlier such line."""
     with explained(f"read the comments of #{number}"):
-        found = own_comments(client, number=number, mark=start)
-    for comment in found:
+        comments = own_comments(client, number=number, mark=start)
+    for comment in comments:
         if comment.body.startswith(ANSWER_START):
             continue
         mark, _, rest = comment.body.replace("\r\n", "\n").partition("\n")

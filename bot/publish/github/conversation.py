@@ -51,12 +51,12 @@ def read_default_branch_file(client: Client, *, path: str) -> bytes | None:
     """A file of the default branch; None where it has none, or one that is too large to be ours."""
     with explained(f"read {path} of the default branch"):
         try:
-            found = client.repository.get_contents(path)
+            content = client.repository.get_contents(path)
         except UnknownObjectException:
             return None
-        if isinstance(found, list) or found.type != "file" or found.size > MAXIMUM_FILE_BYTES:
+        if isinstance(content, list) or content.type != "file" or content.size > MAXIMUM_FILE_BYTES:
             return None
-        return found.decoded_content
+        return content.decoded_content
 
 
 def cancel_run(client: Client, *, run_id: int) -> bool:

@@ -84,8 +84,8 @@ class GitHubDispatcher:
         if run is None:
             return ()
         with explained("list the artifacts"):
-            found = list_artifacts(self._client, run_id=run_id, head_sha=run["head_sha"], name=None)
-        wanted = [artifact for artifact in newest_by_name(found) if artifact.name in names]
+            artifacts = list_artifacts(self._client, run_id=run_id, head_sha=run["head_sha"], name=None)
+        wanted = [artifact for artifact in newest_by_name(artifacts) if artifact.name in names]
         return tuple(self._artifact(artifact) for artifact in wanted)
 
     def _artifact(self, artifact: ListedArtifact) -> RunArtifact:

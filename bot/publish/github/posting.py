@@ -33,9 +33,9 @@ def post_once(
                 raise
             client.sleep(wait_seconds)
         elif may_be_applied(error):
-            found = look_again(client, find)
-            if found is not None:
-                return found
+            existing = look_again(client, find)
+            if existing is not None:
+                return existing
             if attempts == 1:
                 raise
         else:
@@ -50,7 +50,7 @@ def may_be_applied(error: GithubException | requests.RequestException) -> bool:
 def look_again(client: Client, find: Callable[[], Result | None]) -> Result | None:
     for wait_seconds in LOOK_AGAIN_SECONDS:
         client.sleep(wait_seconds)
-        found = find()
-        if found is not None:
-            return found
+        existing = find()
+        if existing is not None:
+            return existing
     return None

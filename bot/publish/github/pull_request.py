@@ -73,8 +73,10 @@ def from_workflow_run_event(client: Client, *, event: Mapping[str, Any], workflo
     return matching([pull for pull in of_branch if pull.head.sha == head_sha], of_branch=of_branch, head_sha=head_sha)
 
 
-def matching(found: list[RemotePullRequest], *, of_branch: list[RemotePullRequest], head_sha: str) -> PullRequestSearch:
-    if found:
+def matching(
+    pull_requests: list[RemotePullRequest], *, of_branch: list[RemotePullRequest], head_sha: str
+) -> PullRequestSearch:
+    if pull_requests:
         return PullRequestSearch(
             pull_requests=tuple(
                 PullRequest(
@@ -84,7 +86,7 @@ def matching(found: list[RemotePullRequest], *, of_branch: list[RemotePullReques
                     base_sha=pull.base.sha,
                     from_fork=pull.head.repo.id != pull.base.repo.id,
                 )
-                for pull in sorted(found, key=lambda pull: pull.number)[:MAXIMUM_ANSWERED]
+                for pull in sorted(pull_requests, key=lambda pull: pull.number)[:MAXIMUM_ANSWERED]
             )
         )
     if of_branch:

@@ -67,7 +67,7 @@ def test_both_sides_share_a_unit(before: float, after: float, unit: str, shown: 
 
 
 def test_foreign_units_are_marked() -> None:
-    assert [quantities((1.0,), unit)[0].known for unit in ("ms", "ops/s", "B", "furlongs")] == [True, True, True, False]
+    assert [quantities((1.0,), unit)[0].is_own for unit in ("ms", "ops/s", "B", "furlongs")] == 3 * [True] + [False]
 
 
 @pytest.mark.parametrize(
