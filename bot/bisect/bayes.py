@@ -9,7 +9,7 @@ from bot.bisect import residual
 from bot.bisect.answer import outcome_of
 from bot.bisect.confirm import confirming_rounds, log_pair
 from bot.bisect.cost import entropy_bits, expected_confirmation, expected_executions
-from bot.bisect.phases import FIRST_LOOK, advance, convincing, residual_budget
+from bot.bisect.phases import FIRST_ANALYSIS, advance, convincing, residual_budget
 from bot.bisect.rounds import choose_suspects
 from bot.bisect.standing import Standing
 from bot.model.bisection import Outcome, OutcomeKind, Phase, Progress, Purpose, Suspect
@@ -30,11 +30,11 @@ def next_rounds(standing: Standing, k: int) -> Sequence[Round]:  # noqa: PLR0911
     match state.phase:
         case Phase.MERGE_BASE:
             bases = tuple(-1 - place for place in range(len(state.commit_range.merge_bases)))
-            return [(Purpose.MERGE_BASE, (0, *bases, last))] * min(k, max(FIRST_LOOK // 2 - pending, 0))
+            return [(Purpose.MERGE_BASE, (0, *bases, last))] * min(k, max(FIRST_ANALYSIS // 2 - pending, 0))
         case Phase.REPRODUCE:
             # Alternation: good, bad, bad, good.
             done = len(standing.pending) + len(state.results)
-            wanted = max(FIRST_LOOK - done, MORE_AT_ONCE - pending, 0)
+            wanted = max(FIRST_ANALYSIS - done, MORE_AT_ONCE - pending, 0)
             return [
                 (Purpose.REPRODUCE, (0, last) if (done + more) % 2 == 0 else (last, 0))
                 for more in range(min(k, wanted))

@@ -5,7 +5,7 @@ from math import ceil, log2
 from typing import Final
 
 from bot.bisect.cost import CONFIRMATION, OVER_THE_BOUND, STOP_BITS
-from bot.bisect.phases import FIRST_LOOK
+from bot.bisect.phases import FIRST_ANALYSIS
 from bot.bisect.rounds import information_bits
 from bot.model.bisection import CommitRange, SearchSettings
 
@@ -38,4 +38,4 @@ def executions_for(commit_range: CommitRange, settings: SearchSettings, *, d_pri
     candidates = max(len(commit_range.commits) - len(commit_range.unchanged), 1)
     suspects = OVER_THE_BOUND * (log2(candidates) + STOP_BITS) / information_bits(d_prime)
     per_round = settings.suspects_per_round
-    return 2 * FIRST_LOOK + ceil(suspects * (2 + per_round) / per_round) + CONFIRMATION
+    return 2 * FIRST_ANALYSIS + ceil(suspects * (2 + per_round) / per_round) + CONFIRMATION

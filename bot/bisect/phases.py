@@ -16,13 +16,13 @@ from bot.bisect.samples import samples_of
 from bot.bisect.standing import Standing, executions
 from bot.model.bisection import NEGLIGIBLE, SMALLEST_EFFECT, NamedStep, OutcomeKind, Phase, SearchState, Sought
 
-QUIET_LOOK: Final = 2  # executions per end after which a quiet machine is believed
-EARLY_LOOK: Final = 4  # executions per end after which overwhelming evidence begins the search
+QUIET_ANALYSIS: Final = 2  # executions per end after which a quiet machine is believed
+EARLY_ANALYSIS: Final = 4  # executions per end after which overwhelming evidence begins the search
 EARLY_CONVINCING: Final = 4.6
-FIRST_LOOK: Final = 10  # executions per end before any other decision
-LOOK_FOR_NULL: Final = 30  # executions per end before "not reproduced"
+FIRST_ANALYSIS: Final = 10  # executions per end before any other decision
+NULL_ANALYSIS: Final = 30  # executions per end before "not reproduced"
 DENIED: Final = -2.3  # log BF of "not reproduced": odds of 10 ("strong": Jeffreys 1961, appendix B)
-LAST_LOOK: Final = 100  # executions per end after which reproduction is given up
+LAST_ANALYSIS: Final = 100  # executions per end after which reproduction is given up
 LAST_CONFIRM_ROUND: Final = 60
 REFUTED: Final = -2.0
 RAMP_CONVINCING: Final = 5.0
@@ -74,13 +74,13 @@ def _merge_base(standing: Standing) -> SearchState:
     results = [result for result in state.results if any(name in places for name in result.values)]
     samples = samples_of(state, places, results)
     counts = samples.counts(3)
-    if counts.min() < FIRST_LOOK // 2:
+    if counts.min() < FIRST_ANALYSIS // 2:
         return state
     base, slow = (samples.commit == 1).astype(np.float64), (samples.commit == 2).astype(np.float64)
     design = Design(samples)
     fast_base, slow_base = evidence.log_one_step(design, np.stack([slow, np.maximum(base, slow)]))
     none = evidence.log_no_step(design)
-    if max(fast_base, slow_base) - none < CONVINCING and counts.min() >= LAST_LOOK // 2:
+    if max(fast_base, slow_base) - none < CONVINCING and counts.min() >= LAST_ANALYSIS // 2:
         return conclude(standing, OutcomeKind.INCONCLUSIVE)
     if max(fast_base, slow_base) - none < CONVINCING or abs(fast_base - slow_base) < CONVINCING:
         return state
@@ -95,14 +95,14 @@ def _reproduce(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of 
         return conclude(standing, OutcomeKind.UNMEASURABLE)
     counts = standing.samples.counts(standing.reach.size + 1)
     per_end = int(min(counts[0], counts[-1]))
-    if per_end < QUIET_LOOK:
+    if per_end < QUIET_ANALYSIS:
         return state
-    is_first_look = per_end >= FIRST_LOOK
+    is_first_analysis = per_end >= FIRST_ANALYSIS
     # Equal numbers may be rounded ones: of a time a few say nothing.
-    if (is_first_look or state.settings.minimum_effect > SMALLEST_EFFECT) and _is_negligible(standing):
+    if (is_first_analysis or state.settings.minimum_effect > SMALLEST_EFFECT) and _is_negligible(standing):
         return conclude(standing, OutcomeKind.NOT_REPRODUCED)
-    is_early = not is_first_look and not standing.model.is_quiet
-    if is_early and per_end < EARLY_LOOK:
+    is_early = not is_first_analysis and not standing.model.is_quiet
+    if is_early and per_end < EARLY_ANALYSIS:
         return state
     judged, log_bf = _weighed(standing)
     if log_bf > (EARLY_CONVINCING if is_early else CONVINCING):
@@ -116,7 +116,7 @@ def _reproduce(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of 
         return state
     if (log_bf < DENIED and _may_deny(standing)) or _is_opposite(standing):
         return conclude(standing, OutcomeKind.NOT_REPRODUCED)
-    if per_end >= LAST_LOOK:
+    if per_end >= LAST_ANALYSIS:
         return conclude(standing, OutcomeKind.INCONCLUSIVE)
     return state
 
@@ -162,7 +162,7 @@ def _may_deny(standing: Standing) -> bool:
     center, half = end_to_end(standing)
     # In the other direction than the one looked for there may be a change.
     rise = abs(center) if standing.state.settings.sought is Sought.ANY else center
-    return min(counts[0], counts[-1]) >= LOOK_FOR_NULL and rise - half <= 0
+    return min(counts[0], counts[-1]) >= NULL_ANALYSIS and rise - half <= 0
 
 
 def _search(standing: Standing) -> SearchState:

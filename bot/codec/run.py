@@ -101,7 +101,7 @@ def encode_run(run: Run) -> bytes:
         job=_or_unset(run.job),
         regressions=_key_entries(run.regressions),
         confirmed=_key_entries(run.confirmed) or UNSET,
-        looks=run.looks if run.looks > 1 else UNSET,
+        looks=run.analyses if run.analyses > 1 else UNSET,
         notes=run.notes,
     )
     return msgspec.json.encode(file) + b"\n"
@@ -130,7 +130,7 @@ def decode_run(data: bytes, *, place: str) -> Run:
         job=file.job or None,
         regressions=_keys(file.regressions),
         confirmed=_keys(file.confirmed or ()),
-        looks=file.looks or 1,
+        analyses=file.looks or 1,
         notes=file.notes,
     )
 

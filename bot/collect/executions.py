@@ -69,6 +69,6 @@ def _parsed(run: Run, benchmarks: tuple[Benchmark, ...]) -> Parsed:
         suite=run.suite,
         job=run.job,
         regressions=run.regressions,
-        looks=run.looks,
+        analyses=run.analyses,
         notes=run.notes,
     )

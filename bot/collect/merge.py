@@ -66,7 +66,7 @@ def merge(
         job=job or _only({read.parsed.job for read in reads}),
         regressions=tuple(dict.fromkeys(key for read in reads for key in read.parsed.regressions)),
         confirmed=tuple(dict.fromkeys(key for read in reads for key in read.parsed.confirmed)),
-        looks=max((read.parsed.looks for read in reads), default=1),
+        analyses=max((read.parsed.analyses for read in reads), default=1),
         notes=tuple(dict.fromkeys(all_notes)),
     )
 

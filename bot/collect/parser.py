@@ -37,7 +37,7 @@ class Parsed:
     """What one file says about one run. `commit` is a full hash, `time` aware UTC; None where the file is silent.
 
     `benchmarks` of unknown direction are left out unless the configuration states it (`directions`): `undirected` of
-    them were. `suite`, `job`, `regressions`, `confirmed` and `looks` come only from our own run files. `notes` are
+    them were. `suite`, `job`, `regressions`, `confirmed` and `analyses` come only from our own run files. `notes` are
     data-quality remarks for the report.
     """
 
@@ -50,7 +50,7 @@ class Parsed:
     job: str | None = None
     regressions: tuple[MetricKey, ...] = ()
     confirmed: tuple[MetricKey, ...] = ()
-    looks: int = 1
+    analyses: int = 1
     undirected: int = 0
     notes: tuple[str, ...] = ()
 

@@ -64,7 +64,7 @@ def parse(source: Source, /) -> Parsed:
         job=run.job,
         regressions=run.regressions,
         confirmed=run.confirmed,
-        looks=run.looks,
+        analyses=run.analyses,
         notes=run.notes,
     )
 

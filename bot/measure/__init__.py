@@ -6,7 +6,7 @@ from bot.measure.counts import is_missing
 from bot.measure.failure import ExecutionError
 from bot.measure.interrupt import interruptible
 from bot.measure.log import Log
-from bot.measure.rounds import interleaved, look_rounds
+from bot.measure.rounds import analysis_rounds, interleaved
 from bot.measure.workplace import Workplace, open_workplace
 from bot.measure.worktree_executor import RoundResult, WorktreeExecutor
 
@@ -17,11 +17,11 @@ __all__ = [
     "RoundResult",
     "Workplace",
     "WorktreeExecutor",
+    "analysis_rounds",
     "choose_metric",
     "interleaved",
     "interruptible",
     "is_missing",
-    "look_rounds",
     "open_workplace",
     "require_benchmark",
 ]

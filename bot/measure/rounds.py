@@ -13,7 +13,7 @@ def interleaved(sides: Sequence[T], *, rounds: int) -> Iterator[tuple[int, T]]:
             yield number, side
 
 
-def look_rounds(rounds: int, *, looks: int) -> tuple[int, ...]:
+def analysis_rounds(rounds: int, *, analyses: int) -> tuple[int, ...]:
     """The rounds after which the numbers are judged: as evenly spaced as they can be, the last always one of them."""
-    count = min(looks, rounds)
+    count = min(analyses, rounds)
     return tuple(-(-rounds * number // count) for number in range(1, count + 1))

@@ -66,7 +66,7 @@ class Run:
     `job` names the job that measured; runs with the same job were interleaved on one machine (paired).
     `regressions` are the metrics for which this run was judged a regression, `confirmed` those of them that a second
     measurement saw too.
-    `looks`: how often it may have been judged while it was measured, to stop when that sufficed; error rates are
+    `analyses`: how often it may have been judged while it was measured, to stop when that sufficed; error rates are
     divided by it. `is_separate`: its executions are runs of their own, given as files one by one; never stored.
     `notes` are data-quality remarks of the readers, for the report.
     """
@@ -80,7 +80,7 @@ class Run:
     job: str | None = None
     regressions: tuple[MetricKey, ...] = ()
     confirmed: tuple[MetricKey, ...] = ()
-    looks: int = 1
+    analyses: int = 1
     is_separate: bool = False
     notes: tuple[str, ...] = ()
 

@@ -9,7 +9,7 @@ from bot.detect.policy import judge
 from bot.model.baseline import Baseline
 from bot.model.report import Report
 from bot.model.run import Run
-from bot.pipeline.settings import corrected_for_looks, is_named, policy_settings, report_settings
+from bot.pipeline.settings import corrected_for_analyses, is_named, policy_settings, report_settings
 from bot.progress import doing
 from bot.report.build import build_report
 from bot.report.collected import derived_text
@@ -17,7 +17,7 @@ from bot.report.collected import derived_text
 
 def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
     """Detector, policy and report: the same for every kind of baseline."""
-    config = corrected_for_looks(config, looks=max(run.looks for run in (target, *baseline.runs)))
+    config = corrected_for_analyses(config, analyses=max(run.analyses for run in (target, *baseline.runs)))
     baseline, target, derived = without_derived(baseline, target, keep=partial(is_named, config))
     if derived:
         target = replace(target, notes=(*target.notes, derived_text(derived)))

@@ -15,7 +15,7 @@ from bot.dispatch.machine import Say, this_machine
 from bot.dispatch.tracing import TracePlan
 from bot.errors import UsageError
 from bot.files import replace_file
-from bot.measure import Commands, ExecutionError, Workplace, interleaved, is_missing, look_rounds
+from bot.measure import Commands, ExecutionError, Workplace, analysis_rounds, interleaved, is_missing
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.count import Count
 from bot.model.report import Conclusion, Report
@@ -25,14 +25,14 @@ from bot.pipeline.confirm import BENCHMARKS_VARIABLE, flagged, only
 from bot.pipeline.judge import judge_run
 from bot.pipeline.trace import diagnose_traces, write_traces
 
-LOOKS: Final = 4
+ANALYSES: Final = 4
 COUNTED_EXECUTIONS: Final = 2  # show whether the command always does the same
 LOG_NAME: Final = "log.txt"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MeasurePlan:
-    """`rounds` of A B B A at most; with `until_decided` the first look that decides all metrics is the last.
+    """`rounds` of A B B A at most; with `until_decided` the first interim analysis that decides all metrics is the last.
 
     `confirm`: what then looks like a regression is measured a second time, in as many rounds. `counts` are taken of
     the whole command besides.
@@ -87,10 +87,10 @@ def measure_commits(
         _warm_up(workplace, sides, plan, say)
         rounds, report = _measure(workplace, sides, plan, config, say)
         job = f"measure-{uuid.uuid4().hex}"
-        looks = _looks(plan)
+        analyses = _analyses(plan)
         trees = [workplace.tree(side.commit) for side in sides]
         runs = [
-            _side_run(side, plan=plan, config=config, job=job, looks=looks, tree=tree)
+            _side_run(side, plan=plan, config=config, job=job, analyses=analyses, tree=tree)
             for side, tree in zip(sides, trees, strict=True)
         ]
         for count in plan.counts:
@@ -145,7 +145,7 @@ def _warm_up(workplace: Workplace, sides: Sequence[_Side], plan: MeasurePlan, sa
 def _measure(
     workplace: Workplace, sides: Sequence[_Side], plan: MeasurePlan, config: Config, say: Say
 ) -> tuple[int, Report | None]:
-    looks = look_rounds(plan.rounds, looks=LOOKS) if plan.until_decided else ()
+    analyses = analysis_rounds(plan.rounds, analyses=ANALYSES) if plan.until_decided else ()
     report: Report | None = None
     executions = list(interleaved(sides, rounds=plan.rounds))
     for position, (number, side) in enumerate(executions, start=1):
@@ -154,7 +154,7 @@ def _measure(
         side.results.append(str(result))
         side.rounds.append(number)
         is_round_end = position == len(executions) or executions[position][0] != number
-        if is_round_end and number in looks:
+        if is_round_end and number in analyses:
             report = _judged(sides, plan, config)
             if not undecided(report):
                 return number, report
@@ -205,7 +205,7 @@ def _measure_again(
     job = f"confirm-{uuid.uuid4().hex}"
     files = tuple(output / f"{side.name}.json" for side in again)
     for file, side in zip(files, again, strict=True):
-        replace_file(file, encode_run(only(_side_run(side, plan=plan, config=config, job=job, looks=1), names)))
+        replace_file(file, encode_run(only(_side_run(side, plan=plan, config=config, job=job, analyses=1), names)))
     return names, files
 
 
@@ -216,16 +216,20 @@ def undecided(report: Report) -> int:
 
 
 def _judged(sides: Sequence[_Side], plan: MeasurePlan, config: Config) -> Report:
-    baseline, target = (_side_run(side, plan=plan, config=config, job="look", looks=_looks(plan)) for side in sides)
+    baseline, target = (
+        _side_run(side, plan=plan, config=config, job="interim", analyses=_analyses(plan)) for side in sides
+    )
     paired = Baseline(runs=(baseline,), source=BaselineSource.PAIRED, base_commit=baseline.commit)
     return judge_run(paired, target, config=config)
 
 
-def _looks(plan: MeasurePlan) -> int:
-    return len(look_rounds(plan.rounds, looks=LOOKS)) if plan.until_decided else 1
+def _analyses(plan: MeasurePlan) -> int:
+    return len(analysis_rounds(plan.rounds, analyses=ANALYSES)) if plan.until_decided else 1
 
 
-def _side_run(side: _Side, *, plan: MeasurePlan, config: Config, job: str, looks: int, tree: Path | None = None) -> Run:
+def _side_run(
+    side: _Side, *, plan: MeasurePlan, config: Config, job: str, analyses: int, tree: Path | None = None
+) -> Run:
     """All executions of one side as one run; each execution is a group of samples of its round.
 
     With its `tree`, the run says what it was built and measured with.
@@ -242,4 +246,4 @@ def _side_run(side: _Side, *, plan: MeasurePlan, config: Config, job: str, looks
         job=job,
     )
     here = machine_environment() if tree is None else surroundings(tree)
-    return replace(run, looks=looks, environment=run.environment.merged(here))
+    return replace(run, analyses=analyses, environment=run.environment.merged(here))

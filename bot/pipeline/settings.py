@@ -104,14 +104,14 @@ def with_detector(config: Config, name: str) -> Config:
     return config.model_copy(update=changes)
 
 
-def corrected_for_looks(config: Config, *, looks: int) -> Config:
-    """Error rates for numbers that are judged up to `looks` times, at planned moments, until they suffice.
+def corrected_for_analyses(config: Config, *, analyses: int) -> Config:
+    """Error rates for numbers that are judged up to `analyses` times, at planned moments, until they suffice.
 
-    Each look gets an equal share of the error (alpha spending by the union bound, which needs no assumption on how the
-    looks depend on each other), so the rates over all looks are those of the configuration.
+    Each analysis gets an equal share of the error (alpha spending by the union bound, which assumes nothing of how the
+    analyses depend on each other), so the rates over all analyses are those of the configuration.
     """
-    rates = {"alpha": config.alpha / looks, "false_discovery_rate": config.false_discovery_rate / looks}
-    return config if looks == 1 else config.model_copy(update=rates)
+    rates = {"alpha": config.alpha / analyses, "false_discovery_rate": config.false_discovery_rate / analyses}
+    return config if analyses == 1 else config.model_copy(update=rates)
 
 
 def _fail(levels: LevelsConfig) -> float | None:

@@ -1,41 +1,41 @@
-"""Looking at the numbers while they are taken: the error over all looks is the one that was asked for."""
+"""Looking at the numbers while they are taken: the error over all analyses is the one that was asked for."""
 
 import numpy as np
 import pytest
 
 from bot.config import Config
-from bot.measure import look_rounds
+from bot.measure import analysis_rounds
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.finding import Verdict
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Run
 from bot.pipeline.judge import judge_run
-from bot.pipeline.measure import LOOKS
+from bot.pipeline.measure import ANALYSES
 from tests.support.rounds import in_rounds
 
 TIME = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
 ROUNDS = 12
 TRIALS = 80
-# A rate at which 80 trials tell one look from four.
+# A rate at which 80 trials tell one analysis from four.
 CONFIG = Config(alpha="20%", false_discovery_rate="20%", minimum_effect="0%")
 CHANGES = {Verdict.REGRESSION, Verdict.IMPROVEMENT}
 
 
-def run_of(samples: np.ndarray, looks: int) -> Run:
+def run_of(samples: np.ndarray, analyses: int) -> Run:
     executions = tuple(samples.tolist())
     benchmark = Benchmark(name="a", metric=TIME, samples=executions)
-    return in_rounds(Run(benchmarks=(benchmark,), looks=looks))
+    return in_rounds(Run(benchmarks=(benchmark,), analyses=analyses))
 
 
-def is_alarm(samples: np.ndarray, *, looks: int) -> bool:
+def is_alarm(samples: np.ndarray, *, analyses: int) -> bool:
     first, second = samples
-    baseline = Baseline(runs=(run_of(first, looks),), source=BaselineSource.PAIRED)
-    return judge_run(baseline, run_of(second, looks), config=CONFIG).findings[0].verdict in CHANGES
+    baseline = Baseline(runs=(run_of(first, analyses),), source=BaselineSource.PAIRED)
+    return judge_run(baseline, run_of(second, analyses), config=CONFIG).findings[0].verdict in CHANGES
 
 
 @pytest.mark.slow  # hundreds of judgements
-def test_four_looks_cost_what_one_may() -> None:
-    """The share of A/A measurements in which some look would have ended with a change: 20% and 49% of 120.
+def test_four_analyses_cost_what_one_may() -> None:
+    """The share of A/A measurements in which some analysis would have ended with a change: 20% and 49% of 120.
 
     What is no alarm at the full rate is none at a quarter of it, so only alarms are judged with the correction.
     """
@@ -43,11 +43,11 @@ def test_four_looks_cost_what_one_may() -> None:
     uncorrected = corrected = 0
     for _ in range(TRIALS):
         samples = np.exp(rng.normal(0, 0.03, (2, 2 * ROUNDS)))
-        parts = (samples[:, : 2 * rounds] for rounds in look_rounds(ROUNDS, looks=LOOKS))
-        alarms = [part for part in parts if is_alarm(part, looks=1)]
+        parts = (samples[:, : 2 * rounds] for rounds in analysis_rounds(ROUNDS, analyses=ANALYSES))
+        alarms = [part for part in parts if is_alarm(part, analyses=1)]
         uncorrected += bool(alarms)
-        corrected += any(is_alarm(part, looks=LOOKS) for part in alarms)
+        corrected += any(is_alarm(part, analyses=ANALYSES) for part in alarms)
     allowed = 0.2 + 3 * np.sqrt(0.2 * 0.8 / TRIALS)
     assert corrected / TRIALS <= allowed
-    # What the correction is for: the same looks, each at the full rate.
+    # What the correction is for: the same analyses, each at the full rate.
     assert uncorrected / TRIALS > allowed

@@ -150,7 +150,7 @@ def test_what_was_not_measured_again_stays(first: Report) -> None:
 def test_only_flagged_benchmarks_take_part_in_the_second_judgement(first: Report) -> None:
     """A benchmark that only the second measurement sees worse was never flagged, so nobody hears of it."""
     rng = np.random.default_rng(5)
-    worse = replace(side(rng, worse=0.5), looks=1)
+    worse = replace(side(rng, worse=0.5), analyses=1)
     other = tuple(
         replace(entry, samples=tuple(2 * value for value in entry.samples)) if entry.name == "b7" else entry
         for entry in worse.benchmarks

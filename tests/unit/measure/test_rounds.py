@@ -1,6 +1,6 @@
 import pytest
 
-from bot.measure.rounds import interleaved, look_rounds
+from bot.measure.rounds import analysis_rounds, interleaved
 
 
 def test_every_round_is_a_palindrome() -> None:
@@ -10,9 +10,9 @@ def test_every_round_is_a_palindrome() -> None:
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3, 4, 5, 7, 10, 20])
-def test_looks_are_distinct_and_end_with_the_last_round(rounds: int) -> None:
-    looks = look_rounds(rounds, looks=4)
-    assert looks[-1] == rounds
-    assert len(set(looks)) == len(looks) == min(4, rounds)
-    assert list(looks) == sorted(looks)
-    assert looks[0] >= 1
+def test_analyses_are_distinct_and_end_with_the_last_round(rounds: int) -> None:
+    analyses = analysis_rounds(rounds, analyses=4)
+    assert analyses[-1] == rounds
+    assert len(set(analyses)) == len(analyses) == min(4, rounds)
+    assert list(analyses) == sorted(analyses)
+    assert analyses[0] >= 1
