@@ -32,7 +32,7 @@ LOG_NAME: Final = "log.txt"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MeasurePlan:
-    """`rounds` of A B B A at most; with `until_decided` the first interim analysis that decides all metrics is the last.
+    """`rounds` of A B B A at most; with `until_decided` until an interim analysis decides all metrics.
 
     `confirm`: what then looks like a regression is measured a second time, in as many rounds. `counts` are taken of
     the whole command besides.
@@ -47,6 +47,11 @@ class MeasurePlan:
     tool: str = "auto"
     cache: Path | None = None
     trace: TracePlan | None = None
+
+    @property
+    def analyses(self) -> tuple[int, ...]:
+        """The rounds after which the numbers are judged."""
+        return analysis_rounds(self.rounds, analyses=ANALYSES) if self.until_decided else (self.rounds,)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,10 +92,9 @@ def measure_commits(
         _warm_up(workplace, sides, plan, say)
         rounds, report = _measure(workplace, sides, plan, config, say)
         job = f"measure-{uuid.uuid4().hex}"
-        analyses = _analyses(plan)
         trees = [workplace.tree(side.commit) for side in sides]
         runs = [
-            _side_run(side, plan=plan, config=config, job=job, analyses=analyses, tree=tree)
+            _side_run(side, plan=plan, config=config, job=job, analyses=len(plan.analyses), tree=tree)
             for side, tree in zip(sides, trees, strict=True)
         ]
         for count in plan.counts:
@@ -145,7 +149,6 @@ def _warm_up(workplace: Workplace, sides: Sequence[_Side], plan: MeasurePlan, sa
 def _measure(
     workplace: Workplace, sides: Sequence[_Side], plan: MeasurePlan, config: Config, say: Say
 ) -> tuple[int, Report | None]:
-    analyses = analysis_rounds(plan.rounds, analyses=ANALYSES) if plan.until_decided else ()
     report: Report | None = None
     executions = list(interleaved(sides, rounds=plan.rounds))
     for position, (number, side) in enumerate(executions, start=1):
@@ -154,7 +157,7 @@ def _measure(
         side.results.append(str(result))
         side.rounds.append(number)
         is_round_end = position == len(executions) or executions[position][0] != number
-        if is_round_end and number in analyses:
+        if plan.until_decided and is_round_end and number in plan.analyses:
             report = _judged(sides, plan, config)
             if not undecided(report):
                 return number, report
@@ -216,15 +219,10 @@ def undecided(report: Report) -> int:
 
 
 def _judged(sides: Sequence[_Side], plan: MeasurePlan, config: Config) -> Report:
-    baseline, target = (
-        _side_run(side, plan=plan, config=config, job="interim", analyses=_analyses(plan)) for side in sides
-    )
+    analyses = len(plan.analyses)
+    baseline, target = (_side_run(side, plan=plan, config=config, job="interim", analyses=analyses) for side in sides)
     paired = Baseline(runs=(baseline,), source=BaselineSource.PAIRED, base_commit=baseline.commit)
     return judge_run(paired, target, config=config)
-
-
-def _analyses(plan: MeasurePlan) -> int:
-    return len(analysis_rounds(plan.rounds, analyses=ANALYSES)) if plan.until_decided else 1
 
 
 def _side_run(
