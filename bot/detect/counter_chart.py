@@ -47,6 +47,9 @@ def _time_series(evidence: Evidence, times_s: Floats, values: Floats, *, is_scal
     step_s = float(times_s[-1] - times_s[0]) / (len(times_s) - 1)
     edges_s = np.linspace(times_s[0], times_s[-1] + step_s, count + 1)
     medians = interval_medians(times_s, values[:, None], edges_s=edges_s)[:, 0]
+    # An instant that came a little late leaves an interval empty, which is no gap.
+    alone = np.isnan(medians[1:-1]) & np.isfinite(medians[:-2]) & np.isfinite(medians[2:])
+    medians[1:-1][alone] = (medians[:-2] / 2 + medians[2:] / 2)[alone]
     start_s, interval_s = float(edges_s[0]), float(edges_s[1] - edges_s[0])
     if evidence.rules is not None:
         lower, upper = evidence.rules.lower_boundary, evidence.rules.upper_boundary

@@ -110,6 +110,18 @@ def test_dark_and_light_differ_and_the_flame_graph_is_in_the_page(
     assert browser.problems == []
 
 
+def test_samples_of_a_thousandfold_change_are_on_a_logarithmic_axis(browser: Page, tmp_path: Path) -> None:
+    stored = [measured({"a": 1.0}, seed=i) for i in range(6)]
+    target = measured({"a": 1000.0}, seed=99)
+    page = opened(
+        browser, compare_runs(target, baseline=stored, source=BaselineSource.FILES, config=Config()), tmp_path
+    )
+    assert "logarithmic axis" in page.value("document.querySelector('figcaption').textContent")
+    boxes = page.value("[...document.querySelectorAll('.explorer-box')].map(one => one.getBBox().x)")
+    assert boxes[1] - boxes[0] > 300
+    assert page.problems == []
+
+
 @pytest.fixture(scope="module")
 def counters() -> Report:
     """Of two counters of a host; a third of the test one of them was far above its limits."""

@@ -1,5 +1,7 @@
 """What is drawn of a counter out of control: on the scale that it was judged on, and no longer than a picture."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -50,6 +52,17 @@ def test_a_long_test_is_drawn_in_intervals_and_a_gap_stays_one() -> None:
     # Two stretches, and nothing said of what nobody measured.
     assert len(series.violations) == 2
     assert series.violations[-1][1] == pytest.approx(15.0 * 1800)
+
+
+def test_an_instant_that_comes_late_leaves_no_gap() -> None:
+    target = counter_run({"busy": QUIET[0] * 2})
+    (table,) = target.counters
+    late = np.where(np.arange(90) % 7 == 3, 14.0, 0.0)
+    jittered = replace(target, counters=(replace(table, times_s=table.times_s + late),))
+    series = drawn(jittered, *runs_of(QUIET[1:])).time_series
+    assert series is not None
+    assert np.isfinite(series.values).all()
+    assert len(series.violations) == 1
 
 
 def test_what_follows_the_load_is_drawn_at_the_load_of_the_baseline() -> None:
