@@ -15,6 +15,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "perf-culprit compare --target bench.json --repo . --base main",
     ),
     "import": ("perf-culprit import data.js --dry-run", "perf-culprit import .asv/results"),
+    "history": ("perf-culprit history stats", "perf-culprit history compact"),
     "record": ("perf-culprit record bench.json",),
     "publish": ("perf-culprit publish report.json --pull-request 12",),
     "accept": ("perf-culprit accept parse --reason 'the new parser checks more'",),

@@ -2,6 +2,7 @@
 
 `command` runs git and knows about secrets and errors, `revisions` asks a repository about its commits,
 `ranges` about many at once, `diffs` what differs between them, `objects` moves and makes them,
+`sizes` says what they weigh,
 `worktrees` lays them out as files. Callers write `from bot import git` and `git.merge_bases(...)`.
 """
 
@@ -50,6 +51,7 @@ from bot.git.revisions import (
     shallow_commits,
     tags,
 )
+from bot.git.sizes import packed_objects, packed_size
 from bot.git.worktrees import add_worktree, common_folder, prune_worktrees, remove_worktree, tree_names, worktrees
 from bot.model.commit import FULL_HASH
 
@@ -89,6 +91,8 @@ __all__ = [
     "merge_bases",
     "merge_resolutions",
     "messages",
+    "packed_objects",
+    "packed_size",
     "parents",
     "parents_text",
     "prune_worktrees",

@@ -8,13 +8,14 @@ from pathlib import Path
 from bot import git
 from bot.history.accepted import GitBranchAcceptances
 from bot.history.bisections import GitBranchBisections
+from bot.history.compaction import GitBranchCompaction
 from bot.history.git_branch import DEFAULT_BRANCH
 from bot.history.layout import RUN_PATH, read_names
 from bot.history.retention import Retention
 
 
-class GitBranch(GitBranchAcceptances, GitBranchBisections):
-    """Runs, accepted changes and bisections."""
+class GitBranch(GitBranchAcceptances, GitBranchBisections, GitBranchCompaction):
+    """Runs, accepted changes and bisections, with their past."""
 
     def paths(self) -> tuple[str, ...]:
         return tuple(entry.path for entry in self._entries() if entry.blob)

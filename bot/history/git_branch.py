@@ -155,8 +155,7 @@ class GitBranchHistory(RunReader):
 
     def _move(self, tip: Tip, changes: Sequence[git.TreeChange], *, message: str, left_bytes: int = 0) -> Tip:
         """One more commit on the branch; `left_bytes` of files, packed, are in it no more."""
-        marked = (*changes, git.TreeChange(MARKER_PATH, self._marker_blob))
-        tree = git.write_tree(self._repository, base=tip.commit, changes=marked, index=self._index)
+        tree = self._tree(tip, changes)
         past_bytes = tip.past_bytes + left_bytes + COMMIT_BYTES
         if tip.commit and past_bytes > self._retention.past_bytes:
             try:
@@ -165,6 +164,10 @@ class GitBranchHistory(RunReader):
                 # Rules may forbid it. Where another writer was faster, the push below is refused as well.
                 pass
         return self._push(tip, tree, message=message, past_bytes=past_bytes)
+
+    def _tree(self, tip: Tip, changes: Sequence[git.TreeChange]) -> str:
+        marked = (*changes, git.TreeChange(MARKER_PATH, self._marker_blob))
+        return git.write_tree(self._repository, base=tip.commit, changes=marked, index=self._index)
 
     def _push(self, tip: Tip, tree: str, *, message: str, past_bytes: int | None) -> Tip:
         """In the place of `tip`: on it, or as a new root without a past (None)."""
@@ -221,10 +224,10 @@ class GitBranchHistory(RunReader):
         contents = dict(zip(blobs, git.read_blobs(self._repository, blobs, remote=self._remote), strict=True))
         return tuple(contents.get(file.blob or "", b"") for file in files)
 
-    def _fetch(self) -> Tip:
+    def _fetch(self, *, depth: int = 1, object_filter: str | None = "blob:none") -> Tip:
         """The newest commit of the branch with names only: contents are fetched when they are read."""
         refspec = f"+refs/heads/{self._branch}:{FETCHED_REF}"
-        if not git.fetch(self._repository, self._remote, [refspec], depth=1, object_filter="blob:none"):
+        if not git.fetch(self._repository, self._remote, [refspec], depth=depth, object_filter=object_filter):
             return Tip()
         commit = git.resolve_commit(self._repository, FETCHED_REF)
         entries = git.list_tree(self._repository, commit)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from bot.pipeline.acceptance import Accepted, accept, accept_here
     from bot.pipeline.audit import audit_files, audit_history, audit_runs
     from bot.pipeline.bisection import bisect, bisection_json, git_run
+    from bot.pipeline.branch_size import compact_history, history_size
     from bot.pipeline.changes import Changes, changes_in_file, changes_in_history
     from bot.pipeline.commands import counting_commands, profiling, shell_commands
     from bot.pipeline.compare import (
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
     from bot.report.bisection_log import bisection_log
     from bot.report.changes import changes_json, changes_text
     from bot.report.diagnosis import diagnosis_text
+    from bot.report.history_size import compacted_text, history_size_text
     from bot.report.html import releases_page
     from bot.report.imported import imported_text
     from bot.report.inert import plain
