@@ -13,6 +13,8 @@ from bot.report.words import counted
 NAME_LIMIT: Final = 60
 VERSION_LIMIT: Final = 24
 LISTED: Final = 200
+# Versions whose cells have room for a number each.
+MOST_WIDE: Final = 12
 LEGEND: Final = (
     "\u25b2 worse, \u25bc better, \u25cf differs but the intervals overlap, \u00b7 no difference,",
     "blank: not measured. Each version against the one before it.",
@@ -40,17 +42,30 @@ def releases_text(matrix: DeviationMatrix) -> str:
 
 
 def releases_section(matrix: DeviationMatrix) -> Safe:
-    """HTML: the metrics that moved, with every version."""
+    """HTML: the metrics that moved, with every version. Of many versions the numbers are in the cells' titles."""
     rows = [row for row in matrix.rows if any(map(_moved, row.cells))]
-    heads = "".join(f'<th scope="col">{_html(version, VERSION_LIMIT)}</th>' for version in matrix.versions)
-    lines = [f"<tr><td></td>{heads}</tr>"] if rows else []
-    for row in rows:
-        cells = "".join(_shaded(row, matrix.versions))
-        lines.append(f'<tr><th scope="row">{_html(_name(row), NAME_LIMIT)}</th>{cells}</tr>')
-    table = "\n".join(['<table class="matrix">', *lines, "</table>"])
-    told = [" ".join(LEGEND) if rows else "", *_transient_regressions(rows), *_too_few(matrix)]
-    below = "\n".join(f"<p>{escape(line)}</p>" for line in told if line)
-    return Safe(f"<h1>{escape(_summary(matrix, rows))}</h1>\n{table}\n{below}\n")
+    parts = [f"<h1>{escape(_summary(matrix, rows))}</h1>"]
+    if rows:
+        versions = [_html(version, VERSION_LIMIT) for version in matrix.versions]
+        heads = "".join(f'<th scope="col"><span>{version}</span></th>' for version in versions)
+        body = (
+            f'<tr><th scope="row">{_html(_name(row), NAME_LIMIT)}</th>{"".join(_shaded(row, matrix.versions))}</tr>'
+            for row in rows
+        )
+        kind = "matrix matrix-narrow" if len(versions) > MOST_WIDE else "matrix"
+        parts += [
+            '<div class="matrix-frame" tabindex="0" role="region" aria-label="Deviation matrix">',
+            f'<table class="{kind}">\n<tr><td></td>{heads}</tr>',
+            *body,
+            f"</table></div>\n<p>{escape(' '.join(LEGEND).replace('`', ''))}</p>",
+        ]
+    transient = _transient_regressions(rows)
+    if transient:
+        listed = "".join(f"<li>{escape(line)}</li>" for line in transient)
+        title = counted(len(transient), "regression")
+        parts.append(f"<details><summary>{title} that a later version undid</summary><ul>{listed}</ul></details>")
+    parts += [f"<p>{escape(line)}</p>" for line in _too_few(matrix)]
+    return Safe("\n".join(parts) + "\n")
 
 
 def _html(text: str, limit: int) -> str:
@@ -60,7 +75,12 @@ def _html(text: str, limit: int) -> str:
 def _shaded(row: Row, versions: Sequence[str]) -> Iterator[str]:
     shades = {cell.version: SHADES.get(cell.verdict, "") for cell in row.cells}
     for version, symbol in zip(versions, _symbols(row, versions), strict=True):
-        yield f"<td{shades.get(version, '')}>{symbol}</td>"
+        shown, _, amount = symbol.partition(" ")
+        if amount and len(versions) > MOST_WIDE:
+            shown = f'<abbr title="{amount} in {_html(version, VERSION_LIMIT)}">{shown}</abbr>'
+        else:
+            shown = symbol
+        yield f"<td{shades.get(version, '')}>{shown}</td>"
 
 
 def _summary(matrix: DeviationMatrix, rows: Sequence[Row]) -> str:
