@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
-from bot.config import Config, LevelsConfig, load_config, override, parse_ratio
+from bot.config import Config, LevelsConfig, load_config, override, parse_ratio, with_database
 from bot.config.reader import DEFAULT_PATH
 from bot.errors import ConfigError, UsageError
 from bot.pipeline.settings import with_detector
@@ -81,7 +81,7 @@ def read_inputs(environ: Mapping[str, str]) -> Inputs:
     def configure(config: Config) -> Config:
         if text("detector"):
             config = with_detector(config, text("detector"))
-        return _overridden(config, text, flag)
+        return with_database(_overridden(config, text, flag), environ=environ)
 
     config = configure(Config() if is_remote else load_config(path))
     if text("run-id") and not text("run-id").isdecimal():

@@ -49,7 +49,7 @@ def record_run(job: Job, compared: pipeline.Compared) -> None:
         stored_runs=compared.stored_runs,
         warn=lambda text: job.log.tell(LogLevel.WARNING, text),
     )
-    job.log.say(f"recorded {name} on branch {job.inputs.config.history.branch}")
+    job.log.say(f"recorded {name} on {job.inputs.config.history.shown}")
 
 
 def finish(job: Job, reports: Sequence[Report], *, comment_url: str | None = None, fails: bool = True) -> int:

@@ -1,6 +1,7 @@
 """What the commands' command lines have in common."""
 
 import argparse
+import os
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -35,14 +36,16 @@ def new_verb(
     name: str,
     run: Callable[[argparse.Namespace], int],
     help_text: str,
+    *,
+    group: str = "",
 ) -> argparse.ArgumentParser:
+    """`group`: the command that this is one of, such as `history` of `history copy`."""
+    examples = EXAMPLES[f"{group} {name}".strip()]
     verb = verbs.add_parser(
         name,
         help=help_text,
         description=help_text[0].upper() + help_text[1:] + ".",
-        epilog="\n  ".join(["examples:", *EXAMPLES[name]]) + f"\n\n{EXIT_CODES_AT}"
-        if EXAMPLES[name]
-        else EXIT_CODES_AT,
+        epilog="\n  ".join(["examples:", *examples]) + f"\n\n{EXIT_CODES_AT}" if examples else EXIT_CODES_AT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     verb.add_argument("-q", "--quiet", action="store_true", help="the result and errors only")
@@ -81,7 +84,7 @@ def chosen_config(arguments: argparse.Namespace) -> "config.Config":
     for name in ("suite", "minimum_effect", "ignore_environment"):
         if value := getattr(arguments, name, None):
             chosen = config.override(chosen, {name: value}, place=f"--{name.replace('_', '-')}")
-    return chosen
+    return config.with_database(chosen, environ=os.environ, option=getattr(arguments, "history", None))
 
 
 def add_command_options(verb: argparse.ArgumentParser) -> None:

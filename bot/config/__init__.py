@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from bot.lazy import front_door
 
 if TYPE_CHECKING:
+    from bot.config.database import DatabaseUrl as DatabaseUrl
     from bot.config.design import Design as Design
     from bot.config.design import design_schema as design_schema
     from bot.config.design_file import load_design as load_design
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from bot.config.reader import load_config as load_config
     from bot.config.reader import override as override
     from bot.config.reader import parse_config as parse_config
+    from bot.config.reader import with_database as with_database
     from bot.config.units import parse_change as parse_change
     from bot.config.units import parse_ratio as parse_ratio
 else:

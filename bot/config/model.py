@@ -5,8 +5,9 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from bot.config.database import Database
 from bot.config.units import DurationMs, Percent, SizeBytes
 from bot.model.metric import Direction, MetricKey
 
@@ -59,11 +60,19 @@ class BenchmarkConfig(Section):
 class HistoryConfig(Section):
     """Where runs are stored and how many are looked at."""
 
+    url: Annotated[
+        Database | None, Field(description="database instead of the branch; its password is the environment's")
+    ] = None
     branch: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$")] = "perf-history"
     window: Annotated[int, Field(ge=1, le=1000, description="baseline runs at most")] = 30
     raw_runs: Annotated[int, Field(ge=1, le=100_000, description="newest runs that keep their raw samples")] = 100
     size_limit: Annotated[SizeBytes, Field(description="of the branch as git packs it, with its past")] = 200 << 20
     keep_past: Annotated[bool, Field(description="never let the branch start over, whatever its past weighs")] = False
+
+    @property
+    def shown(self) -> str:
+        """Where runs are stored, for people."""
+        return self.url.shown if self.url else f"branch {self.branch}"
 
 
 class CommentConfig(Section):
@@ -182,7 +191,13 @@ class Config(Section):
         CategoryConfig(name="slow"),
     )
     benchmarks: tuple[BenchmarkConfig, ...] = ()
-    history: HistoryConfig = HistoryConfig()
+    history: Annotated[
+        HistoryConfig,
+        BeforeValidator(
+            lambda value: {"url": value} if isinstance(value, str) else value,
+            json_schema_input_type=Database | HistoryConfig,
+        ),
+    ] = HistoryConfig()
     comment: CommentConfig = CommentConfig()
     issues: IssuesConfig = IssuesConfig()
     ruler: RulerConfig | None = None

@@ -1,8 +1,8 @@
 """A YAML file -> `Config`; every mistake is told with its line.
 
 The file comes from the checkout, which may be a stranger's: it is size-limited, aliases are refused (they make small
-files explode), and nothing in it names a file or an address. Its only commands, in the section `bisect`, are run
-by jobs without secrets, and they are taken from the default branch.
+files explode), and nothing in it names a file or an address but `history.url`, without secret (docs/security.md).
+Its only commands, in the section `bisect`, are run by jobs without secrets, and they are taken from the default branch.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,8 +12,9 @@ from typing import Any, TypeAlias, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from bot.config.database import VARIABLE, is_database, parse_database
 from bot.config.model import Config
-from bot.errors import ConfigError, did_you_mean
+from bot.errors import ConfigError, UsageError, did_you_mean
 from bot.files import read_limited
 
 DEFAULT_PATH = Path(".github/perf-culprit.yml")
@@ -99,6 +100,26 @@ def override(section: Section, values: Mapping[str, object], *, place: str) -> S
         message = _message(error.errors(include_url=False)[0], type(section))
         raise ConfigError(message, place=place, next_step=f"see {DOCS}") from None
     return section.model_copy(update={name: getattr(checked, name) for name in values})
+
+
+def with_database(config: Config, *, environ: Mapping[str, str], option: str | None = None) -> Config:
+    """`config` with the database that holds the history, if one does, as `option`, the environment or the file say.
+
+    The environment goes before the file, which may be a stranger's, and its password to no other place than its own.
+    """
+    place = VARIABLE
+    try:
+        text = environ.get(VARIABLE, "").strip()
+        chosen = parse_database(text, with_secret=True) if text else None
+        if option:
+            place = "--history"
+            named = parse_database(option) if is_database(option) else None
+            chosen = chosen if chosen is not None and named is not None and named.place == chosen.place else named
+        else:
+            chosen = chosen or config.history.url
+    except ValueError as error:
+        raise UsageError(str(error), place=place, next_step="see docs/history.md, A database") from None
+    return config.model_copy(update={"history": config.history.model_copy(update={"url": chosen})})
 
 
 class _Loader(yaml.SafeLoader):

@@ -9,8 +9,9 @@ if TYPE_CHECKING:
     from bot.history.baseline import choose_baseline
     from bot.history.bisections import BisectionConflictError
     from bot.history.branch import GitBranch, open_git_branch
+    from bot.history.copying import copy_history
     from bot.history.git_branch import DEFAULT_BRANCH, GitBranchHistory
-    from bot.history.opening import code_remote, open_history
+    from bot.history.opening import code_remote, open_history, open_sql, prepare_database
     from bot.history.protocol import BisectionStore, History, LoadedBisection, Store, StoredRun, UnreadableRun
     from bot.history.retention import Retention
     from bot.history.then import baseline_then

@@ -10,7 +10,7 @@ from bot.history.accepted import GitBranchAcceptances
 from bot.history.bisections import GitBranchBisections
 from bot.history.compaction import GitBranchCompaction
 from bot.history.git_branch import DEFAULT_BRANCH
-from bot.history.layout import RUN_PATH, read_names
+from bot.history.layout import RUN_PATH, read_names, stored_key
 from bot.history.retention import Retention
 
 
@@ -18,7 +18,7 @@ class GitBranch(GitBranchAcceptances, GitBranchBisections, GitBranchCompaction):
     """Runs, accepted changes and bisections, with their past."""
 
     def paths(self) -> tuple[str, ...]:
-        return tuple(entry.path for entry in self._entries() if entry.blob)
+        return tuple(entry.path for entry in self._entries() if entry.blob and stored_key(entry.path))
 
     def contents(self, paths: Sequence[str]) -> tuple[bytes, ...]:
         blobs = {entry.path: entry.blob for entry in self._entries()}

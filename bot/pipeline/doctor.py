@@ -96,7 +96,7 @@ def _permissions(job: _Job, role: Role) -> Iterator[Observation]:
     try:
         for permission in NEEDED[role]:
             yield _permission(host, permission, job)
-        if Permission.CONTENTS in NEEDED[role]:
+        if Permission.CONTENTS in NEEDED[role] and job.config.history.url is None:
             branch = job.config.history.branch
             if rules := host.refusing_rules(branch=branch):
                 facts = {"branch": branch, "rules": ", ".join(rules)}
@@ -136,8 +136,12 @@ def _checkout(job: _Job) -> Iterator[Observation]:
 
 def _history(job: _Job, environ: Mapping[str, str]) -> Iterator[Observation]:
     """Against stored runs a check can fail only where the base has one."""
-    branch, suite = job.config.history.branch, job.config.suite
-    facts: dict[str, str | int] = {"branch": branch, "suite": suite, "default": job.default_branch}
+    suite = job.config.suite
+    facts: dict[str, str | int] = {
+        "branch": job.config.history.shown,
+        "suite": suite,
+        "default": job.default_branch,
+    }
     try:
         with open_history(job.config.history, url=job.context.git_url, token=job.token or None) as history:
             stored = history.commits(suite)

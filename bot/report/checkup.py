@@ -47,7 +47,7 @@ WORDS: Final[Mapping[Symptom, str]] = {
     "input ref, or leave `ref:` of actions/checkout out",
     Symptom.STORED_CREDENTIALS: "checkout: the token lies in git's configuration, where measured code reads it. Write "
     "persist-credentials: false",
-    Symptom.NO_RUNS: "history: branch {branch} holds no run of suite {suite}. The next push to {default} begins it, "
+    Symptom.NO_RUNS: "history: {branch} holds no run of suite {suite}. The next push to {default} begins it, "
     "with contents: write; results measured in turn with their base need none",
     Symptom.RUNS: "history: {runs} runs of {commits} commits",
     Symptom.BASE_WITH_RUN: "history: the base {base} has a run, so against stored runs a check can fail",

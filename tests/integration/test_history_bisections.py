@@ -14,8 +14,6 @@ import bot.git.command
 import bot.git.objects
 import bot.git.revisions
 from bot import git
-from bot.errors import UsageError
-from bot.history import bisections as stored
 from bot.history import open_git_branch
 from bot.history.bisections import BisectionConflictError, GitBranchBisections
 from tests.support.git_repository import init_repository, run_git
@@ -53,18 +51,6 @@ def test_a_bisection_comes_back_as_it_was_beside_the_runs(served: Path, tmp_path
     assert run_git(served, "rev-list", "--count", BRANCH) == "3"
     with open_git_branch(git.Remote(url=str(served))) as history:
         assert history.commits("default") == {f"{1:040x}": 1}
-
-
-def test_only_what_was_read_is_replaced(served: Path, tmp_path: Path) -> None:
-    one, other = branch(served, tmp_path / "one"), branch(served, tmp_path / "other")
-    version = one.store(BISECTION, expected=None)
-    with pytest.raises(BisectionConflictError, match="meanwhile"):
-        other.store(LATER, expected=None)
-    other.store(LATER, expected=version)
-    before = run_git(served, "rev-parse", BRANCH)
-    with pytest.raises(BisectionConflictError):
-        one.store(replace(BISECTION, fruitless=2), expected=version)
-    assert run_git(served, "rev-parse", BRANCH) == before
 
 
 def test_another_bisection_or_run_in_between_is_no_conflict(
@@ -117,21 +103,6 @@ def test_a_branch_that_was_rewritten_meanwhile_is_noticed_and_not_overwritten(se
     assert one.load(NAME) is None
     assert run_git(served, "cat-file", "-t", empty) == "commit"
     assert run_git(served, "for-each-ref") == ""
-
-
-def test_old_bisections_make_room(served: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stored, "KEPT_BISECTIONS", 3)
-    one = branch(served, tmp_path / "one")
-    for number in (8, 9, 10, 11):
-        one.store(replace(BISECTION, id=str(number)), expected=None)
-    names = run_git(served, "ls-tree", "-r", "--name-only", BRANCH, "bisections").splitlines()
-    assert names == ["bisections/10.json", "bisections/11.json", "bisections/9.json"]
-
-
-@pytest.mark.parametrize("name", ["", "../x", "a/b", "x" * 65, "-x", "a b", "a\n"])
-def test_a_name_that_is_no_id_never_becomes_a_path(served: Path, tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match="no id of a bisection"):
-        branch(served, tmp_path / "one").load(name)
 
 
 def store_and_die(bisections: GitBranchBisections, *, expected: str, step: int) -> bool:

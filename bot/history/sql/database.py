@@ -1,0 +1,127 @@
+"""One database: its connection, its transactions, and its errors as ours, without secrets."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
+
+from bot.config.database import DatabaseUrl
+from bot.errors import InfrastructureError
+from bot.history.sql.migration import MIGRATE_STEP, is_current, is_empty, migrate
+
+T = TypeVar("T")
+
+SHOWN_MESSAGE_LENGTH: Final = 600
+SQLITE_WAIT_SECONDS: Final = 30.0
+# libpq's: a host that is gone is noticed, also in the middle of a transaction. A pooler between keeps no statements.
+POSTGRESQL_OPTIONS: Final = {"connect_timeout": "10", "tcp_user_timeout": "60000", "application_name": "perf-culprit"}
+# What a driver says -> what the user does now. Another attempt would say the same.
+PERMANENT: Final = (
+    ("authentication failed", "give the password in PERF_CULPRIT_HISTORY_URL or PGPASSWORD"),
+    ("no password supplied", "give the password in PERF_CULPRIT_HISTORY_URL or PGPASSWORD"),
+    ("no pg_hba.conf entry", "let the server accept this user, database and machine (pg_hba.conf)"),
+    ("permission denied for schema", MIGRATE_STEP),
+    ("permission denied", "grant this role what docs/history.md lists for readers and writers"),
+    ("resolve host", "check the host's name and the network"),
+    ("translate host name", "check the host's name and the network"),
+    ("does not exist", "create the database and the role, or check their names"),
+    ("server does not support SSL", "let the server offer TLS, or choose another sslmode"),
+    ("certificate", "check the server's certificate and sslrootcert"),
+    ("unable to open database file", "make its folder, and let this user write there"),
+    ("readonly database", "let this user write the file and its folder"),
+    ("not a database", "name another file"),
+    ("malformed", "put back a copy of the file"),
+    ("disk is full", "free disk space, then run again"),
+    ("No space left", "free disk space on the server, then run again"),
+)
+
+
+class TransientError(InfrastructureError):
+    """Worth another attempt: another writer, the server or the network was in the way, not the request."""
+
+
+class Database:
+    """Opened when it is first used, closed by `close`."""
+
+    def __init__(self, url: DatabaseUrl) -> None:
+        self.place = url.shown
+        self._file = Path(url.database).absolute() if url.dialect == "sqlite" else None
+        self._password = url.password
+        self._engine = _sqlite(self._file) if self._file else _postgresql(url)
+
+    def read(self, action: Callable[[Connection], T], *, empty: T) -> T:
+        """What `action` finds; `empty` where nothing was ever written. Nothing is made: neither file nor tables."""
+        with self._told():
+            if self._file and not self._file.exists():
+                return empty
+            with self._engine.connect() as connection:
+                return empty if is_empty(connection, place=self.place) else action(connection)
+
+    def write(self, action: Callable[[Connection], T]) -> T:
+        """What `action` gives, in one transaction; before it the tables are made or migrated where they are not."""
+        with self._writing() as connection:
+            if not is_current(connection, place=self.place):
+                migrate(connection, place=self.place)
+            return action(connection)
+
+    def prepare(self) -> bool:
+        """Make or migrate the tables; False where they were there."""
+        with self._writing() as connection:
+            return migrate(connection, place=self.place)
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        with self._told(), self._engine.begin() as connection:
+            if self._file:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            yield connection
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except SQLAlchemyError as error:
+            raise self._translated(error) from None
+
+    def _translated(self, error: SQLAlchemyError) -> InfrastructureError:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        lines = [line.strip() for line in str(cause).splitlines() if line.strip()]
+        text = " | ".join(lines)[:SHOWN_MESSAGE_LENGTH] or type(cause).__name__
+        if self._password:
+            text = text.replace(self._password, "***")
+        step = next((step for part, step in PERMANENT if part in text), None)
+        lost = isinstance(error, OperationalError | InterfaceError)
+        kind = TransientError if lost and step is None else InfrastructureError
+        return kind(text, place=self.place, next_step=step or "check the database, then run again")
+
+
+def _sqlite(file: Path) -> Engine:
+    url = URL.create("sqlite", database=str(file))
+    engine = create_engine(url, connect_args={"timeout": SQLITE_WAIT_SECONDS}, hide_parameters=True)
+
+    @event.listens_for(engine, "connect")
+    def _begin_by_ourselves(connection: Any, _: object) -> None:
+        # The driver would begin a transaction late, and end it before a table is made.
+        connection.isolation_level = None
+
+    return engine
+
+
+def _postgresql(url: DatabaseUrl) -> Engine:
+    place = URL.create(
+        "postgresql+psycopg",
+        username=url.user,
+        password=url.password,
+        host=url.host,
+        port=url.port,
+        database=url.database,
+        query=dict(url.parameters),
+    )
+    options = {name: value for name, value in POSTGRESQL_OPTIONS.items() if name not in url.parameters}
+    return create_engine(place, connect_args={**options, "prepare_threshold": None}, hide_parameters=True)

@@ -1,0 +1,93 @@
+"""Where a history in a database is, and that its secret comes from the environment alone."""
+
+import pytest
+
+from bot.config import Config, parse_config, with_database
+from bot.config.database import VARIABLE, parse_database
+from bot.errors import BotError, ConfigError, UsageError
+
+SECRET = "s3cret@/:%"
+QUOTED = "s3cret%40%2F%3A%25"
+URL = "postgresql://ada@db.example:5433/perf"
+WITH_SECRET = f"postgresql://ada:{QUOTED}@db.example:5433/perf"
+
+
+def test_the_history_may_be_named_by_its_url_alone() -> None:
+    for text in (f"history: {URL}", f"history: {{url: '{URL}'}}"):
+        url = parse_config(text.encode(), place="x.yml").history.url
+        assert url is not None
+        assert (url.shown, url.user, url.password) == ("postgresql://db.example:5433/perf", "ada", None)
+    assert parse_config(b"history: {window: 5}", place="x.yml").history.url is None
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql:///perf?host=/run/postgresql", "postgresql:///run/postgresql/perf"),
+        ("postgres://[::1]/perf", "postgresql://::1/perf"),
+        ("sqlite:///history.db", "sqlite:///history.db"),
+        ("sqlite:////srv/a%20b.db", "sqlite:////srv/a b.db"),
+    ],
+)
+def test_what_is_shown_of_a_place(url: str, shown: str) -> None:
+    assert parse_database(url).shown == shown
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        WITH_SECRET,
+        f"postgresql://ada:{SECRET}@db.example/perf",  # not quoted: where the host begins is a guess
+        f"postgresql://ada:{QUOTED}@db.example:99999/perf",
+        f"postgresql://db.example/perf?password={QUOTED}",
+        f"postgresql://db.example/perf?sslpassword={QUOTED}",
+        f"postgresql://ada:{QUOTED}@db.example",
+        f"sqlite:///a.db?password={QUOTED}",
+        f"mysql://ada:{QUOTED}@db.example/perf",
+    ],
+)
+def test_a_secret_in_a_file_or_an_option_is_refused_and_not_repeated(url: str) -> None:
+    with pytest.raises(ConfigError) as filed:
+        parse_config(f"suite: x\nhistory: '{url}'".encode(), place="x.yml")
+    assert str(filed.value).startswith("x.yml:2: history")
+    messages = [str(filed.value)]
+    if not url.startswith("mysql"):  # that is no database to us, so it names a repository
+        with pytest.raises(UsageError) as given:
+            with_database(Config(), environ={}, option=url)
+        messages.append(str(given.value))
+    assert all("s3cret" not in text and "Next: " in text for text in messages)
+
+
+@pytest.mark.parametrize("text", [f"https://ada:{QUOTED}@example.org/x.git", f"postgresql://a:{SECRET}@h/x", QUOTED])
+def test_a_variable_that_names_no_database_is_refused_and_not_repeated(text: str) -> None:
+    with pytest.raises(BotError) as caught:
+        with_database(Config(), environ={VARIABLE: text})
+    assert VARIABLE in str(caught.value)
+    assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("filed", "option", "expected", "password"),
+    [
+        (None, None, URL, SECRET),
+        ("sqlite:///a.db", None, URL, SECRET),  # a stranger's file leads nobody elsewhere
+        ("postgresql://ada@evil.example:5433/perf", None, URL, SECRET),
+        ("sqlite:///a.db", URL, URL, SECRET),
+        (None, "postgresql://ada@evil.example:5433/perf", "postgresql://ada@evil.example:5433/perf", None),
+        (None, "sqlite:///b.db", "sqlite:///b.db", None),
+        (URL, "../other.git", None, None),
+    ],
+)
+def test_the_secret_goes_only_to_its_own_place(
+    filed: str | None, option: str | None, expected: str | None, password: str | None
+) -> None:
+    config = parse_config(f"history: {filed}".encode() if filed else b"", place="x.yml")
+    url = with_database(config, environ={VARIABLE: WITH_SECRET}, option=option).history.url
+    assert (url and url.shown, url and url.password) == (expected and parse_database(expected).shown, password)
+    assert "s3cret" not in repr(url)
+
+
+def test_without_the_variable_the_file_decides() -> None:
+    config = parse_config(f"history: {URL}".encode(), place="x.yml")
+    assert with_database(config, environ={}) == config
+    assert with_database(config, environ={}, option="").history.url == config.history.url
