@@ -8,7 +8,6 @@ from typing import Final
 class Preset:
     """`expression` is None where a line is a JSON object."""
 
-    description: str
     expression: bytes | None
     example: str
 
@@ -16,7 +15,6 @@ class Preset:
 # Possessive repeats: a line that does not fit is given up at once, however it was made.
 PRESETS: Final[dict[str, Preset]] = {
     "labelled": Preset(
-        description="service=, call=, then label, method and milliseconds",
         expression=(
             rb"^(?P<time>\S++ \S++) \[(?P<thread>[^\]]*+)\] service=(?P<service>\S++) call=(?P<call>\S++) "
             rb"(?P<label>[0-9.]++) (?P<method>\S++) (?P<elapsed_ms>-?+[0-9.]++) ?ms\b"
@@ -26,7 +24,6 @@ PRESETS: Final[dict[str, Preset]] = {
         ),
     ),
     "spring": Preset(
-        description="Spring Boot's line with application, thread and trace; label, method and milliseconds as message",
         expression=(
             rb"^(?P<time>[0-9]\S++(?: [0-9]\S++)?+) ++[A-Z]++ ++[0-9]++ --- \[ *+(?P<service>[^\]]*+)\] "
             rb"\[ *+(?P<thread>[^\]]*+)\] \[(?P<call>[^\]-]++)[^\]]*+\] ++\S++ *+: "
@@ -38,7 +35,6 @@ PRESETS: Final[dict[str, Preset]] = {
         ),
     ),
     "json": Preset(
-        description="one JSON object per line, keys named as the groups of a pattern",
         expression=None,
         example=(
             '{"time": "2026-03-01T09:15:02.117Z", "service": "placeOrder", "call": "c81f02", "label": "1.1.2.1", '

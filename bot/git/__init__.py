@@ -37,7 +37,6 @@ from bot.git.objects import (
 from bot.git.ranges import authorship, messages, parents_text
 from bot.git.revisions import (
     ancestors,
-    changed_files,
     commit_time,
     default_remote_url,
     find_commit,
@@ -71,7 +70,6 @@ __all__ = [
     "ancestors",
     "authorship",
     "blob_sizes",
-    "changed_files",
     "changed_lines",
     "commit_changes",
     "commit_message",

@@ -105,13 +105,6 @@ def commit_time(repository: Path, commit: str) -> datetime:
     return datetime.fromtimestamp(int(output), tz=UTC)
 
 
-def changed_files(repository: Path, base: str, head: str) -> tuple[str, ...]:
-    """Paths that differ between two commits; a renamed file counts under both names."""
-    options = ("--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "-z")
-    output = run_git(repository, "diff", *options, "--end-of-options", base, head, "--")
-    return tuple(name.decode(errors="replace") for name in output.split(b"\0") if name)
-
-
 def default_remote_url(repository: Path) -> str | None:
     """The URL of `origin`, else of the only remote, else None."""
     names = run_git(repository, "remote").decode().split()

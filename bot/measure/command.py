@@ -7,7 +7,6 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -24,14 +23,6 @@ CHUNK_BYTES: Final = 1 << 16
 MAXIMUM_OUTPUT_BYTES: Final = 64 << 20  # as much as `collect` reads
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Ended:
-    """`fault` says why it is no success, None where it is one."""
-
-    fault: str | None
-    elapsed_seconds: float
-
-
 def run_command(
     command: str,
     *,
@@ -41,8 +32,8 @@ def run_command(
     timeout_seconds: float,
     standard_output: BinaryIO | None = None,
     confined: bool = False,
-) -> Ended:
-    """Run a shell command to its end. All that it started is gone when this returns or raises.
+) -> str | None:
+    """Run a shell command to its end: why it failed, or None. All that it started is gone when this returns or raises.
 
     `confined`: in a PID namespace, where this machine allows one.
     """
@@ -79,9 +70,8 @@ def run_command(
         log.remark(f"ended {gone - left} processes that had left the command's session")
     if left:
         log.remark(f"could not end {left}, as they are another user's: they may disturb what is measured next")
-    elapsed_seconds = time.monotonic() - started
-    log.remark(f"{fault or 'done'} after {elapsed_seconds:.1f} s")
-    return Ended(fault=fault, elapsed_seconds=elapsed_seconds)
+    log.remark(f"{fault or 'done'} after {time.monotonic() - started:.1f} s")
+    return fault
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:

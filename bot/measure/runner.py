@@ -46,7 +46,7 @@ class Runner:
         if self.commands.build is None:
             return
         self._log.begin(f"{short(commit)}: build")
-        ended = run_command(
+        fault = run_command(
             self.commands.build,
             directory=tree,
             environment=self._environment(**{COMMIT_VARIABLE: commit}),
@@ -54,8 +54,8 @@ class Runner:
             timeout_seconds=self.commands.build_timeout_seconds,
             confined=self._confined,
         )
-        if ended.fault is not None:
-            raise self.failed("the build", commit, FailureKind.BUILD, ended.fault)
+        if fault is not None:
+            raise self.failed("the build", commit, FailureKind.BUILD, fault)
 
     def run(self, tree: Path, commit: str, folder: Path, *, variables: Mapping[str, str] | None = None) -> Path:
         """The result that the benchmark command wrote into the empty `folder`: a file or, where it made one, a folder.
@@ -110,7 +110,7 @@ class Runner:
         printed.parent.mkdir()
         self._log.begin(f"{short(commit)}: run")
         with printed.open("wb") as standard_output:
-            ended = run_command(
+            fault = run_command(
                 command,
                 directory=tree,
                 environment=self._environment(**{**variables, COMMIT_VARIABLE: commit, OUTPUT_VARIABLE: str(written)}),
@@ -119,8 +119,8 @@ class Runner:
                 standard_output=standard_output,
                 confined=self._confined,
             )
-        if ended.fault is not None:
-            raise self.failed("the benchmark", commit, FailureKind.CRASHED, ended.fault)
+        if fault is not None:
+            raise self.failed("the benchmark", commit, FailureKind.CRASHED, fault)
         return written if _has_content(written) else printed
 
     def _environment(self, **own: str) -> dict[str, str]:

@@ -243,10 +243,6 @@ class Progress:
     expected_executions: int | None = None
     suspects: tuple[Suspect, ...] = ()
 
-    @property
-    def leader(self) -> Suspect | None:
-        return self.suspects[0] if self.suspects else None
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NamedStep:

@@ -20,7 +20,6 @@ class PullRequest:
     number: int
     head_sha: str
     base_branch: str
-    base_sha: str
     from_fork: bool
 
 

@@ -13,10 +13,9 @@ MINIMUM_SAMPLES = 20
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """`skewness`, `kurtosis` (3 for the normal distribution) and the `p_value` of normality, shapes (m,)."""
+    """`skewness` and the `p_value` of normality, shapes (m,)."""
 
     skewness: Floats
-    kurtosis: Floats
     p_value: Floats
 
 
@@ -35,7 +34,7 @@ def shape(samples: Ragged) -> Shape:
     skewness = Ragged(scores**3, samples.sizes).means()
     kurtosis = Ragged(scores**4, samples.sizes).means()
     statistic = _skewness_score(skewness, count) ** 2 + _kurtosis_score(kurtosis, count) ** 2
-    return Shape(skewness, kurtosis, np.where(varies, special.chdtrc(2.0, statistic), 0.0))
+    return Shape(skewness, np.where(varies, special.chdtrc(2.0, statistic), 0.0))
 
 
 def _skewness_score(skewness: Floats, n: Floats) -> Floats:

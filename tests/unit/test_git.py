@@ -74,10 +74,9 @@ def test_fifty_thousand_ancestors_take_less_than_a_second_of_work(repository: Pa
     assert sum(after[:4]) - sum(before[:4]) < 1.0
 
 
-def test_commit_time_and_changed_files(repository: Path) -> None:
+def test_commit_time(repository: Path) -> None:
     commits = import_commits(repository, chain("c", 3))
     assert git.commit_time(repository, commits["c1"]) == datetime.fromtimestamp(1_700_000_060, tz=UTC)
-    assert git.changed_files(repository, commits["c1"], commits["c3"]) == ("c2.txt", "c3.txt")
 
 
 def test_head_is_found_detached_too(repository: Path) -> None:

