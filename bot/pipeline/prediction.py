@@ -7,7 +7,7 @@ from typing import Final
 
 from bot import git
 from bot.config import Config, Design, parse_design
-from bot.errors import BotError
+from bot.errors import BotError, DataError
 from bot.model.report import Prediction
 from bot.pipeline.simulate import judge_designs
 
@@ -55,4 +55,6 @@ def _predicted(
 
 def _design(repository: Path, blob: str, place: str) -> Design:
     (data,) = git.read_blobs(repository, [blob])
+    if len(data) > MOST_BYTES:
+        raise DataError(f"holds more than {MOST_BYTES >> 10} KiB", place=place, next_step="split the design")
     return parse_design(data, {}, place=place)
