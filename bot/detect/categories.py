@@ -1,9 +1,11 @@
 """Response-time categories: which requirement a benchmark was assigned, and whether it still meets it [H13]."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bot.config.model import CategoryConfig
 from bot.detect.pairs import MetricPair
-from bot.detect.settings import Categories, MetricSettings
+from bot.detect.settings import MetricSettings
 from bot.detect.units import milliseconds_per
 from bot.model.metric import Direction
 
@@ -25,7 +27,7 @@ def category_change(pair: MetricPair, *, target_mean: float, settings: MetricSet
     milliseconds = milliseconds_per(pair.metric.unit)
     if milliseconds is None or pair.metric.direction is not Direction.LOWER_IS_BETTER or pair.obstacle is not None:
         return CategoryChange()
-    names = [name for name, _ in settings.categories]
+    names = [category.name for category in settings.categories]
     stored = (settings.category, *(run.category for run in pair.baseline))
     candidates = (name for name in stored if name in names)
     assigned = next(candidates, None) or category_of(pair.baseline[0].value * milliseconds, settings.categories)
@@ -33,6 +35,6 @@ def category_change(pair: MetricPair, *, target_mean: float, settings: MetricSet
     return CategoryChange(assigned=assigned, now=now, violated=names.index(now) > names.index(assigned))
 
 
-def category_of(time_ms: float, categories: Categories) -> str:
+def category_of(time_ms: float, categories: Sequence[CategoryConfig]) -> str:
     """The first category whose upper bound is above `time_ms`; the last one if there is none."""
-    return next((name for name, bound in categories if bound is None or time_ms < bound), categories[-1][0])
+    return next((one.name for one in categories if one.below is None or time_ms < one.below), categories[-1].name)

@@ -15,7 +15,7 @@ from bot.detect.machine import common_shift, hardware_differences
 from bot.detect.new_level import settled
 from bot.detect.pairs import MetricPair, Pairing, pair_metrics
 from bot.detect.ruler import scale_by_ruler
-from bot.detect.settings import MetricRule, PolicySettings
+from bot.detect.settings import PolicySettings
 from bot.detect.single_values import single_values
 from bot.detect.visible import at_critical
 from bot.errors import ConfigError, DataError, did_you_mean
@@ -29,7 +29,7 @@ from bot.model.reason import BaselineReason, Reason, Remark, VerdictReason, beca
 from bot.model.report import Conclusion
 from bot.model.run import Run
 
-__all__ = ["MetricRule", "PolicySettings", "judge"]
+__all__ = ["PolicySettings", "judge"]
 
 DEFAULT_DETECTOR: Final = "anova"
 DEFAULT_COUNTER_DETECTOR: Final = "control_chart"
@@ -213,7 +213,7 @@ def _category_notes(pairs: Sequence[MetricPair], findings: Sequence[Finding], se
     """Said when the category is assigned; a stored one was said before."""
     slow: dict[str, int] = {}
     for pair, finding in zip(pairs, findings, strict=True):
-        fastest = settings.of(pair.key).categories[0][0]
+        fastest = settings.of(pair.key).categories[0].name
         new = not any(run.category for run in pair.baseline) and settings.of(pair.key).category is None
         if new and finding.category not in {None, fastest}:
             slow[str(finding.category)] = slow.get(str(finding.category), 0) + 1

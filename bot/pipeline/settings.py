@@ -1,15 +1,13 @@
 """The configuration in each stage's own words."""
 
-from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
-from bot.config import CategoryConfig, Config, LevelsConfig
-from bot.config.model import ControlChartConfig, RuleEnsembleConfig
+from bot.config import Config
+from bot.config.model import RuleEnsembleConfig
 from bot.detect import COUNTER_DETECTORS, DETECTORS
-from bot.detect.own_options import ChartOptions, OwnOptions
+from bot.detect.own_options import OwnOptions
 from bot.detect.rules.options import RuleOptions
-from bot.detect.settings import MetricRule, PolicySettings
+from bot.detect.settings import PolicySettings
 from bot.errors import UsageError, did_you_mean
 from bot.model.count import is_count
 from bot.model.metric import MetricKey
@@ -17,58 +15,35 @@ from bot.model.report import Settings
 from bot.model.run import Run
 from bot.stats.association_rules import Mining
 
-if TYPE_CHECKING:
-    from bot.detect.settings import Categories
-
 
 def report_settings(config: Config, *, target: Run) -> Settings:
     """The decision rule, for the report's small print; the detectors are those that had something to judge."""
-    fail, minimum = _fail(config.levels), config.minimum_effect
-    if target.benchmarks and all(is_count(entry.metric) for entry in target.benchmarks):
-        minimum = policy_settings(config).counted.minimum_effect
+    policy = policy_settings(config)
+    counts = target.benchmarks and all(is_count(entry.metric) for entry in target.benchmarks)
+    metric = policy.counted if counts else policy.general
     used = [config.detector] * bool(target.benchmarks) + [config.counter_detector] * bool(target.counters)
     return Settings(
         detector=", ".join(dict.fromkeys(used)),
         alpha=config.alpha,
         false_discovery_rate=config.false_discovery_rate,
-        minimum_effect=minimum,
+        minimum_effect=metric.minimum_effect,
         minimum_samples=config.minimum_samples,
-        fail=minimum if fail is None else fail,
+        fail=metric.fail,
     )
 
 
-def policy_settings(config: Config) -> "PolicySettings":
+def policy_settings(config: Config) -> PolicySettings:
     return PolicySettings(
         alpha=config.alpha,
         false_discovery_rate=config.false_discovery_rate,
         minimum_effect=config.minimum_effect,
         minimum_samples=config.minimum_samples,
-        warn=config.levels.warn,
-        fail=_fail(config.levels),
-        categories=_categories(config.categories),
-        rules=tuple(
-            MetricRule(
-                match=entry.match,
-                metric=entry.metric,
-                minimum_effect=entry.minimum_effect,
-                warn=entry.levels.warn,
-                fail=_fail(entry.levels),
-                categories=_categories(entry.categories) if entry.categories else None,
-                category=entry.category,
-                direction=entry.direction,
-                ignore=entry.ignore,
-            )
-            for entry in config.benchmarks
-        ),
+        levels=config.levels,
+        categories=config.categories,
+        rules=config.benchmarks,
         ignore_environment=config.ignore_environment,
         ruler=None if config.ruler is None else MetricKey(config.ruler.benchmark, config.ruler.metric),
-        own=OwnOptions(control_chart=_chart(config.control_chart), rule_ensemble=_rules(config.rule_ensemble)),
-    )
-
-
-def _chart(config: ControlChartConfig) -> ChartOptions:
-    return ChartOptions(
-        limits=config.limits, single_run_margin=config.single_run_margin, drop_idle_time=config.drop_idle_time
+        own=OwnOptions(control_chart=config.control_chart, rule_ensemble=_rules(config.rule_ensemble)),
     )
 
 
@@ -112,12 +87,3 @@ def corrected_for_analyses(config: Config, *, analyses: int) -> Config:
     """
     rates = {"alpha": config.alpha / analyses, "false_discovery_rate": config.false_discovery_rate / analyses}
     return config if analyses == 1 else config.model_copy(update=rates)
-
-
-def _fail(levels: LevelsConfig) -> float | None:
-    """Without a level of its own, what warns also fails."""
-    return levels.warn if levels.fail is None else levels.fail
-
-
-def _categories(categories: Sequence[CategoryConfig]) -> "Categories":
-    return tuple((category.name, category.below) for category in categories)

@@ -6,10 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bot.config.model import BenchmarkConfig
 from bot.detect import change_point
 from bot.detect.detector import DetectorOptions
 from bot.detect.pairs import pair_metrics
-from bot.detect.policy import MetricRule, PolicySettings, judge
+from bot.detect.policy import PolicySettings, judge
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.finding import Evidence, Finding, Verdict
 from bot.model.metric import Direction, Metric
@@ -98,7 +99,7 @@ def test_direction_decides_what_a_change_is() -> None:
 
 
 def test_a_change_below_the_minimum_effect_is_none() -> None:
-    rule = MetricRule(minimum_effect=0.5)
+    rule = BenchmarkConfig(match="*", minimum_effect="50%")
     history = runs(levels(slow=NEWEST + 3))
     assert judged(history).verdict is not Verdict.NO_CHANGE
     assert judged(history, PolicySettings(rules=(rule,))).verdict is Verdict.NO_CHANGE

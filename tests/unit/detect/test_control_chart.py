@@ -3,12 +3,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bot.config.model import BenchmarkConfig, ControlChartConfig
 from bot.detect import control_chart
 from bot.detect.counters import pair_counters
 from bot.detect.detector import DetectorOptions
-from bot.detect.own_options import ChartOptions, OwnOptions
+from bot.detect.own_options import OwnOptions
 from bot.detect.pairs import pair_metrics
-from bot.detect.policy import MetricRule, PolicySettings, judge
+from bot.detect.policy import PolicySettings, judge
 from bot.errors import ConfigError, DataError
 from bot.model.finding import Evidence, Finding, Level, Verdict
 from bot.model.judgement import Judgement
@@ -138,14 +139,14 @@ def test_one_baseline_run_is_a_fallback_and_says_so() -> None:
     assert (
         said(finding.evidence.notes)[-1] == "a single baseline run: the limit is the 10% to expect and a margin of 5%"
     )
-    options = DetectorOptions(own=OwnOptions(control_chart=ChartOptions(limits="10/90", single_run_margin=0.1)))
+    options = DetectorOptions(own=OwnOptions(control_chart=ControlChartConfig(limits="10/90", single_run_margin="10%")))
     (evidence,) = of_counters(counter_run({"cpu": steady(99)}), counter_run({"cpu": steady(1)}), options=options)
     assert evidence.threshold == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize("limits", LIMITS)
 def test_every_kind_of_limits_fires_and_stays_silent(limits: str) -> None:
-    settings = PolicySettings(own=OwnOptions(control_chart=ChartOptions(limits=limits)))
+    settings = PolicySettings(own=OwnOptions(control_chart=ControlChartConfig(limits=limits)))
     assert only(judged(counter_run({"cpu": steady(99)}), *cpu_runs(), settings=settings)).verdict is Verdict.NO_CHANGE
     changed = counter_run({"cpu": steady(99, level=75.0)})
     assert only(judged(changed, *cpu_runs(), settings=settings)).verdict is Verdict.REGRESSION
@@ -254,7 +255,7 @@ def test_methods_2_6_the_normality_of_a_flagged_counter_is_reported() -> None:
 
 def test_idle_time_can_be_kept() -> None:
     runs = [idling(seed) for seed in range(5)]
-    settings = PolicySettings(own=OwnOptions(control_chart=ChartOptions(drop_idle_time=False)))
+    settings = PolicySettings(own=OwnOptions(control_chart=ControlChartConfig(drop_idle_time=False)))
     assert only(judged(idling(99, idle=0.5), *runs, settings=settings)).verdict is Verdict.REGRESSION
 
 
@@ -438,9 +439,9 @@ def test_a_change_larger_than_what_baseline_runs_do_is_found_among_many_counters
 
 def test_rules_by_pattern_hold_for_counters() -> None:
     changed = counter_run({"cpu": steady(99, level=70.0)})
-    ignored = PolicySettings(rules=(MetricRule(metric="cpu", ignore=True),))
+    ignored = PolicySettings(rules=(BenchmarkConfig(match="*", metric="cpu", ignore=True),))
     assert judged(changed, *cpu_runs(), settings=ignored).findings == ()
-    better = PolicySettings(rules=(MetricRule(metric="cpu", direction=Direction.HIGHER_IS_BETTER),))
+    better = PolicySettings(rules=(BenchmarkConfig(match="*", metric="cpu", direction=Direction.HIGHER_IS_BETTER),))
     assert only(judged(changed, *cpu_runs(), settings=better)).verdict is Verdict.IMPROVEMENT
 
 

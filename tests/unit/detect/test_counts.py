@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from bot.config.model import BenchmarkConfig
 from bot.detect.policy import judge
-from bot.detect.settings import MetricRule, PolicySettings
+from bot.detect.settings import PolicySettings
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.count import Count
 from bot.model.finding import Finding, Verdict
@@ -52,7 +53,7 @@ def test_one_stored_run_is_enough(factor: float, verdict: Verdict, paired: bool)
 
 
 def test_a_rule_of_the_configuration_lets_a_thousandth_count() -> None:
-    rules = (MetricRule(metric="instructions", minimum_effect=0.0005),)
+    rules = (BenchmarkConfig(match="*", metric="instructions", minimum_effect="0.05%"),)
     runs = [run_of(*UNCHANGED) for _ in range(6)]
     target = run_of(*(1.001 * number for number in UNCHANGED))
     assert judged(runs, target).verdict is Verdict.NO_CHANGE

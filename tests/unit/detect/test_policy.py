@@ -6,9 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bot.config.model import BenchmarkConfig, LevelsConfig
 from bot.detect import DETECTORS
 from bot.detect.benchmark_findings import critical_p_of
-from bot.detect.policy import MetricRule, PolicySettings, judge
+from bot.detect.policy import PolicySettings, judge
 from bot.errors import ConfigError, DataError
 from bot.model.baseline import Baseline, BaselineSource, RunChoice
 from bot.model.environment import Environment
@@ -191,7 +192,7 @@ def test_many_metrics_need_more_certainty_than_one() -> None:
 
 
 def test_warn_and_fail_have_their_own_bounds() -> None:
-    settings = PolicySettings(warn=0.1, fail=0.3)
+    settings = PolicySettings(levels=LevelsConfig(warn="10%", fail="30%"))
     judgement = compare(around(5, 5, 5), around(5.4, 6, 7), settings)
     assert [finding.level for finding in judgement.findings] == [Level.FAIL, Level.WARN, Level.NOTE]
     assert compare(around(5), around(6), settings).failed is False
@@ -199,9 +200,9 @@ def test_warn_and_fail_have_their_own_bounds() -> None:
 
 def test_the_first_matching_rule_decides() -> None:
     rules = (
-        MetricRule(match="bench_00000", minimum_effect=0.5),
-        MetricRule(match="bench_0000[12]", ignore=True),
-        MetricRule(match="bench_*", metric="time", direction=Direction.HIGHER_IS_BETTER),
+        BenchmarkConfig(match="bench_00000", minimum_effect="50%"),
+        BenchmarkConfig(match="bench_0000[12]", ignore=True),
+        BenchmarkConfig(match="bench_*", metric="time", direction=Direction.HIGHER_IS_BETTER),
     )
     judgement = compare(around(5, 5, 5, 5), around(6, 6, 6, 6), PolicySettings(rules=rules))
     verdicts = {finding.evidence.key.benchmark: finding.verdict for finding in judgement.findings}
@@ -236,7 +237,7 @@ def test_methods_1_the_first_measurement_assigns_and_the_user_overrides() -> Non
     stored = replace(stored, benchmarks=tuple(replace(entry, category="fast") for entry in stored.benchmarks))
     assert only(compare(stored, around(60))).category == "fast"
     assert only(compare(around(50), around(60))).category == "medium"
-    overridden = PolicySettings(rules=(MetricRule(category="slow"),))
+    overridden = PolicySettings(rules=(BenchmarkConfig(match="*", category="slow"),))
     assert only(compare(around(50), around(160), overridden)).severity is Severity.MINOR
 
 
