@@ -44,8 +44,7 @@ def branch_steps() -> tuple[Step, ...]:
     """The pull request: five commits, of which the third folds accents word by word and is slow."""
     code = _project("textkit.py")
     documented = code.replace('"""A small text library', '"""A small text library for plain and accented English')
-    named = documented.replace("found = {}", "places = {}").replace("found.setdefault", "places.setdefault")
-    named = named.replace("return found", "return places")
+    named = documented.replace("places", "places_of_words")
     folded = named.replace("import re\n", "import re\nimport unicodedata\n").replace(
         "    return WORD.findall(text.lower())\n",
         '    return [unicodedata.normalize("NFKD", word) for word in WORD.findall(text.lower())]\n',
