@@ -84,7 +84,10 @@ class Page:
         return [node["name"]["value"] for node in nodes if not node["ignored"] and node["role"]["value"] == role]
 
     def picture(self, file: Path) -> None:
-        found = self.call("Page.captureScreenshot", captureBeyondViewport=True)
+        """Of the whole page, as wide as it is open."""
+        width, height = self.value("[innerWidth, document.documentElement.scrollHeight]")
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        found = self.call("Page.captureScreenshot")
         file.write_bytes(base64.b64decode(found["data"]))
 
     def _next(self) -> dict[str, Any]:
