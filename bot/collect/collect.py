@@ -64,10 +64,9 @@ def collect_each(
     stdin: BinaryIO | None = None,
     suite: str | None = None,
     directions: Directions | None = None,
-    environment: Environment | None = None,
 ) -> tuple[Run, ...]:
     """One run per file (of a pattern too), directory or archive: for baselines, where runs are told from samples."""
-    reading = _Reading(tool=tool, suite=suite, directions=directions, environment=environment)
+    reading = _Reading(tool=tool, suite=suite, directions=directions)
     return tuple(run for _, run in reading.each(paths, stdin=stdin))
 
 
@@ -79,12 +78,11 @@ def collect_executions(
     suite: str | None = None,
     directions: Directions | None = None,
     commit: str | None = None,
-    time: datetime | None = None,
     environment: Environment | None = None,
 ) -> Run:
     """One run of one side of a paired measurement: each file (directory, archive) is an execution of its own."""
     reading = _Reading(tool=tool, suite=suite, directions=directions, environment=environment)
-    return join_executions(list(reading.each(paths, stdin=stdin)), suite=suite, commit=commit, time=time)
+    return join_executions(list(reading.each(paths, stdin=stdin)), suite=suite, commit=commit)
 
 
 def collect_separate(
@@ -111,19 +109,14 @@ def collect_sources(
     suite: str | None = None,
     directions: Directions | None = None,
     commit: str | None = None,
-    time: datetime | None = None,
-    job: str | None = None,
-    environment: Environment | None = None,
 ) -> Run:
     """The same for bytes that came from elsewhere (artifacts); files of no known format are passed over and noted."""
     inputs = (Input(sources=tuple(sources), is_search=True, is_tree=True),)
-    reading = _Reading(tool=tool, suite=suite, directions=directions, environment=environment)
-    return reading.run(inputs, commit=commit, time=time, job=job)
+    reading = _Reading(tool=tool, suite=suite, directions=directions)
+    return reading.run(inputs, commit=commit)
 
 
-def collect_history(
-    paths: Sequence[str], *, tool: str = AUTO, suite: str | None = None, directions: Directions | None = None
-) -> tuple[Run, ...]:
+def collect_history(paths: Sequence[str], *, tool: str = AUTO, directions: Directions | None = None) -> tuple[Run, ...]:
     """Every run of files that hold many (data.js, Otava's CSV, Nyrkiö), oldest first, and the one of other files.
 
     Of a folder, files of no known format are passed over.
@@ -137,7 +130,7 @@ def collect_history(
             continue
         many = HISTORY_PARSERS.get(parser.ID)
         runs.extend(
-            merge((Read(place=source.place, parsed=parsed),), suite=suite)
+            merge((Read(place=source.place, parsed=parsed),))
             for part in ([parser.parse(source)] if many is None else many.parse_history(source))
             if (parsed := directed(part, directions)).benchmarks
         )

@@ -19,10 +19,8 @@ class MainLine:
     notes: tuple[str, ...] = ()
 
 
-def main_line(
-    history: History, repository: Path, *, suite: str, revision: str = "HEAD", any_hardware: bool = False
-) -> MainLine:
-    """The runs of the commits that `revision` leads to by first parents, on the newest run's hardware."""
+def main_line(history: History, repository: Path, *, suite: str, any_hardware: bool = False) -> MainLine:
+    """The runs of the commits that HEAD leads to by first parents, on the newest run's hardware."""
     if git.is_shallow(repository):
         raise UsageError(
             "this checkout is shallow, so the order of the stored runs is unknown",
@@ -30,7 +28,7 @@ def main_line(
             next_step="check out with `fetch-depth: 0`; with `filter: blob:none` beside it that stays fast",
         )
     stored = history.commits(suite)
-    line = git.ancestors(repository, [git.resolve_commit(repository, revision)], first_parent=True)
+    line = git.ancestors(repository, [git.resolve_commit(repository, "HEAD")], first_parent=True)
     on_line = [commit for commit in line if commit in stored]
     entries = list(history.runs(suite, on_line))
     newest_first = [entry.run for entry in entries if isinstance(entry, StoredRun)]

@@ -25,11 +25,9 @@ from bot.progress import doing
 MOST_RUNS = 200
 
 
-def audit_history(
-    *, repository: Path, config: Config, history_url: str | None = None, token: str | None = None, seed: int = 0
-) -> Audit:
+def audit_history(*, repository: Path, config: Config, history_url: str | None = None, seed: int = 0) -> Audit:
     """The newest stored runs of the configured suite, in the order of their times."""
-    with open_history(config.history, repository, url=history_url, token=token) as history:
+    with open_history(config.history, repository, url=history_url, token=None) as history:
         commits = list(history.commits(config.suite))
         stored = list(history.runs(config.suite, commits))
         accepted = history.accepted(config.suite)

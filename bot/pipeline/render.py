@@ -12,13 +12,9 @@ def report_json(report: Report) -> bytes:
     return encode_report(report, sentence=sentence)
 
 
-def report_markdown(
-    report: Report, *, marker: str = "", run_url: str | None = None, repository_url: str | None = None
-) -> str:
+def report_markdown(report: Report) -> str:
     """The pull request's comment."""
-    return render_markdown(
-        report, options=MarkdownOptions(marker=marker, run_url=run_url, repository_url=repository_url)
-    )
+    return render_markdown(report, options=MarkdownOptions())
 
 
 def report_summary(report: Report, *, run_url: str | None, repository_url: str | None) -> str:

@@ -80,11 +80,9 @@ def track_regressions(
     return (*_closed(board, worse), *_opened(board, worse))
 
 
-def stored_acceptances(
-    *, config: Config, history_url: str | None, token: str | None, repository: Path | None = None
-) -> tuple[Acceptance, ...]:
+def stored_acceptances(*, config: Config, history_url: str | None, token: str | None) -> tuple[Acceptance, ...]:
     """What was accepted in the configured suite, oldest first."""
-    with open_history(config.history, repository, url=history_url, token=token) as history:
+    with open_history(config.history, None, url=history_url, token=token) as history:
         return history.accepted(config.suite)
 
 
@@ -107,7 +105,7 @@ def carried_acceptances(host: "Host", accepted: Sequence[Acceptance]) -> tuple[A
 
 
 def settle_acceptances(
-    report: Report, *, config: Config, history_url: str | None, token: str | None, repository: Path | None = None
+    report: Report, *, config: Config, history_url: str | None, token: str | None
 ) -> tuple[str, ...]:
     """Store what this run of the default branch showed to be accepted, by name and at its commit; the names."""
     commit = report.target_commit
@@ -122,7 +120,7 @@ def settle_acceptances(
     }
     if not named:
         return ()
-    with open_history(config.history, repository, url=history_url, token=token) as history:
+    with open_history(config.history, None, url=history_url, token=token) as history:
         history.accept(tuple(named.values()))
     return tuple(named)
 

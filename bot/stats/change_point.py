@@ -69,8 +69,6 @@ def find_changes(
     *,
     rng: np.random.Generator,
     minimum_effect: float = 0.0,
-    minimum_strength: float = MINIMUM_STRENGTH,
-    alpha: float = ALPHA,
 ) -> tuple[Change, ...]:
     """The changes of a series, shape (n,), one value per commit or build, oldest first; any unit, any direction.
 
@@ -86,8 +84,8 @@ def find_changes(
     finite = given[places]
     values = on_level_scale(finite)
     clipped = clip_outliers(values)
-    splits = _split_pairs(clipped, least_effect_of(finite, minimum_effect), minimum_strength=minimum_strength)
-    strong = [split for split in splits if split.strength >= minimum_strength]
+    splits = _split_pairs(clipped, least_effect_of(finite, minimum_effect))
+    strong = [split for split in splits if split.strength >= MINIMUM_STRENGTH]
     # Candidates too weak to be reported count as tests that found nothing: the q-values stay valid.
     p_values = np.ones(len(splits))
     p_values[: len(strong)] = [permutation_p_value(values[_within(split, SEPARATION_REACH)], rng) for split in strong]
@@ -95,12 +93,12 @@ def find_changes(
     changes = [
         _change(split, finite=finite, values=values, clipped=clipped, places=places, p_value=p_value, q_value=q_value)
         for split, p_value, q_value in zip(strong, p_values.tolist(), q_values.tolist(), strict=False)
-        if q_value <= alpha
+        if q_value <= ALPHA
     ]
     return tuple(change for change in _drifts_joined(changes) if counts(change.before, change.after, minimum_effect))
 
 
-def _split_pairs(clipped: Floats, least_effect: LeastEffect, *, minimum_strength: float) -> list[_Split]:
+def _split_pairs(clipped: Floats, least_effect: LeastEffect) -> list[_Split]:
     splits = merge_segments(clipped, candidate_splits(clipped, least_effect), least_effect)
     bounds = [0, *splits, len(clipped)]
     return [
@@ -108,7 +106,7 @@ def _split_pairs(clipped: Floats, least_effect: LeastEffect, *, minimum_strength
             index=index,
             low=low,
             high=high,
-            strength=_strength(clipped, index, low=low, high=high, needed=minimum_strength),
+            strength=_strength(clipped, index, low=low, high=high, needed=MINIMUM_STRENGTH),
         )
         for low, index, high in zip(bounds[:-2], bounds[1:-1], bounds[2:], strict=True)
     ]

@@ -53,7 +53,6 @@ def online_alarms(
     series: npt.ArrayLike,
     *,
     minimum_effect: float = 0.0,
-    alarm_strength: float = ALARM_STRENGTH,
     first_judged: int = FIRST_JUDGED,
 ) -> tuple[Alarm, ...]:
     """The alarms of a series, shape (n,), one value per run, oldest first, each raised from the runs up to it alone.
@@ -90,7 +89,7 @@ def online_alarms(
         if rank_sum_z(baseline[-SEPARATION_REACH:], newest) < LEAST_RANK_SUM_Z:
             continue
         reached = gate_strength(baseline, newest, past=past)
-        if reached >= alarm_strength:
+        if reached >= ALARM_STRENGTH:
             low, high = max(baseline_start, split - LOCAL_REACH) - memory_start, len(values)
             around = range(high - 2 * NEWEST, high)
             first = first_changed(values, low=low, high=high, around=around)

@@ -45,7 +45,7 @@ class CallGraph:
         edge.inclusive += inclusive
 
 
-def unfold(graph: CallGraph, *, note: Callable[[str], None], max_paths: int = MAX_PATHS) -> ProfileTree:
+def unfold(graph: CallGraph, *, note: Callable[[str], None]) -> ProfileTree:
     """A tree whose self costs add up to the graph's, function by function.
 
     Recursive calls are taken out (depth first from the functions that nobody calls). A caller's share of a callee is
@@ -74,7 +74,7 @@ def unfold(graph: CallGraph, *, note: Callable[[str], None], max_paths: int = MA
 
     for root in roots:
         add(TOP, root, 1.0, 1.0)
-    while queue and len(tree.frames) < max_paths:
+    while queue and len(tree.frames) < MAX_PATHS:
         _, _, node, function, share = heapq.heappop(queue)
         for callee, edge in edges[function]:
             add(node, callee, share * shares[function, callee], share * edge.calls)
