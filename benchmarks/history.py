@@ -4,7 +4,7 @@
 
 Which runs are left after all these years follows from their names alone (`runs_to_drop`), so only these are made, each
 with random samples, and put on a branch in one commit. Then the real thing: runs are appended one by one, as jobs do,
-until the branch starts over; the server packs now and then, and the branch is weighed as git packs it.
+until the branch starts over, or `--most-appends` of them; the server packs now and then, and the branch is weighed.
 """
 
 import argparse
@@ -22,9 +22,10 @@ from bot.codec.run import encode_run
 from bot.git import Remote
 from bot.history import GitBranchHistory, Retention
 from bot.history.layout import MARKER, MARKER_PATH, RunFile, name_run
-from bot.history.retention import compact, runs_to_compact, runs_to_drop
+from bot.history.retention import runs_to_compact, runs_to_drop
 from bot.model.metric import Direction, Metric
-from bot.model.run import Benchmark, Run
+from bot.model.run import Benchmark, Run, Summary
+from bot.stats.ragged import Floats
 
 METRIC = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
 START = datetime(2016, 1, 4, tzinfo=UTC)
@@ -32,15 +33,41 @@ BRANCH = "refs/heads/perf-history"
 WEIGHED_EVERY = 20
 
 
-def make_run(number: int, options: argparse.Namespace) -> Run:
-    """Samples with all digits that a double has, as pytest-benchmark writes them: nothing that compresses well."""
+def measured(number: int, options: argparse.Namespace) -> Floats:
+    """Samples (benchmarks, samples) with all digits that a double has: nothing that compresses well."""
     rng = np.random.default_rng(number)
     levels = 1e-3 * (1 + np.arange(options.benchmarks) % 37)
-    samples = levels[:, None] * rng.lognormal(0, 0.02, (options.benchmarks, options.samples))
+    return levels[:, None] * rng.lognormal(0, 0.02, (options.benchmarks, options.samples))
+
+
+def make_run(number: int, options: argparse.Namespace, *, compacted: bool = False) -> Run:
+    """The compacted one as `compact` makes it, for all benchmarks at once."""
+    samples = measured(number, options)
+    columns = (samples.mean(axis=1), samples.std(axis=1, ddof=1), *(f(samples, axis=1) for f in (np.min, np.max)))
+    summaries = [
+        Summary(
+            value=mean,
+            statistic="mean",
+            count=options.samples,
+            standard_deviation=deviation,
+            minimum=low,
+            maximum=high,
+            median=median,
+        )
+        for mean, deviation, low, high, median in zip(
+            *(column.tolist() for column in (*columns, np.median(samples, axis=1))), strict=True
+        )
+    ]
+    rows = samples.tolist()
     return Run(
         benchmarks=tuple(
-            Benchmark(name=f"tests/bench_{i % 37}.py::test_{i:05d}", metric=METRIC, samples=tuple(row.tolist()))
-            for i, row in enumerate(samples)
+            Benchmark(
+                name=f"tests/bench_{i % 37}.py::test_{i:05d}",
+                metric=METRIC,
+                samples=() if compacted else tuple(rows[i]),
+                summary=summaries[i] if compacted else None,
+            )
+            for i in range(options.benchmarks)
         ),
         commit=f"{number:040x}",
         time=START + number * timedelta(weeks=1) / options.runs_per_week,
@@ -48,11 +75,9 @@ def make_run(number: int, options: argparse.Namespace) -> Run:
 
 
 def stored(number: int, options: argparse.Namespace, *, compacted: bool) -> tuple[RunFile, bytes]:
-    run = make_run(number, options)
-    content = original = encode_run(run)
-    if compacted:
-        content = encode_run(compact(run))
-    return name_run(run, original, now=START).with_content(content, compacted=compacted), content
+    run = make_run(number, options, compacted=compacted)
+    content = encode_run(run)
+    return name_run(run, content, now=START).with_content(content, compacted=compacted), content
 
 
 def left_over(count: int, options: argparse.Namespace, retention: Retention) -> list[tuple[int, bool]]:
@@ -132,7 +157,7 @@ def main() -> None:
     parser.add_argument("--runs-per-week", type=int, default=100)
     parser.add_argument("--benchmarks", type=int, default=1000)
     parser.add_argument("--samples", type=int, default=30)
-    parser.add_argument("--most-appends", type=int, default=400)
+    parser.add_argument("--most-appends", type=int, default=60)
     options = parser.parse_args()
     retention = Retention()
     count = options.years * 52 * options.runs_per_week

@@ -24,6 +24,8 @@ MOST_COMMITS: Final = 16
 MOST_VALUES: Final = 10_000
 MOST_COMPONENTS: Final = 50
 SHOWN_CHARACTERS: Final = 400
+# GitHub ends a job on a machine of one's own after five days.
+LONGEST_JOB_SECONDS: Final = 5 * 86_400.0
 # Any time, size or rate there is, in any unit; beyond it the search's arithmetic would be led astray.
 LEAST_VALUE: Final = 1e-18
 LARGEST_VALUE: Final = 1e18
@@ -73,6 +75,7 @@ class BisectJobFile:
         field(default_factory=dict)
     )
     diagnosis: CulpritDiagnosis | None = None
+    elapsed_seconds: Annotated[float, Field(ge=0, le=LONGEST_JOB_SECONDS)] | None = None
 
 
 def encode_job_result(result: BisectJobResult) -> bytes:

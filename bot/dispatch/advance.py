@@ -182,12 +182,14 @@ def take_result(bisection: Bisection, result: BisectJobResult) -> Bisection:
         # A round in which nothing was reached is lost, not measured.
         if entry.values or entry.failures:
             search.record(entry.job_id, entry.values, entry.failures)
+    gained = len(search.state.results) > len(bisection.search.results)
     environments = bisection.environments
     is_new = result.environment and result.environment not in environments and len(environments) < KEPT_ENVIRONMENTS
     return replace(
         bisection,
         search=search.state,
         metric=metric,
+        runner_seconds=bisection.runner_seconds + (result.elapsed_seconds or 0.0 if gained else 0.0),
         environments=(*environments, result.environment) if is_new else environments,
         diagnoses=(*bisection.diagnoses, *([] if result.diagnosis is None else [result.diagnosis])),
     )

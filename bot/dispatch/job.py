@@ -56,7 +56,8 @@ def bisect_job(
     repository: Path, plan: BisectJobPlan, *, config: Config, say: Say, stdin: BinaryIO | None = None
 ) -> BisectJobDone:
     """Measure the job's rounds. The result is replaced after each, so that an end of any kind loses one at most."""
-    deadline = None if plan.minutes is None else time.monotonic() + 60 * plan.minutes
+    started = time.monotonic()
+    deadline = None if plan.minutes is None else started + 60 * plan.minutes
     step = "write the input `request` into this file, as it was sent"
     stream = stdin if plan.request == STDIN else None
     data = read_limited(plan.request, MOST_REQUEST_BYTES, next_step=step, stream=stream)
@@ -80,7 +81,7 @@ def bisect_job(
         say(cannot := f"{commands.count} cannot be counted: {missing}")
         file.parent.mkdir(parents=True, exist_ok=True)
         failures = [Result(job_id=entry.id, failures=_all_failed(entry, f"{cannot}; {SETUP}")) for entry in job.rounds]
-        replace_file(file, _encoded(request, job, failures, metric=None, environment=environment))
+        replace_file(file, _encoded(request, job, failures, started, metric=None, environment=environment))
         return BisectJobDone(file=file, rounds=0, asked=len(job.rounds))
     with this_machine(
         repository,
@@ -103,14 +104,16 @@ def bisect_job(
             say(f"round {number} of {len(job.rounds)} ({entry.purpose}): {len(entry.commits)} executions")
             measured = executor.execute(entry)
             results.append(_result(entry.id, measured))
-            replace_file(file, _encoded(request, job, results, metric=executor.metric, environment=environment))
+            replace_file(
+                file, _encoded(request, job, results, started, metric=executor.metric, environment=environment)
+            )
         if job.diagnose is not None and results and (deadline is None or time.monotonic() < deadline):
             profiling = Profiling(command=commands.profile, budget_s=commands.profile_seconds)
             diagnosis = diagnose_culprit(
                 repository, workplace, job.diagnose, profiling=profiling, say=say, count=commands.count
             )
             encoded = _encoded(
-                request, job, results, metric=executor.metric, environment=environment, diagnosis=diagnosis
+                request, job, results, started, metric=executor.metric, environment=environment, diagnosis=diagnosis
             )
             if len(encoded) <= MOST_RESULT_BYTES:
                 replace_file(file, encoded)
@@ -162,6 +165,7 @@ def _encoded(
     request: BisectRequest,
     job: BisectJob,
     results: list[Result],
+    started: float,
     *,
     metric: Metric | None,
     environment: dict[str, str],
@@ -182,5 +186,6 @@ def _encoded(
             metric=metric,
             environment=environment,
             diagnosis=diagnosis,
+            elapsed_seconds=time.monotonic() - started,
         )
     )

@@ -146,5 +146,10 @@ def _months(
     for bisection in bisections:
         month = months.setdefault(name := f"{bisection.started_at:%Y%m}", StoredMonth(month=name))
         executions = sum(len(result.values) + len(result.failures) for result in bisection.search.results)
-        months[name] = replace(month, searches=month.searches + 1, executions=month.executions + executions)
+        months[name] = replace(
+            month,
+            searches=month.searches + 1,
+            executions=month.executions + executions,
+            runner_seconds=month.runner_seconds + bisection.runner_seconds,
+        )
     return tuple(months[name] for name in sorted(months))

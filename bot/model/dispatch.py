@@ -60,7 +60,10 @@ class BisectRequest:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BisectJobResult:
-    """What one job measured. `metric` says what it saw: None where no execution gave a number."""
+    """What one job measured. `metric` says what it saw: None where no execution gave a number.
+
+    `elapsed_seconds` from its start to these results, with builds; None where an older program wrote them.
+    """
 
     bisection: str
     dispatch: str
@@ -69,6 +72,7 @@ class BisectJobResult:
     metric: Metric | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     diagnosis: CulpritDiagnosis | None = None
+    elapsed_seconds: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,7 +122,7 @@ class Bisection:
     `stopped`: the objection that ended it before the search had. `times`: the search is by counts, and one by
     times follows. `notes` are for the answer, of searches before this one. `updates`: the packages that a candidate
     gave another version.
-    `diagnoses`: of suspects that were confirmed or not.
+    `diagnoses`: of suspects that were confirmed or not. `runner_seconds`: of all jobs whose results count.
     """
 
     id: str
@@ -145,6 +149,7 @@ class Bisection:
     times: ByTime | None = None
     notes: tuple[str, ...] = ()
     diagnoses: tuple[CulpritDiagnosis, ...] = ()
+    runner_seconds: float = 0.0
     updates: Mapping[str, tuple[EnvironmentChange, ...]] = field(default_factory=dict)
 
     @property

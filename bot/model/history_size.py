@@ -19,7 +19,8 @@ class StoredSuite:
 class StoredMonth:
     """Of one month (202611): the runs that the branch or its past still holds, and the searches that began in it.
 
-    `packed_bytes` of these runs, in each form that is still there; `executions` of these searches.
+    `packed_bytes` of these runs, in each form that is still there; `executions` of these searches, and the time of
+    their jobs on runners, `runner_seconds`.
     """
 
     month: str
@@ -27,6 +28,7 @@ class StoredMonth:
     packed_bytes: int = 0
     searches: int = 0
     executions: int = 0
+    runner_seconds: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

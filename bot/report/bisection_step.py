@@ -1,5 +1,6 @@
 """Where a dispatched bisection stands: the answer in the thread and the check run, after every step."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -126,6 +127,8 @@ def _footer(bisection: Bisection, *, repository_url: str) -> Safe:
         ),
         own("{} candidates", len(commit_range.commits)),
     ]
+    if bisection.runner_seconds:
+        parts.append(own("{} on runners", Safe(counted(math.ceil(bisection.runner_seconds / 60), "minute"))))
     if bisection.requested_by:
         parts.append(own("asked for by {}", code(bisection.requested_by, limit=40)))
     parts.append(own("bisection {}", code(bisection.id, limit=64)))

@@ -1,5 +1,6 @@
 """What a history weighs, and what its compaction did, for a terminal."""
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -36,11 +37,12 @@ def history_size_text(size: HistorySize) -> str:
             _bytes(month.packed_bytes),
             f"{month.searches:,}" if month.searches else "",
             f"{month.executions:,}" if month.searches else "",
+            f"{math.ceil(month.runner_seconds / 60):,}" if month.searches else "",
         )
         for month in size.months[-SHOWN_MONTHS:]
     ]
     lines += [_table(("suite", "runs", "with samples", "first", "last"), suites), ""]
-    lines += [_table(("month", "runs", "packed", "searches", "their executions"), months)]
+    lines += [_table(("month", "runs", "packed", "searches", "executions", "runner minutes"), months)]
     return "\n".join(lines) + "\n"
 
 
@@ -57,7 +59,7 @@ def compacted_text(compacted: Compacted) -> str:
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     from tabulate import tabulate
 
-    align = ("left", "right", "right", "right", "right")
+    align = ("left", *("right" for _ in head[1:]))
     return tabulate(rows, headers=head, tablefmt="plain", disable_numparse=True, colalign=align if rows else None)
 
 

@@ -1,11 +1,12 @@
 """`perf-culprit history`: what the branch weighs by git's own count, and one commit in the place of all."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from bot import git
+from bot import git, pipeline
 from bot.cli import main
 from bot.codec.run import encode_run
 from bot.history import GitBranchHistory, Retention, StoredRun, UnreadableRun, open_git_branch
@@ -13,6 +14,7 @@ from bot.history.git_branch import COMMIT_BYTES, PAST_LINE
 from bot.history.layout import name_run
 from bot.history.retention import compact
 from tests.support.git_repository import init_repository, run_git
+from tests.support.runner_pool import new_bisection
 from tests.support.stored_runs import START, make_run
 
 BRANCH = "refs/heads/perf-history"
@@ -136,6 +138,19 @@ def test_a_compacted_run_of_a_newer_version_is_named_and_survives_compaction(ser
         (entry,) = history.runs("default", [f"{30:040x}"])
     assert isinstance(entry, UnreadableRun)
     assert "version" in entry.problem
+
+
+def test_a_month_says_what_its_searches_took(served: Path) -> None:
+    bisection = new_bisection(size=8)
+    with open_git_branch(git.Remote(url=str(served))) as history:
+        for number, seconds in ((1, 90.0), (2, 200.0)):
+            history.store(replace(bisection, id=f"{number}", runner_seconds=seconds), expected=None)
+    with open_git_branch(git.Remote(url=str(served))) as history:
+        months = history.size().months
+        text = pipeline.history_size_text(history.size())
+    month = f"{bisection.started_at:%Y%m}"
+    assert [(entry.searches, entry.runner_seconds) for entry in months if entry.month == month] == [(2, 290.0)]
+    assert re.search(rf"{month[:4]}-{month[4:]} .* 2  .* 5$", text, re.MULTILINE)
 
 
 def test_nothing_stored_is_no_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

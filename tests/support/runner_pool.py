@@ -43,6 +43,7 @@ from bot.model.metric import Direction, Metric, MetricKey
 KEY = MetricKey("parse", "time")
 TIME = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
 START = datetime(2026, 1, 1, tzinfo=UTC)
+JOB_SECONDS = 90.0
 NAME = "4711"
 
 
@@ -188,7 +189,12 @@ class Pool:
             for entry in job.rounds
         )
         return BisectJobResult(
-            bisection=request.bisection, dispatch=request.dispatch, job=job.id, rounds=rounds, metric=self.metric
+            bisection=request.bisection,
+            dispatch=request.dispatch,
+            job=job.id,
+            rounds=rounds,
+            metric=self.metric,
+            elapsed_seconds=JOB_SECONDS,
         )
 
     def drawn(self, what: str) -> float:

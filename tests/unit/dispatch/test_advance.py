@@ -1,5 +1,6 @@
 """A bisection that other machines measure: whatever is lost, late, doubled, killed or forged, it is the same search."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -12,7 +13,8 @@ from bot.dispatch.settle import settle
 from bot.errors import BotError, DataError, InfrastructureError
 from bot.model.bisection import Engine, OutcomeKind
 from bot.model.metric import Direction, Metric
-from tests.support.runner_pool import NAME, TIME, Killed, Pool, Scene, altered, new_bisection, zipped
+from bot.report.bisection_step import step_texts
+from tests.support.runner_pool import JOB_SECONDS, NAME, TIME, Killed, Pool, Scene, altered, new_bisection, zipped
 
 ENGINES = pytest.mark.parametrize("engine", list(Engine))
 CULPRIT = 11
@@ -102,6 +104,12 @@ def test_a_run_that_is_told_again_changes_nothing(engine: Engine) -> None:
             advance_bisection(scene.controller(), run_id=old.id)
     assert scene.branch.bisection.search == calm.branch.bisection.search
     assert numbers(scene) == numbers(calm)
+    jobs = sum(len(dispatch.jobs) for dispatch in scene.branch.bisection.dispatches)
+    assert scene.branch.bisection.runner_seconds == jobs * JOB_SECONDS
+    minutes = math.ceil(jobs * JOB_SECONDS / 60)
+    assert (
+        f"{minutes:,} minutes on runners" in step_texts(scene.told[-1], repository_url="https://example.org/a/b").body
+    )
 
 
 @ENGINES
