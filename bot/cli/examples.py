@@ -31,6 +31,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "perf-culprit changes --repo . --benchmark 'parse*'",
         "perf-culprit changes --releases v1.0=old.json v1.1=new.json --html matrix.html",
     ),
+    "dashboard": ("perf-culprit dashboard site --open",),
     "diagnose": (
         "perf-culprit diagnose --log calls.log --pattern labelled",
         "perf-culprit diagnose --baseline before.speedscope.json --target after.speedscope.json --flame calls.html",

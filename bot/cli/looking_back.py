@@ -1,17 +1,55 @@
-"""The command that looks back at a series of commits or builds: changes."""
+"""The commands that look back at a series of commits or builds: changes, dashboard."""
 
 import argparse
+import os
 import sys
+import webbrowser
 from pathlib import Path
 
 from bot import pipeline
 from bot.cli import progress
-from bot.cli.options import Verbs, add_page_options, chosen_config, count, new_verb
+from bot.cli.options import Verbs, add_page_options, chosen_config, count, new_verb, request
 from bot.cli.output import write, write_page
 from bot.errors import EXIT_FINE, UsageError
 
 
 def add_verbs(verbs: Verbs) -> None:
+    _add_changes(verbs)
+    _add_dashboard(verbs)
+
+
+def _add_dashboard(verbs: Verbs) -> None:
+    verb = new_verb(verbs, "dashboard", _dashboard, "a static site of the stored history, for GitHub Pages or a disk")
+    verb.add_argument("folder", type=Path, metavar="DIR", help="written here; an earlier dashboard there is updated")
+    verb.add_argument("--repo", type=Path, default=Path(), metavar="DIR", help="default: this directory; not touched")
+    verb.add_argument("--history", metavar="URL", help="where the history branch lives (default: remote origin)")
+    verb.add_argument("--rebuild", action="store_true", help="read every stored run again")
+    verb.add_argument("--open", action="store_true", help="show it in a browser")
+    verb.add_argument("--config", type=Path, metavar="FILE", help="default: .github/perf-culprit.yml where it exists")
+
+
+def _dashboard(arguments: argparse.Namespace) -> int:
+    plan = request(
+        pipeline.DashboardPlan,
+        arguments,
+        repository=arguments.repo,
+        history_url=arguments.history,
+        token=os.environ.get("GITHUB_TOKEN"),
+        host=os.environ.get("GITHUB_SERVER_URL", "https://github.com"),
+    )
+    with progress.shown(arguments):
+        built = pipeline.build_dashboard(plan, config=chosen_config(arguments))
+    page = arguments.folder / "index.html"
+    print(
+        f"{page}: {built.series:,} series of {built.runs:,} runs, {built.read:,} of them read now;"
+        f" {built.written:,} files written, {built.unchanged:,} unchanged"
+    )
+    if arguments.open:
+        webbrowser.open(page.absolute().as_uri())
+    return EXIT_FINE
+
+
+def _add_changes(verbs: Verbs) -> None:
     verb = new_verb(
         verbs, "changes", _changes, "when did it really change: a table or the stored history, one row per commit"
     )

@@ -48,7 +48,7 @@ class Estimate:
 
 def common_statistic(benchmarks: Sequence[Benchmark], *, preferred: str = MEAN) -> str | None:
     """`preferred` if all summaries state it, else what they all do ("value" may be any); None where they disagree."""
-    if all(entry.summary is None or _states(entry.summary, preferred) for entry in benchmarks):
+    if all(entry.summary is None or states(entry.summary, preferred) for entry in benchmarks):
         return preferred
     named = {entry.summary.statistic for entry in benchmarks if entry.summary is not None}
     if len(named) > 1:
@@ -136,7 +136,7 @@ def averaged(estimates: Sequence[Estimate]) -> Estimate:
     )
 
 
-def _states(summary: Summary, statistic: str) -> bool:
+def states(summary: Summary, statistic: str) -> bool:
     return summary.statistic == statistic or (statistic == MEDIAN and summary.median is not None)
 
 

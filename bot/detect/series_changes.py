@@ -22,17 +22,18 @@ def judge_series(table: SeriesTable, *, seed: int, online: bool) -> tuple[Series
 
     Too few values in every series are an error; in some they are those series' reason.
     """
-    judged = tuple(_judged(series, table.labels, seed=seed, online=online) for series in table.series)
+    judged = tuple(judge_one(series, table.labels, seed=seed, online=online) for series in table.series)
     if all(entry.reason is not None for entry in judged):
         raise DataError(
             "; ".join(dict.fromkeys(f"{entry.series.name}: {entry.reason}" for entry in judged[:3])),
             place=table.place,
             next_step=f"give {FEWEST_VALUES} rows or more, oldest first, or compare two runs with many samples each",
         )
-    return tuple(_with_power(entry) for entry in (_over_all(judged) if len(judged) > 1 else judged))
+    return tuple(_with_power(entry) for entry in (discoveries(judged) if len(judged) > 1 else judged))
 
 
-def _judged(series: Series, labels: Sequence[str], *, seed: int, online: bool) -> SeriesChanges:
+def judge_one(series: Series, labels: Sequence[str], *, seed: int, online: bool = False) -> SeriesChanges:
+    """The changes of a series by itself; `discoveries` says which of several series' are left."""
     values = np.array(series.values)
     count = int(np.isfinite(values).sum())
     if count < FEWEST_VALUES:
@@ -94,7 +95,7 @@ def _alarms(series: Series, labels: Sequence[str]) -> tuple[SeriesAlarm, ...]:
     )
 
 
-def _over_all(judged: Sequence[SeriesChanges]) -> tuple[SeriesChanges, ...]:
+def discoveries(judged: Sequence[SeriesChanges]) -> tuple[SeriesChanges, ...]:
     """Benjamini-Hochberg once more, over the reported changes of all series."""
     within = np.array([change.q_value for change in chain.from_iterable(entry.changes for entry in judged)])
     adjusted = iter(benjamini_hochberg(within).tolist())

@@ -34,7 +34,7 @@ from bot.git.objects import (
     write_blob,
     write_tree,
 )
-from bot.git.ranges import authorship, messages, parents_text
+from bot.git.ranges import authorship, headlines, messages, parents_text
 from bot.git.revisions import (
     ancestors,
     commit_time,
@@ -82,6 +82,7 @@ __all__ = [
     "files_with_words",
     "find_commit",
     "head_commit",
+    "headlines",
     "init_private",
     "is_ancestor",
     "is_shallow",

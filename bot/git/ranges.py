@@ -23,6 +23,16 @@ def messages(repository: Path, *, good: str, bad: str) -> dict[str, str]:
     return {commit.strip(): message for commit, _, message in entries}
 
 
+def headlines(repository: Path, commits: Sequence[str]) -> dict[str, tuple[int, str]]:
+    """When each commit was made, in seconds since 1970 by its committer's clock, and the first line of its message."""
+    if not commits:
+        return {}
+    options = ("--no-walk=unsorted", "-z", "--no-show-signature", "--encoding=UTF-8", "--format=%H %ct %s", "--stdin")
+    output = run_git(repository, "log", *options, stdin="".join(f"{commit}\n" for commit in commits).encode())
+    entries = (entry.split(" ", 2) for entry in output.decode(errors="replace").split("\0") if entry)
+    return {commit: (int(seconds), subject) for commit, seconds, subject in entries}
+
+
 def authorship(repository: Path, commit: str) -> tuple[str, str, tuple[int, int, int]]:
     """Author, the author's date (ISO 8601), and files, insertions and deletions against the first parent."""
     options = ("--no-show-signature", "--encoding=UTF-8", "--format=%an%n%aI", "--shortstat", "--first-parent", "-m")

@@ -21,14 +21,8 @@ class MainLine:
 
 def main_line(history: History, repository: Path, *, suite: str, any_hardware: bool = False) -> MainLine:
     """The runs of the commits that HEAD leads to by first parents, on the newest run's hardware."""
-    if git.is_shallow(repository):
-        raise UsageError(
-            "this checkout is shallow, so the order of the stored runs is unknown",
-            place=str(repository),
-            next_step="check out with `fetch-depth: 0`; with `filter: blob:none` beside it that stays fast",
-        )
+    line = line_of(repository)
     stored = history.commits(suite)
-    line = git.ancestors(repository, [git.resolve_commit(repository, "HEAD")], first_parent=True)
     on_line = [commit for commit in line if commit in stored]
     entries = list(history.runs(suite, on_line))
     newest_first = [entry.run for entry in entries if isinstance(entry, StoredRun)]
@@ -41,6 +35,17 @@ def main_line(history: History, repository: Path, *, suite: str, any_hardware: b
     )
     notes = tuple(f"stored runs {why} left out: {count:,}" for why, count in left_out if count)
     return MainLine(runs=tuple(reversed(runs)), notes=notes)
+
+
+def line_of(repository: Path) -> tuple[str, ...]:
+    """The commits that HEAD leads to by first parents, the newest first."""
+    if git.is_shallow(repository):
+        raise UsageError(
+            "this checkout is shallow, so the order of the stored runs is unknown",
+            place=str(repository),
+            next_step="check out with `fetch-depth: 0`; with `filter: blob:none` beside it that stays fast",
+        )
+    return git.ancestors(repository, [git.resolve_commit(repository, "HEAD")], first_parent=True)
 
 
 def _on_one_hardware(newest_first: Sequence[Run]) -> list[Run]:

@@ -41,7 +41,7 @@ def changes_in_file(
 ) -> Changes:
     """Of a table with one row per commit or build."""
     table = read_table(path, columns=columns, label=label, stdin=stdin)
-    effect = _minimum_effects(config)
+    effect = minimum_effects(config)
     series = tuple(replace(one, minimum_effect=effect(MetricKey(one.name, ""))) for one in table.series)
     return _judged(replace(table, series=series), online=online, seed=seed)
 
@@ -57,7 +57,7 @@ def changes_in_history(
 ) -> Changes:
     """Of the runs stored for the commits of HEAD's own line."""
     line, place = stored_line(repository, config=config, history_url=history_url)
-    series = metric_series(line.runs, minimum_effect=_minimum_effects(config), pattern=pattern)
+    series = metric_series(line.runs, minimum_effect=minimum_effects(config), pattern=pattern)
     if not series:
         names = sorted({benchmark.name for run in line.runs for benchmark in run.benchmarks})
         raise UsageError(
@@ -75,7 +75,7 @@ def changes_in_history(
     return _judged(table, online=online, seed=seed)
 
 
-def _minimum_effects(config: Config) -> Callable[[MetricKey], float]:
+def minimum_effects(config: Config) -> Callable[[MetricKey], float]:
     """The configuration's rules by benchmark hold for columns of that name too."""
     stated = "minimum_effect" in config.model_fields_set
     settings = policy_settings(config if stated else config.model_copy(update={"minimum_effect": MINIMUM_EFFECT}))

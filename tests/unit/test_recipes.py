@@ -37,9 +37,10 @@ def steps(node: Any) -> Iterator[dict[str, Any]]:
         yield from steps(value)
 
 
-def test_there_are_two_forms_and_no_third() -> None:
+def test_there_are_two_forms_and_the_dashboards() -> None:
     assert [(block.document, block.file) for block in WORKFLOWS] == [
         (ONE_FILE, "perf.yml"),
+        ("docs/dashboard.md", "perf-dashboard.yml"),
         *((SPLIT, f"{name}.yml") for name in ("perf", "perf-report", "perf-command", "perf-bisect")),
     ]
     for block in BLOCKS:

@@ -1,0 +1,102 @@
+"""A repository with 40 commits and stored runs of two machines, as a dashboard shows them; its names are hostile.
+
+On the first machine `HOSTILE` is 30% slower from commit 20 on, which a bisection named, and "known" is slower from
+commit 25 on, which somebody accepted.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from bot.git import Remote
+from bot.history import open_git_branch
+from bot.model.acceptance import Acceptance
+from bot.model.bisection import Culprit, Outcome, OutcomeKind
+from bot.model.dispatch import Bisection
+from bot.model.environment import Environment
+from bot.model.finding import Interval
+from bot.model.metric import MetricKey
+from bot.model.run import Run
+from tests.support.git_repository import init_repository, run_git
+from tests.support.measurements import measured
+from tests.support.runner_pool import new_bisection
+
+HOSTILE: Final = "</script><img src=x onerror=alert(1)>"
+COMMITS: Final = 40
+STEP, ACCEPTED = 20, 25
+OTHER_MACHINE: Final = Environment(components={"cpu": "Other & <b>", "os": "Linux"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kept:
+    """`commits`, oldest first; their runs are in the remote `history`."""
+
+    repository: Path
+    history: Path
+    commits: tuple[str, ...]
+
+    def append(self, runs: Sequence[Run]) -> None:
+        with open_git_branch(Remote(url=str(self.history))) as history:
+            history.append_all(runs)
+
+
+def levels(number: int) -> Mapping[str, float]:
+    return {
+        HOSTILE: 0.013 if number >= STEP else 0.01,
+        "known": 0.5 if number >= ACCEPTED else 0.4,
+        **{f"quiet {i}": 0.001 * (i + 1) for i in range(4)},
+    }
+
+
+def run_of(kept: Kept, number: int) -> Run:
+    return replace(
+        measured(levels(number), seed=number, commit=kept.commits[number]),
+        time=datetime.fromtimestamp(1_767_000_000 + 3600 * number, tz=UTC),
+        suite="api",
+    )
+
+
+def kept_history(folder: Path, *, runs: int = COMMITS) -> Kept:
+    """With the runs of the first commits; four of the first are of another machine too."""
+    repository, remote = init_repository(folder / "work"), init_repository(folder / "remote.git", bare=True)
+    lines = []
+    for number in range(COMMITS):
+        subject = f"<img src=x onerror=alert({number})>"
+        committer = f"committer Ada <ada@example.org> {1_767_000_000 + 3600 * number} +0000"
+        lines += ["commit refs/heads/main", committer, f"data {len(subject)}", subject]
+    run_git(repository, "fast-import", "--quiet", stdin="\n".join([*lines, ""]))
+    commits = tuple(run_git(repository, "rev-list", "--reverse", "main").split())
+    run_git(repository, "tag", "v1.4", commits[15])
+    run_git(repository, "remote", "add", "origin", "https://github.com/octo/shop.git")
+    kept = Kept(repository=repository, history=remote, commits=commits)
+    elsewhere = [replace(run_of(kept, number), environment=OTHER_MACHINE) for number in range(4)]
+    kept.append([*(run_of(kept, number) for number in range(runs)), *elsewhere])
+    acceptance = Acceptance(
+        suite="api",
+        benchmark="known",
+        commit=commits[ACCEPTED],
+        reason="<script>worth it</script>",
+        author="ada",
+        time=datetime(2026, 2, 1, tzinfo=UTC),
+        pull_request=7,
+    )
+    with open_git_branch(Remote(url=str(remote))) as history:
+        history.accept([acceptance])
+        history.store(bisected(commits[STEP]), expected=None)
+    return kept
+
+
+def bisected(commit: str) -> Bisection:
+    """A stored bisection that named the commit."""
+    bisection = new_bisection(size=4)
+    culprit = Culprit(
+        commit=commit,
+        posterior=0.994,
+        relative_change=0.3,
+        confidence_interval=Interval(low=0.28, high=0.32, level=0.95),
+    )
+    outcome = Outcome(kind=OutcomeKind.CULPRIT, culprits=(culprit,))
+    search = replace(bisection.search, outcome=outcome)
+    return replace(bisection, suite="api", key=MetricKey(HOSTILE, "time"), search=search, pull_request=12)
