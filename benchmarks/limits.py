@@ -1,11 +1,12 @@
 """The limits that a user feels, each beside a reference in the same run: start, compare, a whole action run.
 
-    python benchmarks/limits.py [start] [compare] [changes] [action]
+    python benchmarks/limits.py [start] [compare] [changes] [baseline] [action]
 
 `action` needs podman and root (as the container tests); it builds the real image first.
 """
 
 import json
+import os
 import resource
 import statistics
 import subprocess
@@ -14,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 PROJECT = Path(__file__).parents[1]
 sys.path.insert(0, str(PROJECT))
@@ -104,6 +106,51 @@ def changes() -> None:
     )
 
 
+def baseline() -> None:
+    from bot.codec.run import encode_run
+    from bot.config.database import parse_database
+    from bot.git import Remote
+    from bot.history import open_git_branch, open_sql
+    from tests.support import postgresql
+    from tests.support.git_repository import init_repository
+    from tests.support.measurements import measured
+
+    levels = {name: SUITE[name] for name in list(SUITE)[:1000]}
+    runs = [measured(levels, seed=seed, commit=f"{seed:040x}", count=30) for seed in range(100)]
+    commits = [f"{seed:040x}" for seed in range(100)]
+    files = [encode_run(run) for run in runs]
+    begun = time.perf_counter()
+    for file in files:
+        json.loads(file)
+    reference = time.perf_counter() - begun
+    with tempfile.TemporaryDirectory() as folder, postgresql.running() as server:
+        url = parse_database(server.fresh(), with_secret=True)
+        served = Remote(url=str(init_repository(Path(folder) / "served.git", bare=True)))
+        places: dict[str, Any] = {
+            "the branch": lambda: open_git_branch(served),
+            "SQLite": lambda: open_sql(parse_database(f"sqlite:///{folder}/history.db")),
+            "PostgreSQL": lambda: open_sql(url),
+        }
+        for name, opened in places.items():
+            with opened() as history:
+                history.append_all(runs)
+            times, cpu = [], sum(os.times()[:4])
+            for _ in range(REPETITIONS):
+                begun = time.perf_counter()
+                with opened() as history:
+                    assert sum(history.commits("default").values()) == 100
+                    assert len(list(history.runs("default", commits))) == 100
+                times.append(time.perf_counter() - begun)
+            cpu = (sum(os.times()[:4]) - cpu) / REPETITIONS
+            show(
+                f"baseline of 100 runs, 1,000 benchmarks x 30 samples, from {name} ({cpu:.2f} s of CPU time)",
+                statistics.median(times),
+                limit_s=2,
+                reference="json.loads of the same files",
+                reference_s=reference,
+            )
+
+
 def action() -> None:
     from bot.git import Remote
     from bot.history import open_git_branch
@@ -160,7 +207,7 @@ def action() -> None:
     )
 
 
-PARTS = {"start": start, "compare": compare, "changes": changes, "action": action}
+PARTS = {"start": start, "compare": compare, "changes": changes, "baseline": baseline, "action": action}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or PARTS:

@@ -6,11 +6,12 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -18,7 +19,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import Connection, create_engine, event, text
 
 from bot.config.database import DatabaseUrl, parse_database
-from bot.errors import BotError, ConfigError, InfrastructureError
+from bot.errors import ConfigError, InfrastructureError
 from bot.history import Store, StoredRun, open_sql, prepare_database
 from bot.history.patience import Patience
 from bot.history.sql import migration, tables
@@ -51,6 +52,12 @@ def file(tmp_path: Path) -> DatabaseUrl:
     return parse_database(f"sqlite:///{tmp_path / 'history.db'}")
 
 
+@pytest.fixture(params=["url", "file"])
+def place(request: pytest.FixtureRequest) -> DatabaseUrl:
+    url: DatabaseUrl = request.getfixturevalue(request.param)
+    return url
+
+
 def stored(history: Store) -> list[int]:
     """The numbers of the stored runs of the first commits."""
     commits = [f"{number:040x}" for number in range(1, 50)]
@@ -58,28 +65,24 @@ def stored(history: Store) -> list[int]:
     return [int(str(run.commit), 16) for run in runs]
 
 
-@pytest.mark.parametrize("place", ["url", "file"])
-def test_the_migrations_make_the_tables_that_are_used(place: str, request: pytest.FixtureRequest) -> None:
-    url: DatabaseUrl = request.getfixturevalue(place)
-    assert prepare_database(url)
-    assert not prepare_database(url)
+def test_the_migrations_make_the_tables_that_are_used(place: DatabaseUrl) -> None:
+    assert prepare_database(place)
+    assert not prepare_database(place)
 
     def differences(connection: Connection) -> list[object]:
         context = MigrationContext.configure(connection, opts={"version_table": tables.VERSION_TABLE})
         return list(compare_metadata(context, tables.METADATA))
 
     no_tables: list[object] = ["no tables"]
-    with closing(Database(url)) as database:
+    with closing(Database(place)) as database:
         assert database.read(differences, empty=no_tables) == []
 
 
-@pytest.mark.parametrize("place", ["url", "file"])
-def test_racing_writers_make_the_tables_once_and_lose_nothing(place: str, request: pytest.FixtureRequest) -> None:
-    url: DatabaseUrl = request.getfixturevalue(place)
+def test_racing_writers_make_the_tables_once_and_lose_nothing(place: DatabaseUrl) -> None:
     together = threading.Barrier(6)
 
     def write(number: int) -> str:
-        with open_sql(url) as history:
+        with open_sql(place) as history:
             together.wait()
             history.append(make_run(number % 3 + 1))  # each of three runs twice
             return history.append(make_run(number + 10))
@@ -87,64 +90,62 @@ def test_racing_writers_make_the_tables_once_and_lose_nothing(place: str, reques
     with ThreadPoolExecutor(6) as pool:
         names = set(pool.map(write, range(6)))
     assert len(names) == 6
-    with open_sql(url) as history:
+    with open_sql(place) as history:
         assert stored(history) == [1, 2, 3, *range(10, 16)]
 
 
-@pytest.mark.parametrize("place", ["url", "file"])
-def test_who_only_reads_makes_nothing(place: str, request: pytest.FixtureRequest) -> None:
-    url: DatabaseUrl = request.getfixturevalue(place)
-    with open_sql(url) as history:
+def test_who_only_reads_makes_nothing(place: DatabaseUrl) -> None:
+    with open_sql(place) as history:
         assert (stored(history), history.accepted("default"), history.paths()) == ([], (), ())
-    if url.dialect == "sqlite":
-        assert not Path(url.database).exists()
+    if place.dialect == "sqlite":
+        assert not Path(place.database).exists()
     else:
-        assert prepare_database(url)
+        assert prepare_database(place)
+
+
+@contextmanager
+def next_version(folder: Path, upgrade: str) -> Iterator[None]:
+    """Within it the program knows a version more, whose migration does this."""
+    migrations = folder / "migrations"
+    shutil.copytree(migration.MIGRATIONS, migrations)
+    (migrations / "versions" / "0002_next.py").write_text(
+        "import sqlalchemy as sa\nfrom alembic import op\nrevision, down_revision = '0002', '0001'\n"
+        f"def upgrade():\n    {upgrade}\n"
+    )
+    with patch.multiple(migration, MIGRATIONS=migrations, VERSIONS=("0001", "0002")):
+        yield
 
 
 def test_older_tables_are_migrated_by_the_next_writer_and_refused_by_readers(
-    file: DatabaseUrl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: DatabaseUrl, tmp_path: Path
 ) -> None:
-    with open_sql(file) as history:
+    with open_sql(place) as history:
         history.append(make_run(1))
-    newer = tmp_path / "migrations"
-    shutil.copytree(migration.MIGRATIONS, newer)
-    (newer / "versions" / "0002_next.py").write_text(
-        "import sqlalchemy as sa\nfrom alembic import op\nrevision, down_revision = '0002', '0001'\n"
-        "def upgrade():\n    op.add_column('perf_culprit_runs', sa.Column('note', sa.Text))\n"
-    )
-    with monkeypatch.context() as upgraded:
-        upgraded.setattr(migration, "MIGRATIONS", newer)
-        upgraded.setattr(migration, "VERSIONS", ("0001", "0002"))
-        with open_sql(file) as history:
-            with pytest.raises(ConfigError, match="older version '0001'") as caught:
-                history.commits("default")
-            assert "perf-culprit history migrate" in str(caught.value)
-            history.append(make_run(2))
-            assert stored(history) == [1, 2]
-    with open_sql(file) as history, pytest.raises(ConfigError, match="version '0002'; this program knows '0001'"):
-        history.commits("default")
-    with open_sql(file) as history, pytest.raises(ConfigError, match="version '0002'"):
-        history.append(make_run(3))
+    upgrade = "op.add_column('perf_culprit_runs', sa.Column('note', sa.Text))"
+    with next_version(tmp_path, upgrade), open_sql(place) as history:
+        with pytest.raises(ConfigError, match="older version '0001'") as caught:
+            history.commits("default")
+        assert "perf-culprit history migrate" in str(caught.value)
+        history.append(make_run(2))
+        assert stored(history) == [1, 2]
+    with open_sql(place) as history:
+        with pytest.raises(ConfigError, match="version '0002'; this program knows '0001'"):
+            history.commits("default")
+        with pytest.raises(ConfigError, match="version '0002'"):
+            history.append(make_run(3))
 
 
-def test_a_failed_migration_leaves_the_tables_as_they_were(
-    file: DatabaseUrl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with open_sql(file) as history:
+def test_a_failed_migration_leaves_the_tables_as_they_were(place: DatabaseUrl, tmp_path: Path) -> None:
+    with open_sql(place) as history:
         history.append(make_run(1))
-    broken = tmp_path / "migrations"
-    shutil.copytree(migration.MIGRATIONS, broken)
-    (broken / "versions" / "0002_next.py").write_text(
-        "from alembic import op\nrevision, down_revision = '0002', '0001'\n"
-        "def upgrade():\n    op.drop_table('perf_culprit_runs')\n    op.execute('nonsense')\n"
-    )
-    with monkeypatch.context() as upgraded:
-        upgraded.setattr(migration, "MIGRATIONS", broken)
-        upgraded.setattr(migration, "VERSIONS", ("0001", "0002"))
-        with open_sql(file) as history, pytest.raises(BotError, match="nonsense"):
-            history.append(make_run(2))
-    with open_sql(file) as history:
+    upgrade = "op.drop_table('perf_culprit_runs'), op.execute('nonsense')"
+    with (
+        next_version(tmp_path, upgrade),
+        open_sql(place) as history,
+        pytest.raises(InfrastructureError, match="nonsense"),
+    ):
+        history.append(make_run(2))
+    with open_sql(place) as history:
         assert stored(history) == [1]
 
 
