@@ -43,7 +43,8 @@ def next_rounds(standing: Standing, k: int) -> Sequence[Round]:  # noqa: PLR0911
             return _search_rounds(standing, k)
         case Phase.CONFIRM:
             before, after = standing.edges(standing.positions[state.suspect or ""] - 1)
-            wanted = max(confirming_rounds(standing) - standing.fresh_rounds, MORE_AT_ONCE) - pending
+            at_once = 1 if standing.before_phase.model.is_quiet else MORE_AT_ONCE
+            wanted = max(confirming_rounds(standing) - standing.fresh_rounds, at_once) - pending
             return [(Purpose.CONFIRM, _distinct(*before, after))] * min(k, max(wanted, 0))
         case Phase.RESIDUAL:
             if standing.unseen:

@@ -10,6 +10,7 @@ from bot.cli.options import (
     Verbs,
     add_command_options,
     add_environment_option,
+    add_open_option,
     chosen_config,
     count,
     minutes,
@@ -18,7 +19,7 @@ from bot.cli.options import (
     request,
     shell_commands,
 )
-from bot.cli.output import Status, write
+from bot.cli.output import Status, write, write_page
 from bot.errors import EXIT_FINE, EXIT_NO_DATA
 
 
@@ -49,6 +50,9 @@ def _add_bisect(verbs: Verbs) -> None:
     )
     verb.add_argument("--seed", type=count, default=0, metavar="N", help="of the order in a round (default: 0)")
     verb.add_argument("--executions", type=positive, metavar="N", help="budget: runs at most (default: 400)")
+    verb.add_argument(
+        "--jobs", type=positive, default=1, metavar="N", help="count this many rounds at once (not times)"
+    )
     verb.add_argument("--minutes", type=minutes, metavar="N", help="budget: then the answer so far is given")
     verb.add_argument("--first-parent", action="store_true", help="look at the commits of the main line only")
     verb.add_argument("--paths", nargs="+", default=(), metavar="PATH", help="only commits that change these can be it")
@@ -83,6 +87,8 @@ def _add_bisect(verbs: Verbs) -> None:
     )
     verb.add_argument("--json", type=Path, metavar="OUT", help="write the answer here (- for standard output)")
     verb.add_argument("--markdown", type=Path, metavar="OUT", help="write the answer as Markdown here")
+    verb.add_argument("--svg", type=Path, metavar="OUT", help="write a plot of what was measured by commit here")
+    add_open_option(verb, "svg")
     verb.add_argument("--log", type=Path, metavar="OUT", help="write the answer for `git bisect replay` here")
     verb.add_argument("--config", type=Path, metavar="FILE", help="default: .github/perf-culprit.yml where it exists")
 
@@ -144,6 +150,8 @@ def _bisect(arguments: argparse.Namespace) -> int:
         write(arguments.json, pipeline.bisection_json(report))
     if arguments.markdown:
         write(arguments.markdown, pipeline.bisection_markdown(report).encode())
+    if arguments.svg:
+        write_page(arguments, pipeline.bisection_svg(report))
     if arguments.log:
         write(arguments.log, pipeline.bisection_log(report).encode())
     print(pipeline.bisection_text(report), end="", file=sys.stderr if arguments.json == Path("-") else sys.stdout)

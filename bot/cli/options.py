@@ -62,13 +62,18 @@ def add_input_options(verb: argparse.ArgumentParser) -> None:
 
 def add_page_options(verb: argparse.ArgumentParser, what: str) -> None:
     verb.add_argument("--html", type=Path, metavar="OUT", help=f"write {what} (one file, no outside resources)")
-    verb.add_argument("--open", action="store_true", help="show the page of --html in a browser")
+    add_open_option(verb, "html")
+
+
+def add_open_option(verb: argparse.ArgumentParser, page: str) -> None:
+    verb.add_argument("--open", action="store_true", help=f"show what --{page} writes in a browser")
 
 
 def check_outputs(arguments: argparse.Namespace) -> None:
     """Before the work starts: what it comes to can be written where it is asked for."""
-    if getattr(arguments, "open", False) and not getattr(arguments, "html", True):
-        raise UsageError("--open shows the page of --html", next_step="such as: --html report.html --open")
+    page = next((page for page in ("html", "svg") if page in arguments), None)
+    if getattr(arguments, "open", False) and page is not None and not getattr(arguments, page):
+        raise UsageError(f"--open shows what --{page} writes", next_step=f"such as: --{page} report.{page} --open")
     for name in ("json", "markdown", "html", "svg", "flame", "log", "run", "counters"):
         path = getattr(arguments, name, None)
         if isinstance(path, Path) and path != Path("-") and not path.parent.is_dir():

@@ -22,9 +22,11 @@ def write(path: Path | None, data: bytes) -> None:
 
 
 def write_page(arguments: argparse.Namespace, page: str) -> None:
-    write(arguments.html, page.encode())
-    if arguments.open and arguments.html != Path("-"):
-        webbrowser.open(arguments.html.absolute().as_uri())
+    """What --html or --svg asks for, shown where --open does."""
+    path: Path = arguments.html if "html" in arguments else arguments.svg
+    write(path, page.encode())
+    if arguments.open and path != Path("-"):
+        webbrowser.open(path.absolute().as_uri())
 
 
 def colour(stream: TextIO) -> bool:

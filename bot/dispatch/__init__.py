@@ -23,7 +23,7 @@ are as one: a value is stored only over the version that it was made from, and w
 
 `Controller` has a store and a dispatcher. On GitHub the store is the history branch and the dispatcher starts runs of
 the bisect workflow (`workflow`), whose jobs run `bisect-job` (`job`). Of `perf-culprit bisect` the store is a file and
-the dispatcher this machine (`here`, `local`), and the loop of events is its own.
+the dispatcher this machine (`here`, `side_by_side`, `local`), and the loop of events is its own.
 """
 
 from typing import TYPE_CHECKING

@@ -15,12 +15,10 @@ from bot.model.bisection import Job, Progress, Result
 from bot.model.dispatch import Bisection, BisectJobResult, Dispatch, RunFacts
 
 
-class Here:
-    """A run of this dispatcher is over when it is looked at: its rounds are measured when their results are wanted."""
+class AtOnce:
+    """A run of such a dispatcher is over when it is looked at: it is measured when its results are wanted."""
 
-    def __init__(self, workplace: Workplace, bisection: Bisection, *, warm: Collection[str], say: Say) -> None:
-        self._executor = WorktreeExecutor(workplace, key=bisection.key, warm=warm)
-        self._say = say
+    def __init__(self) -> None:
         self._runs = 0
 
     def send(self, bisection: Bisection, dispatch: Dispatch) -> int:  # noqa: ARG002 (the protocol's)
@@ -32,6 +30,15 @@ class Here:
 
     def look(self, run_id: int) -> RunFacts:
         return RunFacts(title=f"round {run_id}", is_completed=True)
+
+
+class Here(AtOnce):
+    """One round after the other, in the worktrees of one workplace."""
+
+    def __init__(self, workplace: Workplace, bisection: Bisection, *, warm: Collection[str], say: Say) -> None:
+        super().__init__()
+        self._executor = WorktreeExecutor(workplace, key=bisection.key, warm=warm)
+        self._say = say
 
     def results(self, bisection: Bisection, dispatch: Dispatch, *, run_id: int) -> Collected:  # noqa: ARG002
         progress = Search(bisection.search).progress()

@@ -16,12 +16,13 @@ from bot.collect import machine_environment
 from bot.config import Config
 from bot.dispatch.advance import advance
 from bot.dispatch.candidates import Candidates, find_candidates
-from bot.dispatch.controller import Controller
+from bot.dispatch.controller import Controller, Dispatcher
 from bot.dispatch.diagnosis import Profiling, diagnose_culprit, diagnosed_step
 from bot.dispatch.facts import Prior, commit_facts, dependency_updates, prior_of, web_address
-from bot.dispatch.here import Here, StateFile
+from bot.dispatch.here import StateFile
 from bot.dispatch.machine import Say, this_machine
 from bot.dispatch.settle import settle
+from bot.dispatch.side_by_side import open_dispatcher
 from bot.dispatch.step import command_line, report_of
 from bot.dispatch.stop import ended
 from bot.dispatch.stored import record_search, stored_runs, usable_blocks
@@ -55,7 +56,7 @@ class BisectPlan:
 
     `state` is replaced after every round. `resume` is such a file; it must have been written by the same search.
     `history`: a URL or path, "" for the repository's own remote; None: no stored runs. `record` appends to it.
-    `profiling`: None where the culprit is not diagnosed.
+    `profiling`: None where the culprit is not diagnosed. Of `jobs` more than one run side by side: for counts.
     """
 
     good: str
@@ -77,6 +78,7 @@ class BisectPlan:
     resume: Path | None = None
     history: str | None = None
     record: bool = False
+    jobs: int = 1
     profiling: Profiling | None = None
 
 
@@ -114,13 +116,16 @@ def search_here(repository: Path, plan: BisectPlan, *, config: Config, say: Say)
             search=state,
             started_at=started,
             suite=config.suite,
-            jobs_per_dispatch=1,
+            jobs_per_dispatch=plan.jobs,
             rounds_per_job=1,
             subjects=candidates.subjects,
             updates=dependency_updates(repository, candidates.commit_range),
             environments=(machine_environment().components,),
         )
-        bisection = _searched(bisection, workplace, file=file, deadline=deadline, say=say)
+        with open_dispatcher(
+            repository, workplace, bisection, commands=plan.commands, cache=plan.cache, say=say
+        ) as here:
+            bisection = _searched(bisection, here, file=file, deadline=deadline)
         diagnosis = _diagnosed(repository, bisection, workplace, plan, say)
     if plan.record:
         say(f"recorded {_record(repository, bisection, plan, config)} commits")
@@ -216,11 +221,9 @@ def _require_same(
         )
 
 
-def _searched(bisection: Bisection, workplace: Workplace, *, file: Path, deadline: float | None, say: Say) -> Bisection:
+def _searched(bisection: Bisection, dispatcher: Dispatcher, *, file: Path, deadline: float | None) -> Bisection:
     """With an outcome. One that is there only because the time is over is not kept, so that the file resumes."""
-    commit_range = bisection.search.commit_range
-    here = Here(workplace, bisection, warm={commit_range.good, commit_range.bad}, say=say)
-    controller = Controller(bisections=StateFile(file), dispatcher=here)
+    controller = Controller(bisections=StateFile(file), dispatcher=dispatcher)
     step = settle(controller, bisection, loaded=None)
     while not step.bisection.is_done:
         step = advance(controller, bisection.id)

@@ -21,6 +21,7 @@ class Count(StrEnum):
     ALLOCATED_BYTES = "allocated-bytes"
     PEAK_HEAP = "peak-heap"
     SYSTEM_CALLS = "system-calls"
+    IO_BYTES = "io-bytes"
 
     @property
     def metric(self) -> Metric:
@@ -40,6 +41,7 @@ UNITS: Final[Mapping[Count, str]] = MappingProxyType(
         Count.ALLOCATED_BYTES: "B/op",
         Count.PEAK_HEAP: "B",
         Count.SYSTEM_CALLS: "calls",
+        Count.IO_BYTES: "B",
     }
 )
 

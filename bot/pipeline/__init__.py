@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from bot.report.audit_plot import render_audit_svg as audit_svg
     from bot.report.bisection import bisection_markdown, bisection_text
     from bot.report.bisection_log import bisection_log
+    from bot.report.bisection_plot import bisection_svg
     from bot.report.changes import changes_json, changes_text
     from bot.report.diagnosis import diagnosis_text
     from bot.report.history_size import compacted_text, history_size_text

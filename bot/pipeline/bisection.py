@@ -20,14 +20,19 @@ from bot.pipeline.commands import cannot_count, uncountable
 from bot.report.bisection_words import facts_of, reason_of
 from bot.report.git_run import git_run_script
 
+TIMES_ALONE: Final = "times are measured one after the other: side by side each would slow the others down"
 FEW_EXECUTIONS: Final = 24  # of both ends by time, before anything is counted
 
 
 def bisect(repository: Path, plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport:
     """The answer. What cannot be counted here is measured by time, and the answer says so."""
-    if plan.metric == AUTO:
+    if plan.metric == AUTO and plan.jobs == 1:
         return _Auto(repository, plan, config, say).answer()
     count = count_of(plan.metric, benchmark=plan.benchmark, tool=plan.tool)
+    if count is None and plan.jobs > 1:
+        raise UsageError(
+            TIMES_ALONE, place="--jobs", next_step=f"leave it out, or count: --metric {Count.INSTRUCTIONS}"
+        )
     if count is None:
         return search_here(repository, plan, config=config, say=say)
     why = is_missing(count)
@@ -39,7 +44,7 @@ def bisect(repository: Path, plan: BisectPlan, *, config: Config, say: Say) -> B
             why = uncountable(count, error)
     note = cannot_count(count, why)
     say(note)
-    return _noted(search_here(repository, replace(plan, metric=None), config=config, say=say), note)
+    return _noted(search_here(repository, replace(plan, metric=None, jobs=1), config=config, say=say), note)
 
 
 def git_run(repository: Path, plan: BisectPlan, *, name: str) -> str:

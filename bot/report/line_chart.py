@@ -1,7 +1,7 @@
 """A chart of lines over numbers, as SVG: what was found, and as rings what is known from elsewhere."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Final, TypeAlias
 
@@ -18,8 +18,22 @@ FONT: Final = 'font-family="sans-serif" font-size="11"'
 
 
 def line_chart(title: str, x_name: str, lines: Mapping[str, Points], measured: Mapping[str, Points]) -> str:
-    """`known` are marks in the colour of the line of the same name."""
-    points = [point for each in (*lines.values(), *measured.values()) for point in each]
+    """`measured` are marks in the colour of the line of the same name."""
+    parts, place = frame(title, x_name, [point for each in (*lines.values(), *measured.values()) for point in each])
+    for index, name in enumerate(dict.fromkeys((*lines, *measured))):
+        colour, dash = COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
+        parts += _line([place(point) for point in lines.get(name, ())], colour, dash)
+        parts += _rings([place(point) for point in measured.get(name, ())], colour)
+        if name:
+            x = LEFT + index * (WIDTH - LEFT) / max(len(lines), 1)
+            parts.append(f'<text x="{x:.1f}" y="{HEIGHT - 10}" fill="{colour}">{escape(clean(name, limit=24))}</text>')
+    return "\n".join([*parts, "</svg>"])
+
+
+def frame(
+    title: str, x_name: str, points: Points
+) -> tuple[list[str], Callable[[tuple[float, float]], tuple[float, float]]]:
+    """A chart with axes that hold `points` and 0, and nothing in it; and where in it a point lies."""
     xs = _ticks([x for x, _ in points], from_zero=False)
     ys = _ticks([y for _, y in points], from_zero=True)
 
@@ -42,14 +56,7 @@ def line_chart(title: str, x_name: str, lines: Mapping[str, Points], measured: M
         parts.append(f'<text x="{x - 6:.1f}" y="{y + 4:.1f}" text-anchor="end">{tick:,g}</text>')
     middle = (LEFT + WIDTH - RIGHT) / 2
     parts.append(f'<text x="{middle:.1f}" y="{HEIGHT - 30}" text-anchor="middle">{escape(clean(x_name))}</text>')
-    for index, name in enumerate(dict.fromkeys((*lines, *measured))):
-        colour, dash = COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
-        parts += _line([place(point) for point in lines.get(name, ())], colour, dash)
-        parts += _rings([place(point) for point in measured.get(name, ())], colour)
-        if name:
-            x = LEFT + index * (WIDTH - LEFT) / max(len(lines), 1)
-            parts.append(f'<text x="{x:.1f}" y="{HEIGHT - 10}" fill="{colour}">{escape(clean(name, limit=24))}</text>')
-    return "\n".join([*parts, "</svg>"])
+    return parts, place
 
 
 def _line(points: Points, colour: str, dash: str) -> Iterator[str]:

@@ -464,6 +464,38 @@ def test_a_search_by_counts_takes_about_log2_executions(repository: Path) -> Non
     assert "--benchmark" not in answer["command"]
 
 
+@pytest.mark.slow  # a process per job
+@pytest.mark.usefixtures("counting")
+def test_counts_run_side_by_side(
+    repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr("bot.cli.output.webbrowser.open", shown.append)
+    hashes = measured_repository(repository, line(13, step_at=CULPRIT))
+    ends = {"good": hashes["c0"], "bad": hashes["c12"]}
+    state, plot = repository.parent / "state.json", repository.parent / "plot.svg"
+    options = ("--metric", "instructions", "--jobs", "3", "--state", str(state), "--svg", str(plot), "--open")
+    code, answer = bisect(repository, *options, **ends)
+    assert code == 0
+    assert [culprit["commit"] for culprit in answer["culprits"]] == [hashes["c5"]]
+    assert "3 jobs; search" in capsys.readouterr().err
+    assert hashes["c5"][:7] in plot.read_text()
+    assert shown == [plot.as_uri()]
+    results = json.loads(state.read_text())["search"]["results"]
+    assert sum(len(result["values"]) + len(result["failures"]) for result in results) == answer["executions"]
+    assert worktrees(repository) == 1
+
+
+@pytest.mark.parametrize("metric", [(), ("--metric", "auto")])
+def test_times_are_measured_alone(
+    repository: Path, metric: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    hashes = measured_repository(repository, line(3, step_at=1))
+    ends = ["--good", hashes["c0"], "--bad", hashes["c2"]]
+    assert main(["bisect", "--repo", str(repository), *ends, "--run", RUN, "--jobs", "2", *metric]) == 2
+    assert "--metric instructions" in capsys.readouterr().err
+
+
 def test_a_configured_direction_makes_a_metric_followable(repository: Path, tmp_path: Path) -> None:
     hashes = measured_repository(repository, line(9, step_at=CULPRIT))
     settings = tmp_path / "config.yml"

@@ -1,6 +1,7 @@
 """Counts by valgrind: what is asked of it, what its logs say, and what happens without it."""
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ def logs_of(tmp_path: Path, *texts: str) -> Path:
         (Count.ALLOCATED_BYTES, HEAP, 5061246.0),
         (Count.INSTRUCTIONS_U, "# started on Sun\n\n1234567;;instructions:u;0;100.00;;\n", 1234567.0),
         (Count.SYSTEM_CALLS, STRACE, 218.0),
+        (Count.IO_BYTES, "rchar: 700\nwchar: 81\nsyscr: 9\nread_bytes: 4096\n", 781.0),
     ],
 )
 def test_all_processes_are_summed(tmp_path: Path, count: Count, text: str, total: float) -> None:
@@ -111,6 +113,29 @@ def test_a_command_that_fails_under_valgrind(tmp_path: Path) -> None:
     repository = init_repository(tmp_path / "repository")
     with pytest.raises(ExecutionError, match="exit code 7"):
         counted(repository, "exit 7")
+
+
+@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="the kernel does not count reads and writes")
+def test_reads_and_writes_of_all_processes_are_bytes(tmp_path: Path) -> None:
+    assert is_missing(Count.IO_BYTES) is None
+
+    def counted_bytes(size: int) -> float:
+        folder = tmp_path / f"logs {size}"  # a name that the shell must not split
+        folder.mkdir()
+        run = f"head -c {size} /dev/zero | cat > {tmp_path}/out; (exit 3) || sh -c 'exit 0'"
+        command = counted_command(run, METHODS[Count.IO_BYTES].command, folder)
+        subprocess.run(["sh", "-e", "-c", command], check=True)
+        run_ = counted_run(Count.IO_BYTES, folder)
+        assert run_ is not None
+        return run_.benchmarks[0].samples[0]
+
+    # Each byte is read and written twice: by head, and by cat.
+    assert counted_bytes(500_000) - counted_bytes(100_000) == pytest.approx(4 * 400_000, rel=0.01)
+
+
+def test_a_command_keeps_its_exit_code_under_every_counter_of_ours(tmp_path: Path) -> None:
+    command = counted_command("exit 7", METHODS[Count.IO_BYTES].command, tmp_path)
+    assert subprocess.run(["sh", "-e", "-c", command], check=False).returncode == 7
 
 
 def test_without_valgrind_the_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
