@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 CONVINCING: Final = 3.0  # log BF that counts as settled
 CONFIRM_ROUNDS: Final = 3
 QUIET_ROUNDS: Final = 4  # of the ends and of the pair together: fewer could be a change of the machine
-EXACT: Final = 60.0  # a change of this many bounds of the noise is one of a count: a single round confirms it
+EXACT: Final = 12.0  # a change of this many bounds of the noise: a single round confirms it
 SMALLEST_STEP: Final = 0.2  # of the whole change: smaller ones are not looked for
 # The mean of the quotient without a step stays below 1.1 for widths down to this part of the standard deviation, for
 # normal, Laplace, uniform, Student's and two-valued noise (computed), so that the bound of the width may be this much

@@ -22,6 +22,7 @@ QUIET: Final = (
 )
 STABLE: Final = 2 / 3  # of an execution's information that it keeps without ends of its own: twice what ends leave it
 SMALLEST_SPREAD: Final = 1e-9
+FEW_RESIDUALS: Final = 4  # degrees of freedom below which the spread of single executions is only presumed
 REFIT_GROWTH: Final = 1.2  # the shape is learned again when the rounds grew by this factor
 
 
@@ -76,14 +77,32 @@ class MachineNoise:
 
     @cached_property
     def spread_bound(self) -> float:
-        """Upper 95% bound of the standard deviation of one execution of the ends, offsets of rounds included."""
-        samples = self.samples
+        """Upper 95% bound of the standard deviation of one execution, offsets of rounds included.
+
+        That of the ends or, where it is smaller, of all executions beside the nearest of the ends' levels. Before there
+        are `FEW_RESIDUALS` of these and either end ran twice, their plain estimate: a presumption, that nothing is
+        named by.
+        """
+        ends, squares, dof = self._levels(self.samples.select(self.ends)), *self._levels(self.samples)
+        if self.samples_tell:
+            return min(_upper(*ends), _upper(squares, dof))
+        return float(np.sqrt(squares / dof)) if dof else 0.0
+
+    @cached_property
+    def samples_tell(self) -> bool:
+        """Whether there is a bound of the noise at all."""
+        return self._levels(self.samples.select(self.ends))[1] > 0 or self._levels(self.samples)[1] >= FEW_RESIDUALS
+
+    def _levels(self, samples: Samples) -> tuple[float, int]:
+        """Sum of squares and degrees of freedom of samples around the level of the end that they are nearest to."""
         ends = [samples.y[samples.commit == end] for end in (0, self.reach.size)]
-        dof = sum(len(end) - 1 for end in ends if len(end))
-        if dof < 1:
-            return np.inf
-        squares = sum(float(((end - end.mean()) ** 2).sum()) for end in ends if len(end))
-        return float(np.sqrt(squares / chdtri(dof, 0.95)))
+        if not all(end.size for end in ends):
+            return 0.0, 0
+        levels = np.array([end.mean() for end in ends])
+        bad = np.abs(samples.y - levels[1]) < np.abs(samples.y - levels[0])
+        bad = np.where(samples.commit == 0, False, (samples.commit == self.reach.size) | bad)
+        groups = [samples.y[bad], samples.y[~bad]]
+        return sum(float(((group - group.mean()) ** 2).sum()) for group in groups), samples.count - 2
 
     @cached_property
     def is_quiet(self) -> bool:
@@ -116,6 +135,11 @@ class MachineNoise:
         if self.modes is not None:
             return max(self.modes.step, 0.0) * float(np.sqrt(self.modes.information))
         return self.change / max(self.step.sigma, 1e-9)
+
+
+def _upper(squares: float, dof: int) -> float:
+    """Upper 95% bound of a standard deviation."""
+    return float(np.sqrt(squares / chdtri(dof, 0.95))) if dof > 0 else np.inf
 
 
 @lru_cache(maxsize=64)

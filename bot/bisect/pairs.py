@@ -7,6 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
+from bot.bisect import evidence
+from bot.bisect.evidence import Design
 from bot.bisect.samples import Samples, samples_of
 from bot.bisect.standing import Standing
 from bot.model.bisection import Purpose
@@ -39,8 +41,9 @@ def step_size(standing: Standing, candidate: int) -> Size | None:
     """What the commit changes against its parent, from its confirming rounds alone; None where there are none.
 
     A fit over all samples would mix in the steps that nobody named. The width is Student's t of the differences,
-    their variance pooled with that of the ends' differences within rounds: three rounds alone know little of it.
-    Assumes that both kinds of difference vary alike. Of a merge the parent that is nearest counts.
+    their variance pooled with that of the ends' differences within rounds: three rounds alone know little of it. Of a
+    quiet or stable machine it is that of two of all executions around the levels of the named steps. Assumes that all
+    vary alike. Of a merge the parent that is nearest counts.
     """
     before, after = standing.edges(candidate)
     confirming = {job.id for job in standing.state.jobs if job.purpose is Purpose.CONFIRM}
@@ -53,7 +56,11 @@ def step_size(standing: Standing, candidate: int) -> Size | None:
     ends = differences(standing.samples.select(standing.model.ends), 0, standing.reach.size)
     groups = [group for group in (own, ends) if group.size > 1]
     dof = sum(group.size - 1 for group in groups)
+    variance = sum(float(((group - group.mean()) ** 2).sum()) for group in groups) / max(dof, 1)
+    model = standing.model
+    if model.is_quiet or model.is_stable:
+        fit = evidence.fit(Design(standing.samples, lambdas=(0.0,)), model.named_columns)
+        variance, dof = 2 * fit.sigma**2, int(fit.dof)
     if not dof:
         return Size(center=float(own.mean()), half=float(abs(own.mean())))
-    variance = sum(float(((group - group.mean()) ** 2).sum()) for group in groups) / dof
     return Size(center=float(own.mean()), half=float(stdtrit(dof, (1 + LEVEL) / 2) * np.sqrt(variance / own.size)))

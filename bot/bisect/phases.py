@@ -12,12 +12,11 @@ from bot.bisect.confirm import CONVINCING, confirming_rounds, log_pair, log_repr
 from bot.bisect.cost import expected_executions
 from bot.bisect.evidence import Design
 from bot.bisect.pairs import step_size
+from bot.bisect.presumption import EARLY_ANALYSIS, QUIET_ANALYSIS, is_premature, seems_quiet
 from bot.bisect.samples import samples_of
 from bot.bisect.standing import Standing, executions
 from bot.model.bisection import NEGLIGIBLE, SMALLEST_EFFECT, NamedStep, OutcomeKind, Phase, SearchState, Sought
 
-QUIET_ANALYSIS: Final = 2  # executions per end after which a quiet machine is believed
-EARLY_ANALYSIS: Final = 4  # executions per end after which overwhelming evidence begins the search
 EARLY_CONVINCING: Final = 4.6
 FIRST_ANALYSIS: Final = 10  # executions per end before any other decision
 NULL_ANALYSIS: Final = 30  # executions per end before "not reproduced"
@@ -34,6 +33,7 @@ FURTHER_ATTEMPTS: Final = 2  # failed confirmations after which no further step 
 # Part of the budget that the search for a further step may cost. A confirmed culprit is an answer; that another one
 # exists is a guess.
 FURTHER_SHARE: Final = 0.25
+FURTHER_CONFIRMED_SHARE: Final = 0.4  # with the confirmation of what that search came to
 
 
 def advance(standing: Standing) -> SearchState:
@@ -96,7 +96,7 @@ def _reproduce(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of 
     counts = standing.samples.counts(standing.reach.size + 1)
     per_end = int(min(counts[0], counts[-1]))
     if per_end < QUIET_ANALYSIS:
-        return state
+        return _enter(standing, Phase.SEARCH) if seems_quiet(standing) else state
     is_first_analysis = per_end >= FIRST_ANALYSIS
     # Equal numbers may be rounded ones: of a time a few say nothing.
     if (is_first_analysis or state.settings.minimum_effect > SMALLEST_EFFECT) and _is_negligible(standing):
@@ -167,6 +167,8 @@ def _may_deny(standing: Standing) -> bool:
 
 def _search(standing: Standing) -> SearchState:
     state, model = standing.state, standing.model
+    if not state.named and is_premature(standing):
+        return _enter(standing, Phase.REPRODUCE)
     if state.named and (_is_explained(standing) or _gives_up_further(standing)):
         return replace(state, phase=Phase.RESIDUAL)
     if not state.named:
@@ -175,17 +177,10 @@ def _search(standing: Standing) -> SearchState:
         interior = len(model.samples.measured()) - 2
         if interior >= LEAST_FOR_DECAY and model.log_ramp > RAMP_CONVINCING:
             return conclude(standing, OutcomeKind.DECAY)
-    suspect, posterior = leading(standing)
+    suspect, posterior = standing.leading
     if posterior >= state.settings.stop:
         return _enter(standing, Phase.CONFIRM, suspect=standing.name(suspect + 1))
     return state
-
-
-def leading(standing: Standing) -> tuple[int, float]:
-    """The most probable candidate with the mass of its group: commits that no measurement tells apart."""
-    mass = standing.model.posterior
-    best = int(np.argmax(mass))
-    return best, float(mass[standing.group_of(best)].sum())
 
 
 def _confirm(standing: Standing) -> SearchState:
@@ -208,7 +203,9 @@ def _confirm(standing: Standing) -> SearchState:
             withdrawn=len(state.withdrawn),
         )
         return _enter(standing, Phase.RESIDUAL, suspect=None, named=(*state.named, step))
-    is_spent = standing.fresh_rounds >= LAST_CONFIRM_ROUND or (state.named and _gives_up_further(standing))
+    is_spent = standing.fresh_rounds >= LAST_CONFIRM_ROUND or (
+        state.named and _gives_up_further(standing, share=FURTHER_CONFIRMED_SHARE)
+    )
     if log_e < REFUTED or is_spent:
         return _enter(standing, Phase.SEARCH, suspect=None, withdrawn=(*state.withdrawn, state.suspect))
     return state
@@ -264,12 +261,12 @@ def _is_explained(standing: Standing) -> bool:
     return bool(standing.fresh_rounds) and standing.model.log_further < 0 and not residual.is_left_over(standing)
 
 
-def _gives_up_further(standing: Standing) -> bool:
+def _gives_up_further(standing: Standing, *, share: float = FURTHER_SHARE) -> bool:
     state = standing.state
     last = state.named[-1]
     spent = executions(state.results[last.rounds :])
     failed = len(state.withdrawn) - last.withdrawn
-    return spent > FURTHER_SHARE * state.settings.budget_executions or failed >= FURTHER_ATTEMPTS
+    return spent > share * state.settings.budget_executions or failed >= FURTHER_ATTEMPTS
 
 
 _RULES: Final[Mapping[Phase, Callable[[Standing], SearchState]]] = {
@@ -280,4 +277,4 @@ _RULES: Final[Mapping[Phase, Callable[[Standing], SearchState]]] = {
     Phase.RESIDUAL: _residual,
 }
 
-__all__ = ["advance", "convincing", "leading", "residual_budget", "visible_effect"]
+__all__ = ["advance", "convincing", "residual_budget", "visible_effect"]

@@ -179,6 +179,13 @@ class Standing:
         same = np.flatnonzero((self.groups == self.groups[candidate]) & ((self.prior > 0) | (self.groups.size == 1)))
         return np.union1d(same, [candidate])
 
+    @cached_property
+    def leading(self) -> tuple[int, float]:
+        """The most probable candidate with the mass of its group: commits that no measurement tells apart."""
+        mass = self.model.posterior
+        best = int(np.argmax(mass))
+        return best, float(mass[self.group_of(best)].sum())
+
     def edges(self, candidate: int) -> tuple[tuple[int, ...], int]:
         """What a confirmation compares: the nearest measurable commits before and at or after a candidate (0..N)."""
         after = self._first_usable_after(candidate)

@@ -68,6 +68,9 @@ def steps(commit_range: CommitRange, changes: Mapping[int, float], **more: Any) 
 def reproduced(virtual: Virtual, seed: int, **settings: Any) -> Search:
     """A search that has just seen the change at the ends and measured nothing in between."""
     search, machine = virtual.start(seed, **settings), virtual.machine(seed)
+    # Several rounds at once: after one round of the ends a search may begin on the presumption that all is quiet.
+    for job in search.propose(2):
+        search.record(job.id, *machine.run(job.commits))
     while search.state.phase is Phase.REPRODUCE:
         for job in search.propose():
             search.record(job.id, *machine.run(job.commits))
