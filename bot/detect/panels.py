@@ -14,7 +14,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from bot.detect.estimate import MEDIAN, states
+from bot.detect.estimate import LARGEST, MEDIAN, states
 from bot.detect.series_changes import discoveries, judge_one
 from bot.detect.units import conversion_factor
 from bot.model.change import Series, SeriesChanges
@@ -98,7 +98,7 @@ class PanelGrowth:
                     raise StatisticChangedError
                 row.stated.add(benchmark.summary.statistic)
             rows.append(row.number)
-            points.append([float(f"{value * factor:.{_DIGITS}g}") for value in _reduced(benchmark)])
+            points.append([_rounded(value * factor) for value in _reduced(benchmark)])
         commit = run.commit or ""
         order = (-self._line[commit], -len(self._columns))
         seen = PanelRun(commit=commit, judged=run.regressions)
@@ -134,6 +134,11 @@ class PanelGrowth:
             runs=tuple(column.run for column in columns),
             series=tuple(series),
         )
+
+
+def _rounded(value: float) -> float:
+    """NaN for a number that nobody measures."""
+    return float(f"{value:.{_DIGITS}g}") if abs(value) <= LARGEST else math.nan
 
 
 def _reduced(benchmark: Benchmark) -> tuple[float, float, float]:

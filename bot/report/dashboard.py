@@ -5,6 +5,7 @@ No name becomes markup: the page's script writes all of them as text.
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from itertools import groupby, islice
 from typing import Any, Final
@@ -150,8 +151,10 @@ def _change(one: ShownChange, metric: Metric, factor: float, numbers: Mapping[st
     ]
 
 
-def _short(value: float, factor: float) -> float:
-    return float(f"{value * factor:.5g}")
+def _short(value: float, factor: float) -> float | None:
+    """None for what no script can show: a number beyond all bounds."""
+    short = float(f"{value * factor:.5g}")
+    return short if math.isfinite(short) else None
 
 
 def _trend(values: Sequence[float]) -> list[int]:

@@ -1,0 +1,57 @@
+"""A dashboard of numbers that nobody measures, and of names that look alike."""
+
+from dataclasses import replace
+from pathlib import Path
+from time import sleep
+from urllib.parse import quote_plus
+
+import pytest
+
+from bot.cli.entry import main
+from bot.model.metric import Direction, Metric
+from bot.model.run import Benchmark, Summary
+from tests.support.chromium import LACKING, PROGRAM, open_page
+from tests.support.dashboard_history import COMMITS, kept_history, run_of
+
+SECONDS = Metric(name="time", unit="s<b>", direction=Direction.LOWER_IS_BETTER)
+PLAIN = replace(SECONDS, unit="s")
+VALUES = {
+    "huge": (1e308, 1.7e308),
+    "nothing": (0.0, 0.0),
+    "from nothing": (0.0, 5.0),
+    "tiny": (1e-320, 1e-300),
+    "\u202e": (-1.0, 1.0),
+}
+
+
+@pytest.mark.slow  # charts in Chromium
+@pytest.mark.skipif(PROGRAM is None, reason=LACKING)
+def test_every_page_stands(tmp_path: Path) -> None:
+    kept = kept_history(tmp_path, runs=1)
+    runs = [
+        replace(
+            run_of(kept, number),
+            benchmarks=tuple(
+                Benchmark(name=name, metric=metric, summary=Summary(value=pair[number >= COMMITS // 2]))
+                for name, pair in VALUES.items()
+                for metric in (PLAIN, replace(SECONDS, name="other"))
+            ),
+        )
+        for number in range(1, COMMITS)
+    ]
+    kept.append(runs)
+    site = tmp_path / "site"
+    assert main(["dashboard", str(site), "--repo", str(kept.repository), "--history", str(kept.history)]) == 0
+    with open_page() as page:
+        page.open(site / "index.html")
+        count = page.value("document.querySelectorAll('tbody tr').length")
+        # Of each machine six others; what is beyond all bounds is left out.
+        assert count == (len(VALUES) - 1) * 2 + 6 + 6
+        for name in ("nothing", "from nothing", "tiny", "\ufffd"):
+            page.value(f"location.hash = '#suite=api&benchmark={quote_plus(name)}+time'")
+            sleep(0.5)
+            assert page.value("document.querySelector('h2').textContent") == f"{name} time"
+        page.value("location.hash = '#compare=1'")
+        sleep(1)
+        assert page.value("document.querySelectorAll('tbody tr').length") > 0
+        assert page.problems == []
