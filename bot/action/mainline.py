@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from bot import pipeline
+from bot.action.automatic import tend
 from bot.action.job import Job
 from bot.errors import BotError, DataError, InfrastructureError
 from bot.model.acceptance import Acceptance
@@ -68,6 +69,12 @@ def follow_up(job: Job, host: Host, report: Report) -> None:
         return
     for line in lines:
         job.log.say(line)
+
+
+def look_after(job: Job, host: Host, report: Report) -> None:
+    """After a run of the default branch was recorded: accepted changes, issues, searches that begin by themselves."""
+    follow_up(job, host, report)
+    tend(job, host, job.inputs.config)
 
 
 def check_claims(job: Job, reports: Sequence[Report]) -> None:

@@ -7,7 +7,7 @@ from bot.action.commands.mode import run_bisect, run_command
 from bot.action.inputs import Mode
 from bot.action.job import Job
 from bot.action.judging import judge
-from bot.action.mainline import follow_up
+from bot.action.mainline import look_after
 from bot.action.publishing import publish
 from bot.action.telling import finish, open_check, record_run, summarise
 from bot.errors import BotError
@@ -55,7 +55,7 @@ def _auto(job: Job) -> int:
     url = _comment_on_event(job, host, compared.report)
     if context.is_default_branch_push and job.inputs.auto_push:
         record_run(job, compared)
-        follow_up(job, host, compared.report)
+        look_after(job, host, compared.report)
     return finish(job, [compared.report], comment_url=url)
 
 

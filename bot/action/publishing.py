@@ -8,7 +8,7 @@ from bot import pipeline
 from bot.action.commands.bisection import stop_outdated
 from bot.action.commands.thread import trusted_config
 from bot.action.job import Job
-from bot.action.mainline import accepted_of, check_claims, follow_up
+from bot.action.mainline import accepted_of, check_claims, look_after
 from bot.action.telling import finish, open_check, record_run, say_report, summarise
 from bot.errors import EXIT_FINE, BotError, InfrastructureError, UsageError
 from bot.model.report import Report
@@ -96,7 +96,7 @@ def _publish_results(
         for result, report in zip(results, reports, strict=True):
             if result.results is not None:
                 record_run(job, pipeline.Compared(run=result.results.run, report=report))
-                follow_up(job, host, report)
+                look_after(job, host, report)
     for pull_request in current:
         _stop_outdated(job, host, number=pull_request.number)
     return finish(job, reports, comment_url=url)

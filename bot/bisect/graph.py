@@ -134,13 +134,13 @@ def _reverts(commits: tuple[str, ...], messages: Mapping[str, str]) -> tuple[tup
     pairs = (
         (place, position[name])
         for place, commit in enumerate(commits)
-        for name in _reverted(messages.get(commit, ""))
+        for name in reverted_commits(messages.get(commit, ""))
         if position.get(name, place) < place
     )
     return tuple(pairs)
 
 
-def _reverted(message: str) -> Iterable[str]:
+def reverted_commits(message: str) -> Iterable[str]:
     """The full hashes that git's own revert message names."""
     for part in message.split("This reverts commit ")[1:]:
         name = part[:64].split(maxsplit=1)[0].rstrip(".,") if part[:64].strip() else ""

@@ -14,7 +14,7 @@ from bot.codec.wire import WIRE_CONFIG, decode, encode, same_fields
 from bot.errors import DataError
 from bot.model.bisection import Failure, FailureKind, Result
 from bot.model.culprit_diagnosis import CulpritDiagnosis
-from bot.model.dispatch import BisectJobResult
+from bot.model.dispatch import MOST_FOLLOWED, BisectJobResult
 from bot.model.metric import Direction, Metric
 
 SCHEMA_NAME: Final = "bisect-job-v1"
@@ -76,6 +76,16 @@ class BisectJobFile:
     )
     diagnosis: CulpritDiagnosis | None = None
     elapsed_seconds: Annotated[float, Field(ge=0, le=LONGEST_JOB_SECONDS)] | None = None
+    followed: Annotated[
+        dict[
+            Name,
+            Annotated[
+                dict[Name, Annotated[tuple[Value | None, ...], Field(max_length=MOST_FOLLOWED)]],
+                Field(max_length=MOST_COMMITS),
+            ],
+        ],
+        Field(max_length=MOST_ROUNDS),
+    ] = field(default_factory=dict)
 
 
 def encode_job_result(result: BisectJobResult) -> bytes:
@@ -87,6 +97,7 @@ def encode_job_result(result: BisectJobResult) -> bytes:
         rounds=tuple(map(_round_entry, result.rounds)),
         metric=None if result.metric is None else same_fields(MetricEntry, result.metric),
         environment=dict(result.environment),
+        followed={name: dict(values) for name, values in result.followed.items()},
     )
     return encode(file)
 

@@ -108,6 +108,9 @@ class IssuesConfig(Section):
     ] = ()
     labels: Annotated[tuple[Annotated[str, Field(min_length=1, max_length=50)], ...], Field(max_length=10)] = ()
     limit: Annotated[int, Field(ge=1, le=50, description="new ones per run; more become one joint issue")] = 5
+    when_found: Annotated[
+        bool, Field(description="with bisect.automatic an issue opens once its culprit is known, one per culprit")
+    ] = True
 
 
 class RulerConfig(Section):
@@ -156,6 +159,10 @@ class BisectConfig(Section):
     """How `/perf-bisect` searches (docs/bisection.md); of the default branch, never of a pull request."""
 
     run: Annotated[Command | None, Field(description="shell command that measures a commit; needed")] = None
+    automatic: Annotated[
+        bool, Field(description="search by itself for what made the default branch worse (docs/tracking-issues.md)")
+    ] = False
+    searches_per_day: Annotated[int, Field(ge=1, le=100, description="that begin by themselves, per suite")] = 3
     build: Annotated[Command | None, Field(description="shell command that builds a commit")] = None
     tool: Annotated[str, Field(max_length=100, description="format of the results")] = "auto"
     profile: Annotated[
@@ -222,6 +229,8 @@ class Config(Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> "Config":
+        if self.bisect.automatic and self.bisect.run is None:
+            raise ValueError("bisect.automatic needs bisect.run: nobody knows what to measure")
         for categories in (self.categories, *(entry.categories or () for entry in self.benchmarks)):
             _check_categories(categories)
         for entry in self.benchmarks:

@@ -21,6 +21,9 @@ command, a completed run, a new commit in the pull request) loads the value, and
 Whoever is killed between two arrows costs nothing: the next event starts from what is stored. Two controllers at once
 are as one: a value is stored only over the version that it was made from, and whoever comes second loads it again.
 
+Nobody need ask: `alarms` reads from the stored runs what got worse and was not searched, and at every event
+`automatic` goes on with what is under way, tells what has ended, and begins the next.
+
 `Controller` has a store and a dispatcher. On GitHub the store is the history branch and the dispatcher starts runs of
 the bisect workflow (`workflow`), whose jobs run `bisect-job` (`job`). Of `perf-culprit bisect` the store is a file and
 the dispatcher this machine (`here`, `side_by_side`, `local`), and the loop of events is its own.
@@ -32,8 +35,10 @@ from bot.lazy import front_door
 
 if TYPE_CHECKING:
     from bot.dispatch.advance import advance_bisection
+    from bot.dispatch.alarms import AUTOMATIC
+    from bot.dispatch.automatic import tend_searches
     from bot.dispatch.controller import Controller
-    from bot.dispatch.ends import bisection_ends
+    from bot.dispatch.ends import bisection_ends, default_branch_commits
     from bot.dispatch.facts import Prior
     from bot.dispatch.forecast import bisection_plan
     from bot.dispatch.job import BisectJobPlan, bisect_job

@@ -191,5 +191,6 @@ def take_result(bisection: Bisection, result: BisectJobResult) -> Bisection:
         metric=metric,
         runner_seconds=bisection.runner_seconds + (result.elapsed_seconds or 0.0 if gained else 0.0),
         environments=(*environments, result.environment) if is_new else environments,
+        followed={**bisection.followed, **result.followed},
         diagnoses=(*bisection.diagnoses, *([] if result.diagnosis is None else [result.diagnosis])),
     )

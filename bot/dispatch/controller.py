@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
-from bot.history.protocol import BisectionStore, History
+from bot.history.protocol import BisectionStore, Store
 from bot.model.dispatch import Bisection, BisectionStep, BisectJobResult, Dispatch, Objection, RunFacts
 
 # After this a dispatch that was stored and is nowhere to be seen belongs to a controller that died before it sent it.
@@ -64,7 +64,7 @@ class Controller:
     bisections: BisectionStore
     dispatcher: Dispatcher
     report: Callable[[BisectionStep], None] = nobody
-    history: History | None = None
+    history: Store | None = None
     objection: Callable[[Bisection], Objection | None] = no_objection
     now: Callable[[], datetime] = utc_now
     name: str = field(default_factory=lambda: secrets.token_hex(8))

@@ -54,6 +54,15 @@ def bisection_ends(
         yield Ends(repository=repository, good=good_commit, bad=bad_commit)
 
 
+@contextmanager
+def default_branch_commits(remote: git.Remote, branch: str) -> Iterator[Path]:
+    """A private copy of the branch's history without files, gone after the block."""
+    with tempfile.TemporaryDirectory(prefix="perf-culprit-", ignore_cleanup_errors=True) as folder:
+        repository = git.init_private(Path(folder) / "history.git")
+        _fetched_tips(repository, remote, branches=(branch,), head=None)
+        yield repository
+
+
 def _fetched_tips(
     repository: Path, remote: git.Remote, *, branches: tuple[str, ...], head: str | None
 ) -> tuple[str, ...]:

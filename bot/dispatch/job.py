@@ -1,6 +1,7 @@
 """codec -> measure -> codec: one bisect job on the machine that it was given, in the untrusted workflow."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -20,7 +21,7 @@ from bot.files import read_limited, replace_file
 from bot.measure import Commands, ExecutionError, RoundResult, Workplace, WorktreeExecutor, is_missing
 from bot.model.bisection import Failure, FailureKind, Job, Result
 from bot.model.culprit_diagnosis import CulpritDiagnosis
-from bot.model.dispatch import BisectJob, BisectJobResult, BisectRequest
+from bot.model.dispatch import BisectJob, BisectJobResult, BisectRequest, FollowedValues
 from bot.model.metric import Metric
 
 LOG_NAME: Final = "log.txt"
@@ -94,7 +95,8 @@ def bisect_job(
     ) as workplace:
         counted = commands.count is not None
         # A count is exact, so that a first run would show; of times the first commit warms the machine up for all.
-        executor = WorktreeExecutor(workplace, key=request.key, warm=() if counted else None)
+        executor = WorktreeExecutor(workplace, key=request.key, warm=() if counted else None, followed=request.followed)
+        followed: dict[str, Mapping[str, tuple[float | None, ...]]] = {}
         if not counted:
             _warm_up(workplace, job, say)
         for number, entry in enumerate(job.rounds, start=1):
@@ -104,16 +106,26 @@ def bisect_job(
             say(f"round {number} of {len(job.rounds)} ({entry.purpose}): {len(entry.commits)} executions")
             measured = executor.execute(entry)
             results.append(_result(entry.id, measured))
-            replace_file(
-                file, _encoded(request, job, results, started, metric=executor.metric, environment=environment)
+            if measured.followed:
+                followed[entry.id] = _usable(measured.followed)
+            encoded = _encoded(
+                request, job, results, started, metric=executor.metric, environment=environment, followed=followed
             )
+            replace_file(file, encoded)
         if job.diagnose is not None and results and (deadline is None or time.monotonic() < deadline):
             profiling = Profiling(command=commands.profile, budget_s=commands.profile_seconds)
             diagnosis = diagnose_culprit(
                 repository, workplace, job.diagnose, profiling=profiling, say=say, count=commands.count
             )
             encoded = _encoded(
-                request, job, results, started, metric=executor.metric, environment=environment, diagnosis=diagnosis
+                request,
+                job,
+                results,
+                started,
+                metric=executor.metric,
+                environment=environment,
+                followed=followed,
+                diagnosis=diagnosis,
             )
             if len(encoded) <= MOST_RESULT_BYTES:
                 replace_file(file, encoded)
@@ -161,6 +173,13 @@ def _result(round_id: str, measured: RoundResult) -> Result:
     return Result(job_id=round_id, values=values, failures=failures)
 
 
+def _usable(followed: Mapping[str, tuple[float | None, ...]]) -> dict[str, tuple[float | None, ...]]:
+    return {
+        commit: tuple(None if value is None or not LEAST_VALUE < value < LARGEST_VALUE else value for value in values)
+        for commit, values in followed.items()
+    }
+
+
 def _encoded(
     request: BisectRequest,
     job: BisectJob,
@@ -169,6 +188,7 @@ def _encoded(
     *,
     metric: Metric | None,
     environment: dict[str, str],
+    followed: FollowedValues | None = None,
     diagnosis: CulpritDiagnosis | None = None,
 ) -> bytes:
     if metric is not None and not metric.direction.worse_sign:
@@ -187,5 +207,6 @@ def _encoded(
             environment=environment,
             diagnosis=diagnosis,
             elapsed_seconds=time.monotonic() - started,
+            followed=followed or {},
         )
     )

@@ -20,7 +20,7 @@ from bot.errors import ConfigError, UsageError
 from bot.history.bisections import BisectionConflictError, bisection_path
 from bot.model.bisection import SMALLEST_EFFECT, Engine, SearchSettings
 from bot.model.count import AUTO, MINIMUM_EFFECT, Count, count_of
-from bot.model.dispatch import BisectCommands, Bisection, BisectionStep, ByTime
+from bot.model.dispatch import Alarm, BisectCommands, Bisection, BisectionStep, ByTime
 from bot.model.metric import Direction, Metric, MetricKey
 
 KEPT_SUBJECT_CHARACTERS: Final = 200
@@ -32,7 +32,7 @@ class DispatchPlan:
     """What was asked for. `id` is the asking comment's: asking twice with one id starts one bisection.
 
     `good` and `bad` are revisions, or full hashes that the remote knows. `default_branch` is the tip of the branch
-    whose commits are trusted; only a bisection inside of it is recorded.
+    whose commits are trusted; only a bisection inside of it is recorded. `alarm`: nobody asked.
     """
 
     id: str
@@ -45,6 +45,7 @@ class DispatchPlan:
     head: str | None = None
     engine: Engine = Engine.BAYES
     default_branch: str | None = None
+    alarm: Alarm | None = None
 
 
 def start_bisection(
@@ -99,7 +100,8 @@ def _begun(
             stored=stored,
         ).state,
         started_at=now,
-        deadline=now + timedelta(minutes=config.bisect.budget_minutes),
+        # Nobody waits for a search that began by itself: an event of it that was lost costs hours, not the answer.
+        deadline=None if plan.alarm else now + timedelta(minutes=config.bisect.budget_minutes),
         suite=config.suite,
         jobs_per_dispatch=config.bisect.jobs_per_round,
         rounds_per_job=config.bisect.rounds_per_job,
@@ -109,6 +111,7 @@ def _begun(
         pull_request=plan.pull_request,
         requested_by=plan.requested_by,
         head=plan.head,
+        alarm=plan.alarm,
         trusted=plan.default_branch is not None and _is_trusted(repository, candidates, plan.default_branch),
     )
 

@@ -43,13 +43,14 @@ class Workflow:
 
     def results(self, bisection: Bisection, dispatch: Dispatch, *, run_id: int) -> Collected:
         jobs = {artifact_name(bisection.id, job.id): job for job in dispatch.jobs}
+        followed = 0 if bisection.alarm is None else len(bisection.alarm.followed)
         results: list[BisectJobResult] = []
         refused: list[str] = []
         for artifact in self._runs.artifacts(run_id, tuple(jobs)):
             job = jobs[artifact.name]
             try:
                 result = _read(artifact)
-                _check(result, bisection=bisection.id, dispatch=dispatch, job=job)
+                _check(result, bisection=bisection.id, dispatch=dispatch, job=job, followed=followed)
                 results.append(result)
             except DataError as error:
                 refused.append(f"the result of {job.id} was refused: {error.message}")
@@ -65,6 +66,7 @@ def _inputs(bisection: Bisection, dispatch: Dispatch) -> dict[str, str]:
             key=bisection.key,
             commands=bisection.commands,
             jobs=dispatch.jobs,
+            followed=() if bisection.alarm is None else bisection.alarm.followed,
         )
     )
     if len(request) > MOST_REQUEST_BYTES:
@@ -93,28 +95,38 @@ def _read(artifact: RunArtifact) -> BisectJobResult:
     return decode_job_result(results[0], place=place)
 
 
-def _check(result: BisectJobResult, *, bisection: str, dispatch: Dispatch, job: BisectJob) -> None:
+def _refused(fault: str) -> DataError:
+    return DataError(fault, next_step=NEXT_STEP)
+
+
+def _check(result: BisectJobResult, *, bisection: str, dispatch: Dispatch, job: BisectJob, followed: int) -> None:
     """That it speaks of what this job was asked for, and of nothing else."""
-
-    def refuse(fault: str) -> None:
-        raise DataError(fault, next_step=NEXT_STEP)
-
     if result.bisection != bisection:
-        refuse("it is of another bisection")
+        raise _refused("it is of another bisection")
     if result.dispatch != dispatch.id:
-        refuse("it is of another dispatch")
+        raise _refused("it is of another dispatch")
     if result.job != job.id:
-        refuse("it is of another job")
+        raise _refused("it is of another job")
     if result.diagnosis is not None and result.diagnosis.commit != job.diagnose:
-        refuse("it diagnoses a commit that the job was not asked for")
+        raise _refused("it diagnoses a commit that the job was not asked for")
+    _check_rounds(result, job, followed=followed)
+
+
+def _check_rounds(result: BisectJobResult, job: BisectJob, *, followed: int) -> None:
     asked = {entry.id: set(entry.commits) for entry in job.rounds}
     for entry in result.rounds:
         if entry.job_id not in asked:
-            refuse(f"the job was not asked for the round {entry.job_id[:40]!r}")
-        elif not {*entry.values, *entry.failures} <= asked[entry.job_id]:
-            refuse(f"it measured commits that {entry.job_id} does not have")
+            raise _refused(f"the job was not asked for the round {entry.job_id[:40]!r}")
+        if not {*entry.values, *entry.failures} <= asked[entry.job_id]:
+            raise _refused(f"it measured commits that {entry.job_id} does not have")
+    fits = all(
+        set(commits) <= asked.get(name, set()) and all(len(values) == followed for values in commits.values())
+        for name, commits in result.followed.items()
+    )
+    if not fits:
+        raise _refused("its further metrics are not those of the rounds and commits that it was asked for")
     if result.metric is None and any(entry.values for entry in result.rounds):
-        refuse("it has numbers and does not say of what metric")
+        raise _refused("it has numbers and does not say of what metric")
 
 
 @contextmanager

@@ -19,12 +19,23 @@ class MainLine:
     notes: tuple[str, ...] = ()
 
 
-def main_line(history: History, repository: Path, *, suite: str, any_hardware: bool = False) -> MainLine:
-    """The runs of the commits that HEAD leads to by first parents, on the newest run's hardware."""
-    line = line_of(repository)
+def main_line(
+    history: History,
+    repository: Path,
+    *,
+    suite: str,
+    revision: str = "HEAD",
+    any_hardware: bool = False,
+    most: int | None = None,
+) -> MainLine:
+    """The runs of the commits that `revision` leads to by first parents, on the newest run's hardware.
+
+    With `most`, of so many of the newest commits that have runs.
+    """
+    line = line_of(repository, revision)
     stored = history.commits(suite)
     on_line = [commit for commit in line if commit in stored]
-    entries = list(history.runs(suite, on_line))
+    entries = list(history.runs(suite, on_line[:most]))
     newest_first = [entry.run for entry in entries if isinstance(entry, StoredRun)]
     runs = newest_first if any_hardware else _on_one_hardware(newest_first)
     elsewhere = sum(stored.values()) - sum(stored[commit] for commit in on_line)
@@ -37,15 +48,15 @@ def main_line(history: History, repository: Path, *, suite: str, any_hardware: b
     return MainLine(runs=tuple(reversed(runs)), notes=notes)
 
 
-def line_of(repository: Path) -> tuple[str, ...]:
-    """The commits that HEAD leads to by first parents, the newest first."""
+def line_of(repository: Path, revision: str = "HEAD") -> tuple[str, ...]:
+    """The commits that `revision` leads to by first parents, the newest first."""
     if git.is_shallow(repository):
         raise UsageError(
             "this checkout is shallow, so the order of the stored runs is unknown",
             place=str(repository),
             next_step="check out with `fetch-depth: 0`; with `filter: blob:none` beside it that stays fast",
         )
-    return git.ancestors(repository, [git.resolve_commit(repository, "HEAD")], first_parent=True)
+    return git.ancestors(repository, [git.resolve_commit(repository, revision)], first_parent=True)
 
 
 def _on_one_hardware(newest_first: Sequence[Run]) -> list[Run]:

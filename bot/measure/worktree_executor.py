@@ -1,7 +1,8 @@
 """The executor of a search on this machine: a job's round in worktrees, one execution after the other."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 
 from bot.measure.failure import ExecutionError
 from bot.measure.runner import short
@@ -13,22 +14,33 @@ from bot.model.run import Run
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RoundResult:
-    """Samples by commit, and why commits gave none: what `Search.record` takes."""
+    """Samples by commit, and why commits gave none: what `Search.record` takes. `followed`: other metrics' medians."""
 
     samples: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     failures: Mapping[str, Failure] = field(default_factory=dict)
+    followed: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
 
 
 class WorktreeExecutor:
-    """Measures one metric of one benchmark. `metric` is what the last execution said of it, None before one did.
+    """Measures one metric of one benchmark, and what the same executions say of `followed` ones.
+
+    `metric` is what the last execution said of it, None before one did.
 
     With `warm` commits, those that ran before, every other one runs once before its first execution: a search on a
     quiet machine executes some only once, and a first run is slower.
     """
 
-    def __init__(self, workplace: Workplace, *, key: MetricKey, warm: Collection[str] | None = None) -> None:
+    def __init__(
+        self,
+        workplace: Workplace,
+        *,
+        key: MetricKey,
+        warm: Collection[str] | None = None,
+        followed: Sequence[MetricKey] = (),
+    ) -> None:
         self._workplace = workplace
         self._key = key
+        self._followed = followed
         self._warm = None if warm is None else set(warm)
         self.metric: Metric | None = None
 
@@ -36,6 +48,7 @@ class WorktreeExecutor:
         """First build what is not built, then execute the round without a pause."""
         samples: dict[str, tuple[float, ...]] = {}
         failures: dict[str, Failure] = {}
+        beside: dict[str, tuple[float | None, ...]] = {}
         for commit in job.commits:
             self._attempt(commit, failures, build_only=True)
         for commit in job.commits:
@@ -47,7 +60,10 @@ class WorktreeExecutor:
                 else:
                     samples[commit] = benchmark.samples or (benchmark.value,)
                     self.metric = benchmark.metric
-        return RoundResult(samples=samples, failures=failures)
+                if self._followed:
+                    medians = {entry.key: median(entry.samples or (entry.value,)) for entry in run.benchmarks}
+                    beside[commit] = tuple(medians.get(key) for key in self._followed)
+        return RoundResult(samples=samples, failures=failures, followed=beside)
 
     def _warm_up(self, commit: str) -> None:
         if self._warm is not None and commit not in self._warm:

@@ -47,15 +47,23 @@ class BisectJob:
     diagnose: str | None = None
 
 
+# By round and commit, a number per followed metric; None where an execution did not give it.
+FollowedValues = Mapping[str, Mapping[str, tuple[float | None, ...]]]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BisectRequest:
-    """What a dispatch asks for: the jobs, and all that a job needs to know."""
+    """What a dispatch asks for: the jobs, and all that a job needs to know.
+
+    `followed`: further metrics whose numbers the same executions give.
+    """
 
     bisection: str
     dispatch: str
     key: MetricKey
     commands: BisectCommands
     jobs: tuple[BisectJob, ...]
+    followed: tuple[MetricKey, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,6 +81,7 @@ class BisectJobResult:
     environment: Mapping[str, str] = field(default_factory=dict)
     diagnosis: CulpritDiagnosis | None = None
     elapsed_seconds: float | None = None
+    followed: FollowedValues = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -111,6 +120,48 @@ class ByTime:
     counted: SearchState | None = None
 
 
+MOST_FOLLOWED = 200
+FOLLOWED_CHARACTERS = 20_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AlarmedMetric:
+    """A metric that got worse by the stored runs: the levels before and after, in its unit."""
+
+    key: MetricKey
+    metric: Metric
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Alarm:
+    """Why a search began by itself: metrics that got worse at the same place, first the one that it follows.
+
+    `changes`: what else differs between the runs at its two ends. `told`: its answer is where it belongs.
+    """
+
+    metrics: tuple[AlarmedMetric, ...]
+    changes: tuple[EnvironmentChange, ...] = ()
+    told: bool = False
+
+    @property
+    def keys(self) -> frozenset[MetricKey]:
+        return frozenset(entry.key for entry in self.metrics)
+
+    @property
+    def followed(self) -> tuple[MetricKey, ...]:
+        """The further metrics whose numbers are asked for, as many as a dispatch has room for."""
+        keys: list[MetricKey] = []
+        room = FOLLOWED_CHARACTERS
+        for entry in self.metrics[1 : MOST_FOLLOWED + 1]:
+            room -= len(entry.key.benchmark) + len(entry.key.metric)
+            if room < 0:
+                break
+            keys.append(entry.key)
+        return tuple(keys)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bisection:
     """All that is known of one bisection; a file on the history branch.
@@ -121,7 +172,7 @@ class Bisection:
     branch, so that what was measured may enter the history. `fruitless` counts dispatches in a row that gave nothing.
     `stopped`: the objection that ended it before the search had. `times`: the search is by counts, and one by
     times follows. `notes` are for the answer, of searches before this one. `updates`: the packages that a candidate
-    gave another version.
+    gave another version. `alarm`: nobody asked for it; `followed` are the numbers of its further metrics.
     `diagnoses`: of suspects that were confirmed or not. `runner_seconds`: of all jobs whose results count.
     """
 
@@ -151,6 +202,8 @@ class Bisection:
     diagnoses: tuple[CulpritDiagnosis, ...] = ()
     runner_seconds: float = 0.0
     updates: Mapping[str, tuple[EnvironmentChange, ...]] = field(default_factory=dict)
+    alarm: Alarm | None = None
+    followed: FollowedValues = field(default_factory=dict)
 
     @property
     def is_done(self) -> bool:

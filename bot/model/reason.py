@@ -39,6 +39,8 @@ class VerdictReason(StrEnum):
     OTHER_HARDWARE = "other_hardware"
     MACHINE_CHANGED = "machine_changed"
     ENVIRONMENT_CHANGED = "environment_changed"
+    CULPRIT_REVERTED = "culprit_reverted"
+    CULPRIT_REMOVED = "culprit_removed"
     LONE_RUN = "lone_run"
     ACCEPTED = "accepted"
     NOT_CONFIRMED = "not_confirmed"

@@ -138,7 +138,10 @@ def _regressions(report: Report, config: Config) -> list[tuple[Finding, ...]]:
 def _opened(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str]:
     lines, new = [], {}
     joint = board.issues.get(JOINT)
-    covered = joint.benchmarks if joint is not None and joint.is_worse else frozenset()
+    covered = frozenset(key for issue in board.issues.values() if issue.is_worse for key in issue.benchmarks)
+    if board.config.bisect.automatic and board.config.issues.when_found:
+        # The search that begins by itself opens the issue, and may find that the alarm was none.
+        covered |= worse.keys()
     for key, group in worse.items():
         issue = board.issues.get(key)
         if issue is None:
@@ -154,7 +157,7 @@ def _opened(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str
             url = board.host.open_issue(suite=suite, key=key, title=issue_title(group), body=body, labels=labels)
             lines.append(f"opened {url}")
         return lines
-    keys = sorted({*new, *covered})
+    keys = sorted({*new, *(joint.benchmarks if joint is not None and joint.is_worse else ())})
     body = joint_body(list(new.values()), commits=board.commits, options=board.options(JOINT, keys))
     if joint is not None:
         return [*lines, f"reopened {board.host.reopen_issue(joint, body=body)}"]
@@ -168,9 +171,9 @@ def _closed(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str
     fine = _fine(board.report)
     lines = []
     for key, tracked in board.issues.items():
-        keys = tracked.benchmarks if key == JOINT else frozenset({key})
+        keys = tracked.benchmarks or frozenset({key})
         if tracked.is_worse and keys and keys <= fine.keys() and keys.isdisjoint(worse):
-            note = _note(board, None if key == JOINT else fine[key])
+            note = _note(board, None if tracked.benchmarks else fine[key])
             url = board.host.close_issue(tracked, suite=board.report.suite, note=note)
             lines.append(f"closed {url}")
     return lines

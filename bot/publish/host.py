@@ -169,6 +169,10 @@ class Host(Protocol):
 
     def open_issue(self, *, suite: str, key: str, title: str, body: str, labels: Iterable[str]) -> str: ...
 
-    def reopen_issue(self, tracked: TrackedIssue, *, body: str) -> str: ...
+    def reopen_issue(self, tracked: TrackedIssue, *, body: str, note: str = ...) -> str:
+        """Open, with another text; `note` is a comment that says why."""
+
+    def merged_pull_request(self, *, commit: str, branch: str) -> int | None:
+        """The pull request that brought this commit into the branch."""
 
     def close_issue(self, tracked: TrackedIssue, *, suite: str, note: str) -> str: ...

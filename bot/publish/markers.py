@@ -46,6 +46,16 @@ def benchmark_key(benchmark: str) -> str:
     return hashlib.sha256(json.dumps(benchmark).encode()).hexdigest()[:16]
 
 
+def cause_key(*commits: str) -> str:
+    """Of an issue about one cause: its culprit, or both ends of what was searched."""
+    return hashlib.sha256(f"cause:{':'.join(commits)}".encode()).hexdigest()[:16]
+
+
+def culprit_marker(commit: str) -> str:
+    """Of the one comment on the pull request that brought a culprit."""
+    return f"<!-- perf-culprit:v1:culprit:{cause_key(commit)} -->"
+
+
 def issue_marker(suite: str, *, key: str, worse: bool, commit: str, benchmarks: Iterable[str] = ()) -> str:
     """The invisible first line. It holds hashes and our own words only."""
     listed = "".join(f" {name}" for name in sorted(benchmarks)[:500])

@@ -145,16 +145,25 @@ def _commits(commits: CommitRange, options: IssueOptions) -> Safe:
 
 def _commands(name: str, commits: CommitRange) -> Safe:
     """Ready to paste. In a fence, so that no name is Markdown; one that a command cannot hold is left out."""
-    quoted = f'"{name}"' if name.isprintable() and not set(name) & set('"\\`') else None
+    quoted = _quoted(name)
     lines = []
     if commits.good is not None:
         benchmark = f" benchmark={quoted}" if quoted else ""
         lines.append(f"/perf-bisect good={commits.good} bad={commits.bad}{benchmark}")
-    if quoted:
-        lines.append(f"/perf-accept {quoted} REASON")
+    if accepted := accept_lines((name,)):
+        lines.append(accepted)
     if not lines:
         return Safe("Find the commit with `perf-culprit bisect`, or take the level with `perf-culprit accept`.")
     return own("Find the commit, or accept the new level:\n\n```text\n{}\n```", Safe("\n".join(lines)))
+
+
+def accept_lines(names: Sequence[str]) -> Safe:
+    """For a fence; without the names that a command cannot hold."""
+    return Safe("\n".join(f"/perf-accept {quoted} REASON" for name in names if (quoted := _quoted(name))))
+
+
+def _quoted(name: str) -> str | None:
+    return f'"{name}"' if name.isprintable() and not set(name) & set('"\\`') else None
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[Safe]]) -> Safe:

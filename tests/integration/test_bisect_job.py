@@ -14,11 +14,11 @@ from bot.dispatch.controller import Controller
 from bot.dispatch.start import DispatchPlan, start_bisection
 from bot.dispatch.workflow import Workflow
 from bot.errors import ConfigError
-from bot.history.bisections import GitBranchBisections
+from bot.history.branch import GitBranch
 from bot.model.bisection import OutcomeKind
 from bot.model.count import Count
-from bot.model.dispatch import BisectionStep, artifact_name
-from bot.model.metric import Direction
+from bot.model.dispatch import Alarm, AlarmedMetric, BisectionStep, artifact_name
+from bot.model.metric import Direction, Metric, MetricKey
 from bot.report.bisection import bisection_markdown
 from tests.support.git_repository import init_repository, run_git
 from tests.support.measured_repository import COUNTER, RUN, line, measured_repository
@@ -47,7 +47,7 @@ class Place:
 
     def controller(self) -> Controller:
         self.controllers += 1
-        store = GitBranchBisections(self.history, self.folder / f"private{self.controllers}")
+        store = GitBranch(self.history, self.folder / f"private{self.controllers}")
         return Controller(bisections=store, dispatcher=Workflow(self.pool), report=self.told.append, history=store)
 
     def start(self, **options: Any) -> BisectionStep:
@@ -99,6 +99,25 @@ def test_a_bisection_of_real_commits_by_jobs_and_events(tmp_path: Path) -> None:
     again = place.start(id="8", benchmark=None, metric=None)
     assert again.bisection.key == step.bisection.key
     assert len(again.bisection.search.stored) == len(step.bisection.search.results)
+
+
+def test_the_same_executions_give_the_numbers_of_further_metrics(tmp_path: Path) -> None:
+    metric = Metric(name="value", unit="", direction=Direction.LOWER_IS_BETTER)
+    keys = (MetricKey("result", "value"), MetricKey("result", "value"), MetricKey("gone", "value"))
+    alarm = Alarm(metrics=tuple(AlarmedMetric(key=key, metric=metric, before=1.0, after=2.0) for key in keys))
+    place = Place(tmp_path)
+    place.start(id="auto-1", alarm=alarm)
+    run = place.pool.runs[-1]
+    place.measure(run, of="auto-1")
+    bisection = advance_bisection(place.controller(), run_id=run.id).bisection
+    values = [result for result in bisection.search.results if result.values]
+    assert values
+    for result in values:
+        followed = bisection.followed[result.job_id]
+        assert {commit: numbers[0] for commit, numbers in result.values.items()} == {
+            commit: numbers[0] for commit, numbers in followed.items()
+        }
+        assert {numbers[1] for numbers in followed.values()} == {None}
 
 
 def test_nothing_of_a_pull_request_is_recorded(tmp_path: Path) -> None:

@@ -121,6 +121,25 @@ def test_the_next_run_says_nothing_while_it_lasts(mainline: Mainline) -> None:
     assert [issue.body for issue in mainline.issues] == before
 
 
+def test_an_issue_of_one_cause_covers_its_benchmarks_and_is_closed_when_all_are_well(mainline: Mainline) -> None:
+    client, _ = connected(mainline.fake)
+    keys = [benchmark_key(name) for name in FAST]
+    marker = issue_marker("default", key="c" * 16, worse=True, commit=mainline.commits["main3"], benchmarks=keys)
+    client.open_issue(suite="default", key="c" * 16, title="one cause", body=f"{marker}\n", labels=[])
+    assert mainline.track(mainline.report(SLOW, at=3)) == []
+    mainline.track(mainline.report(FAST, at=4))
+    (issue,) = mainline.issues
+    assert issue.state == "closed"
+    assert "Every benchmark of this issue is back at its level" in mainline.comments(issue)[0]
+
+
+def test_where_a_search_begins_by_itself_nothing_opens_at_once(mainline: Mainline) -> None:
+    automatic = {"bisect": {"automatic": True, "run": "./bench"}, "issues": {"when": "regression"}}
+    assert mainline.track(mainline.report(SLOW, at=3), config=Config.model_validate(automatic)) == []
+    automatic["issues"]["when-found"] = False  # type: ignore[index]
+    assert len(mainline.track(mainline.report(SLOW, at=3), config=Config.model_validate(automatic))) == 1
+
+
 def test_recovered_is_closed_with_a_note_and_back_is_reopened(mainline: Mainline) -> None:
     mainline.track(mainline.report(SLOW, at=3))
     (issue,) = mainline.issues

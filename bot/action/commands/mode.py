@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from bot import dispatch, pipeline
+from bot.action.automatic import tend
 from bot.action.commands.bisection import begin, controller, go_on
 from bot.action.commands.comment import Ignored, read_comment
 from bot.action.commands.grammar import (
@@ -202,6 +203,9 @@ def run_bisect(job: Job) -> int:
         )
     run_id = int(context.run_id) if from_inside else number_at(context.event, "workflow_run", "id")
     host = pipeline.connect(job.destination)
-    with controller(job, host, trusted_config(job, host)) as opened:
-        dispatch.advance_bisection(opened, run_id=run_id, from_inside=from_inside)
+    config = trusted_config(job, host)
+    with controller(job, host, config) as opened:
+        step = dispatch.advance_bisection(opened, run_id=run_id, from_inside=from_inside)
+    if step.bisection.alarm is not None:
+        tend(job, host, config)
     return EXIT_FINE

@@ -13,6 +13,7 @@ class GitHub(Client):
     find_pull_request = pull_request.find_pull_request
     is_current = pull_request.is_current
     merged_as = pull_request.merged_as
+    merged_pull_request = pull_request.merged_pull_request
     read_pull_request = conversation.read_pull_request
     may_write = conversation.may_write
     read_default_branch_file = conversation.read_default_branch_file

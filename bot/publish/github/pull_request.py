@@ -108,3 +108,13 @@ def merged_as(client: Client, *, number: int, head_sha: str) -> str | None:
         except UnknownObjectException:
             return None
         return pull.merge_commit_sha if merged else None
+
+
+def merged_pull_request(client: Client, *, commit: str, branch: str) -> int | None:
+    """The pull request that brought this commit into the branch; the oldest of several."""
+    with explained(f"find the pull request of {commit[:10]}"):
+        try:
+            listed = list(islice(client.repository.get_commit(commit).get_pulls(), MAXIMUM_LISTED))
+        except UnknownObjectException:
+            return None
+    return min((pull.number for pull in listed if pull.merged_at is not None and pull.base.ref == branch), default=None)

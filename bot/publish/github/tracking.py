@@ -21,6 +21,7 @@ from bot.publish.text import cut_at_line
 # Newest first. An issue that is further back is not found, and a new one is opened.
 MOST_ISSUES: Final = 1_000
 TITLE_LIMIT: Final = 200
+BACK: Final = "The regression is back: the text above has the new numbers.\n"
 _POINTER = "\n\nCut here: GitHub takes no longer text.\n"
 
 
@@ -89,11 +90,11 @@ def open_issue(client: Client, *, suite: str, key: str, title: str, body: str, l
     return url if kept is None else kept.url
 
 
-def reopen_issue(client: Client, tracked: TrackedIssue, *, body: str) -> str:
+def reopen_issue(client: Client, tracked: TrackedIssue, *, body: str, note: str = BACK) -> str:
     """The same issue again, with the new facts as its text: the benchmark's story stays in one place."""
     with explained(f"reopen issue #{tracked.number}"):
         client.repository.get_issue(tracked.number).edit(body=_fitting(body), state="open")
-        _comment(client, tracked, "The regression is back: the text above has the new numbers.\n")
+        _comment(client, tracked, note)
     return tracked.url
 
 

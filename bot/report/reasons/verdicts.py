@@ -41,6 +41,8 @@ VERDICTS: Final[Mapping[ReasonCode, str]] = {
         "nearly all benchmarks moved together, by {change:+%} of time: the machine changed"
     ),
     VerdictReason.ENVIRONMENT_CHANGED: "the environment changed, the code is innocent: {changes}",
+    VerdictReason.CULPRIT_REVERTED: "{commit} made it worse, and {revert} has reverted it",
+    VerdictReason.CULPRIT_REMOVED: "{commit} made it worse, and the default branch no longer has it",
     VerdictReason.LONE_RUN: (
         "looks worse, but isn't proven: one run on a side doesn't show how much runs differ by themselves; "
         "measuring both commits in turn does: "

@@ -98,4 +98,5 @@ def get_pull(call: Call) -> Answer:
 
 def list_pulls_of_commit(call: Call) -> Answer:
     sha = call.path["commit_sha"]
-    return Answer(200, Listing([call.shapes.pull(pull) for pull in call.state.pulls.values() if pull.head_sha == sha]))
+    pulls = [pull for pull in call.state.pulls.values() if sha in (pull.head_sha, pull.merge_commit_sha)]
+    return Answer(200, Listing([call.shapes.pull(pull) for pull in pulls]))

@@ -130,6 +130,7 @@ class Shapes:
                 "head": self.pull_end(pull, "head"),
                 "base": self.pull_end(pull, "base"),
                 "merge_commit_sha": pull.merge_commit_sha,
+                "merged_at": None if pull.merge_commit_sha is None else TIME,
                 **({"merged": pull.merge_commit_sha is not None} if schema == "pull-request" else {}),
             },
         )

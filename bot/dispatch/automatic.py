@@ -1,0 +1,131 @@
+"""Searches that begin by themselves: one at a time per suite, a few per day, for what made the default branch worse.
+
+Every event does the same, whichever it is: go on with what is under way, tell what has ended and was not told, and
+begin the next search. So a lost event costs time only, and a second one at once changes nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+from bot import git
+from bot.codec.bisect_stored import decode_stored
+from bot.config import Config
+from bot.dispatch.advance import advance
+from bot.dispatch.alarms import AUTOMATIC, Step, new_steps
+from bot.dispatch.controller import Controller
+from bot.dispatch.start import DispatchPlan, start_bisection
+from bot.dispatch.together import without_left
+from bot.errors import BotError, DataError
+from bot.history.bisections import BisectionConflictError
+from bot.history.layout import BISECTION_PATH
+from bot.history.main_line import main_line
+from bot.history.protocol import Store
+from bot.model.dispatch import Bisection
+
+DAY: Final = timedelta(days=1)
+# A mark may be a window old, and so is the level before it.
+WINDOWS: Final = 3
+# Older ones are forgotten, as are those that the history no longer keeps.
+MOST_SEARCHES: Final = 100
+
+Tell = Callable[[Bisection], None]
+Say = Callable[[str], None]
+
+
+def tend_searches(
+    repository: Path,
+    *,
+    branch: str,
+    controller: Controller,
+    config: Config,
+    remote: git.Remote | None,
+    tell: Tell,
+    say: Say,
+) -> None:
+    """`branch` is the default branch's full name in `repository`, a complete clone of its commits.
+
+    `tell` brings an answer where it belongs; told twice it must do no harm.
+    """
+    store = controller.history
+    if store is None:
+        raise ValueError("without a history nothing is known to have got worse")
+    searches = automatic_searches(store, config.suite)
+    if _go_on(searches, controller, say):
+        searches = automatic_searches(store, config.suite)
+    untold = [each for each in searches if each.is_done and each.alarm is not None and not each.alarm.told]
+    for bisection in untold:
+        tell(bisection)
+        _mark_told(controller, bisection.id)
+    if untold:
+        searches = automatic_searches(store, config.suite)
+    under_way = next((bisection for bisection in searches if not bisection.is_done), None)
+    if under_way is not None:
+        say(f"search {under_way.id} is under way")
+        return
+    window = config.history.window
+    runs = main_line(store, repository, suite=config.suite, revision=branch, most=WINDOWS * window).runs
+    steps = new_steps(runs, searches, suite=config.suite, window=window, minimum_effect=config.minimum_effect)
+    begun = sum(controller.now() - bisection.started_at < DAY for bisection in searches)
+    if steps and begun >= config.bisect.searches_per_day:
+        say(f"{len(steps)} regressions wait: the day's {begun} searches are spent (bisect.searches-per-day)")
+        return
+    for step in steps:
+        try:
+            _begin(repository, step, branch=branch, controller=controller, config=config, remote=remote)
+        except BotError as error:
+            say(f"no search from {step.good[:10]} to {step.bad[:10]}: {error.message}")
+        else:
+            return
+
+
+def _go_on(searches: Sequence[Bisection], controller: Controller, say: Say) -> bool:
+    """Whatever event of theirs was lost; whether any was under way."""
+    under_way = [bisection for bisection in searches if not bisection.is_done]
+    for bisection in under_way:
+        try:
+            advance(controller, bisection.id)
+        except BotError as error:
+            say(f"search {bisection.id}: {error.message}")
+    return bool(under_way)
+
+
+def automatic_searches(store: Store, suite: str) -> tuple[Bisection, ...]:
+    """Oldest first, of the newest ones. What cannot be read was not searched."""
+    named = sorted(
+        path for path in store.paths() if (match := BISECTION_PATH.fullmatch(path)) and match[1].startswith(AUTOMATIC)
+    )[-MOST_SEARCHES:]
+    read: list[Bisection] = []
+    for path, content in zip(named, store.contents(named), strict=True):
+        with suppress(DataError):
+            read.append(decode_stored(content, place=path))
+    return tuple(bisection for bisection in read if bisection.suite == suite)
+
+
+def _mark_told(controller: Controller, bisection_id: str) -> None:
+    loaded = controller.bisections.load(bisection_id)
+    if loaded is None or loaded.bisection.alarm is None:
+        return
+    alarm = without_left(loaded.bisection)
+    told = replace(loaded.bisection, alarm=None if alarm is None else replace(alarm, told=True))
+    with suppress(BisectionConflictError):  # whoever stored meanwhile told it too, or the next event will
+        controller.bisections.store(told, expected=loaded.version)
+
+
+def _begin(
+    repository: Path, step: Step, *, branch: str, controller: Controller, config: Config, remote: git.Remote | None
+) -> None:
+    key = step.alarm.metrics[0].key
+    plan = DispatchPlan(
+        id=step.id,
+        good=step.good,
+        bad=step.bad,
+        benchmark=key.benchmark,
+        metric=key.metric,
+        default_branch=branch,
+        alarm=step.alarm,
+    )
+    start_bisection(repository, plan, config=config, controller=controller, remote=remote)

@@ -1,0 +1,176 @@
+"""dispatch -> publish: what a search that began by itself has found goes into one issue per cause."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Final
+
+from bot import git
+from bot.bisect.graph import reverted_commits
+from bot.config import Config
+from bot.dispatch.step import report_of
+from bot.dispatch.together import Steps, places_of
+from bot.model.bisection import Culprit, Outcome, OutcomeKind
+from bot.model.bisection_report import BisectionReport
+from bot.model.dispatch import AlarmedMetric, Bisection
+from bot.model.metric import MetricKey
+from bot.model.reason import Reason, VerdictReason, because
+from bot.pipeline.publish import Destination
+from bot.pipeline.settings import policy_settings
+from bot.publish.markers import benchmark_key, cause_key, culprit_marker, issue_marker
+from bot.report.causes import Cause, cause_body, cause_title, culprit_comment, no_issue_line
+from bot.report.surroundings import change_words
+from bot.report.tracking import IssueOptions
+
+if TYPE_CHECKING:
+    from bot.publish.host import Host
+
+SHOWN_CHANGES: Final = 10
+JOINED: Final = "The same commit made more benchmarks worse: the text above has them.\n"
+
+
+def tell_search(
+    host: "Host",
+    destination: Destination,
+    bisection: Bisection,
+    *,
+    config: Config,
+    repository: Path,
+    branch: str,
+    say: Callable[[str], None],
+) -> None:
+    """Open or join an issue, and comment on the culprit's pull request; or `say` why there is none.
+
+    `branch` is the default branch's full name in `repository`. Told again, it changes nothing.
+    """
+    report = report_of(bisection)
+    if not _is_real(report.outcome):
+        say(no_issue_line(report, _innocent(bisection)))
+        return
+    for cause in causes_of(bisection):
+        gone = None if cause.culprit is None else _gone(repository, cause.culprit.commit, branch)
+        if gone is not None:
+            say(no_issue_line(report, gone))
+            continue
+        url = _tracked(host, destination, bisection, cause, report=report, config=config)
+        number = _pull_request(host, cause, branch)
+        if cause.culprit is not None and number is not None:
+            body = culprit_comment(cause, issue_url=url, repository_url=destination.repository_url)
+            host.upsert_comment(number=number, mark=culprit_marker(cause.culprit.commit), body=body)
+        say(f"{cause_title(cause)}: {url or 'no issue'}")
+
+
+def causes_of(bisection: Bisection) -> tuple[Cause, ...]:
+    """The culprits with what each made worse, the largest with what no measurement says more of."""
+    outcome, alarm = bisection.search.outcome, bisection.alarm
+    if outcome is None or alarm is None:
+        raise ValueError("no search that began by itself and has ended")
+    places = places_of(bisection)
+    worse = sorted(
+        (culprit for culprit in outcome.culprits if not culprit.improvement),
+        key=lambda culprit: -abs(culprit.relative_change),
+    )
+    if not worse:
+        return (Cause(culprit=None, metrics=alarm.metrics),)
+    return tuple(
+        Cause(culprit=culprit, metrics=_measured(bisection, culprit, places, is_largest=culprit is worse[0]))
+        for culprit in worse
+    )
+
+
+def _measured(
+    bisection: Bisection, culprit: Culprit, places: Mapping[MetricKey, Steps], *, is_largest: bool
+) -> tuple[AlarmedMetric, ...]:
+    """Of the metric that was followed the size that the search measured."""
+    if bisection.alarm is None:
+        return ()
+    lead, *others = bisection.alarm.metrics
+    after = lead.before * (1 + culprit.relative_change)
+    kept = (
+        entry
+        for entry in others
+        if (is_largest if (steps := places[entry.key]).is_open else culprit.commit in steps.commits)
+    )
+    return replace(lead, after=after), *kept
+
+
+def _is_real(outcome: Outcome) -> bool:
+    """Whether the change was seen again, though its commit may stay unknown."""
+    named = any(not culprit.improvement for culprit in outcome.culprits)
+    seen = outcome.kind in (OutcomeKind.SUSPECT_SET, OutcomeKind.DECAY, OutcomeKind.BUDGET_SPENT) and outcome.suspects
+    return named or bool(seen) or bool(outcome.decay) or outcome.needed is not None
+
+
+def _innocent(bisection: Bisection) -> Reason | None:
+    """The good end, measured now, is as slow as the bad one was, and something besides the code changed between."""
+    alarm = bisection.alarm
+    if alarm is None or not alarm.changes:
+        return None
+    good = bisection.search.commit_range.good
+    values = [value for result in bisection.search.results for value in result.values.get(good, ())]
+    lead = alarm.metrics[0]
+    # Measured on other machines than the runs were: nearer to the level after than to the one before.
+    if not values or abs(median(values) - lead.after) > abs(median(values) - lead.before):
+        return None
+    words = tuple(change_words(change) for change in alarm.changes[:SHOWN_CHANGES])
+    return because(VerdictReason.ENVIRONMENT_CHANGED, changes=words)
+
+
+def _gone(repository: Path, culprit: str, branch: str) -> Reason | None:
+    """Why the default branch no longer has it."""
+    tip = git.resolve_commit(repository, branch)
+    if git.find_commit(repository, culprit) is None or not git.is_ancestor(repository, culprit, tip):
+        return because(VerdictReason.CULPRIT_REMOVED, commit=culprit)
+    messages = git.messages(repository, good=culprit, bad=tip)
+    for commit, message in messages.items():
+        if culprit in reverted_commits(message):
+            return because(VerdictReason.CULPRIT_REVERTED, commit=culprit, revert=commit)
+    return None
+
+
+def _tracked(
+    host: "Host",
+    destination: Destination,
+    bisection: Bisection,
+    cause: Cause,
+    *,
+    report: BisectionReport,
+    config: Config,
+) -> str | None:
+    if not _is_loud(cause.metrics, config):
+        return None
+    ends = bisection.search.commit_range
+    key = cause_key(*((ends.good, ends.bad) if cause.culprit is None else (cause.culprit.commit,)))
+    own = {benchmark_key(entry.key.benchmark) for entry in cause.metrics}
+    tracked = host.tracked_issues(suite=bisection.suite).get(key)
+    before = tracked.benchmarks if tracked is not None and tracked.is_worse else frozenset()
+    if tracked is not None and tracked.is_worse and own <= before:
+        return tracked.url
+    options = IssueOptions(
+        marker=issue_marker(bisection.suite, key=key, worse=True, commit=ends.bad, benchmarks=own | before),
+        repository_url=destination.repository_url,
+        run_url=destination.run_url,
+        mentions=config.issues.mention,
+    )
+    body = cause_body(cause, report, options=options, joined=len(before - own))
+    if tracked is None:
+        return host.open_issue(
+            suite=bisection.suite, key=key, title=cause_title(cause), body=body, labels=config.issues.labels
+        )
+    if before:
+        return host.reopen_issue(tracked, body=body, note=JOINED)
+    return host.reopen_issue(tracked, body=body)
+
+
+def _is_loud(metrics: Sequence[AlarmedMetric], config: Config) -> bool:
+    settings = policy_settings(config)
+    if config.issues.when == "fail":
+        return any(abs(entry.after / entry.before - 1) >= settings.of(entry.key).fail for entry in metrics)
+    return config.issues.when == "regression"
+
+
+def _pull_request(host: "Host", cause: Cause, branch: str) -> int | None:
+    if cause.culprit is None:
+        return None
+    return host.merged_pull_request(commit=cause.culprit.commit, branch=branch.removeprefix("refs/heads/"))

@@ -1,0 +1,125 @@
+"""The texts of a search that began by itself: its issue, the comment on the culprit's pull request, a line."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bot.model.bisection import Culprit
+from bot.model.bisection_report import BisectionReport
+from bot.model.dispatch import AlarmedMetric
+from bot.model.reason import Reason
+from bot.report.amounts import amount_markdown
+from bot.report.bisection import bisection_markdown, headline
+from bot.report.inert import Safe, clean, code, commit, join, link, own, prose, row
+from bot.report.numbers import percent, quantities
+from bot.report.reasons import sentence_markdown
+from bot.report.tracking import TITLE_NAME_LIMIT, IssueOptions, accept_lines
+from bot.report.words import counted
+
+SHOWN_METRICS: Final = 50
+SUBJECT_LIMIT: Final = 100
+SHOWN_COMMANDS: Final = 5
+_HEAD: Final = ("benchmark", "metric", "before", "after", "change")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cause:
+    """One culprit and all that it made worse, the largest first; `culprit` is None where the search names none."""
+
+    culprit: Culprit | None
+    metrics: tuple[AlarmedMetric, ...]
+
+
+def cause_title(cause: Cause) -> str:
+    """Of one benchmark its name, of more their number."""
+    names = _names(cause)
+    what = clean(names[0], limit=TITLE_NAME_LIMIT) if len(names) == 1 else f"{len(names):,} benchmarks"
+    size = max(map(_change, cause.metrics), key=abs)
+    where = "" if cause.culprit is None else f" since {cause.culprit.commit[:7]}"
+    return f"Performance regression: {what} by {percent(abs(size))}{where}"
+
+
+def cause_body(cause: Cause, report: BisectionReport, *, options: IssueOptions, joined: int = 0) -> str:
+    """`joined`: benchmarks of earlier searches with the same culprit, which the issue already names."""
+    blocks = [_said(cause, report, options), _table(cause)]
+    if joined:
+        blocks.append(own("It made {} worse before, which this issue is about as well.", Safe(_counted(joined))))
+    if lines := accept_lines(_names(cause)[:SHOWN_COMMANDS]):
+        blocks.append(own("Fix it, revert it, or accept the new level:\n\n```text\n{}\n```", lines))
+    blocks.append(_answer(report))
+    blocks.append(Safe("This issue is closed when every benchmark of it is back at its level, or is accepted."))
+    if options.run_url:
+        blocks.append(own("Found by {}; nobody asked for it.", link(Safe("this run"), options.run_url)))
+    if options.mentions:
+        # The configuration's pattern allows nothing but a user's or a team's name.
+        blocks.append(Safe(f"cc {' '.join(options.mentions)}"))
+    text = join("\n\n", blocks)
+    return f"{options.marker}\n{text}\n"
+
+
+def culprit_comment(cause: Cause, *, issue_url: str | None, repository_url: str) -> str:
+    """For the pull request that brought the culprit."""
+    if cause.culprit is None:
+        raise ValueError("no culprit, no pull request")
+    about = own(" {} has the measurements.", link(Safe("The issue"), issue_url)) if issue_url else Safe("")
+    text = own(
+        "This pull request, as {}, made {} worse on the default branch.{}",
+        commit(cause.culprit.commit, repository_url=repository_url),
+        Safe(_counted(len(_names(cause)))),
+        about,
+    )
+    return join("\n\n", [text, _table(cause)]) + "\n"
+
+
+def no_issue_line(report: BisectionReport, why: Reason | None) -> str:
+    """For the log and the job summary: what became of an alarm that opens no issue."""
+    text = Safe(headline(report)) if why is None else sentence_markdown(why)
+    return own("Searched for what made {} worse: {}.", code(report.key.benchmark), text)
+
+
+def _said(cause: Cause, report: BisectionReport, options: IssueOptions) -> Safe:
+    worse = own("{} got worse on the default branch", Safe(_counted(len(_names(cause)))))
+    if cause.culprit is None:
+        return own("{}, and the search could not name one commit.", worse)
+    subject = report.subjects.get(cause.culprit.commit)
+    named = commit(cause.culprit.commit, repository_url=options.repository_url)
+    return own("{} by {}{}.", worse, named, own(" {}", code(subject, limit=SUBJECT_LIMIT)) if subject else Safe(""))
+
+
+def _answer(report: BisectionReport) -> Safe:
+    return Safe(bisection_markdown(report).strip())
+
+
+def _table(cause: Cause) -> Safe:
+    shown = cause.metrics[:SHOWN_METRICS]
+    rows = [
+        row([Safe(name) for name in _HEAD]),
+        Safe("|:--|:--|--:|--:|--:|"),
+        *(row(_cells(entry)) for entry in shown),
+    ]
+    more = len(cause.metrics) - len(shown)
+    return join("\n", [*rows, *([own("\nand {} more", more)] if more else [])])
+
+
+def _cells(entry: AlarmedMetric) -> tuple[Safe, ...]:
+    before, after = quantities((entry.before, entry.after), entry.metric.unit)
+    change = Safe(f"**{percent(_change(entry), signed=True)}**")
+    return (
+        code(entry.key.benchmark),
+        prose(entry.key.metric, limit=60),
+        amount_markdown(before),
+        amount_markdown(after),
+        change,
+    )
+
+
+def _change(entry: AlarmedMetric) -> float:
+    return entry.after / entry.before - 1
+
+
+def _names(cause: Cause) -> Sequence[str]:
+    return tuple(dict.fromkeys(entry.key.benchmark for entry in cause.metrics))
+
+
+def _counted(benchmarks: int) -> str:
+    return counted(benchmarks, "benchmark")

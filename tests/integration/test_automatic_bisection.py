@@ -1,0 +1,187 @@
+"""Searches that begin by themselves: pushes through the action, dispatches measured by scripted machines."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.fake_github.state import PullRequest
+from tests.support.git_repository import run_git
+from tests.support.mainline import CONFIG, Mainline, Recorded, open_mainline, recorded_mainline
+from tests.support.webhooks import event
+
+pytestmark = pytest.mark.slow  # each a dozen jobs with git over HTTP
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    return recorded_mainline(tmp_path_factory.mktemp("recorded"))
+
+
+@pytest.fixture
+def mainline(
+    recorded: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Mainline]:
+    with open_mainline(recorded, tmp_path, monkeypatch, capsys) as opened:
+        yield opened
+
+
+def alarm(mainline: Mainline, **levels: float) -> str:
+    """A regression between two other commits, pushed until a search begins; the culprit."""
+    mainline.commit()
+    culprit = mainline.commit("Fold accents", **levels)
+    mainline.commit()
+    pushed_until_searched(mainline)
+    return culprit
+
+
+def pushed_until_searched(mainline: Mainline) -> None:
+    before = len(mainline.fake.state.dispatches)
+    log = mainline.push().log
+    for _ in range(4):
+        if len(mainline.fake.state.dispatches) > before:
+            return
+        mainline.commit()
+        log += mainline.push().log
+    raise AssertionError(log)
+
+
+def test_a_regression_becomes_an_issue_that_names_its_culprit(mainline: Mainline) -> None:
+    culprit = alarm(mainline, parse=0.0096)
+    mainline.fake.state.pulls[9] = PullRequest(
+        number=9, head_sha="9" * 40, head_branch="accents", state="closed", merge_commit_sha=culprit
+    )
+    assert not mainline.fake.state.issues
+    mainline.search()
+    (issue,) = mainline.fake.state.issues.values()
+    assert issue.title.startswith("Performance regression: parse by 1")
+    assert issue.title.endswith(f" since {culprit[:7]}")
+    assert issue.labels == ["performance"]
+    assert "Fold accents" in (issue.body or "")
+    (comment,) = mainline.fake.state.comments.values()
+    assert comment.issue == 9
+    assert "1 benchmark worse" in comment.body
+    # Further pushes and repeated events change nothing: it is known.
+    dispatches = len(mainline.fake.state.dispatches)
+    mainline.commit()
+    mainline.push()
+    mainline.served -= 1
+    mainline.measure()
+    assert len(mainline.fake.state.dispatches) == dispatches
+    assert len(mainline.fake.state.issues) == len(mainline.fake.state.comments) == 1
+
+
+def test_a_new_image_is_no_ones_commit(mainline: Mainline) -> None:
+    mainline.image, mainline.speed = "ubuntu24 20261115.2", 2.0
+    mainline.commit()
+    pushed_until_searched(mainline)
+    said = mainline.search()
+    assert "the environment changed, the code is innocent: `image ubuntu24 20261101.1 → ubuntu24 20261115.2`" in said
+    assert not mainline.fake.state.issues
+    dispatches = len(mainline.fake.state.dispatches)
+    mainline.commit()
+    mainline.push()
+    assert len(mainline.fake.state.dispatches) == dispatches
+
+
+def test_a_wrong_alarm_dies_in_the_searchs_reproduction(mainline: Mainline) -> None:
+    mainline.speed = 2.0
+    mainline.commit()
+    pushed_until_searched(mainline)
+    mainline.speed = 1.0
+    assert "The change was not reproduced" in mainline.search()
+    mainline.commit()
+    mainline.push()
+    assert not mainline.fake.state.issues
+    assert mainline.served == len(mainline.fake.state.dispatches)
+
+
+def test_a_culprit_that_was_reverted_meanwhile_opens_nothing(mainline: Mainline) -> None:
+    culprit = alarm(mainline, parse=0.0096)
+    mainline.commit(f"Revert\n\nThis reverts commit {culprit}.", parse=0.004)
+    mainline.push()
+    said = mainline.search()
+    assert f"{culprit[:7]}" in said
+    assert "has reverted it" in said
+    assert not mainline.fake.state.issues
+
+
+def test_a_default_branch_pushed_by_force_opens_nothing(mainline: Mainline) -> None:
+    culprit = alarm(mainline, parse=0.0096)
+    del mainline.commits[mainline.commits.index(culprit) :]
+    mainline.commit(parse=0.004)
+    mainline.push()
+    assert "the default branch no longer has it" in mainline.search()
+    assert not mainline.fake.state.issues
+
+
+def test_a_lost_event_and_a_killed_job_cost_time_only(mainline: Mainline, monkeypatch: pytest.MonkeyPatch) -> None:
+    alarm(mainline, parse=0.0096)
+    mainline.measure(tells=False)  # the job that reports never came
+    mainline.commit()
+    mainline.push()
+    with monkeypatch.context() as patch:
+        patch.setattr("bot.pipeline.tell_search", killed, raising=False)
+        with pytest.raises(KeyboardInterrupt):
+            mainline.search()
+    assert not mainline.fake.state.issues
+    mainline.commit()
+    mainline.push()
+    assert len(mainline.fake.state.issues) == 1
+
+
+def killed(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_the_days_budget_holds_for_many_slow_commits(mainline: Mainline) -> None:
+    mainline.configure({**CONFIG, "bisect": {**CONFIG["bisect"], "searches-per-day": 1}})
+    two_regressions(mainline)
+    assert "1 regressions wait: the day's 1 searches are spent" in mainline.search()
+    assert len({dispatch["inputs"]["bisection"] for dispatch in mainline.fake.state.dispatches}) == 1
+    assert len(mainline.fake.state.issues) == 1
+
+
+def test_benchmarks_that_step_together_are_one_issue(mainline: Mainline) -> None:
+    mainline.noise = 0.02
+    culprit = alarm(mainline, parse=0.0096, render=0.05)
+    mainline.search()
+    (issue,) = mainline.fake.state.issues.values()
+    assert issue.title.startswith("Performance regression: 2 benchmarks by 1")
+    assert {"parse", "render"} == set(re.findall(r"^\| `(\w+)` \| time", issue.body or "", re.MULTILINE))
+    assert culprit[:7] in issue.title
+
+
+def test_two_regressions_in_one_push_are_two_causes(mainline: Mainline) -> None:
+    first, second = two_regressions(mainline)
+    mainline.search()
+    issues = {issue.title.rpartition(" ")[2]: issue.title for issue in mainline.fake.state.issues.values()}
+    assert set(issues) == {first[:7], second[:7]}, issues
+    assert ": parse by" in issues[first[:7]]
+    assert ": render by" in issues[second[:7]]
+
+
+def two_regressions(mainline: Mainline) -> tuple[str, str]:
+    mainline.commit()
+    first = mainline.commit("One", parse=0.0096)
+    mainline.commit()
+    mainline.commit()
+    second = mainline.commit("Two", render=0.05)
+    mainline.commit()
+    pushed_until_searched(mainline)
+    return first, second
+
+
+def test_a_pull_request_never_starts_a_search(mainline: Mainline) -> None:
+    head = mainline.commit(parse=0.0096)
+    run_git(mainline.bare, "update-ref", "refs/pull/7/head", head)
+    mainline.commits.pop()
+    run_git(mainline.runner.workspace, "fetch", "--quiet", "origin", "refs/pull/7/head", "main")
+    mainline.runner.checkout(head)
+    (mainline.runner.workspace / "bench.json").write_bytes(b"{}")
+    for owner in ("octocat", "mallory"):
+        facts = {"head_sha": head, "base_sha": mainline.commits[-1], "head_owner": owner}
+        payload = event("pull_request", number=7, **facts)
+        mainline.runner.run("pull_request", payload, output_file_path="bench.json", config=".perf-culprit.yml")
+    assert not mainline.fake.state.dispatches

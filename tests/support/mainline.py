@@ -1,0 +1,225 @@
+"""A repository whose default branch gets pushes, searched by itself: real git, the fake GitHub, scripted machines.
+
+Every commit has a level per benchmark; whoever measures it, a push or a job of a search, gets that level times the
+machine's, with seeded noise. Nothing is executed.
+"""
+
+import json
+import shutil
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bot.codec.bisect_job import encode_job_result
+from bot.codec.bisect_request import decode_request
+from bot.codec.run import encode_run
+from bot.config import Config
+from bot.history.opening import open_history
+from bot.model.bisection import Result
+from bot.model.dispatch import BisectJob, BisectJobResult, BisectRequest, artifact_name
+from bot.model.environment import Environment
+from bot.model.run import Run
+from tests.support.fake_github.server import FakeGitHub
+from tests.support.git_repository import init_repository, run_git
+from tests.support.job import JobResult, Runner, zipped
+from tests.support.measurements import MACHINE, SECONDS, measured
+from tests.support.webhooks import event
+
+CONFIG: Mapping[str, Any] = {
+    "issues": {"when": "regression", "labels": ["performance"]},
+    "bisect": {"automatic": True, "run": "./bench", "jobs-per-round": 2, "rounds-per-job": 4, "profile-seconds": 0},
+}
+MOST_DISPATCHES = 60
+START = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+@dataclass(kw_only=True, slots=True)
+class Line:
+    """The default branch's commits. `levels` by commit.
+
+    `image`, `speed` and, by benchmark, `slowness` are the machines' now; `time` is the runs'.
+    """
+
+    bare: Path
+    noise: float = 0.01
+    levels: dict[str, Mapping[str, float]] = field(default_factory=dict)
+    now: dict[str, float] = field(default_factory=lambda: {"parse": 0.004, "render": 0.02})
+    commits: list[str] = field(default_factory=list)
+    image: str = "ubuntu24 20261101.1"
+    speed: float = 1.0
+    slowness: dict[str, float] = field(default_factory=dict)
+    time: datetime | None = None
+    seed: int = 0
+
+    def configure(self, config: Mapping[str, Any]) -> None:
+        """Of the commits from here on."""
+        blob = run_git(self.bare, "hash-object", "-w", "--stdin", stdin=json.dumps(config))
+        run_git(self.bare, "update-ref", "refs/tags/config", blob)
+
+    def commit(self, message: str = "", **levels: float) -> str:
+        """The next one on the default branch; `levels` change from here on."""
+        self.now = {**self.now, **levels}
+        blob = run_git(
+            self.bare, "hash-object", "-w", "--stdin", stdin=f"{len(self.levels)} {sorted(self.now.items())}"
+        )
+        config = run_git(self.bare, "rev-parse", "config")
+        tree = run_git(
+            self.bare, "mktree", stdin=f"100644 blob {config}\t.perf-culprit.yml\n100644 blob {blob}\tvalue\n"
+        )
+        parents = ["-p", self.commits[-1]] if self.commits else []
+        made = run_git(self.bare, "commit-tree", tree, *parents, "-m", message or f"commit {len(self.levels)}")
+        self.levels[made] = self.now
+        self.commits.append(made)
+        return made
+
+    def run(self, commit: str, time: datetime | None = None) -> Run:
+        """What a machine measures of it."""
+        self.seed += 1
+        levels = {name: self._level(commit, name) for name in self.levels[commit]}
+        machine = Environment(components={**MACHINE.components, "runner_image": self.image})
+        noise = self.noise
+        run = measured(levels, seed=self.seed, commit=commit, environment=machine, noise=noise, run_noise=noise / 2)
+        return replace(run, time=time or self.time)
+
+    def _level(self, commit: str, benchmark: str) -> float:
+        return self.levels[commit][benchmark] * self.speed * self.slowness.get(benchmark, 1.0)
+
+
+@dataclass(kw_only=True, slots=True)
+class Mainline(Line):
+    """The same with the action on every push and after every dispatch."""
+
+    fake: FakeGitHub
+    runner: Runner
+    served: int = 0
+
+    def push(self) -> JobResult:
+        """The commits so far, measured."""
+        head = self.commits[-1]
+        run_git(self.bare, "update-ref", "refs/heads/main", head)
+        run_git(self.runner.workspace, "fetch", "--quiet", "--force", "origin", "+main:refs/remotes/origin/main")
+        self.runner.checkout(head)
+        (self.runner.workspace / "bench.json").write_bytes(encode_run(self.run(head)))
+        payload = event("push", head_sha=head, base_branch="main")
+        payload["repository"]["default_branch"] = "main"
+        return self.runner.run(
+            "push", payload, sha=head, ref="refs/heads/main", output_file_path="bench.json", config=".perf-culprit.yml"
+        )
+
+    def measure(self, *, tells: bool = True) -> JobResult | None:
+        """The next dispatch that waits: its jobs measure and, unless the event is lost, its last job reports."""
+        dispatch = self.fake.state.dispatches[self.served]
+        self.served += 1
+        run = self.fake.state.runs[dispatch["run_id"]]
+        request = decode_request(dispatch["inputs"]["request"].encode(), place="request")
+        for job in request.jobs:
+            content = encode_job_result(self._measured(request, job))
+            self.fake.state.add_artifact(
+                name=artifact_name(request.bisection, job.id),
+                run_id=run.id,
+                head_sha=run.head_sha,
+                zip_bytes=zipped({"bisect-job.json": content}),
+            )
+        run.status, run.conclusion = "completed", "success"
+        if not tells:
+            return None
+        payload = event("workflow_dispatch", inputs=dispatch["inputs"], workflow=run.workflow)
+        payload["repository"]["default_branch"] = "main"
+        self.runner.run_id = str(run.id)
+        try:
+            return self.runner.run(
+                "workflow_dispatch", payload, ref="refs/heads/main", mode="bisect", config=".perf-culprit.yml"
+            )
+        finally:
+            self.runner.run_id = "55"
+
+    def search(self) -> str:
+        """All that waits is measured; what the jobs said."""
+        said = []
+        while self.served < len(self.fake.state.dispatches):
+            result = self.measure()
+            said.append("" if result is None else result.log)
+            assert len(said) < MOST_DISPATCHES
+        return "\n".join(said)
+
+    def _measured(self, request: BisectRequest, job: BisectJob) -> BisectJobResult:
+        rng = np.random.default_rng([self.seed, zlib.crc32(f"{request.dispatch} {job.id}".encode())])
+        offset = float(np.exp(rng.normal(0, 0.05)))
+
+        keys = (request.key, *request.followed)
+
+        def values(commit: str) -> tuple[float, ...]:
+            level = offset * np.array([self._level(commit, key.benchmark) for key in keys])
+            return tuple((level * np.exp(rng.normal(0, 3 * self.noise, len(keys)))).tolist())
+
+        measured = {each.id: {name: values(name) for name in each.commits} for each in job.rounds}
+        rounds = tuple(
+            Result(job_id=number, values={name: numbers[:1] for name, numbers in commits.items()})
+            for number, commits in measured.items()
+        )
+        return BisectJobResult(
+            bisection=request.bisection,
+            dispatch=request.dispatch,
+            job=job.id,
+            rounds=rounds,
+            metric=SECONDS,
+            environment={**MACHINE.components, "runner_image": self.image},
+            followed={
+                number: {name: numbers[1:] for name, numbers in commits.items()}
+                for number, commits in measured.items()
+                if request.followed
+            },
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recorded:
+    """A served repository with quiet runs, to be copied: recording them takes seconds."""
+
+    folder: Path
+    levels: Mapping[str, Mapping[str, float]]
+    commits: Sequence[str]
+
+
+def recorded_mainline(
+    folder: Path, *, config: Mapping[str, Any] = CONFIG, runs: int = 12, levels: Mapping[str, float] | None = None
+) -> Recorded:
+    """With `runs` quiet pushes, stored as the action stores them."""
+    bare = init_repository(folder / "served.git", bare=True)
+    run_git(bare, "config", "uploadpack.allowAnySHA1InWant", "true")
+    run_git(bare, "config", "uploadpack.allowFilter", "true")
+    line = Line(bare=bare) if levels is None else Line(bare=bare, now=dict(levels))
+    line.configure(config)
+    made = [line.commit() for _ in range(runs)]
+    run_git(bare, "update-ref", "refs/heads/main", made[-1])
+    with open_history(Config().history, url=str(bare)) as history:
+        history.append_all([line.run(commit, START + timedelta(hours=at)) for at, commit in enumerate(made)])
+    return Recorded(folder=folder, levels=line.levels, commits=line.commits)
+
+
+@contextmanager
+def open_mainline(
+    recorded: Recorded, folder: Path, monkeypatch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]
+) -> Iterator[Mainline]:
+    bare = Path(shutil.copytree(recorded.folder / "served.git", folder / "served.git"))
+    workspace = init_repository(folder / "workspace")
+    run_git(workspace, "remote", "add", "origin", str(bare))
+    with FakeGitHub(git_dir=bare) as fake:
+        runner = Runner(fake=fake, workspace=workspace, temp=folder / "temp", monkeypatch=monkeypatch, capture=capture)
+        yield Mainline(
+            fake=fake,
+            runner=runner,
+            bare=bare,
+            levels=dict(recorded.levels),
+            now=dict(recorded.levels[recorded.commits[-1]]),
+            commits=list(recorded.commits),
+            seed=len(recorded.commits),
+        )
+    assert not fake.bad

@@ -1,0 +1,47 @@
+"""Whether other metrics of a search's executions step where its own does."""
+
+import numpy as np
+import pytest
+
+from bot.bisect.beside import Block, Place, place_of
+from tests.support.runner_pool import chain_range, commits
+
+SIZE = 16
+CULPRIT = 9
+
+
+def blocks(step: int | None, *, count: int = 10, seed: int = 1) -> list[Block]:
+    """As a search of a step at `CULPRIT` makes them: both ends and two commits around it."""
+    rng, names = np.random.default_rng(seed), commits(SIZE)
+    made: list[Block] = []
+    for number in range(count):
+        machine = np.exp(rng.normal(0, 0.2))
+        chosen = (0, SIZE, 4 + number % 5, 8 + number % 4) if number < count // 2 else (0, SIZE, CULPRIT - 1, CULPRIT)
+        slow = {at: 0.15 if step is not None and at >= step else 0.0 for at in chosen}
+        made.append({names[at]: float(machine * np.exp(rng.normal(0, 0.03) + slow[at])) for at in chosen})
+    return made
+
+
+@pytest.mark.parametrize(
+    ("step", "place"),
+    [(CULPRIT, Place.HERE), (5, Place.ELSEWHERE), (14, Place.ELSEWHERE), (None, Place.NOWHERE), (1, Place.ELSEWHERE)],
+)
+def test_where_a_metric_steps(step: int | None, place: Place) -> None:
+    seen = [
+        place_of(chain_range(SIZE), blocks(step, seed=seed), commits(SIZE)[CULPRIT], worse_sign=1) for seed in range(20)
+    ]
+    assert seen.count(place) >= 18, seen
+
+
+def test_scaling_changes_nothing_and_an_improvement_is_no_step() -> None:
+    culprit, here = commits(SIZE)[CULPRIT], blocks(CULPRIT)
+    scaled = [{commit: 7 * value for commit, value in block.items()} for block in here]
+    assert place_of(chain_range(SIZE), scaled, culprit, worse_sign=1) is Place.HERE
+    assert place_of(chain_range(SIZE), here, culprit, worse_sign=-1) is Place.NOWHERE
+
+
+def test_of_too_little_nothing_is_said_and_equal_numbers_are_no_step() -> None:
+    culprit = commits(SIZE)[CULPRIT]
+    assert place_of(chain_range(SIZE), blocks(CULPRIT, count=2), culprit, worse_sign=1) is Place.UNKNOWN
+    same = [dict.fromkeys(block, 2.0) for block in blocks(None)]
+    assert place_of(chain_range(SIZE), same, culprit, worse_sign=1) is Place.NOWHERE

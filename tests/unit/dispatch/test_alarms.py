@@ -1,0 +1,94 @@
+"""Which regressions of stored runs are searched, and between which commits."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bot.bisect import Search
+from bot.dispatch.alarms import Step, new_steps
+from bot.model.bisection import CommitRange, SearchSettings
+from bot.model.dispatch import BisectCommands, Bisection
+from bot.model.metric import MetricKey
+from bot.model.run import Run
+from tests.support.measurements import measured
+from tests.support.runner_pool import START
+
+WINDOW = 30
+
+
+def line(levels: Mapping[str, Sequence[float]], marks: Mapping[str, Sequence[int]]) -> list[Run]:
+    """A run per level; `marks`: the runs that were judged a regression of that benchmark."""
+    count = len(next(iter(levels.values())))
+    runs = []
+    for place in range(count):
+        run = measured({name: values[place] for name, values in levels.items()}, seed=place, commit=f"{place:040x}")
+        marked = tuple(MetricKey(name, "time") for name, places in marks.items() if place in places)
+        runs.append(replace(run, regressions=marked, time=START))
+    return runs
+
+
+def found(runs: Sequence[Run], searches: Sequence[Bisection]) -> tuple[Step, ...]:
+    return new_steps(runs, searches, suite="default", window=WINDOW, minimum_effect=0.05)
+
+
+def searched(good: int, bad: int, *steps: Any) -> Bisection:
+    commits = tuple(f"{place:040x}" for place in range(good + 1, bad + 1))
+    parents = tuple((place - 1,) if place else () for place in range(len(commits)))
+    commit_range = CommitRange(good=f"{good:040x}", bad=commits[-1], commits=commits, parents=parents)
+    (step,) = found(*steps) if steps else (None,)
+    return Bisection(
+        id="auto-1",
+        key=MetricKey("a", "time"),
+        metric=None,
+        commands=BisectCommands(run="./bench"),
+        search=Search.start(commit_range, settings=SearchSettings()).state,
+        started_at=START,
+        alarm=None if step is None else step.alarm,
+    )
+
+
+def ends(runs: Sequence[Run], *searches: Bisection) -> list[tuple[int, int]]:
+    return [(int(step.good, 16), int(step.bad, 16)) for step in found(runs, searches)]
+
+
+def test_it_begins_before_the_first_slow_run_though_the_mark_came_later() -> None:
+    runs = line({"a": [1.0] * 10 + [1.4] * 4}, {"a": [12, 13]})
+    assert ends(runs) == [(8, 13)]
+
+
+def test_what_is_well_again_or_was_never_called_is_not_searched() -> None:
+    assert ends(line({"a": [1.0] * 10 + [1.4] * 2 + [1.0] * 3}, {"a": [11]})) == []
+    assert ends(line({"a": [1.0] * 10 + [1.4] * 4}, {})) == []
+
+
+def test_200_benchmarks_that_step_together_are_one_search_of_the_clearest() -> None:
+    levels = {f"b{number}": [1.0] * 10 + [1.2 + 0.01 * (number == 7)] * 3 for number in range(200)}
+    runs = line(levels, {name: [10, 11, 12] for name in levels})
+    (step,) = found(runs, ())
+    assert len(step.alarm.metrics) == 200
+    distances = [entry.after / entry.before for entry in step.alarm.metrics]
+    assert np.allclose(distances, 1.2, atol=0.03)
+
+
+def test_steps_at_different_places_are_different_searches_the_older_first() -> None:
+    runs = line({"a": [1.0] * 6 + [1.4] * 8, "b": [1.0] * 11 + [1.4] * 3}, {"a": [6], "b": [11, 12, 13]})
+    assert ends(runs) == [(4, 6), (9, 13)]
+
+
+def test_what_a_search_looked_at_is_not_searched_again_but_a_later_step_is() -> None:
+    runs = line({"a": [1.0] * 6 + [1.4] * 4}, {"a": [6, 7]})
+    before = searched(4, 7, runs, ())
+    assert ends(runs, before) == []
+    later = line({"a": [1.0] * 6 + [1.4] * 20 + [2.0] * 3}, {"a": [6, 7, 26, 27, 28]})
+    assert ends(later, before) == [(24, 28)]
+    # A search of commits that are no longer on the line says nothing of it.
+    moved = [replace(run, commit=f"{place + 100:040x}") for place, run in enumerate(runs)]
+    assert len(ends(moved, before)) == 1
+
+
+def test_a_benchmark_that_some_runs_lack_is_followed_over_the_hole() -> None:
+    runs = line({"a": [1.0] * 8 + [1.4] * 4, "b": [1.0] * 12}, {"a": [11]})
+    runs[7] = replace(runs[7], benchmarks=runs[7].benchmarks[1:])
+    assert ends(runs) == [(5, 11)]

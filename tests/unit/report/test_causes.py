@@ -1,0 +1,60 @@
+"""The texts of a search that began by itself."""
+
+import re
+from dataclasses import replace
+
+from bot.model.dispatch import AlarmedMetric
+from bot.model.metric import MetricKey
+from bot.model.reason import VerdictReason, because
+from bot.report.causes import Cause, cause_body, cause_title, culprit_comment, no_issue_line
+from bot.report.tracking import IssueOptions
+from tests.support.bisections import REPORT
+from tests.support.measurements import SECONDS
+
+CULPRIT = REPORT.outcome.culprits[0]
+EVIL = 'x`|@octocat ![](http://evil) <b> "#1'
+
+
+def metrics(count: int, name: str = "b{}") -> tuple[AlarmedMetric, ...]:
+    keys = (MetricKey(name.format(number), "time") for number in range(count))
+    return tuple(AlarmedMetric(key=key, metric=SECONDS, before=0.010, after=0.013) for key in keys)
+
+
+def test_200_benchmarks_of_one_cause_are_one_text() -> None:
+    cause = Cause(culprit=CULPRIT, metrics=metrics(200))
+    assert cause_title(cause) == f"Performance regression: 200 benchmarks by 30% since {CULPRIT.commit[:7]}"
+    body = cause_body(cause, REPORT, options=IssueOptions(marker="<!-- m -->", mentions=("@octo-org/perf",)))
+    assert body.startswith("<!-- m -->\n200 benchmarks got worse on the default branch by `")
+    assert "Fold accents" in body.splitlines()[1]
+    assert (
+        len(re.findall(r"^\| `b\d+` \| time \| 10\.0\sms \| 13\.0\sms \| \*\*\+30(\.0)?%\*\* \|$", body, re.MULTILINE))
+        == 50
+    )
+    assert "and 150 more" in body
+    assert "`fold_accents`" in body  # the method
+    assert len(body) < 20_000
+    assert body.count("@") == 1
+
+
+def test_without_a_culprit_it_says_so_and_names_stay_names() -> None:
+    cause = Cause(culprit=None, metrics=metrics(1, EVIL))
+    body = cause_body(cause, REPORT, options=IssueOptions(marker="<!-- m -->"))
+    assert "the search could not name one commit" in body
+    assert '``x`\\|@octocat ![](http://evil) <b> "#1``' in body
+    assert "/perf-accept" not in body
+    assert "since" not in cause_title(cause)
+
+
+def test_a_pull_request_is_told_what_it_made_worse() -> None:
+    text = culprit_comment(
+        Cause(culprit=CULPRIT, metrics=metrics(2)), issue_url="https://x.example/1", repository_url="https://x.example"
+    )
+    assert "made 2 benchmarks worse on the default branch. [The issue](https://x.example/1) has the" in text
+
+
+def test_an_alarm_that_opens_nothing_is_a_line() -> None:
+    assert no_issue_line(replace(REPORT, key=MetricKey("parse", "time")), None).startswith(
+        "Searched for what made `parse` worse: "
+    )
+    why = because(VerdictReason.ENVIRONMENT_CHANGED, changes=("numpy 2.4.5 → 2.4.6",))
+    assert "the code is innocent: `numpy 2.4.5 → 2.4.6`." in no_issue_line(REPORT, why)
