@@ -85,7 +85,7 @@ class Page:
 
     def picture(self, file: Path) -> None:
         """Of the whole page, as wide as it is open."""
-        width, height = self.value("[innerWidth, document.documentElement.scrollHeight]")
+        width, height = self.value("[innerWidth, document.documentElement.offsetHeight]")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         found = self.call("Page.captureScreenshot")
         file.write_bytes(base64.b64decode(found["data"]))

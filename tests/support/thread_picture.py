@@ -3,8 +3,8 @@
 A push that makes the pull request slower, the report, the command, a stranger's command, the progress, the answer. The
 comments are what the bot wrote to the fake; GitHub's own Markdown parser renders them.
 
-`--pictures` also makes the README's, with chromium: docs/comment.png is the comment of `perf-culprit demo`, measured on
-this machine, docs/answer.png the thread's last answer.
+`--pictures` also makes the README's, with chromium: docs/comment.png and docs/report.png are comment and page of
+`perf-culprit demo`, measured on this machine, docs/answer.png is the thread's last answer.
 """
 
 import argparse
@@ -22,6 +22,7 @@ import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options
 
+from tests.support.chromium import open_page
 from tests.support.conversation import MOST_DISPATCHES, Conversation, open_conversation
 from tests.support.fake_github.server import FakeGitHub
 from tests.support.fake_github.state import Comment
@@ -67,29 +68,24 @@ def article(shown: Shown) -> str:
     return f"<article><header>{head}</header><section>{body}{eyes}</section></article>"
 
 
-def take_picture(shown: Shown, png: Path) -> None:
-    """As high as the page is: it writes its own height into its title."""
-    browser = ["chromium", "--headless", "--no-sandbox", "--hide-scrollbars"]
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "page.html"
-        height = "<script>document.title = document.documentElement.scrollHeight</script>"
-        file.write_text(f"{page([shown])}{height}", encoding="utf-8")
-        dom = [*browser, f"--window-size={WIDTH},100", "--dump-dom", str(file)]
-        seen = subprocess.run(dom, check=True, capture_output=True, text=True).stdout
-        pixels = seen.partition("<title>")[2].partition("</title>")[0]
-        subprocess.run(
-            [*browser, f"--window-size={WIDTH},{pixels}", f"--screenshot={png}", str(file)],
-            check=True,
-            capture_output=True,
-        )
+def take_picture(file: Path, png: Path) -> None:
+    with open_page() as browser:
+        browser.open(file, width=WIDTH)
+        browser.picture(png)
 
 
-def demo_comment() -> Shown:
-    with tempfile.TemporaryDirectory() as folder:
-        demo = [sys.executable, "-m", "bot", "demo", "--directory", f"{folder}/demo"]
-        subprocess.run(demo, check=True, capture_output=True)
-        body = Path(folder, "demo", "comment.md").read_text(encoding="utf-8")
-    return Shown(author="github-actions[bot]", body=body, note="commented")
+def take_pictures_of_demo(folder: Path) -> None:
+    demo = [sys.executable, "-m", "bot", "demo", "--directory", str(folder / "demo")]
+    subprocess.run(demo, check=True, capture_output=True)
+    body = (folder / "demo" / "comment.md").read_text(encoding="utf-8")
+    shown = Shown(author="github-actions[bot]", body=body, note="commented")
+    take_picture(written(folder / "comment.html", [shown]), DOCS / "comment.png")
+    take_picture(folder / "demo" / "report.html", DOCS / "report.png")
+
+
+def written(file: Path, thread: Sequence[Shown]) -> Path:
+    file.write_text(page(thread), encoding="utf-8")
+    return file
 
 
 def as_shown(comment: Comment, note: str) -> Shown:
@@ -128,18 +124,18 @@ def test_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     with open_conversation(tmp_path, in_this_process) as conversation:
         conversation.fake.state.roles["mallory"] = "read"
         thread = talk(conversation)
-    Path(os.environ["THREAD_PICTURE"]).write_text(page(thread), encoding="utf-8")
+    written(Path(os.environ["THREAD_PICTURE"]), thread)
     if os.environ.get("PICTURES"):
         # The benchmark's command names a file in a folder of this test.
         answer = replace(thread[-1], body=thread[-1].body.replace(str(tmp_path), "$RUNNER_TEMP"), note="answered")
-        take_picture(answer, DOCS / "answer.png")
-        take_picture(demo_comment(), DOCS / "comment.png")
+        take_picture(written(tmp_path / "answer.html", [answer]), DOCS / "answer.png")
+        take_pictures_of_demo(tmp_path)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="the thread of a whole conversation as a page")
     parser.add_argument("out", type=Path, metavar="OUT.html")
-    parser.add_argument("--pictures", action="store_true", help="also docs/comment.png and docs/answer.png")
+    parser.add_argument("--pictures", action="store_true", help="also the README's, in docs")
     arguments = parser.parse_args()
     os.environ |= {"THREAD_PICTURE": str(arguments.out.resolve()), "PICTURES": "1" if arguments.pictures else ""}
     with tempfile.TemporaryDirectory() as folder:
