@@ -12,6 +12,7 @@ from bot.config import Config
 from bot.demo.culprit import BENCHMARK, diagnose, find_culprit
 from bot.demo.program import TIMEOUT_SECONDS, run_program
 from bot.demo.repository import DemoRepository, build_repository, checkout, fresh_directory
+from bot.errors import UsageError
 from bot.files import replace_file
 from bot.measure import Commands
 from bot.model.report import Conclusion
@@ -78,7 +79,21 @@ def run_demo(directory: Path, *, say: Say) -> tuple[Path, ...]:
     replace_file(page, pipeline.report_html(markdown, report).encode())
     say(f"\n{markdown}\n")
     say(f"{page} shows it with every sample and the call trees; comment.md and report.json beside it hold the same")
+    pages = (page, *_dashboard(repository, directory / "dashboard", config=config, say=say))
     say(f"done in {time.monotonic() - started:.0f} s")
+    return pages
+
+
+def _dashboard(repository: DemoRepository, folder: Path, *, config: Config, say: Say) -> tuple[Path, ...]:
+    """Of main's history; nothing without the plotting library, which is an extra."""
+    plan = pipeline.DashboardPlan(folder=folder, repository=repository.work, history_url=str(repository.remote))
+    try:
+        pipeline.build_dashboard(plan, config=config)
+    except UsageError as error:
+        say(f"no dashboard: {error}")
+        return ()
+    page = folder / "index.html"
+    say(f"{page} shows the history of main")
     return (page,)
 
 

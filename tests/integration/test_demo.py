@@ -14,15 +14,17 @@ pytestmark = pytest.mark.slow  # measures a real benchmark in some fifty process
 
 
 def test_the_demo_tells_its_story_and_leaves_its_files(tmp_path: Path) -> None:
-    said: list[str] = []
-    run_demo(tmp_path / "demo", say=said.append)
-    text = "\n".join(said)
+    told: list[str] = []
+    pages = run_demo(tmp_path / "demo", say=told.append)
+    text = "\n".join(told)
     report = json.loads((tmp_path / "demo" / "report.json").read_text())
     assert {finding["benchmark"] for finding in report["findings"]} == {"tokenize", "count", "index", "search", "wrap"}
     assert report["baseline_source"] == "paired"
     assert (tmp_path / "demo" / "comment.md").read_text() in text
     assert "<table" in (tmp_path / "demo" / "report.html").read_text()
     assert "First run" in text
+    assert [page.relative_to(tmp_path / "demo").as_posix() for page in pages] == ["report.html", "dashboard/index.html"]
+    assert all(page.is_file() for page in pages)
     tokenize = next(finding for finding in report["findings"] if finding["benchmark"] == "tokenize")
     # Never "excluded", however busy the machine is.
     assert tokenize["verdict"] in {"regression", "inconclusive"} or tokenize["reason"]["code"] == "nothing_seen"
