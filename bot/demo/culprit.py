@@ -16,8 +16,8 @@ from bot.model.tree_comparison import TreeComparison
 BENCHMARK = "tokenize"
 # Whatever is known by then is the answer.
 SEARCH_MINUTES = 0.4
-# Pairs of short runs, one of each side: many of them meet every state of the machine on both sides.
-LOADS = 6
+# Pairs of processes, one of each side. Each logs one call of a service: calls of one process share the machine's state.
+PAIRS = 12
 
 Say = Callable[[str], None]
 
@@ -46,9 +46,10 @@ def diagnose(repository: DemoRepository, *, culprit: str | None, directory: Path
     before, after = (f"{culprit}^", culprit) if culprit else (repository.main[-1], repository.head)
     trees = [checkout(repository, one, directory / name) for one, name in ((before, "parent"), (after, "culprit"))]
     logs: list[list[str]] = [[], []]
-    for number in range(LOADS):
+    (directory / "logs").mkdir()
+    for number in range(PAIRS):
         for side in (0, 1) if number % 2 else (1, 0):
-            log = directory / f"{trees[side].name}-{number}.log"
+            log = directory / "logs" / f"{trees[side].name}-{number}.log"
             logs[side].append(str(run_program(trees[side], "serve.py", log)))
     return pipeline.diagnose_revisions(
         pipeline.RevisionsPlan(

@@ -38,7 +38,8 @@ def test_the_demo_tells_its_story_and_leaves_its_files(tmp_path: Path) -> None:
     (culprit,) = (line.split()[0] for line in commits if "Fold accents" in line)
     assert diagnosis["commit"] in {None, culprit}
     assert {one["service"] for one in diagnosis["services"]} == {"statistics", "import", "search", "print"}
-    assert {one["method"] for one in diagnosis["suspects"] if one["reasons"]} <= {"textkit.tokenize"}
+    suspects = [one["method"] for one in diagnosis["suspects"] if one["reasons"]]
+    assert suspects[:1] in ([], ["textkit.tokenize"])
 
 
 def test_the_demo_never_clears_a_folder_of_somebody_else(tmp_path: Path) -> None:

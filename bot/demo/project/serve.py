@@ -1,15 +1,17 @@
-"""Answers requests to four services and logs every method they run, as an instrumented server does under load.
+"""Answers a request to each of four services and logs every method it runs, as an instrumented server does.
 
     python serve.py LOG
 """
 
+import os
 import random
 import sys
 import time
 
 import textkit
 
-REQUESTS = 15
+# The quickest of so many answers is logged: what disturbs one only ever makes it slower.
+ANSWERS = 20
 
 rng = random.Random(11)
 words = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(2, 9))) for _ in range(400)]
@@ -40,7 +42,7 @@ def logged(name, function):
         finally:
             elapsed_ms = 1000 * (time.process_time() - start)
             label.pop()
-            lines.append(f"{place} {name} {elapsed_ms:.4f} ms")
+            lines.append((place, name, elapsed_ms))
 
     return run
 
@@ -48,11 +50,19 @@ def logged(name, function):
 for name in ("tokenize", "count", "index", "search", "wrap"):
     setattr(textkit, name, logged(f"textkit.{name}", getattr(textkit, name)))
 
+
+
+def answer(service, function):
+    """The methods that ran, the service's own last."""
+    lines.clear()
+    label[:] = [0]
+    logged(f"serve.{service}", function)()
+    return list(lines)
+
+
 with open(sys.argv[1], "w") as log:
-    for number in range(REQUESTS):
-        for service, function in SERVICES.items():
-            lines.clear()
-            label[:] = [0]
-            logged(f"serve.{service}", function)()
-            now = time.strftime("%Y-%m-%d %H:%M:%S")
-            log.writelines(f"{now} [main] service={service} call={service}-{number} {line}\n" for line in lines)
+    for service, function in SERVICES.items():
+        quickest = min((answer(service, function) for _ in range(ANSWERS)), key=lambda methods: methods[-1][2])
+        call = f"[main] service={service} call={service}-{os.getpid()}"
+        for place, name, elapsed_ms in quickest:
+            log.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {call} {place} {name} {elapsed_ms:.4f} ms\n")
