@@ -9,6 +9,7 @@ from bot import __version__
 from bot.cli import (
     accepting,
     auditing,
+    backfilling,
     bisecting,
     diagnosing,
     initialising,
@@ -75,6 +76,7 @@ def _parser() -> Parser:
         accepting,
         measuring,
         bisecting,
+        backfilling,
         auditing,
         keeping,
         looking_back,

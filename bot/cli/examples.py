@@ -25,6 +25,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "measure": ("perf-culprit measure --commits main HEAD --run 'python bench.py' --output measured",),
     "bisect": ("perf-culprit bisect --good v1.4 --bad HEAD --run 'python bench.py' --benchmark parse",),
     "bisect-job": (),
+    "backfill": ("perf-culprit backfill --since v1.0 --limit 30 --run 'python bench.py'",),
     "audit": ("perf-culprit audit --repo .", "perf-culprit audit --files runs/*.json --svg curves.svg"),
     "changes": (
         "perf-culprit changes builds.csv --column time --index commit",

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from bot.model.simulation import SimulationReport
     from bot.pipeline.acceptance import Accepted, accept, accept_here
     from bot.pipeline.audit import audit_files, audit_history, audit_runs
+    from bot.pipeline.backfill import Backfilled, BackfillPlan
+    from bot.pipeline.backfill import backfill as backfill_history
     from bot.pipeline.bisection import bisect, bisection_json, git_run
     from bot.pipeline.branch_size import compact_history, history_size
     from bot.pipeline.causes import tell_search
