@@ -7,7 +7,7 @@ from pathlib import Path
 from bot import pipeline
 from bot.cli import progress
 from bot.cli.options import Verbs, add_input_options, chosen_config, count, new_verb
-from bot.cli.output import write
+from bot.cli.output import text_stream, write
 from bot.errors import EXIT_FINE
 
 
@@ -40,5 +40,5 @@ def _audit(arguments: argparse.Namespace) -> int:
         write(arguments.json, pipeline.audit_json(audit))
     if arguments.svg:
         write(arguments.svg, pipeline.audit_svg(audit).encode())
-    print(pipeline.audit_text(audit), end="", file=sys.stderr if arguments.json == Path("-") else sys.stdout)
+    print(pipeline.audit_text(audit), end="", file=text_stream(arguments.json))
     return EXIT_FINE

@@ -5,12 +5,16 @@ import math
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bot import config, pipeline
 from bot.cli import progress
 from bot.cli.options import Verbs, new_verb, positive, seconds
-from bot.cli.output import write
+from bot.cli.output import text_stream, write
 from bot.errors import EXIT_FINE, UsageError
+
+if TYPE_CHECKING:
+    from bot.model.call_tree import Diagnosis
 
 SPAN_TABLE = "csv:"
 
@@ -117,12 +121,14 @@ def _diagnose(arguments: argparse.Namespace) -> int:
                 cluster=arguments.cluster,
             )
         )
+    _show(diagnosis, arguments)
+    return EXIT_FINE
+
+
+def _show(diagnosis: "Diagnosis", arguments: argparse.Namespace) -> None:
     if arguments.json:
         write(arguments.json, pipeline.diagnosis_json(diagnosis))
-    text = pipeline.diagnosis_text(diagnosis, top=arguments.top)
-    # JSON on standard output is only JSON.
-    print(text, end="", file=sys.stderr if arguments.json == Path("-") else sys.stdout)
-    return EXIT_FINE
+    print(pipeline.diagnosis_text(diagnosis, top=arguments.top), end="", file=text_stream(arguments.json))
 
 
 def _diagnose_profiles(arguments: argparse.Namespace) -> int:
@@ -139,10 +145,7 @@ def _diagnose_profiles(arguments: argparse.Namespace) -> int:
             minimum_self_ms=arguments.minimum_self_ms,
         )
     )
-    if arguments.json:
-        write(arguments.json, pipeline.diagnosis_json(diagnosis))
-    text = pipeline.diagnosis_text(diagnosis, top=arguments.top)
-    print(text, end="", file=sys.stderr if arguments.json == Path("-") else sys.stdout)
+    _show(diagnosis, arguments)
     for remark in remarks:
         print(f"- {remark}", file=sys.stderr)
     return EXIT_FINE
@@ -176,9 +179,8 @@ def _diagnose_revisions(arguments: argparse.Namespace) -> int:
         write(arguments.json, pipeline.tree_comparison_json(comparison))
     if arguments.flame:
         write(arguments.flame, pipeline.flame_graph(comparison, is_page=arguments.flame.suffix == ".html"))
-    text = pipeline.tree_comparison_text(comparison, top=arguments.top)
-    to_standard_output = Path("-") in (arguments.json, arguments.flame)
-    print(text, end="", file=sys.stderr if to_standard_output else sys.stdout)
+    stream = text_stream(arguments.json, arguments.flame)
+    print(pipeline.tree_comparison_text(comparison, top=arguments.top), end="", file=stream)
     return EXIT_FINE
 
 

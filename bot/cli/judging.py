@@ -16,7 +16,7 @@ from bot.cli.options import (
     new_verb,
     request,
 )
-from bot.cli.output import colour, table_width, write, write_page
+from bot.cli.output import colour, table_width, text_stream, write, write_page
 from bot.errors import EXIT_FINE, EXIT_REGRESSION
 
 
@@ -122,7 +122,6 @@ def _compare(arguments: argparse.Namespace) -> int:
             report = pipeline.compare_with_history(_against_history(arguments, arguments.target), config=config).report
     for name in arguments.diagnosis:
         report = pipeline.with_diagnosis(report, name)
-    json_to_stdout = arguments.json == Path("-")
     if arguments.json:
         write(arguments.json, pipeline.report_json(report))
     if arguments.markdown or arguments.html:
@@ -131,7 +130,7 @@ def _compare(arguments: argparse.Namespace) -> int:
             write(arguments.markdown, markdown.encode())
         if arguments.html:
             write_page(arguments, pipeline.report_html(markdown, report))
-    stream = sys.stderr if json_to_stdout else sys.stdout
+    stream = text_stream(arguments.json)
     print(pipeline.report_text(report, colour=colour(stream), width=table_width(stream)), file=stream)
     return EXIT_REGRESSION if report.failed else EXIT_FINE
 

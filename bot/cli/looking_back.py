@@ -9,7 +9,7 @@ from pathlib import Path
 from bot import pipeline
 from bot.cli import progress
 from bot.cli.options import Verbs, add_page_options, chosen_config, count, new_verb, request
-from bot.cli.output import write, write_page
+from bot.cli.output import text_stream, write, write_page
 from bot.errors import EXIT_FINE, UsageError
 
 
@@ -95,7 +95,7 @@ def _changes(arguments: argparse.Namespace) -> int:
         changes = _changes_of(arguments)
     if arguments.json:
         write(arguments.json, pipeline.changes_json(changes.series))
-    stream = sys.stderr if arguments.json == Path("-") else sys.stdout
+    stream = text_stream(arguments.json)
     print(pipeline.changes_text(changes.table, changes.series), end="", file=stream)
     return EXIT_FINE
 
@@ -136,7 +136,7 @@ def _releases(arguments: argparse.Namespace) -> int:
         write_page(arguments, pipeline.releases_page(matrix))
     if arguments.json:
         write(arguments.json, pipeline.encode_releases(matrix))
-    print(pipeline.releases_text(matrix), end="", file=sys.stderr if arguments.json == Path("-") else sys.stdout)
+    print(pipeline.releases_text(matrix), end="", file=text_stream(arguments.json))
     return EXIT_FINE
 
 

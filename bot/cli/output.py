@@ -21,6 +21,11 @@ def write(path: Path | None, data: bytes) -> None:
     replace_file(path, data)
 
 
+def text_stream(*written: Path | None) -> TextIO:
+    """Where text for people goes: what is written to standard output stands there alone."""
+    return sys.stderr if Path("-") in written else sys.stdout
+
+
 def write_page(arguments: argparse.Namespace, page: str) -> None:
     """What --html or --svg asks for, shown where --open does."""
     path: Path = arguments.html if "html" in arguments else arguments.svg

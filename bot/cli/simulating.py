@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bot import pipeline
 from bot.cli.options import Verbs, chosen_config, count, new_verb, positive, request
-from bot.cli.output import Status, colour, table_width, write
+from bot.cli.output import Status, colour, table_width, text_stream, write
 from bot.errors import EXIT_FINE, EXIT_REGRESSION, UsageError
 
 
@@ -48,7 +48,7 @@ def _simulate(arguments: argparse.Namespace) -> int:
         write(arguments.json, pipeline.simulation_json(report))
     if arguments.html:
         write(arguments.html, pipeline.simulation_html(report).encode())
-    print(pipeline.simulation_text(report), end="", file=sys.stderr if arguments.json == Path("-") else sys.stdout)
+    print(pipeline.simulation_text(report), end="", file=text_stream(arguments.json))
     return EXIT_FINE
 
 
@@ -78,7 +78,7 @@ def _compare(arguments: argparse.Namespace, plan: "pipeline.SimulationPlan", sta
         write(arguments.json, pipeline.report_json(report))
     if arguments.html:
         write(arguments.html, pipeline.report_html(pipeline.report_markdown(report), report).encode())
-    stream = sys.stderr if arguments.json == Path("-") else sys.stdout
+    stream = text_stream(arguments.json)
     print(pipeline.report_text(report, colour=colour(stream), width=table_width(stream)), file=stream)
     return EXIT_REGRESSION if report.failed else EXIT_FINE
 
