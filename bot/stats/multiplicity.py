@@ -13,7 +13,7 @@ def benjamini_hochberg(p_values: Floats) -> Floats:
     Holds for independent and positively dependent tests. q >= p, and q keeps the order of p.
     """
     count = len(p_values)
-    order = np.argsort(p_values, kind="stable")
+    order = np.argsort(p_values)
     scaled = p_values[order] * count / np.arange(1, count + 1)
     q_values = np.empty(count)
     q_values[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)

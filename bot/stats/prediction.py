@@ -22,5 +22,5 @@ def prediction_limits(values: Floats, *, alpha: float) -> tuple[Floats, Floats]:
         mean = np.where(finite, values, 0.0).sum(axis=0) / divisor
         squares = np.where(finite, (values - mean) ** 2, 0.0).sum(axis=0)
         width = special.stdtrit(freedom, 1 - alpha / 2) * np.sqrt(squares / freedom * (1 + 1 / divisor))
-    usable = (count >= MINIMUM_VALUES) & np.isfinite(width)
-    return np.where(usable, mean - width, -np.inf), np.where(usable, mean + width, np.inf)
+        usable = (count >= MINIMUM_VALUES) & np.isfinite(width)
+        return np.where(usable, mean - width, -np.inf), np.where(usable, mean + width, np.inf)

@@ -5,10 +5,11 @@ from scipy import stats
 from bot.stats.prediction import prediction_limits
 
 
-def test_limits_are_those_of_one_more_normal_value() -> None:
-    values = np.random.default_rng(2).normal(10, 2, (6, 1))
+@pytest.mark.parametrize("count", [2, 6])
+def test_limits_are_those_of_one_more_normal_value(count: int) -> None:
+    values = np.random.default_rng(2).normal(10, 2, (count, 1))
     low, high = prediction_limits(values, alpha=0.05)
-    width = stats.t.ppf(0.975, 5) * values.std(ddof=1) * np.sqrt(1 + 1 / 6)
+    width = stats.t.ppf(0.975, count - 1) * values.std(ddof=1) * np.sqrt(1 + 1 / count)
     assert (low[0], high[0]) == pytest.approx((values.mean() - width, values.mean() + width))
 
 
@@ -24,3 +25,9 @@ def test_fewer_than_two_values_exclude_nothing() -> None:
     low, high = prediction_limits(np.array([[1.0, np.nan], [1.0, 3.0], [np.nan, np.nan]]), alpha=0.01)
     assert (low[0], high[0]) == (1.0, 1.0)
     assert (low[1], high[1]) == (-np.inf, np.inf)
+
+
+@pytest.mark.parametrize("values", [[1e200, -1e200], [1.7e308, 1.7e308, np.inf]], ids=["square", "sum"])
+def test_what_overflows_excludes_nothing_and_warns_of_nothing(values: list[float]) -> None:
+    low, high = prediction_limits(np.array(values)[:, None], alpha=0.01)
+    assert (low[0], high[0]) == (-np.inf, np.inf)
