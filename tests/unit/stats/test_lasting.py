@@ -31,14 +31,23 @@ def levels(values: Sequence[float], flagged: Sequence[int], confirmed: Sequence[
         pytest.param([-1, -1, 1, 1, 1], [2], [2, 3, 4], 2, id="numbers of both signs"),
         pytest.param([0, 0, 3, 3, 3], [2], [2, 3, 4], 2, id="from zero"),
         pytest.param([100, 100, 70, 71, 69], [2], [2, 3, 4], 2, id="where higher is better"),
+        pytest.param([2, 1, 1, 2, 2, 2], [0, 3], [3, 4, 5], 3, id="after an alarm with nothing before it"),
+        pytest.param([1, 1, 2, 1, 1, 2, 2, 2], [2, 5], [5, 6, 7], 5, id="after a passing one"),
+        pytest.param([1, np.nan, 1, 2, 2, 2], [3], [3, 4, 5], 3, id="a run without the metric before"),
+        pytest.param([1, 1, 2, -1, 2, 2, 2, 2], [2], [2, 4, 5, 6, 7], 2, id="no logarithm: negative"),
+        pytest.param([1, 1, 2, 0, 2, 2, 2, 2], [2], [2, 4, 5, 6, 7], 2, id="no logarithm: zero"),
+        pytest.param([1, 1, 0, 0, 0], [2], [2, 3, 4], 2, id="to zero"),
+        pytest.param([0, 0, 3, 1, 3, 3, 3, 3], [2], [2, 4, 5, 6, 7], 2, id="from zero, by difference"),
+        pytest.param([0.1, 0.1, 0.9, 0.4, 0.4], [2], [2, 3, 4], 2, id="by ratio below one"),
+        pytest.param([1, 1, 2, 2, 2, 2, 2, 2, 1, 1, 2, 2, 1, 1], [2], list(range(2, 8)), None, id="back twice"),
     ],
 )
 def test_a_level_lasts_if_later_runs_stay_there(
     values: Sequence[float], flagged: Sequence[int], lasting: Sequence[int], since: int | None
 ) -> None:
-    found = levels(values, flagged)
-    assert np.flatnonzero(found.lasting).tolist() == lasting
-    assert found.since == since
+    outcome = levels(values, flagged)
+    assert np.flatnonzero(outcome.lasting).tolist() == lasting
+    assert outcome.since == since
 
 
 def test_a_confirmed_regression_needs_no_later_runs() -> None:
