@@ -3,13 +3,17 @@
 import gc
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from bot.action.owner import become_owner
+from bot.action.token import INPUT as TOKEN
+from bot.action.token import own_token
+from bot.closed import close_process
 from bot.errors import EXIT_INFRASTRUCTURE, BotError
 
 
-def main() -> int:
+def main(environ: Mapping[str, str] = os.environ) -> int:
     """One run of the action; its exit code (docs/exit-codes.md)."""
     become_owner(Path(os.environ.get("GITHUB_WORKSPACE", ".")))
     from bot.action.log import Log
@@ -22,8 +26,8 @@ def main() -> int:
         from bot.action.modes import run_mode
         from bot.pipeline.context import read_context
 
-        context = read_context(os.environ, elsewhere="use the command line instead: perf-culprit --help")
-        return run_mode(Job(context=context, inputs=read_inputs(os.environ), log=log))
+        context = read_context(environ, elsewhere="use the command line instead: perf-culprit --help")
+        return run_mode(Job(context=context, inputs=read_inputs(environ), log=log))
     except BotError as error:
         log.tell(LogLevel.ERROR, str(error))
         return error.exit_code
@@ -37,4 +41,6 @@ def main() -> int:
 if __name__ == "__main__":
     # One job per process, whose objects live to its end: collecting them is in vain.
     gc.disable()
-    sys.exit(main())
+    token = own_token()
+    close_process()
+    sys.exit(main(os.environ | {TOKEN: token}))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from bot.errors import InfrastructureError, UsageError
+from bot.git.credentials import USER, handed_over, helper_config
 
 if TYPE_CHECKING:
     from git.cmd import Git
@@ -81,7 +82,7 @@ NEXT_STEPS = (
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Remote:
-    """A repository to fetch from and push to: a URL or a path. The token goes to exactly this URL, by HTTP header."""
+    """A repository to fetch from and push to: a URL or a path. The token goes to exactly this URL, by HTTP."""
 
     url: str
     token: str | None = None
@@ -97,18 +98,28 @@ class Remote:
     def shown(self) -> str:
         return _without_user_info(self.url)
 
-    def config(self) -> tuple[tuple[str, str], ...]:
-        """The URL, as a remote of the name `REMOTE_NAME`, and the token.
+    @property
+    def takes_token(self) -> bool:
+        return bool(self.token) and self._address.startswith(("https://", "http://"))
+
+    @property
+    def _address(self) -> str:
+        is_path = "://" not in self.url and Path(self.url).exists()
+        return str(Path(self.url).resolve()) if is_path else self.url
+
+    def config(self, handle: int | None = None) -> tuple[tuple[str, str], ...]:
+        """The URL, as a remote of the name `REMOTE_NAME`, and where the token is: at `handle`, else here.
 
         The empty header first drops the one that actions/checkout leaves in the repository's configuration: GitHub
         answers 400 to two Authorization headers.
         """
-        is_path = "://" not in self.url and Path(self.url).exists()
-        url = str(Path(self.url).resolve()) if is_path else self.url
-        named = ((f"remote.{REMOTE_NAME}.url", url),)
-        if not self.token or not url.startswith(("https://", "http://")):
+        named = ((f"remote.{REMOTE_NAME}.url", self._address),)
+        if not self.takes_token or not self.token:
             return named
-        key = f"http.{_without_user_info(url)}.extraHeader"
+        url = _without_user_info(self._address)
+        key = f"http.{url}.extraHeader"
+        if handle is not None:
+            return (*named, (key, ""), *helper_config(url, handle))
         return (*named, (key, ""), (key, f"Authorization: Basic {_basic(self.token)}"))
 
 
@@ -136,10 +147,15 @@ def run_git(
     """What `git -C repository arguments...` writes to its output; a GitError where it fails or takes too long."""
     if timeout_seconds is None:
         timeout_seconds = NETWORK_TIMEOUT_SECONDS if remote else LOCAL_TIMEOUT_SECONDS
-    with _started(
-        ["git", "-C", str(repository), *arguments],
-        {**_environment(repository, remote, config), **(environment or {})},
-    ) as process:
+    token = remote.token if remote and remote.takes_token else None
+    with (
+        handed_over(token) as handle,
+        _started(
+            ["git", "-C", str(repository), *arguments],
+            {**_environment(repository, remote, config, handle), **(environment or {})},
+            handles=() if handle is None else (handle,),
+        ) as process,
+    ):
         try:
             output, errors = process.communicate(stdin, timeout=timeout_seconds)
         except subprocess.TimeoutExpired:
@@ -154,7 +170,9 @@ def run_git(
     return output
 
 
-def _started(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def _started(
+    command: Sequence[str], environment: Mapping[str, str], *, handles: Sequence[int]
+) -> subprocess.Popen[bytes]:
     """In a process group of its own, so that a stop also reaches git's helpers, which hold the pipes open."""
     layer, not_found = _command_layer()
     # GitPython adds to our own environment; what must not reach git is taken away by `env`.
@@ -168,6 +186,7 @@ def _started(command: Sequence[str], environment: Mapping[str, str]) -> subproce
             env=environment,
             shell=False,
             process_group=0,
+            pass_fds=handles,
         )
     except not_found:
         raise InfrastructureError("git is not installed", next_step="install git 2.30 or newer") from None
@@ -192,7 +211,9 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     process.communicate()
 
 
-def _environment(repository: Path, remote: Remote | None, config: Sequence[tuple[str, str]]) -> dict[str, str]:
+def _environment(
+    repository: Path, remote: Remote | None, config: Sequence[tuple[str, str]], handle: int | None
+) -> dict[str, str]:
     """Configuration by environment is never written anywhere and never in a list of processes' arguments.
 
     `safe.directory` is the given folder only, not a repository found above it: in a container the workspace belongs to
@@ -209,7 +230,7 @@ def _environment(repository: Path, remote: Remote | None, config: Sequence[tuple
         # One setting for an own certificate authority: what the API trusts, git trusts.
         environment.setdefault("GIT_SSL_CAINFO", os.environ["REQUESTS_CA_BUNDLE"])
     safe = ("safe.directory", str(repository.resolve()))
-    pairs = [safe, *QUIET_CONFIG, *config, *(remote.config() if remote else ())]
+    pairs = [safe, *QUIET_CONFIG, *config, *(remote.config(handle) if remote else ())]
     for index, (key, value) in enumerate(pairs, start=count):
         environment[f"GIT_CONFIG_KEY_{index}"] = key
         environment[f"GIT_CONFIG_VALUE_{index}"] = value
@@ -228,7 +249,7 @@ def _redacted(text: str, remote: Remote | None) -> str:
 
 
 def _basic(token: str) -> str:
-    return base64.b64encode(f"x-access-token:{token}".encode()).decode()
+    return base64.b64encode(f"{USER}:{token}".encode()).decode()
 
 
 def _without_user_info(text: str) -> str:

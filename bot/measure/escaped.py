@@ -17,7 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-PR_SET_DUMPABLE: Final = 4
+from bot.closed import close_process
+
 PR_SET_CHILD_SUBREAPER: Final = 36
 # A process that forks faster than it is killed would keep us here for ever.
 SWEEP_SECONDS: Final = 3.0
@@ -39,9 +40,8 @@ def guard() -> bool:
     """
     if sys.platform != "linux":
         return False
-    library = ctypes.CDLL(None, use_errno=True)
-    library.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
-    return bool(library.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+    close_process()
+    return bool(ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
 
 
 def end_escaped() -> tuple[int, int]:

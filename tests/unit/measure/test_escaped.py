@@ -74,7 +74,8 @@ def test_our_own_helpers_stay(tmp_path: Path) -> None:
 READ_PARENT = """
 import ctypes, os, sys
 sys.path.insert(0, sys.argv[2])
-from bot.measure.escaped import PR_SET_DUMPABLE, guard
+from bot.closed import PR_SET_DUMPABLE
+from bot.measure.escaped import guard
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
 if sys.argv[1] == "guarded":
