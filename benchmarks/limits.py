@@ -1,6 +1,6 @@
 """The limits that a user feels, each beside a reference in the same run: start, compare, a whole action run.
 
-    python benchmarks/limits.py [start] [compare] [changes] [baseline] [action]
+    python benchmarks/limits.py [start] [compare] [changes] [baseline] [action] [million]
 
 `action` needs podman and root (as the container tests); it builds the real image first.
 """
@@ -79,6 +79,32 @@ def compare() -> None:
             reference_s=reference,
             memory_gb=memory_gb,
         )
+
+
+def million(count: int = 1_000_000) -> None:
+    """Two runs of so many benchmarks, five samples each."""
+    from bot.codec.run import encode_run
+    from tests.support.measurements import measured
+
+    levels = {f"bench_{number:07d}": 0.001 * (1 + number % 37) for number in range(count)}
+    with tempfile.TemporaryDirectory() as folder:
+        for seed, name in enumerate(("base", "target")):
+            slower = {**levels, "bench_0000007": levels["bench_0000007"] * (1 + seed)}
+            data = encode_run(measured(slower, seed=seed, count=5, run_noise=0.0))
+            Path(folder, f"{name}.json").write_bytes(data)
+        read = f"import glob, json; [json.load(open(name)) for name in glob.glob('{folder}/*.json')]"
+        reference, _ = seconds_of([sys.executable, "-c", read], repetitions=1)
+        command = [sys.executable, "-m", "bot", "compare", "--baseline", f"{folder}/base.json"]
+        command += ["--target", f"{folder}/target.json", "--json", f"{folder}/report.json"]
+        seconds, memory_gb = seconds_of(command, repetitions=1)
+    show(
+        f"compare, 2 runs of {count:,} benchmarks x 5 samples, report.json written",
+        seconds,
+        limit_s=600,
+        reference="json.load of the same files",
+        reference_s=reference,
+        memory_gb=memory_gb,
+    )
 
 
 def changes() -> None:
@@ -207,8 +233,15 @@ def action() -> None:
     )
 
 
-PARTS = {"start": start, "compare": compare, "changes": changes, "baseline": baseline, "action": action}
+PARTS = {
+    "start": start,
+    "compare": compare,
+    "changes": changes,
+    "baseline": baseline,
+    "action": action,
+    "million": million,
+}
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or PARTS:
+    for name in sys.argv[1:] or [name for name in PARTS if name != "million"]:
         PARTS[name]()

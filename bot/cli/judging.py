@@ -17,7 +17,7 @@ from bot.cli.options import (
     request,
 )
 from bot.cli.output import colour, table_width, text_stream, write, write_page
-from bot.errors import EXIT_FINE, EXIT_REGRESSION
+from bot.errors import EXIT_FINE, EXIT_REGRESSION, UsageError
 
 
 def add_verbs(verbs: Verbs) -> None:
@@ -46,7 +46,7 @@ def _add_compare(verbs: Verbs) -> None:
     )
     verb.add_argument("--repo", type=Path, metavar="DIR", help="judge against this repository's stored history instead")
     verb.add_argument("--base", metavar="REV", help="branch that the target goes into (default: the target's parents)")
-    verb.add_argument("--commit", default="HEAD", metavar="REV", help="commit of the target (default: HEAD)")
+    verb.add_argument("--commit", metavar="REV", help="commit of the target (default: HEAD)")
     verb.add_argument("--history", metavar="URL", help="where the history branch lives (default: remote origin)")
     verb.add_argument("--detector", metavar="NAME", help="default: configuration, else anova")
     verb.add_argument("--minimum-effect", metavar="PERCENT", help="ignore changes smaller than this, for example 5%%")
@@ -116,23 +116,39 @@ def _compare(arguments: argparse.Namespace) -> int:
     config = chosen_config(arguments)
     with progress.shown(arguments):
         if arguments.baseline:
+            _check_unused(arguments)
             files = request(pipeline.FilesComparison, arguments, stdin=sys.stdin.buffer)
             report = pipeline.compare_files(files, config=config)
         else:
             report = pipeline.compare_with_history(_against_history(arguments, arguments.target), config=config).report
-    for name in arguments.diagnosis:
-        report = pipeline.with_diagnosis(report, name)
-    if arguments.json:
-        write(arguments.json, pipeline.report_json(report))
-    if arguments.markdown or arguments.html:
-        markdown = pipeline.report_markdown(report)
-        if arguments.markdown:
-            write(arguments.markdown, markdown.encode())
-        if arguments.html:
-            write_page(arguments, pipeline.report_html(markdown, report))
-    stream = text_stream(arguments.json)
-    print(pipeline.report_text(report, colour=colour(stream), width=table_width(stream)), file=stream)
+        for name in arguments.diagnosis:
+            report = pipeline.with_diagnosis(report, name)
+        to_stdout = arguments.json == Path("-")
+        if arguments.json and not to_stdout:
+            write(arguments.json, pipeline.report_json_parts(report))
+        if arguments.markdown or arguments.html:
+            markdown = pipeline.report_markdown(report)
+            if arguments.markdown:
+                write(arguments.markdown, markdown.encode())
+            if arguments.html:
+                write_page(arguments, pipeline.report_html(markdown, report))
+        stream = text_stream(arguments.json)
+        text = pipeline.report_text(report, colour=colour(stream), width=table_width(stream))
+    if to_stdout:
+        write(arguments.json, pipeline.report_json_parts(report))
+    print(text, file=stream)
     return EXIT_REGRESSION if report.failed else EXIT_FINE
+
+
+def _check_unused(arguments: argparse.Namespace) -> None:
+    """What would be ignored is refused: a misspelt commit among it."""
+    unused = [f"--{name}" for name in ("repo", "base", "commit", "history") if getattr(arguments, name)]
+    if unused:
+        raise UsageError(
+            f"not beside --baseline, which replaces the stored history: {', '.join(unused)}",
+            place="perf-culprit compare",
+            next_step="leave out one or the other",
+        )
 
 
 def _against_history(arguments: argparse.Namespace, target: list[str]) -> "pipeline.HistoryComparison":
@@ -141,7 +157,7 @@ def _against_history(arguments: argparse.Namespace, target: list[str]) -> "pipel
         arguments,
         target=target,
         repository=arguments.repo or Path(),
-        revision=arguments.commit,
+        revision=arguments.commit or "HEAD",
         history_url=arguments.history,
         stdin=sys.stdin.buffer,
     )

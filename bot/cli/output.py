@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 import webbrowser
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
@@ -13,9 +14,9 @@ from bot.files import replace_file
 UNLIMITED = 10_000
 
 
-def write(path: Path | None, data: bytes) -> None:
+def write(path: Path | None, data: bytes | Iterator[bytes]) -> None:
     if path is None or path == Path("-"):
-        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.writelines([data] if isinstance(data, bytes) else data)
         sys.stdout.buffer.flush()
         return
     replace_file(path, data)

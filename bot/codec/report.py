@@ -1,5 +1,6 @@
 """A report as JSON (report v1): the file other steps read, and what a fork's run hands to the trusted job."""
 
+from collections.abc import Iterator
 from dataclasses import field
 from typing import Annotated, Literal
 
@@ -115,12 +116,18 @@ class ReportFile:
 
 def encode_report(report: Report, *, sentence: Sentence = no_sentence) -> bytes:
     """The report as JSON, indented: people open it, so that reasons have their `sentence` beside them."""
+    return b"".join(report_parts(report, sentence=sentence))
+
+
+def report_parts(report: Report, *, sentence: Sentence = no_sentence) -> Iterator[bytes]:
+    """The same, one finding after another: those of a million metrics take more room than all else."""
+    context = {"sentence": sentence}
     file = same_fields(
         ReportFile,
         report,
         format="perf-culprit-report",
         version=1,
-        findings=tuple(map(_finding_entry, report.findings)),
+        findings=(),
         environment=dict(report.environment.bounded.components),
         environment_changes=report.environment_changes[:MOST_CHANGES],
         diagnosis=None if report.diagnosis is None else tree_comparison_entry(report.diagnosis),
@@ -130,7 +137,17 @@ def encode_report(report: Report, *, sentence: Sentence = no_sentence) -> bytes:
             for each in report.predictions[:MOST_PREDICTIONS]
         ),
     )
-    return encode(file, indent=1, context={"sentence": sentence})
+    whole = encode(file, indent=1, context=context)
+    if not report.findings:
+        yield whole
+        return
+    # No string holds a line feed, and only the members of the file itself are indented by one.
+    before, empty, after = whole.partition(b'\n "findings": []')
+    yield before + empty[:-1]
+    for index, finding in enumerate(report.findings):
+        entry = encode(_finding_entry(finding), indent=1, context=context)
+        yield (b",\n  " if index else b"\n  ") + entry.strip().replace(b"\n", b"\n  ")
+    yield b"\n ]" + after
 
 
 def decode_report(data: bytes, *, place: str) -> Report:

@@ -1,5 +1,6 @@
 """A run as JSON (run v1): what `collect --json` writes, what the history stores, what an artifact carries."""
 
+import sys
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Final, Literal, TypeVar
@@ -32,7 +33,7 @@ class SummaryEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     confidence_level: float | UnsetType | None = UNSET
 
 
-class BenchmarkEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class BenchmarkEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     name: str
     metric: str = "time"
     unit: str = ""
@@ -195,7 +196,8 @@ def _benchmark(entry: BenchmarkEntry, metric: Metric, place: str) -> Benchmark:
     if entry.rounds and len(entry.rounds) != len(entry.group_sizes or ()):
         raise DataError("rounds are not one per group", place=place, next_step="leave them out")
     return Benchmark(
-        name=entry.name,
+        # Runs of one suite have the same names: one copy of each is enough.
+        name=sys.intern(entry.name),
         metric=metric,
         samples=entry.samples or (),
         summary=_summary(entry.summary) if entry.summary else None,

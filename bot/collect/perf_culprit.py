@@ -32,15 +32,19 @@ MAX_OWN_BYTES = 1 << 30
 OWN_START = b'{"format":"perf-culprit-run",'
 
 
+def is_own(source: Source) -> bool:
+    return source.data.startswith(OWN_START)
+
+
 def matches(source: Source, /) -> bool:
-    if source.data.startswith(OWN_START):
+    if is_own(source):
         return True
     root = source.json_or_none()
     return isinstance(root, dict) and root.get("format") == FORMAT
 
 
 def parse(source: Source, /) -> Parsed:
-    data = source.content(max_bytes=MAX_OWN_BYTES if source.data.startswith(OWN_START) else None)
+    data = source.content(max_bytes=MAX_OWN_BYTES if is_own(source) else None)
     if not data.startswith(OWN_START):
         # Our reader of JSON first: it refuses names that stand twice, and knows byte order marks.
         source.json()

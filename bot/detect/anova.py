@@ -28,24 +28,26 @@ DOCS = "detectors/anova.md"
 LEVENE_ALPHA = 0.05
 
 
-def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
+def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Sequence[Evidence]:
     """One evidence per pair, in order; pairs without samples get the weaker tests of `summary`."""
     if options.paired:
         return blocks.detect(pairs, options)
     sampled = [pair.obstacle is None and has_samples(pair) for pair in pairs]
+    if all(sampled):
+        return _by_samples(pairs, options)
     by_samples = iter(_by_samples([pair for pair, yes in zip(pairs, sampled, strict=True) if yes], options))
     by_summary = iter(summary.assess([pair for pair, yes in zip(pairs, sampled, strict=True) if not yes], options))
     return [next(by_samples if yes else by_summary) for yes in sampled]
 
 
-def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
+def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> Sequence[Evidence]:
     if not pairs:
         return []
     tested, baseline, target = _tested(pairs, options)
-    return evidence_of(pairs, tested, baseline=baseline, target=target, notes=map(precision_notes, target))
+    return evidence_of(pairs, tested, baseline=baseline, target=target, notes=lambda _, side: precision_notes(side))
 
 
-def _tested(pairs: Sequence[MetricPair], options: DetectorOptions) -> tuple[Tested, list[Side], list[Side]]:
+def _tested(pairs: Sequence[MetricPair], options: DetectorOptions) -> tuple[Tested, Sequence[Side], Sequence[Side]]:
     """What was found, and both sides: the statistics behind it are gone before a large suite's evidence takes room."""
     measured = sample_statistics(pairs)
     timed = are_timed(pairs)
@@ -72,10 +74,11 @@ def _tested(pairs: Sequence[MetricPair], options: DetectorOptions) -> tuple[Test
         exact=measured.constant & ~timed,
         samples_needed=_samples_needed(measured, decision, runs.mean, options),
         precision={
-            "degrees_of_freedom": decision.uncertain.degrees_of_freedom,
+            # Views would keep all columns of the levels.
+            "degrees_of_freedom": decision.uncertain.degrees_of_freedom.copy(),
             "standard_error": change.error,
             "target_samples_error": samples_error(decision.uncertain.target_samples_error, runs.mean),
-            "p_of_samples": decision.p_values[0],
+            "p_of_samples": decision.p_values[0].copy(),
             "p_without_modes": without_modes(decision.p_values, decision.p_without_modes),
         },
         details=_details(measured, decision) if len(pairs) <= MOST_DETAILED else {},

@@ -43,12 +43,15 @@ class Choice:
     reason: Reason
 
 
-def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
+def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Sequence[Evidence]:
     """One evidence per pair, in order, each from the detector chosen for its metric; rounds need no choice."""
     if options.paired:
         return anova.detect(pairs, options)
     evidence: dict[int, Evidence] = {}
-    for choice in choose(pairs):
+    choices = choose(pairs)
+    if len(choices) == 1:
+        return choices[0].detector.detect(pairs, options)
+    for choice in choices:
         rows = [index for index, pair in enumerate(pairs) if pair.metric.name == choice.metric]
         judged = choice.detector.detect([pairs[index] for index in rows], options)
         evidence.update(zip(rows, judged, strict=True))

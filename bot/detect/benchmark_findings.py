@@ -1,21 +1,29 @@
 """What the evidence on benchmarks comes to: q-values over all of them, a verdict for each."""
 
 from collections.abc import Sequence
+from itertools import chain
+from typing import Final
+
+import numpy as np
 
 from bot.detect.categories import CategoryChange, category_change
-from bot.detect.limits import decide_by_limit, level_q_values_of, limit_q_values
+from bot.detect.kept import Kept
+from bot.detect.limits import decide_by_limit
 from bot.detect.pairs import MetricPair, some_samples
+from bot.detect.rows import Rows
 from bot.detect.settings import MetricSettings, PolicySettings
 from bot.detect.verdict import Decided, decide, level_of
 from bot.model.finding import Evidence, Finding, Level, Severity, Verdict
-from bot.stats.multiplicity import known_q_values
+from bot.stats.multiplicity import known_q_values, number, numbers
+
+CHANGES: Final = (Verdict.REGRESSION, Verdict.IMPROVEMENT)
 
 
 def critical_p_of(evidence: Sequence[Evidence], settings: PolicySettings) -> float:
     """What the p-value of the next discovery would have to be [Benjamini & Hochberg 1995]."""
-    q_values = known_q_values([entry.p_value for entry in evidence])
-    discoveries = sum(q <= settings.false_discovery_rate for q in q_values.values())
-    return min(settings.alpha, settings.false_discovery_rate * (discoveries + 1) / max(len(q_values), 1))
+    q_values = known_q_values(numbers(entry.p_value for entry in evidence))
+    tests, discoveries = np.isfinite(q_values).sum(), (q_values <= settings.false_discovery_rate).sum()
+    return min(settings.alpha, settings.false_discovery_rate * (int(discoveries) + 1) / max(int(tests), 1))
 
 
 def benchmark_findings(
@@ -27,53 +35,57 @@ def benchmark_findings(
     paired: bool,
 ) -> list[Finding]:
     """One finding per pair and its evidence, q-values over all of them. `critical_p` as `critical_p_of` gives it."""
+    p_values = numbers(chain.from_iterable(map(_p_values, evidence))).reshape(-1, 4)
+    by_p, suspicion, by_limit, of_level = map(known_q_values, p_values.T)
     # A detector has either p-values or scores.
-    q_values = {**known_q_values([entry.p_value for entry in evidence]), **limit_q_values(evidence)}
-    suspicion = known_q_values([_p_without_modes(entry) for entry in evidence])
-    level_q_values = level_q_values_of(evidence)
+    q_values = np.where(np.isnan(by_limit), by_p, by_limit)
     findings = []
     for index, (pair, entry) in enumerate(zip(pairs, evidence, strict=True)):
         metric = settings.of(pair.key)
-        q_value = q_values.get(index)
+        q_value = number(q_values[index])
         if entry.score is not None:
             decided = decide_by_limit(
-                entry,
-                q_value=q_value,
-                level_q=level_q_values.get(index),
-                metric=metric,
-                policy=settings,
-                by_effect=True,
+                entry, q_value=q_value, level_q=number(of_level[index]), metric=metric, policy=settings, by_effect=True
             )
         else:
             decided = decide(
                 entry,
                 q_value=q_value,
-                suspicion_q=suspicion.get(index),
+                suspicion_q=number(suspicion[index]),
                 metric=metric,
                 policy=settings,
                 critical_p=critical_p,
                 paired=paired,
             )
-        findings.append(_finding(pair, entry, decided, metric, q_value))
+        keeps = isinstance(evidence, Rows) and decided.verdict not in CHANGES
+        shown = Kept(entry, evidence, index) if keeps else entry
+        findings.append(_finding(pair, entry, decided, metric, q_value, shown=shown))
     return findings
 
 
-def _p_without_modes(evidence: Evidence) -> float | None:
-    without = evidence.precision.p_without_modes
-    return evidence.p_value if without is None else without
+def _p_values(evidence: Evidence) -> tuple[float | None, ...]:
+    """That of the test, without modes, of the excess over a limit, and of the level."""
+    without, excess = evidence.precision.p_without_modes, evidence.excess
+    return evidence.p_value, evidence.p_value if without is None else without, excess.chance, excess.level_chance
 
 
 def _finding(
-    pair: MetricPair, evidence: Evidence, decided: Decided, metric: MetricSettings, q_value: float | None
+    pair: MetricPair,
+    evidence: Evidence,
+    decided: Decided,
+    metric: MetricSettings,
+    q_value: float | None,
+    *,
+    shown: Evidence,
 ) -> Finding:
     category = CategoryChange()
     if evidence.target is not None:
         category = category_change(pair, target_mean=evidence.target.value, settings=metric)
     regressed = decided.verdict is Verdict.REGRESSION
-    # Thousands of unchanged metrics need no chart.
-    is_drawn = pair.obstacle is None and decided.verdict is not Verdict.NO_CHANGE
+    # Thousands of unchanged metrics need no chart, nor do a hundred thousand undecided ones.
+    is_drawn = pair.obstacle is None and decided.verdict is not Verdict.NO_CHANGE and not isinstance(shown, Kept)
     return Finding(
-        evidence=evidence,
+        evidence=shown,
         verdict=decided.verdict,
         reason=decided.reason,
         q_value=q_value,

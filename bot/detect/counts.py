@@ -12,7 +12,7 @@ from scipy import special
 
 from bot.detect.detector import BenchmarkDetector, DetectorOptions
 from bot.detect.estimate import MEAN, averaged, estimate
-from bot.detect.evidence import Tested, evidence_of
+from bot.detect.evidence import Tested, evidence_of, no_notes
 from bot.detect.pairs import MetricPair
 from bot.model.count import is_count
 from bot.model.finding import Evidence
@@ -27,9 +27,11 @@ PRIOR_FREEDOM: Final = 2.0
 FEWEST_RUNS: Final = 3  # that show how counts differ from run to run
 
 
-def detect(pairs: Sequence[MetricPair], options: DetectorOptions, detector: BenchmarkDetector) -> list[Evidence]:
+def detect(pairs: Sequence[MetricPair], options: DetectorOptions, detector: BenchmarkDetector) -> Sequence[Evidence]:
     """One evidence per pair, in order: counts as here, all else by `detector`."""
     counted = [_is_counted(pair) for pair in pairs]
+    if not any(counted):
+        return detector.detect(pairs, options)
     by_count = iter(_tested([pair for pair, yes in zip(pairs, counted, strict=True) if yes], options))
     by_other = iter(detector.detect([pair for pair, yes in zip(pairs, counted, strict=True) if not yes], options))
     return [next(by_count if yes else by_other) for yes in counted]
@@ -44,7 +46,7 @@ def _is_counted(pair: MetricPair) -> bool:
     )
 
 
-def _tested(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
+def _tested(pairs: Sequence[MetricPair], options: DetectorOptions) -> Sequence[Evidence]:
     """The least convincing of three t-tests of logarithms, of which each pair has those that its numbers allow.
 
     By the prior alone; by the spread of executions within runs; by that of the baseline's runs.
@@ -83,7 +85,7 @@ def _tested(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evide
         details={},
     )
     sides = ([one.side() for one in baselines], [one.side() for one in targets])
-    return evidence_of(pairs, tested, baseline=sides[0], target=sides[1], notes=[()] * len(pairs))
+    return evidence_of(pairs, tested, baseline=sides[0], target=sides[1], notes=no_notes)
 
 
 def _widest(pair: MetricPair, alpha: float) -> tuple[float, float, float, float, bool]:

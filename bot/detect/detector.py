@@ -44,7 +44,7 @@ class Detector(Protocol):
 class BenchmarkDetector(Detector, Protocol):
     """Judges the samples of benchmarks."""
 
-    def detect(self, pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
+    def detect(self, pairs: Sequence[MetricPair], options: DetectorOptions) -> Sequence[Evidence]:
         """One evidence per pair, in order."""
         ...
 

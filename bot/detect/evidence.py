@@ -1,14 +1,18 @@
 """Evidence from columns: what a test found of many metrics, one value of each per metric."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
+from typing import Any
 
 import numpy as np
 
 from bot.detect.pairs import MetricPair
+from bot.detect.rows import Rows
 from bot.detect.units import milliseconds_per
 from bot.model.finding import Evidence, Interval, Precision, Side
+from bot.model.metric import Metric, MetricKey
 from bot.model.reason import Reason, Remark, Untested, because
 from bot.stats.median_interval import Booleans
 from bot.stats.ragged import Floats
@@ -18,7 +22,6 @@ from bot.stats.relative import Change
 EXACT = "exact"
 # Nobody reads the details of more metrics, and they are a fifth of what is known of each.
 MOST_DETAILED = 100_000
-BLOCK = 10_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,57 +49,77 @@ def evidence_of(
     *,
     baseline: Sequence[Side],
     target: Sequence[Side],
-    notes: Iterable[tuple[Reason, ...]],
-) -> list[Evidence]:
-    """One per pair, in order."""
+    notes: Callable[[int, Side], tuple[Reason, ...]],
+) -> Sequence[Evidence]:
+    """One per pair, in order; of more than MOST_DETAILED made when they are read. `notes`: by index and target."""
+    # Not the pairs, which hold all samples.
+    keys, metrics = [pair.key for pair in pairs], [pair.metric for pair in pairs]
     change, detailed = tested.change, len(pairs) <= MOST_DETAILED
     columns = (tested.p_value, change.change, change.low, change.high, tested.samples_needed, tested.constant)
-    rows = zip(*(column.tolist() for column in columns), tested.exact.tolist(), strict=True)
-    evidence = []
-    for pair, test, row, before, after, precision, details, own_notes in zip(
-        pairs,
-        tested.tests,
-        rows,
-        baseline,
-        target,
-        _named(tested.precision, len(pairs)),
-        _named(tested.details if detailed else {}, len(pairs)),
-        notes,
-        strict=True,
-    ):
-        p_value, moved, low, high, needed, constant, exact = row
-        bounded = not math.isnan(low)
-        coarse = constant and milliseconds_per(pair.metric.unit) is not None
-        evidence.append(
-            Evidence(
-                key=pair.key,
-                metric=pair.metric,
-                test=EXACT if exact else test,
-                baseline=before,
-                target=after,
-                relative_change=None if math.isnan(moved) else moved,
-                confidence_interval=Interval(low=low, high=high, level=tested.level) if bounded else None,
-                p_value=p_value,
-                samples_needed=None if exact or math.isnan(needed) else int(needed),
-                reason=None if bounded else unbounded(before, tested.statistic),
-                precision=Precision() if exact else Precision(**precision),
-                details={} if exact else details,
-                notes=(because(Remark.COARSE_CLOCK),) if coarse else own_notes,
-            )
+
+    def made(start: int, end: int) -> list[Evidence]:
+        part = slice(start, end)
+        rows = zip(
+            keys[part],
+            metrics[part],
+            tested.tests[part],
+            zip(*(column[part].tolist() for column in (*columns, tested.exact)), strict=True),
+            baseline[part],
+            target[part],
+            _named(tested.precision, part),
+            _named(tested.details, part) if detailed else repeat({}, end - start),
+            strict=True,
         )
-    return evidence
+        return [_evidence(row, tested=tested, notes=notes(index, row[5])) for index, row in enumerate(rows, start)]
+
+    evidence = Rows(len(pairs), made)
+    return list(evidence) if detailed else evidence
 
 
-def _named(columns: Mapping[str, Floats], count: int) -> Iterator[dict[str, float]]:
-    """Per metric its numbers by name; what does not exist or is infinite is left out."""
-    for start in range(0, count, BLOCK):
-        parts = {name: column[start : start + BLOCK] for name, column in columns.items()}
-        finite = {name: (part.tolist(), np.isfinite(part).tolist()) for name, part in parts.items()}
-        for row in range(min(BLOCK, count - start)):
-            yield {name: values[row] for name, (values, is_finite) in finite.items() if is_finite[row]}
+def _evidence(
+    row: tuple[MetricKey, Metric, str, tuple[Any, ...], Side, Side, Mapping[str, Any], Mapping[str, float]],
+    *,
+    tested: Tested,
+    notes: tuple[Reason, ...],
+) -> Evidence:
+    key, metric, test, numbers, before, after, precision, details = row
+    p_value, moved, low, high, needed, constant, exact = numbers
+    bounded = not math.isnan(low)
+    coarse = constant and milliseconds_per(metric.unit) is not None
+    return Evidence(
+        key=key,
+        metric=metric,
+        test=EXACT if exact else test,
+        baseline=before,
+        target=after,
+        relative_change=None if math.isnan(moved) else moved,
+        confidence_interval=Interval(low=low, high=high, level=tested.level) if bounded else None,
+        p_value=p_value,
+        samples_needed=None if exact or math.isnan(needed) else int(needed),
+        reason=None if bounded else unbounded(before, tested.statistic),
+        precision=Precision() if exact else Precision(**precision),
+        details={} if exact else details,
+        notes=(because(Remark.COARSE_CLOCK),) if coarse else notes,
+    )
+
+
+def _named(columns: Mapping[str, Floats], part: slice) -> list[dict[str, float]]:
+    """Per metric of `part` its numbers by name; what does not exist or is infinite is left out."""
+    parts = {name: column[part] for name, column in columns.items()}
+    finite = {name: (numbers.tolist(), np.isfinite(numbers).tolist()) for name, numbers in parts.items()}
+    return [
+        {name: numbers[row] for name, (numbers, exists) in finite.items() if exists[row]}
+        for row in range(part.stop - part.start)
+    ]
 
 
 def unbounded(baseline: Side | None, statistic: str) -> Reason:
     """Why a change has no interval."""
     zero = baseline is not None and baseline.value == 0
     return because(Untested.BASELINE_ZERO if zero else Untested.BASELINE_NEAR_ZERO, statistic=statistic)
+
+
+def no_notes(index: int, target: Side) -> tuple[Reason, ...]:
+    """Of numbers about which there is nothing to say."""
+    del index, target  # one signature for all
+    return ()

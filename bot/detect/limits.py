@@ -1,6 +1,6 @@
 """Verdicts on metrics that a detector judges by a limit instead of a p-value: docs/decision-rule.md."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Final
@@ -13,7 +13,7 @@ from bot.detect.settings import MetricSettings, PolicySettings
 from bot.detect.verdict import SUSPICION, Decided, level_of, too_few_samples
 from bot.model.finding import Evidence, Finding, Level, Verdict
 from bot.model.reason import Reason, Remark, VerdictReason, because
-from bot.stats.multiplicity import known_q_values
+from bot.stats.multiplicity import known_q_values, number, numbers
 from bot.stats.unit_test import FEW_RUNS
 
 # Counters to draw; their samples are sorted once more.
@@ -75,31 +75,23 @@ def surest(evidence: Evidence, policy: PolicySettings) -> float:
     return max(policy.false_discovery_rate, 1 / runs)
 
 
-def limit_q_values(evidence: Sequence[Evidence]) -> Mapping[int, float]:
-    """By index, where the detector knows how often chance gives such an excess."""
-    return known_q_values([entry.excess.chance for entry in evidence])
-
-
-def level_q_values_of(evidence: Sequence[Evidence]) -> Mapping[int, float]:
-    """By index, where the detector knows how often chance gives such a level."""
-    return known_q_values([entry.excess.level_chance for entry in evidence])
-
-
 def counter_findings(
     tables: Sequence[TablePair], evidence: Sequence[Evidence], settings: PolicySettings
 ) -> list[Finding]:
     """One finding per evidence. Only changed counters get a series: medians of long series take their time."""
-    q_values, level_q_values = limit_q_values(evidence), level_q_values_of(evidence)
+    q_values = known_q_values(numbers(entry.excess.chance for entry in evidence))
+    level_q_values = known_q_values(numbers(entry.excess.level_chance for entry in evidence))
     places = chain.from_iterable(((pair, index) for index in range(len(pair.metrics))) for pair in tables)
-    ranked = sorted(range(len(evidence)), key=lambda number: -violation(evidence[number]))
-    drawn = {number for number in ranked[:MOST_CHARTS] if is_out_of_control(evidence[number])}
+    ranked = sorted(range(len(evidence)), key=lambda row: -violation(evidence[row]))
+    drawn = {row for row in ranked[:MOST_CHARTS] if is_out_of_control(evidence[row])}
     findings = []
-    for number, ((pair, index), entry) in enumerate(zip(places, evidence, strict=True)):
+    for row, ((pair, index), entry) in enumerate(zip(places, evidence, strict=True)):
+        q_value = number(q_values[row])
         metric = settings.of(entry.key)
         decided = decide_by_limit(
             entry,
-            q_value=q_values.get(number),
-            level_q=level_q_values.get(number),
+            q_value=q_value,
+            level_q=number(level_q_values[row]),
             metric=metric,
             policy=settings,
             by_effect=False,
@@ -111,13 +103,13 @@ def counter_findings(
             evidence=replace(entry, notes=()) if decided.verdict is Verdict.NO_CHANGE else entry,
             verdict=decided.verdict,
             reason=decided.reason,
-            q_value=q_values.get(number),
+            q_value=q_value,
             level=level_of(decided.worsening, metric) if regressed else Level.NOTE,
             minimum_effect=metric.minimum_effect,
             detectable_effect=decided.detectable_effect,
             series=pair.medians(index) if changed else (),
         )
-        findings.append(with_chart(finding, pair, index) if number in drawn else finding)
+        findings.append(with_chart(finding, pair, index) if row in drawn else finding)
     return findings
 
 

@@ -16,6 +16,7 @@ from bot.detect.evidence import Tested, evidence_of
 from bot.detect.levels import Metrics, without_modes
 from bot.detect.medians import LEVELS, MedianStatistics, median_statistics
 from bot.detect.pairs import MetricPair, are_timed, metric_families
+from bot.detect.rows import Rows
 from bot.detect.samples import has_samples
 from bot.model.finding import Evidence, Side
 from bot.model.reason import Remark, Untested, because
@@ -32,9 +33,11 @@ DOCS = "detectors/median-interval.md"
 TOUCHING_ALPHA = 2 * float(special.ndtr(-math.sqrt(2) * float(special.ndtri(0.5 + LEVEL / 2))))
 
 
-def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
+def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Sequence[Evidence]:
     """One evidence per pair, in order; pairs without samples get the weaker tests of `summary`."""
     kinds = [_kind(pair) for pair in pairs]
+    if set(kinds) == {"enough"}:
+        return _by_samples(pairs, options)
     by_samples = iter(_by_samples([pair for pair, kind in zip(pairs, kinds, strict=True) if kind == "enough"], options))
     by_summary = iter(
         summary.assess(
@@ -70,7 +73,7 @@ def _too_few(pair: MetricPair) -> Evidence:
     )
 
 
-def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
+def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> Sequence[Evidence]:
     if not pairs:
         return []
     level = 1 - options.alpha
@@ -105,13 +108,13 @@ def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[E
         },
         details=_details(measured),
     )
-    overlapping = (measured.deviation.excludes_zero & measured.deviation.overlap).tolist()
+    overlapping = measured.deviation.excludes_zero & measured.deviation.overlap
     return evidence_of(
         pairs,
         tested,
         baseline=_sides(measured, measured.baseline, measured.baseline_count, measured.run_counts),
         target=_sides(measured, measured.target, measured.target_count, measured.target_run_counts),
-        notes=((because(Remark.INTERVALS_OVERLAP),) if overlap else () for overlap in overlapping),
+        notes=lambda index, _: (because(Remark.INTERVALS_OVERLAP),) if overlapping[index] else (),
     )
 
 
@@ -127,22 +130,28 @@ def _samples_needed(measured: MedianStatistics, options: DetectorOptions) -> Flo
     )
 
 
-def _sides(measured: MedianStatistics, estimate: MedianEstimate, counts: Floats, runs: Floats) -> list[Side]:
+def _sides(measured: MedianStatistics, estimate: MedianEstimate, counts: Floats, runs: Floats) -> Sequence[Side]:
     half_widths = estimate.bounds()[1] - estimate.median
     relative = np.full_like(half_widths, np.nan)
     np.divide(half_widths, np.abs(estimate.median), out=relative, where=estimate.median != 0)
     columns = (np.ldexp(estimate.median, measured.exponent), counts, runs, relative)
-    return [
-        Side(
-            value=median,
-            statistic="median",
-            median=median,
-            count=int(count),
-            runs=int(of_runs),
-            relative_half_width=None if np.isnan(half_width) else half_width,
-        )
-        for median, count, of_runs, half_width in zip(*(column.tolist() for column in columns), strict=True)
-    ]
+
+    def sides(start: int, end: int) -> list[Side]:
+        return [
+            Side(
+                value=median,
+                statistic="median",
+                median=median,
+                count=int(count),
+                runs=int(of_runs),
+                relative_half_width=None if math.isnan(half_width) else half_width,
+            )
+            for median, count, of_runs, half_width in zip(
+                *(column[start:end].tolist() for column in columns), strict=True
+            )
+        ]
+
+    return Rows(len(relative), sides)
 
 
 def _details(measured: MedianStatistics) -> dict[str, Floats]:

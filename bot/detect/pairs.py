@@ -72,12 +72,13 @@ def pair_metrics(
         for benchmark in run.benchmarks:
             name = (benchmark.name, benchmark.metric.name)
             if name in runs and name not in regressed:
-                of_metric, commits = runs[name]
-                of_metric.append(benchmark)
-                commits.append(run.commit)
+                runs[name][0].append(benchmark)
+                runs[name][1].append(run.commit)
             elif name not in regressed:
                 runs[name] = [benchmark], [run.commit]
     pairs, new = [], []
+    # Mostly the same for all metrics.
+    shared: dict[tuple[str | None, ...], tuple[str | None, ...]] = {}
     for benchmark in target.benchmarks:
         key, metric = benchmark.key, benchmark.metric
         earlier = runs.get((benchmark.name, metric.name))
@@ -88,8 +89,9 @@ def pair_metrics(
         overridden = override is not metric.direction
         if overridden:
             metric = replace(metric, direction=override)
-        of_metric, commits = earlier
-        paired = _pair(key, metric, benchmark, of_metric, commits=tuple(commits), trusted_direction=overridden)
+        of_metric, commits = earlier[0], tuple(earlier[1])
+        commits = shared.setdefault(commits, commits)
+        paired = _pair(key, metric, benchmark, of_metric, commits=commits, trusted_direction=overridden)
         pairs.append(replace(paired, is_separate=True) if target.is_separate else paired)
     measured = {benchmark.key for benchmark in target.benchmarks}
     newest = baseline.runs[-1].benchmarks if baseline.runs else ()

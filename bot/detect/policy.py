@@ -25,6 +25,7 @@ from bot.model.count import is_count
 from bot.model.finding import Finding, Level, Verdict
 from bot.model.judgement import Judgement
 from bot.model.metric import Direction, Metric, MetricKey
+from bot.model.order import ordered
 from bot.model.reason import BaselineReason, Reason, Remark, VerdictReason, because
 from bot.model.report import Conclusion
 from bot.model.run import Run
@@ -93,12 +94,12 @@ def judge(
         notes = [*reasons, *notes]
     else:
         conclusion = conclusion_of(findings)
-    accepted = [_accepted(finding, baseline.accepted) for finding in findings]
+    accepted = [_accepted(finding, baseline.accepted) for finding in findings] if baseline.accepted else findings
     if accepted != findings:
         findings, conclusion = accepted, conclusion_of(accepted)
     return Judgement(
         conclusion=conclusion,
-        findings=tuple(sorted(findings, key=reading_order)),
+        findings=ordered(findings, reading_order, parts=6),
         missing=pairing.missing + counters.missing,
         new=pairing.new + counters.new,
         detectable_effect=smallest_detectable(findings),

@@ -12,7 +12,7 @@ from scipy import special
 
 from bot.detect.detector import DetectorOptions
 from bot.detect.estimate import MEAN, Estimate, averaged, common_statistic, estimate, is_measurable, pooled_moments
-from bot.detect.evidence import EXACT, Tested, evidence_of
+from bot.detect.evidence import EXACT, Tested, evidence_of, no_notes
 from bot.detect.levels import without_modes
 from bot.detect.pairs import MetricPair, are_timed, metric_families
 from bot.detect.units import is_deterministic, milliseconds_per
@@ -94,7 +94,7 @@ def _strongest_test(pair: MetricPair, target: Estimate, runs: Sequence[Estimate]
     return UNTESTED
 
 
-def _tested(test: str, rows: Sequence[Reduced], options: DetectorOptions) -> list[Evidence]:
+def _tested(test: str, rows: Sequence[Reduced], options: DetectorOptions) -> Sequence[Evidence]:
     if not rows:
         return []
     pool: Callable[[list[Estimate]], Estimate | None] = pooled_moments if test == WELCH else averaged
@@ -138,7 +138,7 @@ def _tested(test: str, rows: Sequence[Reduced], options: DetectorOptions) -> lis
         columns,
         baseline=[baseline.side() for baseline in baselines],
         target=[target.side() for _, target, *_ in rows],
-        notes=[()] * len(rows),
+        notes=no_notes,
     )
 
 

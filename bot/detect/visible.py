@@ -8,8 +8,10 @@ from scipy import special
 
 from bot.detect.detector import DetectorOptions
 from bot.detect.pairs import MetricPair
+from bot.detect.rows import Rows
 from bot.model.finding import Evidence, Interval
 from bot.model.metric import Direction
+from bot.stats.multiplicity import number, numbers
 from bot.stats.power import POWER, noncentrality
 
 # A detector without degrees of freedom has errors that count as known: the normal distribution's.
@@ -25,28 +27,33 @@ BLIND = 9.0
 def at_critical(
     pairs: Sequence[MetricPair],
     evidence: Sequence[Evidence],
-    detect: Callable[[Sequence[MetricPair], DetectorOptions], list[Evidence]],
+    detect: Callable[[Sequence[MetricPair], DetectorOptions], Sequence[Evidence]],
     options: DetectorOptions,
     *,
     critical_p: float,
-) -> list[Evidence]:
+) -> Sequence[Evidence]:
     """The evidence with the half width of each interval at `critical_p`, where the detector can be asked twice.
 
     Between runs a change must leave the modes and tails that the detector allows for, not only Student's: the t
     distribution would promise too much. Paired intervals come from counting swaps, and large suites take their time:
     for these the t distribution has to do.
     """
-    entries = list(evidence)
     samples = sum(len(pair.target.samples) + sum(len(run.samples) for run in pair.baseline) for pair in pairs)
-    unproven = any(entry.p_value is not None and entry.p_value >= critical_p for entry in entries)
-    if options.paired or samples > MOST_SAMPLES or critical_p >= options.alpha or not unproven:
-        return entries
-    again = detect(pairs, replace(options, alpha=critical_p))
-    widths = [None if entry.confidence_interval is None else _half_width(entry.confidence_interval) for entry in again]
-    return [
-        entry if width is None else replace(entry, precision=replace(entry.precision, critical_half_width=width))
-        for entry, width in zip(entries, widths, strict=True)
-    ]
+    if options.paired or samples > MOST_SAMPLES or critical_p >= options.alpha:
+        return evidence
+    if not any(entry.p_value is not None and entry.p_value >= critical_p for entry in evidence):
+        return evidence
+    intervals = (entry.confidence_interval for entry in detect(pairs, replace(options, alpha=critical_p)))
+    widths = numbers(None if interval is None else _half_width(interval) for interval in intervals)
+
+    def widened(start: int, end: int) -> list[Evidence]:
+        return [
+            replace(entry, precision=replace(entry.precision, critical_half_width=number(width)))
+            for entry, width in zip(evidence[start:end], widths[start:end], strict=True)
+        ]
+
+    rows = Rows(len(evidence), widened)
+    return rows if isinstance(evidence, Rows) else list(rows)
 
 
 def detectable_effect(evidence: Evidence, *, minimum_effect: float, critical_p: float) -> float | None:

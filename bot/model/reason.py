@@ -7,6 +7,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
+from types import MappingProxyType
 from typing import TypeGuard
 
 # Numbers are ours; strings may come from a stranger's file and are shown as such.
@@ -184,7 +186,15 @@ class Reason:
 
 def because(code: ReasonCode, /, **arguments: Argument | None) -> Reason:
     """`because(VerdictReason.EXCLUDED, effect=0.05)`; what is None or no number is left out."""
+    if not arguments:
+        return _bare(code)
     return Reason(code=code, arguments={name: value for name, value in arguments.items() if _is_known(value)})
+
+
+@cache
+def _bare(code: ReasonCode) -> Reason:
+    """A million findings may have the same."""
+    return Reason(code=code, arguments=MappingProxyType({}))
 
 
 def _is_known(value: Argument | None) -> TypeGuard[Argument]:

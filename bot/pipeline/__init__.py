@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from bot.pipeline.render import (
         headline,
         report_json,
+        report_json_parts,
         report_markdown,
         report_summary,
     )

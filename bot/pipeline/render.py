@@ -1,7 +1,10 @@
 """A report in the forms that every job needs."""
 
-from bot.codec.report import encode_report
+from collections.abc import Iterator
+
+from bot.codec.report import encode_report, report_parts
 from bot.model.report import Report
+from bot.progress import doing
 from bot.report.check import check_texts
 from bot.report.content import MarkdownOptions
 from bot.report.markdown import render_markdown, render_summary
@@ -10,6 +13,12 @@ from bot.report.reasons import sentence
 
 def report_json(report: Report) -> bytes:
     return encode_report(report, sentence=sentence)
+
+
+def report_json_parts(report: Report) -> Iterator[bytes]:
+    """The same in parts, for a report of any size."""
+    doing(f"writing {len(report.findings):,} findings")
+    return report_parts(report, sentence=sentence)
 
 
 def report_markdown(report: Report) -> str:

@@ -1,12 +1,12 @@
 """A report's findings by what is said about them, always in the same order."""
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bot.model.finding import Finding, Level, Severity, Verdict
 from bot.model.metric import Direction, MetricKey
+from bot.model.order import ordered
 from bot.model.report import Conclusion, Report
 from bot.report.numbers import is_time
 
@@ -54,12 +54,11 @@ class Sections:
 
 
 def split(report: Report) -> Sections:
-    ordered, beside = _one_time_each(sorted(report.findings, key=_reading_order))
+    findings, beside = _one_time_each(ordered(report.findings, _reading_order, parts=6))
     judged = report.conclusion not in UNJUDGED
-    per_benchmark = Counter(finding.evidence.key.benchmark for finding in ordered)
 
     def of(verdict: Verdict) -> tuple[Finding, ...]:
-        return tuple(finding for finding in ordered if finding.verdict is verdict)
+        return tuple(finding for finding in findings if finding.verdict is verdict)
 
     open_findings = of(Verdict.INCONCLUSIVE) if judged else ()
     return Sections(
@@ -68,17 +67,24 @@ def split(report: Report) -> Sections:
         undecided=tuple(entry for entry in open_findings if not entry.is_untested),
         untested=tuple(entry for entry in open_findings if entry.is_untested),
         unchanged=tuple(finding for finding in of(Verdict.NO_CHANGE) if finding.accepted is None),
-        accepted=tuple(finding for finding in ordered if finding.accepted is not None),
-        unjudged=() if judged else tuple(entry for entry in ordered if entry.verdict is not Verdict.NO_CHANGE),
-        several_metrics=any(count > 1 for count in per_benchmark.values()),
+        accepted=tuple(finding for finding in findings if finding.accepted is not None),
+        unjudged=() if judged else tuple(entry for entry in findings if entry.verdict is not Verdict.NO_CHANGE),
+        several_metrics=_have_several(findings),
         beside=beside,
     )
 
 
-def _one_time_each(ordered: Sequence[Finding]) -> tuple[list[Finding], dict[MetricKey, tuple[Finding, ...]]]:
+def _have_several(findings: Sequence[Finding]) -> bool:
+    """Whether any benchmark has more than one."""
+    return len({finding.evidence.key.benchmark for finding in findings}) < len(findings)
+
+
+def _one_time_each(findings: Sequence[Finding]) -> tuple[Sequence[Finding], dict[MetricKey, tuple[Finding, ...]]]:
     """The findings with one time per benchmark and verdict, and the others by its key."""
+    if not _have_several(findings):
+        return findings, {}
     together: dict[tuple[object, ...], list[Finding]] = {}
-    for finding in ordered:
+    for finding in findings:
         together.setdefault(_sameness(finding), []).append(finding)
     kept: list[Finding] = []
     beside: dict[MetricKey, tuple[Finding, ...]] = {}

@@ -1,6 +1,6 @@
 """Many tests at once: what a small p-value is worth among thousands."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -21,8 +21,18 @@ def benjamini_hochberg(p_values: Floats) -> Floats:
     return np.maximum(q_values, p_values)
 
 
-def known_q_values(p_values: Sequence[float | None]) -> Mapping[int, float]:
-    """By index, of the p-values that are known."""
-    tested = [(index, p_value) for index, p_value in enumerate(p_values) if p_value is not None]
-    q_values = benjamini_hochberg(np.array([p_value for _, p_value in tested]))
-    return dict(zip((index for index, _ in tested), q_values.tolist(), strict=True))
+def known_q_values(p_values: Floats) -> Floats:
+    """Of the p-values (m,) that are not NaN; NaN of the others."""
+    q_values = np.full(len(p_values), np.nan)
+    tested = np.flatnonzero(~np.isnan(p_values))
+    q_values[tested] = benjamini_hochberg(p_values[tested])
+    return q_values
+
+
+def numbers(values: Iterable[float | None]) -> Floats:
+    """NaN where there is none."""
+    return np.fromiter((np.nan if value is None else value for value in values), np.float64)
+
+
+def number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

@@ -1,5 +1,6 @@
 """What must hold for any numbers: symmetries of the verdicts, and error rates on runs in which nothing changed."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -39,7 +40,7 @@ def verdicts(judgement: Judgement) -> dict[str, Verdict]:
     return {finding.evidence.key.benchmark: finding.verdict for finding in judgement.findings}
 
 
-def evidence(target: Run, *runs: Run) -> list[Evidence]:
+def evidence(target: Run, *runs: Run) -> Sequence[Evidence]:
     return anova.detect(pair_metrics(Baseline(runs=runs, source=BaselineSource.FILES), target).pairs, DetectorOptions())
 
 

@@ -24,7 +24,7 @@ RNG_SEED = 11
 ALLOCATIONS = replace(TIME, name="allocations", unit="allocs/op")
 
 
-def evidence(target: Run, *runs: Run, paired: bool = False) -> list[Evidence]:
+def evidence(target: Run, *runs: Run, paired: bool = False) -> Sequence[Evidence]:
     pairs = pair_metrics(Baseline(runs=runs, source=BaselineSource.FILES), target).pairs
     return anova.detect(pairs, DetectorOptions(paired=paired))
 
@@ -41,7 +41,7 @@ def grouped(values: Floats) -> Run:
     return Run(benchmarks=(benchmark,))
 
 
-def stored_and_target(effect: float) -> list[Evidence]:
+def stored_and_target(effect: float) -> Sequence[Evidence]:
     rng = np.random.default_rng(RNG_SEED)
     runs = [noisy_run(rng, benchmarks=20, samples=30, spread=0.03) for _ in range(12)]
     return evidence(noisy_run(rng, benchmarks=20, samples=30, spread=0.03, effects=effect), *runs)

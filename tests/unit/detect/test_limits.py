@@ -7,7 +7,6 @@ from bot.detect.limits import (
     counter_findings,
     decide_by_limit,
     is_out_of_control,
-    limit_q_values,
     surest,
     violation,
 )
@@ -107,11 +106,6 @@ def test_without_sides_the_medians_tell_good_from_bad(change: float, verdict: Ve
 ])  # fmt: skip
 def test_a_benchmark_must_also_move_by_the_minimum_effect(change: float | None, verdict: Verdict) -> None:
     assert decided(evidence(change=change), by_effect=True).verdict is verdict
-
-
-def test_q_values_are_those_of_the_chances_that_are_known() -> None:
-    entries = [evidence(excess=Excess(chance=0.01)), evidence(), evidence(excess=Excess(chance=0.04))]
-    assert limit_q_values(entries) == pytest.approx({0: 0.02, 2: 0.04})
 
 
 def test_the_note_counts_what_was_found_and_what_chance_would_find() -> None:

@@ -22,7 +22,7 @@ SEED = 31
 ALLOCATIONS = replace(TIME, name="allocations", unit="allocs/op")
 
 
-def evidence(target: Run, *runs: Run, paired: bool = False) -> list[Evidence]:
+def evidence(target: Run, *runs: Run, paired: bool = False) -> Sequence[Evidence]:
     pairs = pair_metrics(Baseline(runs=runs, source=BaselineSource.FILES), target).pairs
     return median_interval.detect(pairs, DetectorOptions(paired=paired))
 
