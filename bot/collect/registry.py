@@ -45,11 +45,13 @@ from bot.collect.counters.registry import COUNTER_READERS
 from bot.collect.line_formats import LINE_FORMATS
 from bot.collect.parser import HistoryParser, Parser, TreeParser
 from bot.collect.source import Source
+from bot.collect.xml_tree import has_root
 from bot.errors import DataError, UsageError, did_you_mean
 
 AUTO: Final = "auto"
 # The members that hold the results, in the formats that are JSON objects.
 CATCH2_MARKS: Final = frozenset({"metadata", "test-run"})
+JUNIT_ROOTS: Final = ("<testsuites", "<testsuite ")
 RESULT_LISTS: Final = ("results", "benchmarks", "benches", "Benchmarks", "suites", "files")
 
 # Where two match, the earlier one reads the file.
@@ -186,6 +188,12 @@ def unknown_format(source: Source) -> DataError:
             "is Catch2's JSON, in which Catch2 (up to 3.7) writes no benchmarks",
             place=source.place,
             next_step="run it with -r xml; its JUnit reporter leaves them out too",
+        )
+    if has_root(source, JUNIT_ROOTS):
+        return DataError(
+            "is JUnit's XML, which says which tests passed and holds no benchmarks",
+            place=source.place,
+            next_step="let the tool write its own format: -r xml of Catch2, --benchmark-json of pytest-benchmark",
         )
     empty = _empty(root)
     if empty:

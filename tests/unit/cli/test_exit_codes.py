@@ -35,6 +35,8 @@ UNREADABLE = {
 WRONG = {
     "an unknown command": ("compre GOOD", "did you mean compare?"),
     "an unknown option": ("collect GOOD --tol auto", "did you mean --tool?"),
+    "an unknown option that is required": ("compare --targt GOOD", "did you mean --target?"),
+    "a commit that nobody reads": ("compare --baseline GOOD --target GOOD --commit v1", "leave out one or the other"),
     "a missing option": ("compare --baseline GOOD", "`perf-culprit compare --help`"),
     "an argument too many": ("formats GOOD", "`perf-culprit formats --help`"),
     "a number that is none": ("measure --commits a b --run x --rounds 0", "`perf-culprit measure --help`"),

@@ -92,6 +92,8 @@ def test_files_of_no_known_format_are_passed_over_in_a_search_and_noted(tmp_path
         (b'{"a": 1}', "holds results of no known format"),
         (b'{"a": ', "is not valid JSON"),
         (b"\x80\x04.", "is a Python pickle"),
+        (golden("catch2/v3.json"), r"Catch2's JSON, in which Catch2 \(up to 3.7\) writes no benchmarks"),
+        (golden("catch2/v3.junit"), "JUnit's XML, which says which tests passed and holds no benchmarks"),
     ],
 )
 def test_a_named_file_of_no_known_format_is_an_error(tmp_path: Path, text: bytes, reason: str) -> None:

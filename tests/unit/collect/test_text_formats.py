@@ -32,6 +32,8 @@ FILES = (
     ("shell_time", golden("shell_time/bash.txt")),
     ("catch2_text", golden("catch2/v2.txt")),
     ("catch2_xml", golden("catch2/v2.xml")),
+    ("catch2_text", golden("catch2/v3.txt")),
+    ("catch2_xml", golden("catch2/v3.xml")),
     ("critcmp", golden("critcmp/export.json")),
     ("criterion", golden("criterion/tree/sums/xor/100/new/sample.json")),
     ("criterion", golden("criterion/tree/sums/xor/100/new/estimates.json")),
