@@ -26,7 +26,7 @@ from bot.history.patience import Patience
 from bot.history.protocol import LoadedBisection
 from bot.history.reading import RunReader, written
 from bot.history.retention import Retention
-from bot.history.sql.database import Database, TransientError
+from bot.history.sql.database import AS_BYTES, Database, TransientError
 from bot.history.sql.tables import ACCEPTANCES, BISECTIONS, RUNS, TABLES
 from bot.model.acceptance import Acceptance
 from bot.model.dispatch import Bisection
@@ -151,7 +151,8 @@ class SqlHistory(RunReader):
                 path: content
                 for table in TABLES.values()
                 for path, content in connection.execute(
-                    select(table.c.path, table.c.content).where(table.c.key.in_(keys.values()))
+                    select(table.c.path, table.c.content).where(table.c.key.in_(keys.values())),
+                    execution_options={AS_BYTES: True},
                 )
             }
 
