@@ -129,7 +129,8 @@ def _look(world: Mainline, entry: Planted, *, hours: float) -> None:
 def table(world: Mainline, planted: tuple[Planted, ...], said: str) -> str:
     rows = []
     for entry in planted:
-        what = f"{'image' if entry.image else 'commit'}, {len(entry.benchmarks)} benchmarks, {entry.factor - 1:+.0%}"
+        count = f"{len(entry.benchmarks)} benchmark{'s' * (len(entry.benchmarks) > 1)}"
+        what = f"{'image' if entry.image else 'commit'}, {count}, {entry.factor - 1:+.0%}"
         if entry.image:
             innocent = said.count("the environment changed, the code is innocent")
             rows.append([f"{entry.day:g}", what, "no issue" if innocent else "not said", "", ""])
