@@ -1,31 +1,17 @@
 """Evidence per metric from a detector, and the policy that judges it.
 
 A detector is a module of this package that fits one or both protocols of `bot.detect.detector`; it is in use once it
-is in the registry of what it judges.
+is in `registry`, under what it judges.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING
 
-from bot.detect import anova, auto, change_point, control_chart, median_interval, rule_ensemble
-from bot.detect.counters import TablePair
-from bot.detect.detector import BenchmarkDetector, CounterDetector, DetectorOptions
-from bot.detect.pairs import MetricPair
-from bot.model.reason import Reason
+from bot.lazy import front_door
 
-DETECTORS: Final[dict[str, BenchmarkDetector]] = {
-    anova.ID: anova,
-    median_interval.ID: median_interval,
-    control_chart.ID: control_chart,
-    change_point.ID: change_point,
-    auto.ID: auto,
-}
-COUNTER_DETECTORS: Final[dict[str, CounterDetector]] = {
-    control_chart.ID: control_chart,
-    rule_ensemble.ID: rule_ensemble,
-}
-# What the report's reader has to know of how these have judged.
-REMARKS: Final[dict[str, Callable[[Sequence[MetricPair], DetectorOptions], Sequence[Reason]]]] = {auto.ID: auto.remarks}
-COUNTER_REMARKS: Final[dict[str, Callable[[Sequence[TablePair], DetectorOptions], Sequence[Reason]]]] = {
-    rule_ensemble.ID: rule_ensemble.remarks
-}
+if TYPE_CHECKING:
+    from bot.detect.registry import COUNTER_DETECTORS as COUNTER_DETECTORS
+    from bot.detect.registry import COUNTER_REMARKS as COUNTER_REMARKS
+    from bot.detect.registry import DETECTORS as DETECTORS
+    from bot.detect.registry import REMARKS as REMARKS
+else:
+    __getattr__ = front_door(__name__)

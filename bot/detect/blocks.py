@@ -14,11 +14,12 @@ from scipy import special
 
 from bot.detect import summary
 from bot.detect.detector import DetectorOptions
-from bot.detect.estimate import MEAN, averaged, estimate, is_measurable
+from bot.detect.estimate import averaged, estimate
 from bot.detect.evidence import EXACT, unbounded
 from bot.detect.executions import Executions, executions_of
 from bot.detect.pairs import MetricPair
 from bot.detect.side import HALF_WIDTH_LEVEL, precision_notes
+from bot.detect.statistic import MEAN, is_measurable
 from bot.detect.units import is_deterministic
 from bot.model.finding import Evidence, Interval, Precision, Side
 from bot.model.reason import Untested, because

@@ -10,9 +10,9 @@ from typing import Final
 import numpy as np
 
 from bot.detect.detector import DetectorOptions
-from bot.detect.estimate import is_measurable
 from bot.detect.pairs import MetricPair
 from bot.detect.run_values import run_values
+from bot.detect.statistic import is_measurable
 from bot.model.finding import Evidence, Side
 from bot.model.reason import Reason, Remark, Untested, because
 from bot.stats.change_point_evidence import SEPARATION_REACH

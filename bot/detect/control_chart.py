@@ -11,9 +11,9 @@ from scipy import special
 from bot.detect.counter_samples import Prepared, cut_runs, load_as_cause, prepare
 from bot.detect.counters import TablePair
 from bot.detect.detector import DetectorOptions
-from bot.detect.estimate import is_measurable
 from bot.detect.pairs import MetricPair
 from bot.detect.run_medians import RunMedians, level_p_values, median_allowance
+from bot.detect.statistic import is_measurable
 from bot.model.finding import Evidence, Excess, Side
 from bot.model.metric import Metric, MetricKey
 from bot.model.reason import Reason, Remark, Untested, because

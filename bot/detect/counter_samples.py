@@ -8,8 +8,8 @@ import numpy as np
 
 from bot.detect.counter_load import Load
 from bot.detect.counters import TablePair
-from bot.detect.estimate import LARGEST, SMALLEST
 from bot.detect.run_medians import RunMedians, median_allowance
+from bot.detect.statistic import LARGEST, SMALLEST
 from bot.model.reason import Reason, Remark, Untested, because
 from bot.stats.density import idle_boundary
 from bot.stats.load_scaling import LEAST_SPEARMAN, fit_load, fit_quality, scaling_factors

@@ -11,9 +11,10 @@ import numpy as np
 from scipy import special
 
 from bot.detect.detector import BenchmarkDetector, DetectorOptions
-from bot.detect.estimate import MEAN, averaged, estimate
+from bot.detect.estimate import averaged, estimate
 from bot.detect.evidence import Tested, evidence_of, no_notes
 from bot.detect.pairs import MetricPair
+from bot.detect.statistic import MEAN
 from bot.model.count import is_count
 from bot.model.finding import Evidence
 from bot.stats.relative import MeanEstimate, bounded_change

@@ -11,13 +11,13 @@ from scipy import special
 
 from bot.detect import summary
 from bot.detect.detector import DetectorOptions
-from bot.detect.estimate import MEDIAN
 from bot.detect.evidence import Tested, evidence_of
 from bot.detect.levels import Metrics, without_modes
 from bot.detect.medians import LEVELS, MedianStatistics, median_statistics
 from bot.detect.pairs import MetricPair, are_timed, metric_families
 from bot.detect.rows import Rows
 from bot.detect.samples import has_samples
+from bot.detect.statistic import MEDIAN
 from bot.model.finding import Evidence, Side
 from bot.model.reason import Remark, Untested, because
 from bot.stats.median_interval import LEVEL, MINIMUM_SAMPLES, MedianEstimate

@@ -14,8 +14,8 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from bot.detect.estimate import LARGEST, MEDIAN, states
 from bot.detect.series_changes import discoveries, judge_one
+from bot.detect.statistic import LARGEST, MEDIAN, states
 from bot.detect.units import conversion_factor
 from bot.model.change import Series, SeriesChanges
 from bot.model.environment import HARDWARE_COMPONENTS
@@ -162,8 +162,9 @@ def _judged(one: PanelSeries, row: _Row, values: Floats, labels: Sequence[str], 
         same = np.flatnonzero(np.isfinite(row.before))
         if np.array_equal(row.before[same[:judged]], values[places[:judged]]):
             # The same values may be at other runs' places now.
-            to = dict(zip(same.tolist(), places.tolist(), strict=False))
-            changes = tuple(replace(change, index=to[change.index]) for change in earlier.changes)
+            changes = tuple(
+                replace(change, index=int(places[np.searchsorted(same, change.index)])) for change in earlier.changes
+            )
             return replace(one, changes=changes, judged=judged, reason=earlier.reason)
     end = places[judged - 1] + 1 if judged else 0
     series = Series(name="", values=tuple(values[:end].tolist()), minimum_effect=one.minimum_effect)

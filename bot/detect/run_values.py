@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from bot.detect.estimate import MEDIAN, common_statistic, estimate
+from bot.detect.estimate import estimate
 from bot.detect.pairs import scaled
+from bot.detect.statistic import MEDIAN, common_statistic
 from bot.detect.units import conversion_factor
 from bot.model.change import Series
 from bot.model.run import Benchmark, Run

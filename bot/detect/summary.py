@@ -11,10 +11,11 @@ import numpy as np
 from scipy import special
 
 from bot.detect.detector import DetectorOptions
-from bot.detect.estimate import MEAN, Estimate, averaged, common_statistic, estimate, is_measurable, pooled_moments
+from bot.detect.estimate import Estimate, averaged, estimate, pooled_moments
 from bot.detect.evidence import EXACT, Tested, evidence_of, no_notes
 from bot.detect.levels import without_modes
 from bot.detect.pairs import MetricPair, are_timed, metric_families
+from bot.detect.statistic import MEAN, common_statistic, is_measurable
 from bot.detect.units import is_deterministic, milliseconds_per
 from bot.model.finding import Evidence, Interval
 from bot.model.reason import Reason, Untested, because

@@ -1,6 +1,5 @@
 """What git knows of the candidates of a bisection before anything is measured."""
 
-import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -13,12 +12,6 @@ from bot.diagnose.changed import changes_build, is_document_or_test
 from bot.model.bisection import ChangeFacts, CommitRange
 from bot.model.bisection_report import CommitFacts
 from bot.model.environment import EnvironmentChange
-
-# Hosts whose pages of a commit are REPOSITORY/commit/HASH.
-_HOSTED: Final = re.compile(
-    r"(?:https://(?:[^@/]*@)?|ssh://git@|git@)((?:github|gitlab|codeberg)\.[a-z]+)[:/]([\w.-]+/[\w.-]+?)(?:\.git)?/?"
-)
-
 
 MOST_CANDIDATES: Final = 500
 MOST_BLOBS: Final = 200
@@ -101,9 +94,3 @@ def commit_facts(repository: Path, commit: str) -> CommitFacts:
     """Who wrote a named commit, and how much it changes."""
     author, date, (files, insertions, deletions) = git.authorship(repository, commit)
     return CommitFacts(author=author, date=date, files=files, insertions=insertions, deletions=deletions)
-
-
-def web_address(remote_url: str | None) -> str | None:
-    """The web page of a repository that a known host serves; no address may hold a password."""
-    match = _HOSTED.fullmatch(remote_url or "")
-    return f"https://{match[1]}/{match[2]}" if match else None

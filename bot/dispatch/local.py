@@ -18,7 +18,7 @@ from bot.dispatch.advance import advance
 from bot.dispatch.candidates import Candidates, find_candidates
 from bot.dispatch.controller import Controller, Dispatcher
 from bot.dispatch.diagnosis import Profiling, diagnose_culprit, diagnosed_step
-from bot.dispatch.facts import Prior, commit_facts, dependency_updates, prior_of, web_address
+from bot.dispatch.facts import Prior, commit_facts, dependency_updates, prior_of
 from bot.dispatch.here import StateFile
 from bot.dispatch.machine import Say, this_machine
 from bot.dispatch.settle import settle
@@ -284,6 +284,6 @@ def _report(repository: Path, bisection: Bisection, plan: BisectPlan) -> Bisecti
     return replace(
         report,
         facts={culprit.commit: commit_facts(repository, culprit.commit) for culprit in report.outcome.culprits},
-        repository_url=web_address(git.default_remote_url(repository)),
+        repository_url=git.web_address(repository),
         command=command_line(bisection, prior=prior, paths=plan.paths),
     )

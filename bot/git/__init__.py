@@ -49,6 +49,7 @@ from bot.git.revisions import (
     resolve_commit,
     shallow_commits,
     tags,
+    web_address,
 )
 from bot.git.sizes import packed_objects, packed_size
 from bot.git.worktrees import add_worktree, common_folder, prune_worktrees, remove_worktree, tree_names, worktrees
@@ -104,6 +105,7 @@ __all__ = [
     "shallow_commits",
     "tags",
     "tree_names",
+    "web_address",
     "worktrees",
     "write_blob",
     "write_tree",

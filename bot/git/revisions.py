@@ -1,14 +1,20 @@
 """Questions about commits. `revision` is a user's text; `commit` is a full hash that this module gave out."""
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 from bot.errors import UsageError
 from bot.git.command import GitError, run_git
 
 # What git says when the repository, not the revision, is the trouble.
 REPOSITORY_TEXTS = ("not a git repository", "dubious ownership", "cannot change to", "no answer within")
+# Hosts whose pages of a commit are REPOSITORY/commit/HASH.
+_HOSTED: Final = re.compile(
+    r"(?:https://(?:[^@/]*@)?|ssh://git@|git@)((?:github|gitlab|codeberg)\.[a-z]+)[:/]([\w.-]+/[\w.-]+?)(?:\.git)?/?"
+)
 
 
 def find_commit(repository: Path, revision: str) -> str | None:
@@ -112,3 +118,9 @@ def default_remote_url(repository: Path) -> str | None:
     if name is None:
         return None
     return run_git(repository, "remote", "get-url", "--end-of-options", name).decode().strip()
+
+
+def web_address(repository: Path) -> str | None:
+    """The repository's web page, where a known host serves its remote; no address may hold a password."""
+    match = _HOSTED.fullmatch(default_remote_url(repository) or "")
+    return f"https://{match[1]}/{match[2]}" if match else None

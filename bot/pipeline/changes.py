@@ -1,9 +1,9 @@
 """collect or history -> detect -> report: where a series really changed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO
 
 from bot.collect.table import read_table
 from bot.config import Config
@@ -13,12 +13,8 @@ from bot.errors import UsageError
 from bot.model.change import SeriesChanges, SeriesTable
 from bot.model.metric import MetricKey
 from bot.pipeline.line import stored_line
-from bot.pipeline.settings import policy_settings
+from bot.pipeline.settings import minimum_effects
 from bot.progress import doing
-
-# Where the configuration says nothing. A series tells smaller changes from noise than two runs do: of the steps that
-# experts labelled, half are smaller than the 5% of comparisons (docs/detectors/change-point.md).
-MINIMUM_EFFECT: Final = 0.01
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,13 +69,6 @@ def changes_in_history(
         notes=line.notes,
     )
     return _judged(table, online=online, seed=seed)
-
-
-def minimum_effects(config: Config) -> Callable[[MetricKey], float]:
-    """The configuration's rules by benchmark hold for columns of that name too."""
-    stated = "minimum_effect" in config.model_fields_set
-    settings = policy_settings(config if stated else config.model_copy(update={"minimum_effect": MINIMUM_EFFECT}))
-    return lambda key: settings.of(key).minimum_effect
 
 
 def _judged(table: SeriesTable, *, online: bool, seed: int) -> Changes:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import get_data
 from typing import Final
 
 from bot import __version__, git
@@ -10,7 +11,6 @@ from bot.codec.panel import KeptPanel, Manifest, chunk_path, decode_manifest, en
 from bot.config import Config
 from bot.detect.panels import PanelGrowth, StatisticChangedError, counting, environment_of
 from bot.detect.standing import Circumstances, shown_changes, standing
-from bot.dispatch.facts import web_address
 from bot.errors import BotError, DataError, UsageError
 from bot.files import replace_file
 from bot.history.archive import stored_bisections, suite_names
@@ -18,7 +18,7 @@ from bot.history.main_line import line_of
 from bot.history.opening import open_history
 from bot.history.protocol import Store, StoredRun
 from bot.model.panel import Commit, Dashboard, NamedCulprit, Panel
-from bot.pipeline.changes import minimum_effects
+from bot.pipeline.settings import minimum_effects
 from bot.progress import doing
 from bot.report.dashboard import dashboard_files
 
@@ -184,22 +184,21 @@ def _dashboard(panels: Sequence[Panel], around: Circumstances, repository: Path,
         panels=shown,
         changes=changes,
         standing=standing(shown, changes, commits, around.line),
-        repository_url=web_address(git.default_remote_url(repository)),
+        repository_url=git.web_address(repository),
         notes=notes,
     )
 
 
 def _plotting() -> bytes:
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError:
+    # As plotly.offline reads it, which imports much more than a file's reader needs.
+    script = get_data("plotly", "package_data/plotly.min.js")
+    if script is None:
         raise UsageError(
             "the plotting library is not installed",
             place="dashboard",
             next_step="pip install 'perf-culprit[dashboard]'",
-        ) from None
-    script: str = get_plotlyjs()
-    return script.encode()
+        )
+    return script
 
 
 def _earlier(folder: Path) -> Manifest | None:

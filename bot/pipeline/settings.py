@@ -1,10 +1,12 @@
 """The configuration in each stage's own words."""
 
+from collections.abc import Callable
 from fnmatch import fnmatchcase
+from typing import Final
 
+from bot import detect
 from bot.config import Config
 from bot.config.model import RuleEnsembleConfig
-from bot.detect import COUNTER_DETECTORS, DETECTORS
 from bot.detect.own_options import OwnOptions
 from bot.detect.rules.options import RuleOptions
 from bot.detect.settings import PolicySettings
@@ -14,6 +16,10 @@ from bot.model.metric import MetricKey
 from bot.model.report import Settings
 from bot.model.run import Run
 from bot.stats.association_rules import Mining
+
+# Where the configuration says nothing. A series tells smaller changes from noise than two runs do: of the steps that
+# experts labelled, half are smaller than the 5% of comparisons (docs/detectors/change-point.md).
+SERIES_EFFECT: Final = 0.01
 
 
 def report_settings(config: Config, *, target: Run) -> Settings:
@@ -47,6 +53,13 @@ def policy_settings(config: Config) -> PolicySettings:
     )
 
 
+def minimum_effects(config: Config) -> Callable[[MetricKey], float]:
+    """The configuration's rules by benchmark hold for columns of that name too."""
+    stated = "minimum_effect" in config.model_fields_set
+    settings = policy_settings(config if stated else config.model_copy(update={"minimum_effect": SERIES_EFFECT}))
+    return lambda key: settings.of(key).minimum_effect
+
+
 def _rules(config: RuleEnsembleConfig) -> RuleOptions:
     return RuleOptions(
         ensemble=config.ensemble,
@@ -69,11 +82,11 @@ def with_detector(config: Config, name: str) -> Config:
     """`name` judges what it can: benchmarks, counters or both; the other kind keeps its detector."""
     changes = {
         key: name
-        for key, registry in (("detector", DETECTORS), ("counter_detector", COUNTER_DETECTORS))
+        for key, registry in (("detector", detect.DETECTORS), ("counter_detector", detect.COUNTER_DETECTORS))
         if name in registry
     }
     if not changes:
-        names = tuple(dict.fromkeys((*DETECTORS, *COUNTER_DETECTORS)))
+        names = tuple(dict.fromkeys((*detect.DETECTORS, *detect.COUNTER_DETECTORS)))
         hint = did_you_mean(name, names, otherwise="see docs/detectors:")
         raise UsageError(f"there is no detector {name!r}", next_step=f"{hint} there are {', '.join(names)}")
     return config.model_copy(update=changes)

@@ -1,0 +1,27 @@
+"""The detectors that are in use, by what they judge and by name."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from bot.detect import anova, auto, change_point, control_chart, median_interval, rule_ensemble
+from bot.detect.counters import TablePair
+from bot.detect.detector import BenchmarkDetector, CounterDetector, DetectorOptions
+from bot.detect.pairs import MetricPair
+from bot.model.reason import Reason
+
+DETECTORS: Final[dict[str, BenchmarkDetector]] = {
+    anova.ID: anova,
+    median_interval.ID: median_interval,
+    control_chart.ID: control_chart,
+    change_point.ID: change_point,
+    auto.ID: auto,
+}
+COUNTER_DETECTORS: Final[dict[str, CounterDetector]] = {
+    control_chart.ID: control_chart,
+    rule_ensemble.ID: rule_ensemble,
+}
+# What the report's reader has to know of how these have judged.
+REMARKS: Final[dict[str, Callable[[Sequence[MetricPair], DetectorOptions], Sequence[Reason]]]] = {auto.ID: auto.remarks}
+COUNTER_REMARKS: Final[dict[str, Callable[[Sequence[TablePair], DetectorOptions], Sequence[Reason]]]] = {
+    rule_ensemble.ID: rule_ensemble.remarks
+}
