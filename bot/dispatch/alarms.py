@@ -6,7 +6,7 @@ stored bisections what was searched.
 
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Final
@@ -20,14 +20,14 @@ AUTOMATIC: Final = "auto-"  # begins their ids
 MOST_METRICS: Final = 500
 # Noise may hide the first slow run, so the search begins one run earlier.
 MARGIN_RUNS: Final = 1
-
-
 # After a search that looked at this level, a further step is one of the minimum effect that is so many standard
 # deviations of the runs high: any series has a best split.
 CLEAR: Final = 4.0
 LEAST_NOISE: Final = 0.002
 
 _Searched = tuple[frozenset[MetricKey], int, int]
+# A metric's numbers, with the positions of their runs.
+_Series = Sequence[tuple[int, Metric, float]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,8 +64,9 @@ def new_steps(
     for place in range(max(1, len(runs) - window), len(runs)):
         for key in runs[place].regressions:
             marked[key] = place
+    series = _series(runs, marked.keys())
     steps = (
-        _unsearched(runs, key, place, searched, window=window, least=math.log1p(minimum_effect))
+        _unsearched(series[key], key, place, searched, window=window, least=math.log1p(minimum_effect))
         for key, place in marked.items()
     )
     fresh = [step for step in steps if step is not None]
@@ -80,21 +81,21 @@ def _searched(bisection: Bisection, positions: Mapping[str, int]) -> _Searched:
 
 
 def _unsearched(
-    runs: Sequence[Run], key: MetricKey, marked: int, searched: Sequence[_Searched], *, window: int, least: float
+    series: _Series, key: MetricKey, marked: int, searched: Sequence[_Searched], *, window: int, least: float
 ) -> _Stepped | None:
     """Its newest step that no search has looked at: one that lasts is marked at every run."""
-    step = _stepped(runs, key, marked, start=max(0, marked - window))
+    step = _stepped(series, key, marked, start=max(0, marked - window))
     for keys, first, last in sorted(searched, key=lambda search: search[2]):
         if step is not None and key in keys and first < step.last and step.first < last:
-            step = _stepped(runs, key, marked, start=last)
+            step = _stepped(series, key, marked, start=last)
             if step is not None and (step.distance < CLEAR or step.size < least):
                 return None
     return step
 
 
-def _stepped(runs: Sequence[Run], key: MetricKey, marked: int, *, start: int) -> _Stepped | None:
+def _stepped(series: _Series, key: MetricKey, marked: int, *, start: int) -> _Stepped | None:
     """The best split of the runs around the mark; None where they have no number or the newest are well again."""
-    series = list(_values(runs, key, start=start))
+    series = [entry for entry in series if entry[0] >= start]
     before_mark = sum(place <= marked for place, _, _ in series)
     if before_mark < 2:
         return None
@@ -115,14 +116,17 @@ def _stepped(runs: Sequence[Run], key: MetricKey, marked: int, *, start: int) ->
     )
 
 
-def _values(runs: Sequence[Run], key: MetricKey, *, start: int) -> Iterator[tuple[int, Metric, float]]:
-    for place in range(start, len(runs)):
-        entry = next((entry for entry in runs[place].benchmarks if entry.key == key), None)
-        if entry is None or not entry.metric.direction.worse_sign:
-            continue
-        value = median(entry.samples) if entry.samples else entry.value
-        if value > 0:
-            yield place, entry.metric, value
+def _series(runs: Sequence[Run], keys: Collection[MetricKey]) -> Mapping[MetricKey, _Series]:
+    """By metric, in one pass over the runs."""
+    series: dict[MetricKey, list[tuple[int, Metric, float]]] = {key: [] for key in keys}
+    for place, run in enumerate(runs):
+        for entry in run.benchmarks:
+            if entry.key not in series or not entry.metric.direction.worse_sign:
+                continue
+            value = median(entry.samples) if entry.samples else entry.value
+            if value > 0:
+                series[entry.key].append((place, entry.metric, value))
+    return series
 
 
 def _spread(values: Sequence[float]) -> float:
