@@ -28,8 +28,8 @@ def tend(job: Job, host: Host, config: Config) -> None:
                 job.log.say(text)
                 summarise(job, f"{text}\n")
 
-            def tell(bisection: Bisection) -> None:
-                pipeline.tell_search(
+            def report(bisection: Bisection) -> None:
+                pipeline.report_search(
                     host,
                     job.destination,
                     bisection,
@@ -45,7 +45,7 @@ def tend(job: Job, host: Host, config: Config) -> None:
                 controller=opened,
                 config=config,
                 remote=remote(job),
-                tell=tell,
+                report=report,
                 say=job.log.say,
             )
     except BotError as error:

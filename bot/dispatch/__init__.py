@@ -22,7 +22,7 @@ Whoever is killed between two arrows costs nothing: the next event starts from w
 are as one: a value is stored only over the version that it was made from, and whoever comes second loads it again.
 
 Nobody need ask: `alarms` reads from the stored runs what got worse and was not searched, and at every event
-`automatic` advances what is under way, tells what has ended, and begins the next.
+`automatic` advances what is under way, reports what has ended, and starts the next.
 
 `Controller` has a store and a dispatcher. On GitHub the store is the history branch and the dispatcher starts runs of
 the bisect workflow (`workflow`), whose jobs run `bisect-job` (`job`). Of `perf-culprit bisect` the store is a file and

@@ -1,7 +1,7 @@
 """Searches that begin by themselves: one at a time per suite, a few per day, for what made the default branch worse.
 
-Every event does the same, whichever it is: go on with what is under way, tell what has ended and was not told, and
-begin the next search. So a lost event costs time only, and a second one at once changes nothing.
+Every event does the same, whichever it is: resume what is under way, report what has ended and was not
+reported, and start the next search. So a lost event costs time only, and a second one at once changes nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ WINDOWS: Final = 3
 # Older ones are forgotten, as are those that the history no longer keeps.
 MOST_SEARCHES: Final = 100
 
-Tell = Callable[[Bisection], None]
+ReportEnd = Callable[[Bisection], None]
 Say = Callable[[str], None]
 
 
@@ -43,24 +43,24 @@ def tend_searches(
     controller: Controller,
     config: Config,
     remote: git.Remote | None,
-    tell: Tell,
+    report: ReportEnd,
     say: Say,
 ) -> None:
     """`branch` is the default branch's full name in `repository`, a complete clone of its commits.
 
-    `tell` brings an answer where it belongs; told twice it must do no harm.
+    `report` brings an answer where it belongs; called twice with one it must do no harm.
     """
     store = controller.history
     if store is None:
-        raise ValueError("without a history nothing is known to have got worse")
+        raise ValueError("without a history there are no runs to have got worse")
     searches = automatic_searches(store, config.suite)
-    if _go_on(searches, controller, say):
+    if _resume(searches, controller, say):
         searches = automatic_searches(store, config.suite)
-    untold = [each for each in searches if each.is_done and each.alarm is not None and not each.alarm.told]
-    for bisection in untold:
-        tell(bisection)
-        _mark_told(controller, bisection.id)
-    if untold:
+    unreported = [each for each in searches if each.is_done and each.alarm is not None and not each.alarm.reported]
+    for bisection in unreported:
+        report(bisection)
+        _mark_reported(controller, bisection.id)
+    if unreported:
         searches = automatic_searches(store, config.suite)
     under_way = next((bisection for bisection in searches if not bisection.is_done), None)
     if under_way is not None:
@@ -69,20 +69,20 @@ def tend_searches(
     window = config.history.window
     runs = main_line(store, repository, suite=config.suite, revision=branch, most=WINDOWS * window).runs
     steps = new_steps(runs, searches, suite=config.suite, window=window, minimum_effect=config.minimum_effect)
-    begun = sum(controller.now() - bisection.started_at < DAY for bisection in searches)
-    if steps and begun >= config.bisect.searches_per_day:
-        say(f"{len(steps)} regressions wait: the day's {begun} searches are spent (bisect.searches-per-day)")
+    started = sum(controller.now() - bisection.started_at < DAY for bisection in searches)
+    if steps and started >= config.bisect.searches_per_day:
+        say(f"{len(steps)} regressions wait: the day's {started} searches are spent (bisect.searches-per-day)")
         return
     for step in steps:
         try:
-            _begin(repository, step, branch=branch, controller=controller, config=config, remote=remote)
+            _start(repository, step, branch=branch, controller=controller, config=config, remote=remote)
         except BotError as error:
             say(f"no search from {step.good[:10]} to {step.bad[:10]}: {error.message}")
         else:
             return
 
 
-def _go_on(searches: Sequence[Bisection], controller: Controller, say: Say) -> bool:
+def _resume(searches: Sequence[Bisection], controller: Controller, say: Say) -> bool:
     """Whatever event of theirs was lost; whether any was under way."""
     under_way = [bisection for bisection in searches if not bisection.is_done]
     for bisection in under_way:
@@ -105,17 +105,17 @@ def automatic_searches(store: Store, suite: str) -> tuple[Bisection, ...]:
     return tuple(bisection for bisection in read if bisection.suite == suite)
 
 
-def _mark_told(controller: Controller, bisection_id: str) -> None:
+def _mark_reported(controller: Controller, bisection_id: str) -> None:
     loaded = controller.bisections.load(bisection_id)
     if loaded is None or loaded.bisection.alarm is None:
         return
     alarm = without_left(loaded.bisection)
-    told = replace(loaded.bisection, alarm=None if alarm is None else replace(alarm, told=True))
-    with suppress(BisectionConflictError):  # whoever stored meanwhile told it too, or the next event will
-        controller.bisections.store(told, expected=loaded.version)
+    reported = replace(loaded.bisection, alarm=None if alarm is None else replace(alarm, reported=True))
+    with suppress(BisectionConflictError):  # whoever stored meanwhile reported it too, or the next event will
+        controller.bisections.store(reported, expected=loaded.version)
 
 
-def _begin(
+def _start(
     repository: Path, step: Step, *, branch: str, controller: Controller, config: Config, remote: git.Remote | None
 ) -> None:
     key = step.alarm.metrics[0].key

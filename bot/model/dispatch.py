@@ -138,12 +138,12 @@ class AlarmedMetric:
 class Alarm:
     """Why a search began by itself: metrics that got worse at the same place, first the one that it follows.
 
-    `changes`: what else differs between the runs at its two ends. `told`: its answer is where it belongs.
+    `changes`: what else differs between the runs at its two ends. `reported`: its answer is where it belongs.
     """
 
     metrics: tuple[AlarmedMetric, ...]
     changes: tuple[EnvironmentChange, ...] = ()
-    told: bool = False
+    reported: bool = False
 
     @property
     def keys(self) -> frozenset[MetricKey]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bot.pipeline.backfill import backfill as backfill_history
     from bot.pipeline.bisection import bisect, bisection_json, git_run
     from bot.pipeline.branch_size import compact_history, history_size
-    from bot.pipeline.causes import tell_search
+    from bot.pipeline.causes import report_search
     from bot.pipeline.changes import Changes, changes_in_file, changes_in_history
     from bot.pipeline.commands import counting_commands, profiling, shell_commands
     from bot.pipeline.compare import (

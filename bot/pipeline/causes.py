@@ -30,7 +30,7 @@ SHOWN_CHANGES: Final = 10
 JOINED: Final = "The same commit made more benchmarks worse: the text above has them.\n"
 
 
-def tell_search(
+def report_search(
     host: "Host",
     destination: Destination,
     bisection: Bisection,
@@ -42,7 +42,7 @@ def tell_search(
 ) -> None:
     """Open or join an issue, and comment on the culprit's pull request; or `say` why there is none.
 
-    `branch` is the default branch's full name in `repository`. Told again, it changes nothing.
+    `branch` is the default branch's full name in `repository`. Called again, it changes nothing.
     """
     report = report_of(bisection)
     if not _is_real(report.outcome):

@@ -122,7 +122,7 @@ def test_a_lost_event_and_a_killed_job_cost_time_only(mainline: Mainline, monkey
     mainline.commit()
     mainline.push()
     with monkeypatch.context() as patch:
-        patch.setattr("bot.pipeline.tell_search", killed, raising=False)
+        patch.setattr("bot.pipeline.report_search", killed, raising=False)
         with pytest.raises(KeyboardInterrupt):
             mainline.search()
     assert not mainline.fake.state.issues

@@ -136,7 +136,7 @@ def with_options(config: "Config", command: BisectCommand) -> "Config":
     return config.model_copy(update={"bisect": override(config.bisect, given, place="/perf-bisect")})
 
 
-def go_on(thread: Thread) -> bool:
+def resume(thread: Thread) -> bool:
     """Resumes the newest bisection of this thread that has not ended; False where there is none."""
     job, host = thread.job, thread.host
     with controller(job, host, trusted_config(job, host)) as opened:

@@ -5,7 +5,7 @@ from typing import Final
 
 from bot import dispatch, pipeline
 from bot.action.automatic import tend
-from bot.action.commands.bisection import begin, controller, go_on
+from bot.action.commands.bisection import begin, controller, resume
 from bot.action.commands.comment import Ignored, read_comment
 from bot.action.commands.grammar import (
     AcceptCommand,
@@ -122,7 +122,7 @@ def _bisect(thread: Thread, command: Command) -> None:
 
 
 def _retry(thread: Thread, _: Command) -> None:
-    if go_on(thread):
+    if resume(thread):
         thread.answer(continued_text())
         return
     if not thread.comment.on_pull_request:
