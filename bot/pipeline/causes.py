@@ -19,7 +19,7 @@ from bot.model.reason import Reason, VerdictReason, because
 from bot.pipeline.publish import Destination
 from bot.pipeline.settings import policy_settings
 from bot.publish.markers import benchmark_key, cause_key, culprit_marker, issue_marker
-from bot.report.causes import Cause, cause_body, cause_title, culprit_comment, no_issue_line
+from bot.report.causes import Cause, cause_body, cause_title, culprit_comment, joined_comment, no_issue_line
 from bot.report.surroundings import change_words
 from bot.report.tracking import IssueOptions
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from bot.publish.host import Host
 
 SHOWN_CHANGES: Final = 10
-JOINED: Final = "The same commit made more benchmarks worse: the text above has them.\n"
 
 
 def report_search(
@@ -153,13 +152,15 @@ def _tracked(
         run_url=destination.run_url,
         mentions=config.issues.mention,
     )
-    body = cause_body(cause, report, options=options, joined=len(before - own))
+    if tracked is not None and before:
+        _, _, text = tracked.body.partition("\n")
+        note = joined_comment(cause, report, options=options)
+        return host.reopen_issue(tracked, body=f"{options.marker}\n{text}", note=note)
+    body = cause_body(cause, report, options=options)
     if tracked is None:
         return host.open_issue(
             suite=bisection.suite, key=key, title=cause_title(cause), body=body, labels=config.issues.labels
         )
-    if before:
-        return host.reopen_issue(tracked, body=body, note=JOINED)
     return host.reopen_issue(tracked, body=body)
 
 

@@ -39,14 +39,8 @@ def cause_title(cause: Cause) -> str:
     return f"Performance regression: {what} by {percent(abs(size))}{where}"
 
 
-def cause_body(cause: Cause, report: BisectionReport, *, options: IssueOptions, joined: int = 0) -> str:
-    """`joined`: benchmarks of earlier searches with the same culprit, which the issue already names."""
-    blocks = [_said(cause, report, options), _table(cause)]
-    if joined:
-        blocks.append(own("It made {} worse before, which this issue is about as well.", Safe(_counted(joined))))
-    if lines := accept_lines(_names(cause)[:SHOWN_COMMANDS]):
-        blocks.append(own("Fix it, revert it, or accept the new level:\n\n```text\n{}\n```", lines))
-    blocks.append(_answer(report))
+def cause_body(cause: Cause, report: BisectionReport, *, options: IssueOptions) -> str:
+    blocks = _facts(cause, report, options)
     blocks.append(Safe("This issue is closed when every benchmark of it is back at its level, or is accepted."))
     if options.run_url:
         blocks.append(own("Found by {}; nobody asked for it.", link(Safe("this run"), options.run_url)))
@@ -55,6 +49,11 @@ def cause_body(cause: Cause, report: BisectionReport, *, options: IssueOptions, 
         blocks.append(Safe(f"cc {' '.join(options.mentions)}"))
     text = join("\n\n", blocks)
     return f"{options.marker}\n{text}\n"
+
+
+def joined_comment(cause: Cause, report: BisectionReport, *, options: IssueOptions) -> str:
+    """For the issue of a cause that another search came to again: what that search adds."""
+    return join("\n\n", [Safe("Another search ended at this cause."), *_facts(cause, report, options)]) + "\n"
 
 
 def culprit_comment(cause: Cause, *, issue_url: str | None, repository_url: str) -> str:
@@ -77,7 +76,14 @@ def no_issue_line(report: BisectionReport, why: Reason | None) -> str:
     return own("Searched for what made {} worse: {}.", code(report.key.benchmark), text)
 
 
-def _said(cause: Cause, report: BisectionReport, options: IssueOptions) -> Safe:
+def _facts(cause: Cause, report: BisectionReport, options: IssueOptions) -> list[Safe]:
+    facts = [_summary(cause, report, options), _table(cause)]
+    if lines := accept_lines(_names(cause)[:SHOWN_COMMANDS]):
+        facts.append(own("Fix it, revert it, or accept the new level:\n\n```text\n{}\n```", lines))
+    return [*facts, _answer(report)]
+
+
+def _summary(cause: Cause, report: BisectionReport, options: IssueOptions) -> Safe:
     worse = own("{} got worse on the default branch", Safe(_counted(len(_names(cause)))))
     if cause.culprit is None:
         return own("{}, and the search could not name one commit.", worse)

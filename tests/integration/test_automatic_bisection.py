@@ -153,6 +153,32 @@ def test_benchmarks_that_step_together_are_one_issue(mainline: Mainline) -> None
     assert culprit[:7] in issue.title
 
 
+def test_a_later_search_that_names_the_same_commit_joins_its_issue(mainline: Mainline) -> None:
+    mainline.slowness["render"] = 0.4  # this benchmark's own trouble is hidden at first
+    culprit = alarm(mainline, parse=0.0096, render=0.05)
+    mainline.slowness.clear()
+    mainline.search()
+    (issue,) = mainline.fake.state.issues.values()
+    text = (issue.body or "").partition("\n")[2]
+    mainline.commit()
+    pushed_until_searched(mainline)
+    mainline.search()
+    (issue,) = mainline.fake.state.issues.values()
+    assert ": parse by" in issue.title
+    assert culprit[:7] in issue.title
+    assert (issue.body or "").partition("\n")[2] == text
+    (comment,) = mainline.fake.state.comments.values()
+    assert comment.body.startswith("Another search ended at this cause.")
+    assert {"render"} == set(re.findall(r"^\| `(\w+)` \| time", comment.body, re.MULTILINE))
+    # It is about both from now on.
+    mainline.commit(parse=0.004)
+    mainline.push()
+    assert issue.state == "open"
+    mainline.commit(render=0.02)
+    mainline.push()
+    assert issue.state == "closed"
+
+
 def test_two_regressions_in_one_push_are_two_causes(mainline: Mainline) -> None:
     first, second = two_regressions(mainline)
     mainline.search()

@@ -93,8 +93,9 @@ def open_issue(client: Client, *, suite: str, key: str, title: str, body: str, l
 def reopen_issue(client: Client, tracked: TrackedIssue, *, body: str, note: str = BACK) -> str:
     """The same issue again, with the new facts as its text: the benchmark's story stays in one place."""
     with explained(f"reopen issue #{tracked.number}"):
+        # The comment first: of a job that is killed between the two, the next one does both again.
+        _comment(client, tracked, _fitting(note))
         client.repository.get_issue(tracked.number).edit(body=_fitting(body), state="open")
-        _comment(client, tracked, note)
     return tracked.url
 
 
