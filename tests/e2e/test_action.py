@@ -2,7 +2,10 @@
 
 import json
 import os
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +82,23 @@ def test_pushes_are_recorded_and_judged_as_the_owner(
     assert "perf-history" in run_git(folder, "branch", "--list", "perf-history")
     owners = {os.lstat(path).st_uid for path in checkout.rglob("*")}
     assert owners == {RUNNER_UID}
+
+
+def test_a_database_in_the_environment_holds_the_runs(
+    action_image: str, served: tuple[Path, dict[str, str]], github: FakeGitHub, checkout: Path
+) -> None:
+    folder, commits = served
+    for seed, commit in enumerate((commits["main1"], commits["main2"])):
+        (checkout / "bench.json").write_bytes(measured_json(LEVELS, seed=seed))
+        step = replace(push(github, sha=commit), environment={"PERF_CULPRIT_HISTORY_URL": "sqlite:///history.db"})
+        result = run_action(action_image, action_file=ACTION_FILE, workspace=checkout, step=step)
+        assert result.exit_code == 0, result.stdout + result.stderr
+    assert result.outputs["compared"] == "2"
+    assert (checkout / "history.db").stat().st_uid == RUNNER_UID
+    with closing(sqlite3.connect(checkout / "history.db")) as database:
+        stored = database.execute('SELECT "commit" FROM perf_culprit_runs').fetchall()
+    assert {commit for (commit,) in stored} == set(commits.values())
+    assert not run_git(folder, "branch", "--list", "perf-history")
 
 
 def test_names_are_no_commands_to_the_runner(

@@ -4,16 +4,22 @@ GitHub is the fake, the repository is real, the machines are this one, and the b
 """
 
 import re
+import sqlite3
+import zlib
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from bot.codec.bisect_stored import decode_stored
 from tests.support.conversation import MOST_DISPATCHES, STEP, Conversation, open_conversation
 from tests.support.counting_valgrind import counting_valgrind
 from tests.support.fake_github.server import FakeGitHub
 from tests.support.fake_github.state import BOT, REPOSITORY_ID, Comment
+from tests.support.git_repository import run_git
 from tests.support.job import JobResult, Runner
+from tests.support.recipes import BLOCKS
 from tests.support.webhooks import event
 from tests.support.workflows.runner import InThisProcess
 
@@ -29,6 +35,26 @@ def conversation(
 
     with open_conversation(tmp_path, in_this_process) as opened:
         yield opened
+
+
+@pytest.mark.slow  # real processes measure real worktrees
+def test_a_database_keeps_a_bisection_of_the_split(conversation: Conversation, tmp_path: Path) -> None:
+    (secrets,) = [block.value for block in BLOCKS if block.document == "docs/history.md" and "secrets" in block.value]
+    for name, job in (("perf-command", "command"), ("perf-report", "report"), ("perf-bisect", "report")):
+        conversation.files[name]["jobs"][job] |= secrets
+    conversation.workflows.secrets = {"PERF_HISTORY_URL": f"sqlite:///{tmp_path}/history.db"}
+    asked = conversation.say(f"/perf-bisect {conversation.head}")
+    rounds = []
+    for _ in range(2):
+        assert conversation.measure()
+        with closing(sqlite3.connect(tmp_path / "history.db")) as database:
+            ((content,),) = database.execute("SELECT content FROM perf_culprit_bisections").fetchall()
+        rounds.append(len(decode_stored(zlib.decompress(content), place="database").search.results))
+    assert 0 < rounds[0] < rounds[1]
+    assert "Bisecting `result`" in conversation.answer(asked)
+    bare = conversation.fake.git_dir
+    assert bare is not None
+    assert not run_git(bare, "branch", "--list", "perf-history")
 
 
 @pytest.mark.slow  # real processes measure real worktrees, some dozen times

@@ -41,7 +41,8 @@ class Block:
 
     @property
     def is_environment(self) -> bool:
-        return isinstance(self.value, Mapping) and set(self.value) == {"env"}
+        """Of a step, or the secrets that a called workflow is given."""
+        return isinstance(self.value, Mapping) and set(self.value) in ({"env"}, {"secrets"})
 
 
 BLOCKS: Final = tuple(

@@ -116,7 +116,8 @@ def test_what_is_no_workflow_is_a_configuration_or_a_model(block: Block) -> None
 
 @pytest.mark.parametrize("block", [block for block in BLOCKS if block.is_environment], ids=block_id)
 def test_an_environment_is_of_texts(block: Block) -> None:
-    assert all(isinstance(value, str) for value in block.value["env"].values())
+    (values,) = block.value.values()
+    assert all(isinstance(value, str) for value in values.values())
 
 
 def test_the_named_version_is_this_one() -> None:

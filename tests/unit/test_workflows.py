@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from bot.config.database import VARIABLE
 from tests.support.recipes import ONE_FILE, PROJECT, SPLIT, WORKFLOWS, workflows
 
 OURS = {path.name: path.read_text(encoding="utf-8") for path in sorted((PROJECT / ".github/workflows").glob("*.yml"))}
@@ -97,6 +98,13 @@ def test_no_pending_report_is_replaced() -> None:
     (job,) = jobs(OURS["report.yml"]).values()
     assert job["concurrency"]["queue"] == "max"
     assert job["concurrency"]["cancel-in-progress"] is False
+
+
+@pytest.mark.parametrize("name", ["report.yml", "command.yml"])
+def test_what_stores_takes_its_database_as_a_secret(name: str) -> None:
+    assert set(yaml.safe_load(OURS[name])[True]["workflow_call"]["secrets"]) == {"history-url"}
+    (own,) = [step for step in steps(OURS[name]) if step.get("uses") == "./.perf-culprit"]
+    assert own["env"] == {VARIABLE: "${{ secrets.history-url }}"}
 
 
 def test_a_report_is_written_whatever_the_measurement_came_to() -> None:

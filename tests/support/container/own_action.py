@@ -17,14 +17,14 @@ class InContainer:
     image: str
     fake: FakeGitHub
 
-    def __call__(self, place: Place, inputs: Mapping[str, str]) -> tuple[bool, str]:
+    def __call__(self, place: Place, inputs: Mapping[str, str], environment: Mapping[str, str]) -> tuple[bool, str]:
         step = Step(
             event_name=place.event.name,
             event=place.event.payload,
             api_url=self.fake.api_url,
             token=place.token,
             inputs=inputs,
-            environment={"GITHUB_RUN_ID": str(place.event.run_id)},
+            environment={"GITHUB_RUN_ID": str(place.event.run_id), **environment},
             repository=self.fake.repository,
             sha=place.event.sha,
             ref=place.event.ref,

@@ -23,7 +23,7 @@ from tests.support.fake_github.server import BOT_TOKEN, FakeGitHub
 from tests.support.fake_github.state import REPOSITORY_ID
 from tests.support.git_repository import ENVIRONMENT, run_git
 from tests.support.job import Runner, zipped
-from tests.support.workflows.expressions import condition, fill
+from tests.support.workflows.expressions import as_text, condition, fill
 
 PROJECT: Final = Path(__file__).parents[3]
 OWN_REPOSITORY: Final = "perf-culprit/perf-culprit"
@@ -75,18 +75,23 @@ class JobRun:
 class OwnAction(Protocol):
     """Runs our action as a step."""
 
-    def __call__(self, place: "Place", inputs: Mapping[str, str]) -> tuple[bool, str]: ...
+    def __call__(
+        self, place: "Place", inputs: Mapping[str, str], environment: Mapping[str, str]
+    ) -> tuple[bool, str]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class InThisProcess:
     runner: Runner
 
-    def __call__(self, place: "Place", inputs: Mapping[str, str]) -> tuple[bool, str]:
+    def __call__(self, place: "Place", inputs: Mapping[str, str], environment: Mapping[str, str]) -> tuple[bool, str]:
         event, runner = place.event, self.runner
         runner.token, runner.workspace, runner.run_id = place.token, place.workspace, str(event.run_id)
         given = {name.replace("-", "_"): value for name, value in inputs.items()}
-        result = runner.run(event.name, event.payload, sha=event.sha, ref=event.ref, **given)
+        with runner.monkeypatch.context() as patch:
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            result = runner.run(event.name, event.payload, sha=event.sha, ref=event.ref, **given)
         return result.exit_code == 0, f"{result.log}\n{result.summary}"
 
 
@@ -94,7 +99,7 @@ class InThisProcess:
 class WorkflowRunner:
     """`variables` are given to `run:` steps beside the runner's own, for benchmarks that keep a counter.
 
-    `programs` are shell scripts that a machine has by name, beside those of this one.
+    `secrets` are the repository's; `programs` are shell scripts that a machine has by name, beside those of this one.
     """
 
     fake: FakeGitHub
@@ -102,11 +107,13 @@ class WorkflowRunner:
     temp: Path
     variables: Mapping[str, str] = field(default_factory=dict)
     programs: Mapping[str, str] = field(default_factory=dict)
+    secrets: Mapping[str, str] = field(default_factory=dict)
     count: int = 0
 
     def run(self, workflow: Mapping[str, Any], event: Event) -> list[JobRun]:
         """The jobs of a user's workflow, one after the other."""
-        contexts = {"github": self.github(event), "inputs": dict(event.payload.get("inputs") or {})}
+        inputs = dict(event.payload.get("inputs") or {})
+        contexts = {"github": self.github(event), "inputs": inputs, "secrets": {} if event.from_fork else self.secrets}
         done: list[JobRun] = []
         for name, job in workflow["jobs"].items():
             assert set(job.get("needs", "").split()) <= set(workflow["jobs"])
@@ -133,11 +140,13 @@ class WorkflowRunner:
         missing = {name for name, about in declared.items() if about.get("required") and name not in given}
         assert not missing, missing
         inputs = {name: given.get(name, about.get("default", "")) for name, about in declared.items()}
+        secrets = fill(job.get("secrets", {}), contexts)
+        assert set(secrets) <= set(called[True]["workflow_call"].get("secrets", {}))
         for name, inner in called["jobs"].items():
             wanted = inner["permissions"]
             too_much = {scope for scope, level in wanted.items() if granted.get(scope) not in (level, "write")}
             assert not too_much, f"the caller does not grant {too_much}"
-            yield from self.jobs(name, inner, {**contexts, "inputs": inputs}, event, wanted)
+            yield from self.jobs(name, inner, {**contexts, "inputs": inputs, "secrets": secrets}, event, wanted)
 
     def jobs(
         self,
@@ -189,11 +198,11 @@ class WorkflowRunner:
             return self.upload(given, place)
         if action == "actions/download-artifact":
             return True, self.download(given, place)
-        if action == OWN_REPOSITORY:
-            return self.own_action(place, {name: str(value) for name, value in given.items()})
-        assert action == f"./{OWN_CHECKOUT}", action
-        assert (place.workspace / OWN_CHECKOUT / "action.yml").is_file()
-        return self.own_action(place, {name: str(value) for name, value in given.items()})
+        if action != OWN_REPOSITORY:
+            assert action == f"./{OWN_CHECKOUT}", action
+            assert (place.workspace / OWN_CHECKOUT / "action.yml").is_file()
+        environment = {name: as_text(value) for name, value in fill(step.get("env", {}), contexts).items()}
+        return self.own_action(place, {name: str(value) for name, value in given.items()}, environment)
 
     def bash(self, step: Mapping[str, Any], contexts: Mapping[str, Any], place: "Place") -> tuple[bool, str]:
         script = place.runner_temp / "script.sh"
