@@ -53,6 +53,8 @@ NEEDED: Final[Mapping[Role, tuple[Permission, ...]]] = {
     Role.PRIVILEGED: (),
     Role.NONE: (),
 }
+# What a search that begins by itself needs of the job that records (docs/tracking-issues.md).
+AUTOMATIC: Final = (Permission.ACTIONS, Permission.PULL_REQUESTS)
 
 
 class Symptom(StrEnum):

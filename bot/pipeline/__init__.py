@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from bot.pipeline.dashboard import BuiltDashboard, DashboardPlan, build_dashboard
     from bot.pipeline.databases import copy_between, migrate_database
     from bot.pipeline.diagnosis import DiagnosisPlan, diagnose
-    from bot.pipeline.doctor import checkup
+    from bot.pipeline.doctor import checkup, recording_permissions
     from bot.pipeline.event import BaselineOrigin, EventEnds, Merge, event_ends, merge_of
     from bot.pipeline.job_results import JobResults, collect_baseline, compare_results, judge_anew, result_files
     from bot.pipeline.measure import Measured, MeasurePlan, measure_commits

@@ -1,6 +1,6 @@
 """What a GitHub job lacks: its event, its token's permissions, its checkout, and the runs to compare with."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -9,7 +9,7 @@ from bot import git
 from bot.config import Config
 from bot.errors import BotError, InfrastructureError
 from bot.history import open_history
-from bot.model.checkup import NEEDED, Grant, Health, Observation, Permission, Role, Symptom
+from bot.model.checkup import AUTOMATIC, NEEDED, Grant, Health, Observation, Permission, Role, Symptom
 from bot.pipeline.context import Context, read_context
 from bot.pipeline.event import event_ends, merge_of
 from bot.pipeline.publish import connect
@@ -78,8 +78,8 @@ def examine(*, environ: Mapping[str, str], repository: Path, config: Config) -> 
     wrong = {Role.NONE: Health.WRONG, Role.PRIVILEGED: Health.UNSAFE}.get(role, Health.FINE)
     facts = {"event": context.event_name, "default": job.default_branch}
     observations = [Observation(symptom=Symptom.ROLE, kind=role, health=wrong, facts=facts)]
-    if NEEDED[role]:
-        observations += _permissions(job, role)
+    if needed := _needed(role, config):
+        observations += _permissions(job, needed)
     if role in WITH_CHECKOUT:
         observations += _checkout(job)
         # Who does not answer is not asked again: git would try for minutes.
@@ -88,15 +88,26 @@ def examine(*, environ: Mapping[str, str], repository: Path, config: Config) -> 
     return tuple(observations)
 
 
-def _permissions(job: _Job, role: Role) -> Iterator[Observation]:
+def recording_permissions(config: Config) -> frozenset[Permission]:
+    """What the configuration asks of a job that records, beside what every such job needs."""
+    issues = () if config.issues.when == "never" else (Permission.ISSUES,)
+    return frozenset((*issues, *(AUTOMATIC if config.bisect.automatic else ())))
+
+
+def _needed(role: Role, config: Config) -> tuple[Permission, ...]:
+    asked = recording_permissions(config) if role in (Role.RECORD, Role.REPORT) else ()
+    return tuple(permission for permission in Permission if permission in {*NEEDED[role], *asked})
+
+
+def _permissions(job: _Job, needed: Sequence[Permission]) -> Iterator[Observation]:
     if not job.token:
         yield Observation(symptom=Symptom.ANONYMOUS, health=Health.WRONG)
         return
     host = connect(job.context.destination(token=job.token, bot_login="github-actions[bot]"))
     try:
-        for permission in NEEDED[role]:
+        for permission in needed:
             yield _permission(host, permission, job)
-        if Permission.CONTENTS in NEEDED[role] and job.config.history.url is None:
+        if Permission.CONTENTS in needed and job.config.history.url is None:
             branch = job.config.history.branch
             if rules := host.refusing_rules(branch=branch):
                 facts = {"branch": branch, "rules": ", ".join(rules)}

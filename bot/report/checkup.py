@@ -31,7 +31,7 @@ PERMISSIONS: Final[Mapping[str, str]] = {
     Permission.PULL_REQUESTS: "there is no comment",
 }
 UNKNOWN: Final[Mapping[str, str]] = {
-    Permission.ACTIONS: "the bisect workflow is not on the default branch: without it there is no /perf-bisect",
+    Permission.ACTIONS: "the bisect workflow is not on the default branch: without it nothing is searched",
     Permission.ISSUES: "issues are switched off, or GitHub does not say",
     Permission.PULL_REQUESTS: "there is no pull request yet to ask at, or its conversation is locked",
 }

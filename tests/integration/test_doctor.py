@@ -143,6 +143,23 @@ def test_each_missing_permission_is_named_and_no_other(ward: Ward, role: Role, m
     assert "Add it to the job's permissions" in said
 
 
+def test_a_configuration_asks_for_more(ward: Ward) -> None:
+    more = {Permission.ACTIONS, Permission.ISSUES, Permission.PULL_REQUESTS}
+    file = ward.checkout / ".github" / "perf-culprit.yml"
+    file.parent.mkdir()
+    push(ward)
+    ward.grant(*more)
+    assert ward.doctor()[0] == 0
+    for text, missing in (
+        ("issues: {when: fail}", {Permission.ISSUES}),
+        ("bisect: {automatic: true, run: ./bench}", more - {Permission.ISSUES}),
+    ):
+        file.write_text(text)
+        code, said = ward.doctor()
+        wrong = {line.split()[2].rstrip(":") for line in said.splitlines() if line.startswith(" WRONG  permissions")}
+        assert (code, wrong) == (2, missing), said
+
+
 def test_a_fork_needs_nothing_and_hears_what_it_does_not_get(ward: Ward) -> None:
     ward.fake.state.pulls[7].head_repository_id = FORK_ID
     ward.grant(*ALL_PERMISSIONS)

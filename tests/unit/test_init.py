@@ -242,6 +242,19 @@ def test_check_names_the_permission_that_a_caller_does_not_grant(tmp_path: Path)
     assert remark.text == "job report calls report.yml, which GitHub refuses without `checks: write`"
 
 
+def test_check_names_what_an_automatic_search_lacks(tmp_path: Path) -> None:
+    files = new_files(Choice(run="true", setup="", split=False))
+    lay_out(tmp_path, files)
+    assert not [remark for remark in check_files(tmp_path) if "automatic" in remark.text]
+    text = "issues: {when: fail}\nbisect: {automatic: true, run: ./bench}\n"
+    lay_out(tmp_path, {".github/perf-culprit.yml": text})
+    found = {remark.file: remark.text for remark in check_files(tmp_path) if "automatic" in remark.text}
+    assert "lacks `actions: write`, `issues: write` for" in found[".github/workflows/perf.yml"]
+    assert "perf-bisect.yml, which is not there" in found[".github/perf-culprit.yml"]
+    lay_out(tmp_path, new_files(Choice(run="true", setup="", split=True)) | {".github/perf-culprit.yml": text})
+    assert not [remark for remark in check_files(tmp_path) if "automatic" in remark.text]
+
+
 def test_check_of_a_repository_without_any(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init", "--repo", str(tmp_path), "--check"]) == 2
     assert "run perf-culprit init" in capsys.readouterr().out

@@ -1,13 +1,16 @@
 """What is outdated or unsafe in a repository's own workflow files."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
+from bot import pipeline
+from bot.config import Config
+from bot.config.reader import DEFAULT_PATH, load_config
 from bot.release import COMMIT, IS_RELEASE
 
 OURS: Final = "perf-culprit/perf-culprit"
@@ -36,6 +39,8 @@ class Remark:
 def check_files(root: Path) -> tuple[Remark, ...]:
     remarks: list[Remark] = []
     any_workflow = False
+    settings = load_config(file) if (file := root / DEFAULT_PATH).is_file() else Config()
+    asked = pipeline.recording_permissions(settings)
     for path in sorted((root / ".github" / "workflows").glob("*.y*ml")):
         text = path.read_text(encoding="utf-8", errors="replace")
         name = path.relative_to(root).as_posix()
@@ -48,10 +53,26 @@ def check_files(root: Path) -> tuple[Remark, ...]:
             remarks.append(Remark(file=name, text=f"is no YAML: {str(error).splitlines()[0]}"))
             continue
         if isinstance(workflow, dict) and isinstance(workflow.get("jobs"), dict):
-            remarks += _of_workflow(name, workflow, text)
+            remarks += [*_of_workflow(name, workflow, text), *_of_recording(name, workflow, asked)]
     if not any_workflow:
         remarks.append(Remark(file=".github/workflows", text="no workflow uses perf-culprit: run perf-culprit init"))
+    bisect = settings.bisect
+    if bisect.automatic and not (root / ".github" / "workflows" / bisect.workflow).is_file():
+        text = f"`bisect.automatic` needs {bisect.workflow}, which is not there: perf-culprit init --split writes it"
+        remarks.append(Remark(file=DEFAULT_PATH.as_posix(), text=text))
     return tuple(remarks)
+
+
+def _of_recording(name: str, workflow: Mapping[Any, Any], asked: Collection[str]) -> Iterator[Remark]:
+    """Of jobs that run our action themselves; what the called ones need they say."""
+    for job, about in workflow["jobs"].items():
+        granted = about.get("permissions") if isinstance(about, dict) else None
+        if not isinstance(granted, dict) or granted.get("contents") != "write":
+            continue
+        runs = any(str(step.get("uses", "")).startswith(f"{OURS}@") for step in _steps(about))
+        if runs and (missing := sorted(scope for scope in asked if granted.get(scope) != "write")):
+            lacking = ", ".join(f"`{scope}: write`" for scope in missing)
+            yield Remark(file=name, text=f"job {job} lacks {lacking} for `issues.when` and `bisect.automatic`")
 
 
 def _of_workflow(name: str, workflow: Mapping[Any, Any], text: str) -> Iterator[Remark]:
