@@ -16,7 +16,7 @@ from bot.model.metric import Metric, MetricKey
 from bot.model.run import Run
 
 AUTOMATIC: Final = "auto-"  # begins their ids
-# As many metrics are followed by one search; further ones that got worse with them are counted to the same cause.
+# As many metrics are the alarm of one search; further ones get one after it, which joins its issue.
 MOST_METRICS: Final = 500
 # Noise may hide the first slow run, so the search begins one run earlier.
 MARGIN_RUNS: Final = 1
@@ -137,11 +137,13 @@ def _spread(values: Sequence[float]) -> float:
 def _groups(steps: Sequence[_Stepped]) -> Iterator[list[_Stepped]]:
     """Steps whose places overlap may be one cause."""
     group: list[_Stepped] = []
+    end = 0
     for step in sorted(steps, key=lambda step: (step.first, step.last)):
-        if group and step.first >= max(entry.last for entry in group):
+        if group and step.first >= end:
             yield group
             group = []
         group.append(step)
+        end = max(end, step.last)
     if group:
         yield group
 

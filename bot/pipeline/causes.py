@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from bot import git
 from bot.bisect.graph import reverted_commits
@@ -16,17 +16,16 @@ from bot.model.bisection_report import BisectionReport
 from bot.model.dispatch import AlarmedMetric, Bisection
 from bot.model.metric import MetricKey
 from bot.model.reason import Reason, VerdictReason, because
+from bot.pipeline.innocence import environment_changed
 from bot.pipeline.publish import Destination
 from bot.pipeline.settings import policy_settings
 from bot.publish.markers import benchmark_key, cause_key, culprit_marker, issue_marker
 from bot.report.causes import Cause, cause_body, cause_title, culprit_comment, joined_comment, no_issue_line
-from bot.report.surroundings import change_words
 from bot.report.tracking import IssueOptions
 
 if TYPE_CHECKING:
     from bot.publish.host import Host
 
-SHOWN_CHANGES: Final = 10
 
 
 def report_search(
@@ -112,8 +111,7 @@ def _innocent(bisection: Bisection) -> Reason | None:
     # Measured on other machines than the runs were: nearer to the level after than to the one before.
     if not values or abs(median(values) - lead.after) > abs(median(values) - lead.before):
         return None
-    words = tuple(change_words(change) for change in alarm.changes[:SHOWN_CHANGES])
-    return because(VerdictReason.ENVIRONMENT_CHANGED, changes=words)
+    return environment_changed(alarm.changes)
 
 
 def _gone(repository: Path, culprit: str, branch: str) -> Reason | None:

@@ -1,5 +1,6 @@
 """A step against the stored runs that the base, measured now, shows as well: not this commit's doing."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -12,13 +13,13 @@ from bot.model.baseline import Baseline
 from bot.model.environment import EnvironmentChange
 from bot.model.finding import Finding, Verdict
 from bot.model.metric import MetricKey
-from bot.model.reason import VerdictReason, because
+from bot.model.reason import Reason, VerdictReason, because
 from bot.model.report import Report
 from bot.model.run import Run
 from bot.pipeline.judge import judge_run
 from bot.report.surroundings import change_words
 
-SHOWN: Final = 10
+SHOWN_CHANGES: Final = 10
 
 
 def with_innocence(
@@ -63,5 +64,9 @@ def _worse(stored: Baseline, run: Run, config: Config) -> frozenset[MetricKey]:
 def _innocent(finding: Finding, stepped: frozenset[MetricKey], changes: tuple[EnvironmentChange, ...]) -> Finding:
     if finding.evidence.key not in stepped or finding.verdict is not Verdict.NO_CHANGE or not finding.is_decided:
         return finding
-    words = tuple(change_words(change) for change in changes[:SHOWN])
-    return replace(finding, reason=because(VerdictReason.ENVIRONMENT_CHANGED, changes=words))
+    return replace(finding, reason=environment_changed(changes))
+
+
+def environment_changed(changes: Sequence[EnvironmentChange]) -> Reason:
+    words = tuple(change_words(change) for change in changes[:SHOWN_CHANGES])
+    return because(VerdictReason.ENVIRONMENT_CHANGED, changes=words)
