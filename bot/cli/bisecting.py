@@ -69,7 +69,7 @@ def _add_bisect(verbs: Verbs) -> None:
         help="for the culprit and for its parent each (default: 30; 0: profile neither)",
     )
     verb.add_argument("--state", type=Path, metavar="FILE", help="written after each round (default: inside .git)")
-    verb.add_argument("--resume", type=Path, metavar="FILE", help="go on with this state file of the same search")
+    verb.add_argument("--resume", type=Path, metavar="FILE", help="resume the same search from this state file")
     verb.add_argument(
         "--history",
         nargs="?",

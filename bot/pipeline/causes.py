@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from bot.publish.host import Host
 
 
-
 def report_search(
     host: "Host",
     destination: Destination,
