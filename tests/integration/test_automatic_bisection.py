@@ -2,11 +2,21 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.support.fake_github.state import PullRequest
+from bot import pipeline
+from bot.config import Config
+from bot.dispatch.automatic import automatic_searches
+from bot.history.opening import open_history
+from bot.model.metric import MetricKey
+from bot.pipeline.causes import report_search
+from bot.publish.markers import ISSUE, benchmark_key
+from tests.support.fake_github.clients import connected
+from tests.support.fake_github.server import BOT_TOKEN
+from tests.support.fake_github.state import BOT, PullRequest
 from tests.support.git_repository import run_git
 from tests.support.mainline import CONFIG, Mainline, Recorded, open_mainline, recorded_mainline
 from tests.support.webhooks import event
@@ -154,29 +164,42 @@ def test_benchmarks_that_step_together_are_one_issue(mainline: Mainline) -> None
 
 
 def test_a_later_search_that_names_the_same_commit_joins_its_issue(mainline: Mainline) -> None:
-    mainline.slowness["render"] = 0.4  # this benchmark's own trouble is hidden at first
-    culprit = alarm(mainline, parse=0.0096, render=0.05)
-    mainline.slowness.clear()
+    alarm(mainline, parse=0.0096)
     mainline.search()
     (issue,) = mainline.fake.state.issues.values()
     text = (issue.body or "").partition("\n")[2]
-    mainline.commit()
-    pushed_until_searched(mainline)
-    mainline.search()
+    with open_history(Config().history, url=str(mainline.bare)) as history:
+        (first,) = automatic_searches(history, "default")
+    assert first.alarm is not None
+    (metric,) = first.alarm.metrics
+    other = replace(metric, key=MetricKey("render", "time"))
+    later = replace(first, key=other.key, alarm=replace(first.alarm, metrics=(other,)))
+    for _ in range(2):  # the second time it is known
+        report_search(
+            connected(mainline.fake)[0],
+            pipeline.Destination(
+                repository=mainline.fake.repository,
+                api_url=mainline.fake.api_url,
+                server_url="https://github.example",
+                token=BOT_TOKEN,
+                bot_login=BOT,
+            ),
+            later,
+            config=Config.model_validate(CONFIG),
+            repository=mainline.bare,
+            branch="refs/heads/main",
+            say=lambda _: None,
+        )
     (issue,) = mainline.fake.state.issues.values()
-    assert ": parse by" in issue.title
-    assert culprit[:7] in issue.title
     assert (issue.body or "").partition("\n")[2] == text
+    assert "`parse`" in text
     (comment,) = mainline.fake.state.comments.values()
     assert comment.body.startswith("Another search ended at this cause.")
     assert {"render"} == set(re.findall(r"^\| `(\w+)` \| time", comment.body, re.MULTILINE))
-    # It is about both from now on.
-    mainline.commit(parse=0.004)
-    mainline.push()
-    assert issue.state == "open"
-    mainline.commit(render=0.02)
-    mainline.push()
-    assert issue.state == "closed"
+    # It is about both from now on, so it is closed when both are well.
+    marker = ISSUE.match(issue.body or "")
+    assert marker is not None
+    assert set(marker["benchmarks"].split()) == {benchmark_key("parse"), benchmark_key("render")}
 
 
 def test_two_regressions_in_one_push_are_two_causes(mainline: Mainline) -> None:
