@@ -31,6 +31,10 @@ class SimulatedWorkplace:
     def prepare(self, commit: str) -> None:
         """Nothing is built."""
 
+    def tree(self, _commit: str) -> Path:
+        """Without lock files."""
+        return self._folder
+
     def execute(self, commit: str, **_: object) -> tuple[Path, None]:
         """What it is told to measure again it ignores, as a command may, and measures all."""
         times = self._job.execute(self._samples)

@@ -73,7 +73,7 @@ def _backing(evidence: Evidence) -> str:
     baseline, target = evidence.baseline, evidence.target
     if baseline is not None and evidence.test in BETWEEN_RUNS:
         against = f"against {counted(baseline.runs, 'run')}"
-        return f"{target.runs} {against}" if target is not None and target.runs > 1 else against
+        return f"{target.runs:,} {against}" if target is not None and target.runs > 1 else against
     if baseline is None or target is None or evidence.test == "interval_summary":
         return "from the tool's intervals"
     summaries = ", from summaries" if evidence.test == "welch_from_summary" else ""

@@ -11,6 +11,7 @@ from bot import pipeline
 from bot.codec.report import encode_report
 from bot.config import Config
 from bot.model.baseline import BaselineSource
+from bot.model.environment import MOST_COMPONENTS
 from bot.pipeline.compare import Compared, compare_runs
 from bot.pipeline.job_results import JobResults, result_files
 from bot.publish.github import client
@@ -151,7 +152,7 @@ def test_wanted_all_requests_of_the_repository_got_a_job_that_ends(
 
 @pytest.mark.parametrize(
     "environment",
-    [{f"k{number}": "v" for number in range(101)}, {"k" * 101: "v"}, {"cpu": "v" * 1_001}],
+    [{f"k{number}": "v" for number in range(MOST_COMPONENTS + 1)}, {"k" * 101: "v"}, {"cpu": "v" * 1_001}],
     ids=["keys", "a name", "a value"],
 )
 @pytest.mark.parametrize("file", ["report.json", "run.json"])

@@ -569,7 +569,7 @@ def noisy(counter: Path, value: str) -> str:
     [
         ("$(cat value)", "instructions", "Its time (result) confirms it"),
         ("$(cat value) /* flat */", "value", "counts of instructions name no commit"),
-        ("5", "instructions", "Times cannot tell the ends apart in 24 executions"),
+        ("5", "instructions", "Times cannot tell the ends apart"),
     ],
 )
 def test_counts_find_the_commit_and_times_decide(
