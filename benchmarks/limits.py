@@ -7,7 +7,9 @@
 
 import json
 import os
+import re
 import resource
+import shlex
 import statistics
 import subprocess
 import sys
@@ -177,6 +179,21 @@ def baseline() -> None:
             )
 
 
+def timed_action(folder: Path) -> Path:
+    """The action, which says at the end what CPU time its processes took."""
+    import yaml
+
+    entry = re.findall(r"^ENTRYPOINT (.+)$", (PROJECT / "Dockerfile").read_text(), re.MULTILINE)[-1]
+    action = yaml.safe_load((PROJECT / "action.yml").read_text())
+    action["runs"] |= {
+        "entrypoint": "/bin/bash",
+        "args": ["-c", f"TIMEFORMAT='cpu %U %S'; time {shlex.join(json.loads(entry))}"],
+    }
+    file = folder / "action.yml"
+    file.write_text(yaml.safe_dump(action))
+    return file
+
+
 def action() -> None:
     from bot.git import Remote
     from bot.history import open_git_branch
@@ -212,11 +229,13 @@ def action() -> None:
                 ref="refs/pull/7/merge",
                 network="host",
             )
-            times = []
-            for _ in range(3):
-                result = run_action(image, action_file=PROJECT / "action.yml", workspace=workspace, step=step)
+            times, cpu = [], []
+            file = timed_action(Path(temp))
+            for _ in range(5):
+                result = run_action(image, action_file=file, workspace=workspace, step=step)
                 assert result.exit_code == 0, result.stdout + result.stderr
                 times.append(result.elapsed_s)
+                cpu.append(sum(map(float, result.stderr.rpartition("cpu ")[2].split()[:2])))
             assert fake.state.comments
             assert not fake.bad
         empty = Step(event_name="push", event={}, environment={"GITHUB_REPOSITORY": ""})
@@ -225,7 +244,8 @@ def action() -> None:
             for _ in range(3)
         )
     show(
-        "action, 1,000 benchmarks x 50 samples against 30 runs, container start to posted comment",
+        "action, 1,000 benchmarks x 50 samples against 30 runs, container start to posted comment "
+        f"({statistics.median(cpu):.2f} s of CPU time)",
         statistics.median(times),
         limit_s=3,
         reference="the same container refusing an empty job",

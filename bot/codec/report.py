@@ -1,9 +1,10 @@
 """A report as JSON (report v1): the file other steps read, and what a fork's run hands to the trusted job."""
 
 from collections.abc import Iterator
-from dataclasses import field
-from typing import Annotated, Literal
+from dataclasses import field, fields
+from typing import Annotated, Any, Final, Literal
 
+import msgspec
 from pydantic import AwareDatetime, Field
 from pydantic.dataclasses import dataclass
 
@@ -72,6 +73,11 @@ class FindingEntry:
     accepted: AcceptedEntry | None = None
 
 
+# In the file's order; a verdict's reason is the finding's.
+ENTRY_NAMES: Final = tuple(one.name for one in fields(FindingEntry))
+FINDING_NAMES: Final = frozenset(one.name for one in fields(Finding))
+
+
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
 class PredictionEntry:
     """What a simulated scenario of a changed model file says; nothing of it was measured."""
@@ -133,7 +139,7 @@ def report_parts(report: Report, *, sentence: Sentence = no_sentence) -> Iterato
         diagnosis=None if report.diagnosis is None else tree_comparison_entry(report.diagnosis),
         costs=None if report.costs is None else costs_entry(report.costs),
         predictions=tuple(
-            same_fields(PredictionEntry, each, findings=tuple(map(_finding_entry, each.findings)))
+            same_fields(PredictionEntry, each, findings=tuple(FindingEntry(**_entry(one)) for one in each.findings))
             for each in report.predictions[:MOST_PREDICTIONS]
         ),
     )
@@ -145,8 +151,12 @@ def report_parts(report: Report, *, sentence: Sentence = no_sentence) -> Iterato
     before, empty, after = whole.partition(b'\n "findings": []')
     yield before + empty[:-1]
     for index, finding in enumerate(report.findings):
-        entry = encode(_finding_entry(finding), indent=1, context=context)
-        yield (b",\n  " if index else b"\n  ") + entry.strip().replace(b"\n", b"\n  ")
+        entry = _entry(finding)
+        try:
+            data = _quickly_encoded(entry, sentence)
+        except (UnicodeEncodeError, TypeError):  # names that were no UTF-8, numbers of numpy
+            data = encode(FindingEntry(**entry), indent=1, context=context).strip()
+        yield (b",\n  " if index else b"\n  ") + data.replace(b"\n", b"\n  ")
     yield b"\n ]" + after
 
 
@@ -167,20 +177,36 @@ def decode_report(data: bytes, *, place: str) -> Report:
     )
 
 
-def _finding_entry(finding: Finding) -> FindingEntry:
-    evidence = finding.evidence
-    accepted = finding.accepted
-    return same_fields(
-        FindingEntry,
-        evidence,
-        finding,
-        benchmark=evidence.key.benchmark,
-        metric=evidence.metric.name,
-        unit=evidence.metric.unit,
-        direction=evidence.metric.direction,
-        evidence_reason=evidence.reason,
-        accepted=None if accepted is None else same_fields(AcceptedEntry, accepted),
-    )
+def _entry(finding: Finding) -> dict[str, Any]:
+    """What a FindingEntry of it is made of, in order."""
+    evidence, accepted = finding.evidence, finding.accepted
+    own = {
+        "benchmark": evidence.key.benchmark,
+        "metric": evidence.metric.name,
+        "unit": evidence.metric.unit,
+        "direction": evidence.metric.direction,
+        "evidence_reason": evidence.reason,
+        "accepted": None if accepted is None else same_fields(AcceptedEntry, accepted),
+    }
+    return {
+        name: own[name] if name in own else getattr(finding if name in FINDING_NAMES else evidence, name)
+        for name in ENTRY_NAMES
+    }
+
+
+def _quickly_encoded(entry: dict[str, Any], sentence: Sentence) -> bytes:
+    """As `encode` writes a FindingEntry, in a tenth of the time."""
+
+    def written(reason: Reason) -> dict[str, Any]:
+        return {"code": reason.code, "arguments": dict(reason.arguments), "text": sentence(reason)}
+
+    reason, evidence_reason = entry["reason"], entry["evidence_reason"]
+    reasons = {
+        "reason": written(reason),
+        "evidence_reason": None if evidence_reason is None else written(evidence_reason),
+        "notes": tuple(map(written, entry["notes"])),
+    }
+    return msgspec.json.format(msgspec.json.encode(entry | reasons), indent=1)
 
 
 def _finding(entry: FindingEntry, *, suite: str) -> Finding:

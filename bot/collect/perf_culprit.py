@@ -50,16 +50,18 @@ def parse(source: Source, /) -> Parsed:
         source.json()
         data = source.text().encode("utf-8", "surrogatepass")
     run = decode_run(data, place=source.place)
-    places = [f"{source.place}: benchmarks[{i}]" for i in range(len(run.benchmarks))]
     # A suite has few metrics and many benchmarks.
-    metrics = {benchmark.metric: place for benchmark, place in zip(run.benchmarks, places, strict=True)}
-    checked = {metric: checked_metric(metric, place=place) for metric, place in metrics.items()}
+    metrics = {benchmark.metric: index for index, benchmark in enumerate(run.benchmarks)}
+    checked = {metric: checked_metric(metric, place=_place(source, index)) for metric, index in metrics.items()}
+    benchmarks = tuple(
+        _checked(benchmark, checked[benchmark.metric], _place(source, index))
+        for index, benchmark in enumerate(run.benchmarks)
+    )
+    if len({(benchmark.name, benchmark.metric.name) for benchmark in benchmarks}) < len(benchmarks):
+        unique((benchmark, _place(source, index)) for index, benchmark in enumerate(benchmarks))
     time = run.time
     return Parsed(
-        benchmarks=unique(
-            (_checked(benchmark, checked[benchmark.metric], place), place)
-            for benchmark, place in zip(run.benchmarks, places, strict=True)
-        ),
+        benchmarks=benchmarks,
         counters=tuple(_checked_table(table, f"{source.place}: counters[{i}]") for i, table in enumerate(run.counters)),
         environment=run.environment,
         commit=full_hash(run.commit),
@@ -71,6 +73,10 @@ def parse(source: Source, /) -> Parsed:
         analyses=run.analyses,
         notes=run.notes,
     )
+
+
+def _place(source: Source, index: int) -> str:
+    return f"{source.place}: benchmarks[{index}]"
 
 
 def _checked(benchmark: Benchmark, metric: Metric, place: str) -> Benchmark:

@@ -15,13 +15,19 @@ from bot.detect.settings import MetricSettings, PolicySettings
 from bot.detect.verdict import Decided, decide, level_of
 from bot.model.finding import Evidence, Finding, Level, Severity, Verdict
 from bot.stats.multiplicity import known_q_values, number, numbers
+from bot.stats.ragged import Floats
 
 CHANGES: Final = (Verdict.REGRESSION, Verdict.IMPROVEMENT)
 
 
-def critical_p_of(evidence: Sequence[Evidence], settings: PolicySettings) -> float:
-    """What the p-value of the next discovery would have to be [Benjamini & Hochberg 1995]."""
-    q_values = known_q_values(numbers(entry.p_value for entry in evidence))
+def p_values_of(evidence: Sequence[Evidence]) -> Floats:
+    """Of the test, without modes, of the excess over a limit, and of the level: (m, 4), NaN where there is none."""
+    return numbers(chain.from_iterable(map(_p_values, evidence))).reshape(-1, 4)
+
+
+def critical_p_of(p_values: Floats, settings: PolicySettings) -> float:
+    """What the p-value of the next discovery would have to be [Benjamini & Hochberg 1995], given those (m,) of all."""
+    q_values = known_q_values(p_values)
     tests, discoveries = np.isfinite(q_values).sum(), (q_values <= settings.false_discovery_rate).sum()
     return min(settings.alpha, settings.false_discovery_rate * (int(discoveries) + 1) / max(int(tests), 1))
 
@@ -31,11 +37,14 @@ def benchmark_findings(
     evidence: Sequence[Evidence],
     settings: PolicySettings,
     *,
+    p_values: Floats,
     critical_p: float,
     paired: bool,
 ) -> list[Finding]:
-    """One finding per pair and its evidence, q-values over all of them. `critical_p` as `critical_p_of` gives it."""
-    p_values = numbers(chain.from_iterable(map(_p_values, evidence))).reshape(-1, 4)
+    """One finding per pair and its evidence, q-values over all of them.
+
+    `p_values` and `critical_p` as `p_values_of` and `critical_p_of` give them.
+    """
     by_p, suspicion, by_limit, of_level = map(known_q_values, p_values.T)
     # A detector has either p-values or scores.
     q_values = np.where(np.isnan(by_limit), by_p, by_limit)
@@ -64,7 +73,6 @@ def benchmark_findings(
 
 
 def _p_values(evidence: Evidence) -> tuple[float | None, ...]:
-    """That of the test, without modes, of the excess over a limit, and of the level."""
     without, excess = evidence.precision.p_without_modes, evidence.excess
     return evidence.p_value, evidence.p_value if without is None else without, excess.chance, excess.level_chance
 

@@ -15,15 +15,15 @@ else:
     Like = object
 
 
-def _made_again(name: str) -> Any:
-    return property(lambda kept: getattr(kept.source[kept.index], name))
-
-
 class Kept(Like):
     """The evidence at `index` of `source`, a tenth of its size."""
 
     __slots__ = ("index", "source", *LIGHT)
-    __dataclass_fields__ = Evidence.__dataclass_fields__
+    # What is tested by a p-value has no score, and a counter's rules.
+    score = None
+    threshold = None
+    rules = None
+    excess = Excess()
 
     def __init__(self, evidence: Evidence, source: Sequence[Evidence], index: int) -> None:
         for name in LIGHT:
@@ -31,16 +31,5 @@ class Kept(Like):
         object.__setattr__(self, "source", source)
         object.__setattr__(self, "index", index)
 
-    # What is tested by a p-value has no score, and a counter's rules.
-    score = None
-    threshold = None
-    rules = None
-    excess = Excess()
-    baseline = _made_again("baseline")
-    target = _made_again("target")
-    confidence_interval = _made_again("confidence_interval")
-    p_value = _made_again("p_value")
-    samples_needed = _made_again("samples_needed")
-    precision = _made_again("precision")
-    details = _made_again("details")
-    notes = _made_again("notes")
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.source[self.index], name)

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from bot.detect import COUNTER_DETECTORS, COUNTER_REMARKS, DETECTORS, REMARKS, counts
-from bot.detect.benchmark_findings import benchmark_findings, critical_p_of
+from bot.detect.benchmark_findings import benchmark_findings, critical_p_of, p_values_of
 from bot.detect.conclusion import conclusion_of, reading_order, smallest_detectable
 from bot.detect.counters import CounterPairing, pair_counters
 from bot.detect.detector import Detector, DetectorOptions
@@ -71,9 +71,12 @@ def judge(
     )
     detect = partial(counts.detect, detector=DETECTORS[detector])
     evidence = detect(pairing.pairs, options)
-    critical_p = critical_p_of(evidence, settings)
+    p_values = p_values_of(evidence)
+    critical_p = critical_p_of(p_values[:, 0], settings)
     evidence = at_critical(pairing.pairs, evidence, detect, options, critical_p=critical_p)
-    findings = benchmark_findings(pairing.pairs, evidence, settings, critical_p=critical_p, paired=options.paired)
+    findings = benchmark_findings(
+        pairing.pairs, evidence, settings, p_values=p_values, critical_p=critical_p, paired=options.paired
+    )
     notes += [*_baseline_notes(baseline, pairing.pairs), *_category_notes(pairing.pairs, findings, settings)]
     notes += chance_notes(findings)
     if detector in REMARKS:

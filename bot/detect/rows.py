@@ -11,10 +11,11 @@ BLOCK: Final = 10_000
 class Rows(Sequence[T]):
     """`count` values; `make(start, end)` makes those of this range anew whenever they are asked for."""
 
-    __slots__ = ("_count", "_make")
+    __slots__ = ("_count", "_last", "_make")
 
     def __init__(self, count: int, make: Callable[[int, int], list[T]]) -> None:
         self._count, self._make = count, make
+        self._last: tuple[int, list[T]] = (-1, [])
 
     def __len__(self) -> int:
         return self._count
@@ -32,4 +33,7 @@ class Rows(Sequence[T]):
             start, end, step = index.indices(self._count)
             return self._make(start, max(start, end))[::step]
         place = range(self._count)[index]
-        return self._make(place, place + 1)[0]
+        # A writer of files asks for one value's fields one after the other.
+        if self._last[0] != place:
+            self._last = place, self._make(place, place + 1)
+        return self._last[1][0]

@@ -14,7 +14,7 @@ from bot.stats.second_mode import Booleans
 from bot.stats.two_groups import levene
 
 # Samples that are in arrays at one time: temporaries are a small multiple of 8 bytes each.
-CHUNK_SAMPLES = 2_000_000
+CHUNK_SAMPLES = 500_000
 # Of the largest number of its metric: squares of quotients of smaller ones would overflow.
 NEGLIGIBLE = 1e-60
 # A summary's headline number stands for a run's mean only under these names.

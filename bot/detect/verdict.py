@@ -59,7 +59,16 @@ def decide(
     if worst is not None and worst < effect:
         return _excluded(evidence, worsening, effect, detectable=detectable)
     suspicion_q = q_value if suspicion_q is None else suspicion_q
-    return _open(evidence, worsening, effect, suspicion_q, policy=policy, critical_p=critical_p, paired=paired)
+    return _open(
+        evidence,
+        worsening,
+        effect,
+        suspicion_q,
+        policy=policy,
+        critical_p=critical_p,
+        paired=paired,
+        detectable=detectable,
+    )
 
 
 def _open(
@@ -71,6 +80,7 @@ def _open(
     policy: PolicySettings,
     critical_p: float,
     paired: bool,
+    detectable: float | None,
 ) -> Decided:
     """A change is neither proven nor excluded."""
     rounds = _least_rounds(evidence, critical_p)
@@ -81,7 +91,6 @@ def _open(
             return Decided(verdict=Verdict.INCONCLUSIVE, reason=more_rounds, worsening=worsening)
         count = evidence.precision.rounds
         return _inconclusive(because(VerdictReason.TOO_FEW_ROUNDS, count=count, rounds=rounds))
-    detectable = detectable_effect(evidence, minimum_effect=effect, critical_p=critical_p)
     more = _more_samples(evidence, effect, critical_p, paired=paired)
     is_suspect = worsening >= effect and suspicion_q <= max(SUSPICION, policy.false_discovery_rate)
     is_blind = detectable is not None and detectable > BLIND

@@ -189,13 +189,21 @@ def _outside(findings: Sequence[Finding], sections: Sections) -> str:
 
 def _reasons(findings: Sequence[Finding], sections: Sections) -> str:
     """Each reason once, with the benchmarks that have it."""
-    names: dict[str, list[str]] = {}
+    # Worded once and not for each of a million.
+    words: dict[tuple[object, ...], str] = {}
+    grouped: dict[str, list[Finding]] = {}
     for finding in findings:
-        reason = plain(sentence(finding.reason), limit=SENTENCE_LIMIT)
-        names.setdefault(reason, []).append(_name(finding, sections))
-    if len(names) == len(findings):
-        return _bullets((f"{name}: {reason}" for reason, (name,) in names.items()), len(findings))
-    return "\n".join(f"{reason}:\n{_bullets(whose, len(whose))}" for reason, whose in names.items())
+        reason = (finding.reason.code, *finding.reason.arguments.items())
+        if reason not in words:
+            words[reason] = plain(sentence(finding.reason), limit=SENTENCE_LIMIT)
+        grouped.setdefault(words[reason], []).append(finding)
+    if len(grouped) == len(findings):
+        alone = (f"{_name(finding, sections)}: {reason}" for reason, (finding,) in grouped.items())
+        return _bullets(alone, len(findings))
+    return "\n".join(
+        f"{reason}:\n{_bullets((_name(finding, sections) for finding in whose), len(whose))}"
+        for reason, whose in grouped.items()
+    )
 
 
 def _names(keys: Sequence[MetricKey]) -> str:

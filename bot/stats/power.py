@@ -1,6 +1,7 @@
 """How many samples would decide, and what effect could have been seen. Effects and errors are fractions of a mean."""
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from scipy import special
@@ -46,6 +47,8 @@ def further_target_samples(count: int, *, error: float, target_error: float, eff
     return max(needed - count, 1) if needed <= MOST_SAMPLES else None
 
 
+# The metrics of a suite mostly share their degrees of freedom, and its inverse takes long.
+@lru_cache(maxsize=1024)
 def noncentrality(degrees_of_freedom: float, *, alpha: float) -> float:
     """How many standard errors a change must have to be found with the power by a two-sided t test at `alpha`.
 

@@ -4,11 +4,13 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from bot.codec.report import encode_report
+from bot.codec.report import ReportFile, encode_report
 from bot.codec.run import encode_run
 from bot.codec.schema import SCHEMAS, schema_text, write_schemas
+from bot.codec.wire import decode, encode
 from bot.model.environment import Environment
 from bot.model.run import Benchmark, Run, Summary
+from bot.report.reasons import sentence
 from tests.support.reports import TIME_MS, every_conclusion
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -44,6 +46,13 @@ def test_schemas_are_written_under_their_names(tmp_path: Path) -> None:
 def test_reports_are_valid(name: str) -> None:
     schema = json.loads(schema_text("report-v1"))
     jsonschema.Draft202012Validator(schema).validate(json.loads(encode_report(REPORTS[name])))
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_findings_are_written_as_the_checked_file_is(name: str) -> None:
+    data = encode_report(REPORTS[name], sentence=sentence)
+    checked = decode(ReportFile, data, place=name, what="report-v1")
+    assert data == encode(checked, indent=1, context={"sentence": sentence})
 
 
 def test_runs_are_valid() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from bot.config.model import BenchmarkConfig, LevelsConfig
 from bot.detect import DETECTORS
-from bot.detect.benchmark_findings import critical_p_of
+from bot.detect.benchmark_findings import critical_p_of, p_values_of
 from bot.detect.policy import PolicySettings, judge
 from bot.errors import ConfigError, DataError
 from bot.model.baseline import Baseline, BaselineSource, RunChoice
@@ -487,7 +487,7 @@ def test_the_next_discovery_among_many_needs_a_smaller_p_value() -> None:
         target, *stored = (replace(run, benchmarks=run.benchmarks[names]) for run in runs)
         baseline = Baseline(runs=tuple(stored), source=BaselineSource.HISTORY)
         findings = judge(baseline, target, settings=PolicySettings()).findings
-        return critical_p_of([finding.evidence for finding in findings], PolicySettings())
+        return critical_p_of(p_values_of([finding.evidence for finding in findings])[:, 0], PolicySettings())
 
     assert critical_p(slice(4, 5)) == pytest.approx(0.01)
     assert critical_p(slice(10, 50)) == pytest.approx(0.01 / 40)

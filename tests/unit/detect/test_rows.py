@@ -1,4 +1,4 @@
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from bot.detect.kept import Kept
 from bot.detect.policy import PolicySettings, judge
 from bot.detect.rows import BLOCK, Rows
 from bot.model.baseline import Baseline, BaselineSource
-from bot.model.finding import Finding, Verdict
+from bot.model.finding import Evidence, Finding, Verdict
 from bot.model.order import ordered
 from bot.model.run import Run
 from tests.support.measurements import measured
@@ -49,7 +49,7 @@ def test_what_is_kept_of_very_many_metrics_says_the_same(
 def _plain(finding: Finding) -> list[object]:
     """All that is known of a metric but its details and what is drawn."""
     evidence = finding.evidence
-    numbers = [getattr(evidence, name) for name in evidence.__dataclass_fields__ if name != "details"]
+    numbers = [getattr(evidence, one.name) for one in fields(Evidence) if one.name != "details"]
     undrawn = replace(finding, evidence=None, series=(), baseline_samples=(), target_samples=())  # type: ignore[arg-type]
     return [undrawn, *numbers]
 
