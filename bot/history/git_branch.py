@@ -31,6 +31,7 @@ FETCHED_REF = "refs/perf-culprit/history"
 MARKER_BYTES = 4096
 # What the commits since the root hold that the newest does not, packed; each commit says it in its message.
 PAST_LINE: Final = re.compile(r"^Past-Bytes: ([0-9]{1,15})$", re.MULTILINE)
+STARTED_OVER: Final = "The branch starts over here: the commits before this one were given up for their size."
 # Of a commit itself with its trees, as git packs them: what the files left unexplained on a branch with 8,000 runs.
 COMMIT_BYTES: Final = 10_000
 
@@ -172,7 +173,8 @@ class GitBranchHistory(RunReader):
     def _push(self, tip: Tip, tree: str, *, message: str, past_bytes: int | None) -> Tip:
         """In the place of `tip`: on it, or as a new root without a past (None)."""
         parent = tip.commit if past_bytes is not None else None
-        text = f"{message}\nPast-Bytes: {past_bytes or 0}\n"
+        over = f"\n{STARTED_OVER}\n" if tip.commit and parent is None else ""
+        text = f"{message}{over}\nPast-Bytes: {past_bytes or 0}\n"
         commit = git.commit_tree(self._repository, tree, parent=parent, message=text, identity=AUTHOR)
         git.push(self._repository, self._remote, commit=commit, branch=self._branch, expected=tip.commit)
         return Tip(commit=commit, past_bytes=past_bytes or 0)

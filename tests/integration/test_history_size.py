@@ -10,7 +10,7 @@ from bot import git, pipeline
 from bot.cli import main
 from bot.codec.run import encode_run
 from bot.history import GitBranchHistory, Retention, StoredRun, UnreadableRun, open_git_branch
-from bot.history.git_branch import COMMIT_BYTES, PAST_LINE
+from bot.history.git_branch import COMMIT_BYTES, PAST_LINE, STARTED_OVER
 from bot.history.layout import name_run
 from bot.history.retention import compact
 from tests.support.git_repository import init_repository, run_git
@@ -113,6 +113,7 @@ def test_the_past_is_kept_where_that_is_asked_for(served: Path, tmp_path: Path) 
         folder = tmp_path / f"private{count}"
         GitBranchHistory(git.Remote(url=str(served)), folder, retention=retention).append(make_run(10 + int(count)))
         assert run_git(served, "rev-list", "--count", BRANCH) == count
+        assert (STARTED_OVER in run_git(served, "log", "-1", "--format=%B", BRANCH)) is not keeps_past
 
 
 def test_a_shallow_clone_weighs_what_it_has_and_says_so(served: Path, tmp_path: Path) -> None:
