@@ -14,6 +14,8 @@ WIDTH: Final = 460
 HEIGHT: Final = 260
 LEFT, RIGHT, TOP, BOTTOM = 58, 16, 36, 62
 TICKS: Final = 5
+TITLE_SIZE: Final = 13.0
+TITLE_ROOM: Final = 700.0  # characters times font size that fit beside LEFT
 FONT: Final = 'font-family="sans-serif" font-size="11"'
 
 
@@ -41,11 +43,12 @@ def frame(
         x = LEFT + (point[0] - xs[0]) / (xs[-1] - xs[0]) * (WIDTH - LEFT - RIGHT)
         return x, HEIGHT - BOTTOM - (point[1] - ys[0]) / (ys[-1] - ys[0]) * (HEIGHT - TOP - BOTTOM)
 
+    size = min(TITLE_SIZE, TITLE_ROOM / max(1, len(clean(title))))
     parts = [
         f'<svg xmlns="{NAMESPACE}" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" role="img" {FONT}>',
         f"<title>{escape(clean(title))}</title>",
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
-        f'<text x="{LEFT}" y="20" font-size="13">{escape(clean(title))}</text>',
+        f'<text x="{LEFT}" y="20" font-size="{size:.3g}">{escape(clean(title))}</text>',
     ]
     for tick in xs:
         x, bottom = place((tick, ys[0]))

@@ -6,6 +6,7 @@ from xml.dom import minidom
 from bot.model.bisection_report import MeasuredCommit
 from bot.model.metric import MetricKey
 from bot.report.bisection_plot import bisection_svg
+from bot.report.line_chart import frame
 from tests.support.bisections import FIRST, GOOD, REPORT, SECOND
 
 
@@ -52,3 +53,12 @@ def test_foreign_text_stays_text() -> None:
         replace(REPORT, key=MetricKey(hostile, hostile), subjects={GOOD: hostile}, repository_url=f'"><{hostile}')
     )
     assert not elements(svg, "script")
+
+
+def test_a_long_headline_gets_smaller_letters_instead_of_being_cut() -> None:
+    def size(title: str) -> float:
+        parts, _ = frame(title, "x", [(0.0, 0.0), (1.0, 1.0)])
+        return float(elements("".join([*parts, "</svg>"]), "text")[0].getAttribute("font-size"))
+
+    assert size("b6e7fbb introduced the regression: +3.0%") == 13
+    assert 9 < size("b6e7fbb introduced the regression: +3,930% (+1,440 … +10,500)") < 12
