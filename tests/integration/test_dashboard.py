@@ -14,6 +14,7 @@ from bot.cli.entry import main
 from tests.support.axe import violations
 from tests.support.chromium import LACKING, PROGRAM, Page, open_page
 from tests.support.dashboard_history import ACCEPTED, COMMITS, HOSTILE, STEP, Kept, kept_history, run_of
+from tests.support.layout import layout_faults, outline
 
 in_chromium = pytest.mark.skipif(PROGRAM is None, reason=LACKING)
 WAIT_SECONDS = 20.0
@@ -188,3 +189,23 @@ def test_no_page_is_wider_than_the_screen(browser: Page, site: Path, width: int)
         page = opened(browser, site, fragment, width=width)
         waited(page, "document.querySelectorAll('tbody tr').length > 0")
         assert page.value("document.documentElement.scrollWidth") <= width
+
+
+@in_chromium
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_overlaps_and_the_outline_is_in_order(browser: Page, site: Path, width: int) -> None:
+    frame = ["banner", "heading Performance of octo/shop", "navigation Pages", "main"]
+    listed = ["heading Overview", "heading What changed lately", "heading Benchmarks", "search", "table Benchmarks"]
+    pages = {
+        "": listed,
+        f"suite=api&benchmark={quote_plus(HOSTILE)}": [f"heading {HOSTILE}", "heading Changes", "table Changes"],
+        "compare=1": ["heading Compare two commits", "table Benchmarks at both commits"],
+    }
+    for fragment, expected in pages.items():
+        page = opened(browser, site, fragment, width=width)
+        if "benchmark" in fragment:
+            drawn(page)
+        else:
+            waited(page, "document.querySelectorAll('tbody tr').length > 0")
+        assert layout_faults(page) == []
+        assert outline(page) == [*frame, *expected, "contentinfo"]

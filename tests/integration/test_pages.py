@@ -22,6 +22,7 @@ from tests.support.chromium import LACKING, PROGRAM, Page, open_page
 from tests.support.compared_trees import sampled
 from tests.support.counter_runs import counter_run, counter_table, noisy_counters
 from tests.support.diagnosed_reports import diagnosed, diagnosis
+from tests.support.layout import layout_faults, outline
 from tests.support.measurements import measured
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason=LACKING)
@@ -44,11 +45,11 @@ def report() -> Report:
     return compare_runs(target, baseline=stored, source=BaselineSource.FILES, config=Config())
 
 
-def opened(browser: Page, report: Report, folder: Path, *, scheme: str = "light") -> Page:
+def opened(browser: Page, report: Report, folder: Path, *, scheme: str = "light", width: int = 1200) -> Page:
     page = folder / "report.html"
     page.write_text(pipeline.report_html(pipeline.report_markdown(report), report), encoding="utf-8")
     browser.problems.clear()
-    browser.open(page, scheme=scheme)
+    browser.open(page, scheme=scheme, width=width)
     return browser
 
 
@@ -156,6 +157,19 @@ def test_the_call_tree_is_a_list_and_a_graph_in_an_open_fold(browser: Page, tmp_
     assert hostile in suspects
     assert page.value("document.querySelectorAll('main img').length") == 0
     assert page.problems == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_overlaps_and_the_outline_is_in_order(
+    browser: Page, report: Report, tmp_path: Path, width: int
+) -> None:
+    explorer = ["heading All benchmarks", "search", "table"]
+    for shown, tables in ((report, 1), (diagnosed(), 3)):
+        page = opened(browser, shown, tmp_path, width=width)
+        assert layout_faults(page) == []
+        landmark, heading, *rest = outline(page)
+        assert (landmark, heading[:10]) == ("main", "heading 🔴 ")
+        assert rest == ["table"] * tables + explorer
 
 
 @pytest.mark.slow  # axe looks at every element
