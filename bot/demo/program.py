@@ -10,9 +10,9 @@ from bot.errors import InfrastructureError
 TIMEOUT_SECONDS: Final = 60.0
 
 
-def run_program(tree: Path, name: str, output: Path) -> Path:
-    """`python NAME OUTPUT` in a checkout; what it wrote."""
-    command = [sys.executable, name, str(output.resolve())]
+def run_program(tree: Path, name: str, output: Path, *arguments: str) -> Path:
+    """`python NAME OUTPUT ARGUMENT...` in a checkout; what it wrote."""
+    command = [sys.executable, name, str(output.resolve()), *arguments]
     try:
         done = subprocess.run(command, cwd=tree, check=False, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
     except subprocess.TimeoutExpired:

@@ -10,6 +10,7 @@ from pathlib import Path
 from bot import pipeline
 from bot.config import Config
 from bot.demo.culprit import BENCHMARK, diagnose, find_culprit
+from bot.demo.merged import record_as_merged
 from bot.demo.program import TIMEOUT_SECONDS, run_program
 from bot.demo.repository import DemoRepository, build_repository, checkout, fresh_directory
 from bot.errors import UsageError
@@ -85,7 +86,9 @@ def run_demo(directory: Path, *, say: Say) -> tuple[Path, ...]:
 
 
 def _dashboard(repository: DemoRepository, folder: Path, *, config: Config, say: Say) -> tuple[Path, ...]:
-    """Of main's history; nothing without the plotting library, which is an extra."""
+    """Of main's history and the pull request's; nothing without the plotting library, which is an extra."""
+    say("      for the dashboard, as if it were merged all the same: its commits are measured and recorded, too")
+    count = record_as_merged(repository, folder.parent, config=config)
     plan = pipeline.DashboardPlan(folder=folder, repository=repository.work, history_url=str(repository.remote))
     try:
         pipeline.build_dashboard(plan, config=config)
@@ -93,7 +96,7 @@ def _dashboard(repository: DemoRepository, folder: Path, *, config: Config, say:
         say(f"no dashboard: {error}")
         return ()
     page = folder / "index.html"
-    say(f"{page} shows the history of main")
+    say(f"{page} shows main's history and {count} runs of the pull request's commits")
     return (page,)
 
 

@@ -25,6 +25,11 @@ def test_the_demo_tells_its_story_and_leaves_its_files(tmp_path: Path) -> None:
     assert "First run" in text
     assert [page.relative_to(tmp_path / "demo").as_posix() for page in pages] == ["report.html", "dashboard/index.html"]
     assert all(page.is_file() for page in pages)
+    index = (tmp_path / "demo" / "dashboard" / "data" / "index.js").read_text()
+    (panel,) = json.loads(index.removeprefix("perfCulprit.index(").removesuffix(");\n"))["panels"]
+    # Five runs of main and four of each commit of the pull request: enough to judge every series.
+    assert len(panel["runs"]) == 25
+    assert [series[-1] for series in panel["series"]] == [None] * 5
     tokenize = next(finding for finding in report["findings"] if finding["benchmark"] == "tokenize")
     # Never "excluded", however busy the machine is.
     assert tokenize["verdict"] in {"regression", "inconclusive"} or tokenize["reason"]["code"] == "nothing_seen"

@@ -1,4 +1,4 @@
-"""Measures textkit and writes a run in perf-culprit's own format to the file named on the command line."""
+"""python bench.py FILE [SAMPLES]: measures textkit and writes a run in perf-culprit's own format."""
 
 import json
 import random
@@ -7,7 +7,7 @@ import time
 
 import textkit
 
-SAMPLES = 4
+SAMPLES = int(sys.argv[2]) if len(sys.argv) > 2 else 4
 LOOP_SECONDS = 0.003
 LOOPS_PER_SAMPLE = 2
 
