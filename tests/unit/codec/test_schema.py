@@ -1,7 +1,9 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
+import numpy as np
 import pytest
 
 from bot.codec.report import ReportFile, encode_report
@@ -9,6 +11,7 @@ from bot.codec.run import encode_run
 from bot.codec.schema import SCHEMAS, schema_text, write_schemas
 from bot.codec.wire import decode, encode
 from bot.model.environment import Environment
+from bot.model.metric import MetricKey
 from bot.model.run import Benchmark, Run, Summary
 from bot.report.reasons import sentence
 from tests.support.reports import TIME_MS, every_conclusion
@@ -53,6 +56,16 @@ def test_findings_are_written_as_the_checked_file_is(name: str) -> None:
     data = encode_report(REPORTS[name], sentence=sentence)
     checked = decode(ReportFile, data, place=name, what="report-v1")
     assert data == encode(checked, indent=1, context={"sentence": sentence})
+
+
+def test_what_the_quick_writer_cannot_write_is_written_all_the_same() -> None:
+    report = REPORTS["no-change"]
+    finding = report.findings[0]
+    named = replace(
+        finding, evidence=replace(finding.evidence, key=MetricKey("caf\udce9", "time")), q_value=np.float64(0.5)
+    )
+    (entry,) = json.loads(encode_report(replace(report, findings=(named,))))["findings"]
+    assert (entry["benchmark"], entry["q_value"]) == ("caf?", 0.5)
 
 
 def test_runs_are_valid() -> None:
