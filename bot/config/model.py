@@ -193,8 +193,13 @@ class Config(Section):
     """Everything that can be set. Rates and effects are fractions, times are milliseconds."""
 
     suite: Annotated[str, Field(min_length=1, max_length=100)] = "default"
-    detector: Annotated[str, Field(description="judges benchmarks")] = "anova"
-    counter_detector: Annotated[str, Field(description="judges counters")] = "control_chart"
+    detector: Annotated[
+        Literal["anova", "median_interval", "control_chart", "change_point", "auto"],
+        Field(description="judges benchmarks"),
+    ] = "anova"
+    counter_detector: Annotated[Literal["control_chart", "rule_ensemble"], Field(description="judges counters")] = (
+        "control_chart"
+    )
     alpha: Percent = 0.01
     false_discovery_rate: Percent = 0.01
     minimum_effect: Percent = 0.05

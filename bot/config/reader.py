@@ -5,6 +5,7 @@ files explode), and nothing in it names a file or an address but `history.url`, 
 Its only commands, in the section `bisect`, are run by jobs without secrets, and they are taken from the default branch.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -170,6 +171,9 @@ def _message(error: Any, kind: type[BaseModel]) -> str:
         hint = did_you_mean(str(error["loc"][-1]), keys, otherwise=f"known keys: {', '.join(keys)}")
         return f"unknown key {path}; {hint}"
     text = str(error["msg"]).removeprefix("Value error, ")
+    if error["type"] == "literal_error":
+        hint = did_you_mean(str(error["input"])[:60], re.findall("'([^']+)'", error["ctx"]["expected"]))
+        text = f"{text}; {hint}".removesuffix("; ")
     return f"{path}: {text}" if path else text
 
 

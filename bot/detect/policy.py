@@ -9,7 +9,7 @@ from bot.detect import COUNTER_DETECTORS, COUNTER_REMARKS, DETECTORS, REMARKS, c
 from bot.detect.benchmark_findings import benchmark_findings, critical_p_of, p_values_of
 from bot.detect.conclusion import conclusion_of, reading_order, smallest_detectable
 from bot.detect.counters import CounterPairing, pair_counters
-from bot.detect.detector import Detector, DetectorOptions
+from bot.detect.detector import DetectorOptions
 from bot.detect.limits import chance_notes, counter_findings
 from bot.detect.machine import common_shift, hardware_differences
 from bot.detect.new_level import settled
@@ -18,7 +18,7 @@ from bot.detect.ruler import scale_by_ruler
 from bot.detect.settings import PolicySettings
 from bot.detect.single_values import single_values
 from bot.detect.visible import at_critical
-from bot.errors import ConfigError, DataError, did_you_mean
+from bot.errors import DataError
 from bot.model.acceptance import Acceptance
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.count import is_count
@@ -48,8 +48,6 @@ def judge(
 
     `detector` judges the benchmarks, `counter_detector` the counters.
     """
-    _check_detector(detector, DETECTORS, place="detector")
-    _check_detector(counter_detector, COUNTER_DETECTORS, place="counter-detector")
     if not target.benchmarks and not target.counters:
         raise DataError("measured nothing", place="target", next_step="check that the benchmarks ran")
     baseline, of_levels = settled(baseline, target)
@@ -152,14 +150,6 @@ def _minimum_effects(pairs: Sequence[MetricPair], settings: PolicySettings) -> M
     special = (pair.key for pair in pairs if settings.rules or is_count(pair.metric))
     effects = {key: settings.of(key).minimum_effect for key in special}
     return {key: effect for key, effect in effects.items() if effect != settings.minimum_effect}
-
-
-def _check_detector(name: str, registry: Mapping[str, Detector], *, place: str) -> None:
-    if name not in registry:
-        hint = did_you_mean(name, registry, otherwise="see docs/detectors:")
-        raise ConfigError(
-            f"there is no detector {name!r}", place=place, next_step=f"{hint} there are {', '.join(registry)}"
-        )
 
 
 def _nothing_to_compare(baseline: Baseline, *, new: tuple[MetricKey, ...]) -> Judgement:

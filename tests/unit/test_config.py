@@ -3,12 +3,14 @@
 import contextlib
 import json
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.config import Config, config_schema, load_config, parse_config, parse_ratio
+from bot.detect import COUNTER_DETECTORS, DETECTORS
 from bot.detect.rules.options import RuleOptions
 from bot.errors import ConfigError, UsageError
 from bot.model.metric import MetricKey
@@ -52,6 +54,23 @@ def test_every_key_is_read() -> None:
     assert config.history.size_limit == 64 << 20
     assert config.comment.mention == ("@octo-org/perf",)
     assert config.ignore_environment
+
+
+def test_a_wrong_detector_is_told_beside_all_else_that_is_wrong() -> None:
+    text = "suite: a\ndetector: anowa\ncounter-detector: anova\nlevels: {warn: 150%}"
+    with pytest.raises(ConfigError) as caught:
+        parse_config(text.encode(), place="f.yml")
+    first, second, third = str(caught.value).removesuffix(f"\nNext: {caught.value.next_step}").split("\n")
+    assert first.startswith("f.yml:2: detector: ")
+    assert first.endswith("; did you mean anova?")
+    assert second.startswith("f.yml:3: counter-detector: Input should be 'control_chart' or 'rule_ensemble'")
+    assert third.startswith("f.yml:4: levels.warn: ")
+
+
+def test_the_names_of_detectors_are_those_of_the_registries() -> None:
+    keys = Config.model_fields
+    assert get_args(keys["detector"].annotation) == tuple(DETECTORS)
+    assert get_args(keys["counter_detector"].annotation) == tuple(COUNTER_DETECTORS)
 
 
 def test_empty_file_is_the_defaults() -> None:

@@ -10,7 +10,7 @@ from bot.config.model import BenchmarkConfig, LevelsConfig
 from bot.detect import DETECTORS
 from bot.detect.benchmark_findings import critical_p_of, p_values_of
 from bot.detect.policy import PolicySettings, judge
-from bot.errors import ConfigError, DataError
+from bot.errors import DataError
 from bot.model.baseline import Baseline, BaselineSource, RunChoice
 from bot.model.environment import Environment
 from bot.model.finding import Finding, Level, Severity, Verdict
@@ -421,11 +421,6 @@ def test_numbers_without_spread_are_inconclusive() -> None:
 def test_measuring_nothing_is_an_error() -> None:
     with pytest.raises(DataError, match="measured nothing"):
         compare(around(5), Run(benchmarks=()))
-
-
-def test_an_unknown_detector_is_named_with_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match="there are anova"):
-        judge(Baseline(runs=(), source=BaselineSource.FILES), around(5), detector="magic", settings=DEFAULTS)
 
 
 def test_every_detector_states_its_own_id() -> None:
