@@ -6,16 +6,20 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from bot.publish.log import LogLevel, group, message_command, neutral
+from bot.report.inert import plain_lines
 
 
 class Log:
-    """Writes to the runner's log. Every line passes `neutral`, so that nothing foreign becomes a workflow command."""
+    """Writes to the runner's log.
+
+    Every line passes `plain_lines` (no escape or bidi characters) and `neutral` (nothing foreign becomes a command).
+    """
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stdout
 
     def say(self, text: str) -> None:
-        self._stream.write(f"{neutral(text)}\n")
+        self._stream.write(f"{neutral(plain_lines(text))}\n")
         self._stream.flush()
 
     @contextmanager
@@ -25,5 +29,5 @@ class Log:
 
     def tell(self, level: LogLevel, text: str) -> None:
         """A message that the run's page shows, too."""
-        self._stream.write(message_command(level, text, title="perf-culprit") + "\n")
+        self._stream.write(message_command(level, plain_lines(text), title="perf-culprit") + "\n")
         self._stream.flush()

@@ -23,6 +23,7 @@ from bot.cli import (
 from bot.cli.options import EXIT_CODES, check_outputs
 from bot.cli.parser import Parser
 from bot.errors import EXIT_FINE, EXIT_INFRASTRUCTURE, BotError
+from bot.report.inert import plain_lines
 
 EXIT_INTERRUPTED = 130
 
@@ -39,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         verb: Callable[[argparse.Namespace], int] = arguments.verb
         return verb(arguments)
     except BotError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(plain_lines(f"error: {error}"), file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
@@ -55,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _unexpected(error: Exception) -> int:
     if os.environ.get("PERF_CULPRIT_DEBUG"):
         raise error
-    print(f"error: unexpected {type(error).__name__}: {error}", file=sys.stderr)
+    print(plain_lines(f"error: unexpected {type(error).__name__}: {error}"), file=sys.stderr)
     print("Next: this is a bug; run again with PERF_CULPRIT_DEBUG=1 and report the traceback", file=sys.stderr)
     return EXIT_INFRASTRUCTURE
 

@@ -18,6 +18,7 @@ from bot.cli.options import (
 )
 from bot.cli.output import colour, table_width, text_stream, write, write_page
 from bot.errors import EXIT_FINE, EXIT_REGRESSION, UsageError
+from bot.report.inert import plain_lines
 
 
 def add_verbs(verbs: Verbs) -> None:
@@ -168,7 +169,7 @@ def _record(arguments: argparse.Namespace) -> int:
         stored = pipeline.record_files(
             _against_history(arguments, arguments.files),
             config=chosen_config(arguments),
-            warn=lambda text: print(f"perf-culprit: {text}", file=sys.stderr),
+            warn=lambda text: print(plain_lines(f"perf-culprit: {text}"), file=sys.stderr),
         )
     print(f"recorded {stored}")
     return EXIT_FINE

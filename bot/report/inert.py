@@ -14,6 +14,8 @@ from bot.model.commit import FULL_HASH
 
 NAME_LIMIT = 120
 SENTENCE_LIMIT = 300
+# Of a line in a log: whole, but not without end.
+LINE_LIMIT = 4_000
 SHORT_HASH = 7
 
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -67,6 +69,11 @@ def plain(text: str, *, limit: int = NAME_LIMIT) -> str:
     return clean(text, limit=limit).replace("##[", "## [")
 
 
+def plain_lines(text: str) -> str:
+    """`plain` for a message of several lines, where `::` at a line's start is a command too; blanks before it stay."""
+    return "\n".join(_plain_line(line) for line in text.split("\n"))
+
+
 def code(text: str, *, limit: int = NAME_LIMIT) -> Safe:
     """A code span that shows `text` and nothing else."""
     text = clean(text, limit=limit)
@@ -113,6 +120,14 @@ def marker(comment: str) -> Safe:
     if not _MARKER.fullmatch(comment) or "--" in comment[4:-3]:
         raise ValueError(f"not a marker comment: {comment!r}")
     return Safe(comment)
+
+
+def _plain_line(line: str) -> str:
+    words = line.lstrip(" ")
+    if not words.strip():
+        return ""
+    shown = plain(words, limit=LINE_LIMIT)
+    return line[: -len(words)] + (f": {shown[1:]}" if shown.startswith("::") else shown)
 
 
 def _is_plain(word: str, *, first: bool) -> bool:

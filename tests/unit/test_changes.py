@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -382,6 +383,20 @@ def test_foreign_names_are_no_commands_for_the_runner(folder: Path, capsys: pyte
     written = capsys.readouterr().out
     assert not any(line.startswith("::") for line in written.splitlines())
     assert "\x1b" not in written
+
+
+def test_errors_show_foreign_names_inert(
+    repository: tuple[Path, list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, line = repository
+    evil = Benchmark(name="a\x1b[2J\u202eb ##[error]c\n::error::d\r::add-mask::e", metric=TIME, samples=(1.0,))
+    with open_git_branch(Remote(url=str(code.parent / "origin.git"))) as history:
+        history.append(Run(benchmarks=(evil,), commit=line[-1], environment=Environment(components={"cpu": "fast"})))
+    status, written = failed(capsys, "--repo", str(code), "--benchmark", "nothing*")
+    assert (status, "no stored benchmark matches" in written) == (2, True)
+    assert "error::d" in written
+    assert all(text.isprintable() for text in written.split("\n"))
+    assert not re.search(r"^\s*::|##\[", written, re.MULTILINE)
 
 
 @pytest.fixture

@@ -5,7 +5,21 @@ import pytest
 from cmarkgfm.cmark import Options
 
 from bot.report.bisection_plan import plan_text
-from bot.report.inert import NAME_LIMIT, SENTENCE_LIMIT, Safe, clean, code, commit, link, marker, own, plain, prose, row
+from bot.report.inert import (
+    NAME_LIMIT,
+    SENTENCE_LIMIT,
+    Safe,
+    clean,
+    code,
+    commit,
+    link,
+    marker,
+    own,
+    plain,
+    plain_lines,
+    prose,
+    row,
+)
 from tests.support.runner_pool import chain_range
 
 FULL_HASH = "9f8e7d6c5b4a39281706f5e4d3c2b1a098765432"
@@ -47,6 +61,14 @@ def test_a_name_in_a_table_cell_is_one_code_span(name: str) -> None:
     cells = re.findall(r"<td>(.*?)</td>", html, re.DOTALL)
     assert len(cells) == 2
     assert re.fullmatch(r"<code>[^<]*</code>", cells[0])
+
+
+def test_lines_keep_their_blanks_and_hold_no_command_or_control() -> None:
+    text = "a\x1b[2J\u202eb\x07 ##[error]x\n::error::y\n  \x85 ::add-mask::z\r::warning::w\n\n  - shop::pay"
+    shown = plain_lines(text)
+    assert shown.split("\n")[3:] == ["", "  - shop::pay"]
+    assert all(line.isprintable() for line in shown.split("\n"))
+    assert not re.search(r"^\s*::|##\[", shown, re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", HOSTILE)
