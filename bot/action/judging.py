@@ -38,7 +38,7 @@ def judge(job: Job) -> pipeline.Compared:
         )
     compared = _predicted(job, _diagnosed(job, compared))
     directory = context.workspace / inputs.report_directory
-    for name, data in pipeline.result_files(compared, results, with_page=inputs.html_report).items():
+    for name, data in pipeline.result_files(compared, results).items():
         replace_file(directory / name, data)
     say_report(job, compared.report)
     return compared

@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 from bot import pipeline
 from bot.action.job import Job
 from bot.errors import EXIT_FINE, EXIT_REGRESSION, InfrastructureError
+from bot.files import replace_file
 from bot.model.report import Conclusion, Report
 from bot.publish.host import Check, Host
 from bot.publish.log import LogLevel
@@ -59,11 +60,10 @@ def finish(job: Job, reports: Sequence[Report], *, comment_url: str | None = Non
     for report in reports:
         summarise(job, pipeline.report_summary(report, run_url=context.run_url, repository_url=context.repository_url))
     if context.output_path:
-        page = inputs.report_directory / "report.html"
         values = {
             **pipeline.report_outputs(loudest),
             "report-path": str(inputs.report_directory / "report.json"),
-            "html-path": str(page) if inputs.html_report and (context.workspace / page).is_file() else "",
+            "html-path": "\n".join(_write_pages(job, reports)) if inputs.html_report else "",
             "comment-url": comment_url or "",
             "flagged": pipeline.flagged_json(reports),
         }
@@ -71,3 +71,13 @@ def finish(job: Job, reports: Sequence[Report], *, comment_url: str | None = Non
     job.log.say(pipeline.headline(loudest))
     is_failure = fails and inputs.fail_on_alert and any(report.failed for report in reports)
     return EXIT_REGRESSION if is_failure else EXIT_FINE
+
+
+def _write_pages(job: Job, reports: Sequence[Report]) -> list[str]:
+    """The page of each report, beside report.json; their paths in the workspace."""
+    names = ["report.html"] if len(reports) == 1 else [f"report-{number + 1}.html" for number in range(len(reports))]
+    paths = [job.inputs.report_directory / name for name in names]
+    for path, report in zip(paths, reports, strict=True):
+        page = pipeline.report_html(pipeline.report_markdown(report), report)
+        replace_file(job.context.workspace / path, page.encode())
+    return [str(path) for path in paths]

@@ -16,12 +16,10 @@ from bot.model.run import Run
 from bot.pipeline.compare import Compared, compare_run_with_history, compare_runs
 from bot.pipeline.event import Merge
 from bot.pipeline.innocence import with_innocence
-from bot.pipeline.pages import report_html
 from bot.pipeline.render import report_json, report_markdown
 
 REPORT_NAME: Final = "report.json"
 COMMENT_NAME: Final = "comment.md"
-PAGE_NAME: Final = "report.html"
 RUN_NAME: Final = "run.json"
 BASELINE_NAME: Final = "baseline.json"
 CONFIRM_NAME: Final = "confirm.json"
@@ -54,16 +52,13 @@ def results_of(runs: Mapping[str, Run]) -> JobResults | None:
     )
 
 
-def result_files(compared: Compared, results: JobResults, *, with_page: bool = False) -> dict[str, bytes]:
+def result_files(compared: Compared, results: JobResults) -> dict[str, bytes]:
     """What a job leaves: report, comment, and all that they were judged from."""
-    markdown = report_markdown(compared.report)
-    pages = {PAGE_NAME: report_html(markdown, compared.report).encode()} if with_page else {}
     runs = (results.run, results.baseline, results.confirm, results.confirm_baseline)
     return {
         **{name: encode_run(run) for name, run in zip(RUN_NAMES, runs, strict=True) if run is not None},
         REPORT_NAME: report_json(compared.report),
-        COMMENT_NAME: markdown.encode(),
-        **pages,
+        COMMENT_NAME: report_markdown(compared.report).encode(),
     }
 
 

@@ -1,6 +1,7 @@
 """The action on every event, in this process: real git, real history branch, the fake GitHub behind PyGithub."""
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -187,13 +188,17 @@ def test_fork_run_writes_nothing_and_the_trusted_job_publishes(runner: Runner, c
     add_pull(runner, head, head_owner="mallory")
     runner.fake.state.add_artifact(name="perf-culprit-report", run_id=55, head_sha=head, zip_bytes=zipped(files))
     payload = event("workflow_run", head_sha=head, head_owner="mallory", run_id=55, head_branch="faster")
-    result = runner.run("workflow_run", payload)
+    shutil.rmtree(runner.workspace / "perf-culprit")
+    result = runner.run("workflow_run", payload, html_report="true")
     assert result.exit_code == 0, result.log
     (comment,) = runner.fake.state.comments.values()
     assert comment.author == BOT
     assert "1 of 3 benchmarks got slower" in comment.body
     assert list(runner.fake.state.check_runs.values())[-1].head_sha == head
     assert result.outputs["regressions"] == "1"
+    page = (runner.workspace / result.outputs["html-path"]).read_text()
+    assert "1 of 3 benchmarks got slower" in page
+    assert "script-src 'sha256-" in page
 
 
 def test_artifact_that_speaks_of_another_commit_is_refused(runner: Runner, commits: dict[str, str]) -> None:
@@ -238,6 +243,20 @@ def test_measured_nothing_is_no_pass(runner: Runner, commits: dict[str, str]) ->
     assert result.exit_code == 3
     assert "::error title=perf-culprit::" in result.log
     assert list(runner.fake.state.check_runs.values())[-1].conclusion == "failure"
+
+
+def test_an_error_shows_foreign_names_inert(runner: Runner, commits: dict[str, str]) -> None:
+    name = "a\x1b[2J\u202eb ##[error]c\n::add-mask::d"
+    results = {"benchmarks": [{"fullname": name, "stats": {"data": [1.0]}}] * 2, "machine_info": {}}
+    (runner.workspace / "evil\x1b[2J.json").write_text(json.dumps(results))
+    commit = commits["main1"]
+    result = runner.run(
+        "push", push_event(commit), sha=commit, ref="refs/heads/main", output_file_path="evil\x1b[2J.json"
+    )
+    assert result.exit_code == 3
+    assert "is also at" in result.log
+    assert not set("\x1b\u202e").intersection(result.log)
+    assert not re.search(r"^\s*::add-mask|##\[", result.log, re.MULTILINE)
 
 
 def merged_by_github(runner: Runner, commits: dict[str, str]) -> dict[str, str]:
