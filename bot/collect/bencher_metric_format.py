@@ -10,6 +10,7 @@ ID = "bencher_metric_format"
 DESCRIPTION = "Bencher Metric Format JSON, also within text"
 EXAMPLE = "bencher mock > bench.json"
 DOCS = "bencher_metric_format"
+BOUNDS_LEFT_OUT = "lower_value and upper_value are left out: the format does not say what they bound"
 
 _LOWER, _HIGHER = Direction.LOWER_IS_BETTER, Direction.HIGHER_IS_BETTER
 # The measures that Bencher itself defines; what a user's own measure means is not in the file.
@@ -31,11 +32,14 @@ def matches(source: Source, /) -> bool:
 def parse(source: Source, /) -> Parsed:
     reports = source.root().members()
     values = [(name, measure, value) for name, measures in reports for measure, value in measures.members()]
-    bounds = any(value.find(bound) is not None for _, _, value in values for bound in ("lower_value", "upper_value"))
     return Parsed(
         benchmarks=unique((_benchmark(name, measure, value), value.place) for name, measure, value in values),
-        notes=("lower_value and upper_value are left out: the format does not say what they bound",) * bounds,
+        notes=(BOUNDS_LEFT_OUT,) * any(has_bounds(value) for _, _, value in values),
     )
+
+
+def has_bounds(value: JsonValue) -> bool:
+    return value.find("lower_value") is not None or value.find("upper_value") is not None
 
 
 def _benchmark(name: str, measure: str, value: JsonValue) -> Benchmark:

@@ -15,6 +15,8 @@ from bot.model.run import Summary
 LOWER, HIGHER = Direction.LOWER_IS_BETTER, Direction.HIGHER_IS_BETTER
 # benchmark.js takes the margin of error from the t distribution at 95%, fixed in its source.
 BENCHMARK_JS_LEVEL = 0.95
+# bench.py's, where SciPy is installed; else it prints the standard deviation, which is wider from 7 executions on.
+LUAU_LEVEL = 0.95
 SPACE = r"\s{1,60}"
 NAME = r"(?P<name>\S.{0,1000}?)"
 VALUE_GROUP = rf"(?P<value>{NUMBER})"
@@ -32,6 +34,7 @@ GNU_TIMES = {
 }
 RATE = Measured(metric=Metric(name="throughput", unit="ops/sec", direction=HIGHER))
 SCALES = {"": 1.0, "k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "G": 1e9}
+MILLISECONDS = Measured(metric=Metric(name=TIME, unit="ms", direction=LOWER))
 MICROSECONDS = Measured(metric=Metric(name=TIME, unit="us", direction=LOWER))
 # Criterion's default; the text does not say where a suite chose another.
 CRITERION_LEVEL = 0.95
@@ -64,6 +67,16 @@ def _inverted_error(row: re.Match[str], value: float) -> Summary:
 
 def _relative_deviation(row: re.Match[str], value: float) -> Summary:
     return Summary(value=value, statistic="mean", standard_deviation=value * number_of(row["error"]) / 100.0)
+
+
+def _luau_interval(row: re.Match[str], value: float) -> Summary:
+    error = value * number_of(row["error"]) / 100.0
+    return Summary(
+        value=value,
+        statistic="mean",
+        confidence_interval=(value - error, value + error) if error else None,
+        confidence_level=LUAU_LEVEL if error else None,
+    )
 
 
 def _jmh(row: re.Match[str]) -> tuple[Measured]:
@@ -223,6 +236,18 @@ LINE_FORMATS: Final = (
         row=re.compile(rf"{NAME}\(RunTime(?:Raw)?\): {VALUE_GROUP} us\.\s{{0,9}}"),
         measures=lambda _: (MICROSECONDS,),
         summary=lambda _, value: Summary(value=value, statistic="mean"),
+    ),
+    LineFormat(
+        ID="luau_text",
+        DESCRIPTION="Luau's bench/bench.py text",
+        EXAMPLE="python3 bench/bench.py --vm ./luau | tee bench.txt",
+        mark="SUCCESS: ",
+        row=re.compile(
+            rf"SUCCESS: (?P<name>\S{{1,200}}(?: \S{{1,200}}){{0,20}}) {{0,60}}: {{0,20}}{VALUE_GROUP}ms "
+            rf"\+/- {{0,9}}(?P<error>{NUMBER})% on .{{0,999}}"
+        ),
+        measures=lambda _: (MILLISECONDS,),
+        summary=_luau_interval,
     ),
     LineFormat(
         ID="gnu_time",

@@ -6,6 +6,7 @@ from typing import Final
 from bot.collect import (
     asv,
     bencher_metric_format,
+    bencher_perf,
     benchmark_ips,
     benchmarkdotnet,
     catch2_text,
@@ -67,6 +68,7 @@ PARSERS: Final[dict[str, Parser]] = {
     "perfherder": perfherder,
     "skia_perf": skia_perf,
     "nyrkio": nyrkio,
+    "bencher_perf": bencher_perf,
     "hyperfine": hyperfine,
     "hyperfine_csv": hyperfine_csv,
     "mitata": mitata,
@@ -101,6 +103,7 @@ PARSERS: Final[dict[str, Parser]] = {
 }
 HISTORY_PARSERS: Final[dict[str, HistoryParser]] = {
     "nyrkio": nyrkio,
+    "bencher_perf": bencher_perf,
     "gab_data_js": gab_data_js,
     "otava_csv": otava_csv.EITHER,
     "otava_csv_smaller": otava_csv.SMALLER,
@@ -135,6 +138,7 @@ ALIASES: Final = MappingProxyType(
         "customBiggerIsBetter": ("custom_bigger_is_better",),
         "nyrkioJson": ("nyrkio",),
         "benchmarkjs": ("benchmarkjs_text",),
+        "benchmarkluau": ("luau_text",),
         "cargo": ("criterion", "criterion_text", "bencher_text"),
         "catch2": ("catch2_xml", "catch2_text"),
         "go": ("go_text", "go_json"),

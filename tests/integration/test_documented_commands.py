@@ -37,6 +37,7 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "perf-culprit import data.js --dry-run": "tests/integration/test_import.py",
     "perf-culprit import data.js": "tests/integration/test_import.py",
     "perf-culprit import .asv/results": "tests/integration/test_import.py",
+    "perf-culprit import perf.json": "tests/integration/test_import.py",
     "perf-culprit diagnose --log /shared/logs/*.log --pattern labelled --cluster tcp://scheduler:8786": (
         "tests/integration/test_diagnose_cluster.py"
     ),

@@ -118,6 +118,23 @@ def test_a_folder_of_asv_is_read_beside_what_is_no_result(repository: Path, caps
     assert "is unknown" not in told
 
 
+@pytest.mark.parametrize("file", ["perf.json", "reports.json"])
+def test_what_bencher_stores_is_a_run_per_report(
+    repository: Path, capsys: pytest.CaptureFixture[str], file: str
+) -> None:
+    older, newer = run_git(repository, "rev-list", "HEAD").split()[1::-1]
+    text = (GOLDEN / "bencher_perf" / file).read_text(encoding="utf-8")
+    path = repository / file
+    path.write_text(text.replace("1d3e" * 10, older).replace("2c5f" * 10, newer), encoding="utf-8")
+    assert perf_culprit("import", str(path), "--repo", str(repository)) == 0
+    told = capsys.readouterr().out
+    assert "imported 2 runs of 2 commits (2026-09-02 to 2026-09-03) into suite default" in told
+    assert "2 of the commits are ancestors of HEAD" in told
+    assert "the machine of 2 runs is unknown" in told
+    left_out = "left out, because they say no full commit hash: 1 result"
+    assert (left_out in told) is (file == "perf.json")
+
+
 def test_nothing_to_import_is_said_with_the_way_out(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = repository / "times.txt"
     path.write_text("1\n2\n3\n", encoding="utf-8")

@@ -10,6 +10,8 @@ JSON_GOLDENS = (
     ("asv", "asv/226be61e.json"),
     ("asv", "asv/version_1.json"),
     ("bencher_metric_format", "bencher_metric_format/measures.json"),
+    ("bencher_perf", "bencher_perf/perf.json"),
+    ("bencher_perf", "bencher_perf/reports.json"),
     ("benchmark_ips", "benchmark_ips/ips.json"),
     ("benchmarkdotnet", "benchmarkdotnet/brief.json"),
     ("benchmarkdotnet", "benchmarkdotnet/full.json"),

@@ -8,6 +8,7 @@ import pytest
 
 from bot.collect import PARSERS, collect, collect_sources
 from bot.collect.parser import Parsed
+from bot.collect.registry import HISTORY_PARSERS
 from bot.collect.source import Source
 from bot.errors import DataError
 from bot.model.metric import Direction
@@ -326,6 +327,22 @@ def test_nyrkio_tests_keep_their_metrics_apart() -> None:
         ("load", "rate"): HIGHER,
     }
     assert parsed.commit is None
+
+
+def test_bencher_counts_a_result_once_and_its_iterations_are_samples() -> None:
+    """The branch `topic` began at `main`, so its series shows the same numbers again."""
+    source = Source("perf.json", golden("bencher_perf/perf.json"))
+    first, second, third = HISTORY_PARSERS["bencher_perf"].parse_history(source)
+    assert [run.commit for run in (first, second, third)] == ["1d3e" * 10, "2c5f" * 10, None]
+    assert keyed(first)["shop::search", "time"].samples == (1200.5, 1202.5)
+    assert keyed(first)["shop::search", "Cache Hits"].metric.direction is Direction.UNKNOWN
+    assert (second.suite, second.environment.components) == ("ubuntu-latest", {})
+
+
+def test_bencher_reports_that_were_listed_without_their_results_say_how_to_get_them() -> None:
+    reports = [{**report, "results": None} for report in from_golden("bencher_perf/reports.json")]
+    with pytest.raises(DataError, match="--expand"):
+        parse("bencher_perf", reports)
 
 
 def test_nyrkio_without_entries_is_no_data() -> None:

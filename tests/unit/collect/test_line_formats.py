@@ -97,3 +97,11 @@ def test_a_pattern_has_what_the_engine_reads(declared: object) -> None:
     pattern = declared.row  # type: ignore[attr-defined]
     assert "value" in pattern.groupindex
     assert declared.title is None or "name" in declared.title.groupindex  # type: ignore[attr-defined]
+
+
+def test_luau_prints_means_with_their_interval_as_a_share() -> None:
+    text = b"SUCCESS: string concat                  :    4.250ms +/-  2.000% on luau -O2\n"
+    (benchmark,) = collect_sources([Source("bench.txt", text)], tool="benchmarkluau").benchmarks
+    assert (benchmark.name, benchmark.metric.unit, benchmark.value) == ("string concat", "ms", 4.25)
+    assert benchmark.summary is not None
+    assert benchmark.summary.confidence_interval == pytest.approx((4.165, 4.335))

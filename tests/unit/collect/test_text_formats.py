@@ -19,6 +19,12 @@ DATA_JS = (
     b'window.BENCHMARK_DATA = {"entries": {"S": [{"commit": {"id": "x"}, "date": 1, "tool": "go",'
     b' "benches": [{"name": "f", "value": 1, "unit": "ns/op"}]}]}}'
 )
+# Written by hand after bench/bench.py of Luau: no tool was run.
+LUAU = b"""SUCCESS: sieve                                   :   12.500ms +/-  2.000% on luau -O2
+SUCCESS: string concat                           :    4.250ms +/-  0.000% on luau -O2
+Test          | Min         | Average     | StdDev%    | Driver
+sieve         |   12.100ms  |   12.500ms  |    2.000%  | luau -O2
+"""
 FILES = (
     ("bencher_text", golden("criterion/bencher_0.5.txt")),
     ("bencher_text", golden("criterion/bencher_0.8.txt")),
@@ -26,6 +32,7 @@ FILES = (
     ("benchmark_ips_text", golden("benchmark_ips/ips.txt")),
     ("benchmarkjs_text", golden("benchmarkjs/suite.txt")),
     ("dart", b"Template(RunTime): 0.1568472448997197 us.\n"),
+    ("luau_text", LUAU),
     ("gnu_time", golden("gnu_time/verbose.txt")),
     ("jmh_text", golden("jmh/console.txt")),
     ("rebench", golden("rebench/rebench.data")),
@@ -65,6 +72,7 @@ HOSTILE = {
     "benchmark_ips_text": ("a ", "a 1 (±1%) i/s - ", " i/s - 1 ", "a" + " " * 300, " "),
     "dart": ("a(RunTime", "(RunTime): ", "a(RunTime): 1 us", "a "),
     "gnu_time": ('Command being timed: "', "User time (seconds): ", "\t", "Command being timed:"),
+    "luau_text": ("SUCCESS: ", "SUCCESS: a" + " " * 900, "SUCCESS: " + "a " * 30, "SUCCESS: a : 1ms +/- 1% on "),
     "jmh_text": ("a Mode ", "a avgt 1 ", "a " * 50 + " Mode ", "a b  avgt", " "),
     "rebench": ("invocation\titeration\tvalue\tunit\tcriterion\tbenchmark\t\n", "1\t1\t1\tms\ttotal\tb\t\n", "#", "\t"),
     "shell_time": ("real ", "real 0m", "real\t0m0.1", "real 1111111111"),
