@@ -11,7 +11,7 @@ from typing import Any
 
 from bot.collect.bencher_metric_format import BOUNDS_LEFT_OUT, MEASURES, has_bounds
 from bot.collect.json_value import JsonValue
-from bot.collect.parser import Parsed, direction_of, from_summary, full_hash, gathered, utc_time
+from bot.collect.parser import Parsed, direction_of, from_summary, full_hash, gathered, utc_time, writable
 from bot.collect.source import Source
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Summary
@@ -107,7 +107,7 @@ def _run(results: list[_Result]) -> Parsed:
         benchmarks=gathered((_benchmark(result), result.metric.place) for result in results),
         commit=None if first.version is None else full_hash(first.version.peek("hash")),
         time=utc_time(first.started.text()),
-        suite=first.testbed,
+        suite=writable(first.testbed),
         notes=(BOUNDS_LEFT_OUT,) * any(has_bounds(result.metric) for result in results),
     )
 

@@ -5,7 +5,17 @@ from collections.abc import Iterator
 
 from bot.collect.console import NANOSECONDS, qualified
 from bot.collect.json_value import JsonValue
-from bot.collect.parser import TIME, VALUE, Parsed, direction_of, epoch_time, from_summary, full_hash, gathered
+from bot.collect.parser import (
+    TIME,
+    VALUE,
+    Parsed,
+    direction_of,
+    epoch_time,
+    from_summary,
+    full_hash,
+    gathered,
+    writable,
+)
 from bot.collect.source import Source
 from bot.errors import DataError
 from bot.model.metric import Direction, Metric
@@ -94,7 +104,7 @@ def _run(suite: str, entry: JsonValue) -> Parsed:
         benchmarks=gathered(_benchmarks(measured)),
         commit=full_hash(commit.peek("id")),
         time=epoch_time(entry.at("date").number() / 1000.0),
-        suite=suite,
+        suite=writable(suite),
     )
 
 

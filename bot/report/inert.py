@@ -70,7 +70,7 @@ def plain(text: str, *, limit: int = NAME_LIMIT) -> str:
 
 
 def plain_lines(text: str) -> str:
-    """`plain` for a message of several lines, where `::` at a line's start is a command too; blanks before it stay."""
+    """`plain` for a message of several lines, where `::` at a line's start is a command too; indents stay."""
     return "\n".join(_plain_line(line) for line in text.split("\n"))
 
 

@@ -63,7 +63,7 @@ def test_a_name_in_a_table_cell_is_one_code_span(name: str) -> None:
     assert re.fullmatch(r"<code>[^<]*</code>", cells[0])
 
 
-def test_lines_keep_their_blanks_and_hold_no_command_or_control() -> None:
+def test_lines_keep_their_indents_and_hold_no_command_or_control() -> None:
     text = "a\x1b[2J\u202eb\x07 ##[error]x\n::error::y\n  \x85 ::add-mask::z\r::warning::w\n\n  - shop::pay"
     shown = plain_lines(text)
     assert shown.split("\n")[3:] == ["", "  - shop::pay"]
