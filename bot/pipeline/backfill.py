@@ -12,6 +12,7 @@ from typing import Final
 from bot import git
 from bot.collect import join_executions, surroundings
 from bot.config import Config
+from bot.dispatch.candidates import FETCH_ALL
 from bot.dispatch.machine import Say, this_machine
 from bot.errors import UsageError
 from bot.history.opening import open_history
@@ -105,6 +106,10 @@ def chosen_commits(repository: Path, *, since: str, every: str) -> tuple[str, ..
         for commit in git.ancestors(repository, [git.head_commit(repository)], first_parent=every != RELEASES)
         if commit not in before
     ]
+    if cut_off := set(line) & set(git.shallow_commits(repository)) - {first}:
+        raise UsageError(
+            f"the history since {since} is cut off at {min(cut_off)[:12]}: this is a shallow clone", next_step=FETCH_ALL
+        )
     if every == RELEASES:
         tagged = set(git.tags(repository).values())
         line = [commit for commit in line if commit in tagged]

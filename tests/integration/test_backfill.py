@@ -68,6 +68,16 @@ def test_what_was_stopped_is_resumed_and_each_commit_is_measured_once(
     assert backfill(project, "--since", "v1") == 3  # only what gives no result is left
 
 
+def test_a_shallow_clone_is_no_short_history(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """HEAD and v1 are there, as `fetch-tags` leaves them, and the commits between them are not."""
+    shallow = project.parent / "shallow"
+    run_git(project.parent, "clone", "-q", "--depth=1", f"file://{project}", str(shallow))
+    run_git(shallow, "fetch", "-q", "--depth=1", "origin", "tag", "v1")
+    assert backfill(shallow, "--since", "v1", "--dry-run") == 2
+    assert "this is a shallow clone\nNext: fetch the whole history" in capsys.readouterr().err
+    assert backfill(shallow, "--since", "HEAD", "--dry-run") == 0
+
+
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
