@@ -122,9 +122,10 @@ def _criterion_summary(row: re.Match[str], value: float) -> Summary:
     return Summary(value=value, statistic="estimate", confidence_interval=(low, high), confidence_level=CRITERION_LEVEL)
 
 
-def _valgrind(row: re.Match[str]) -> tuple[Measured]:
-    direction = LOWER if row["label"] in VALGRIND_COSTS else Direction.UNKNOWN
-    return (Measured(metric=Metric(name=row["label"].lower().replace(" ", "_"), unit="", direction=direction)),)
+def valgrind_metric(label: str) -> Metric:
+    """Of a count by its name in the console text, such as "RAM Hits"."""
+    direction = LOWER if label in VALGRIND_COSTS else Direction.UNKNOWN
+    return Metric(name=label.lower().replace(" ", "_"), unit="", direction=direction)
 
 
 LINE_FORMATS: Final = (
@@ -168,7 +169,7 @@ LINE_FORMATS: Final = (
             rf" {{2,8}}(?P<label>[A-Z][A-Za-z0-9+() -]{{1,40}}): {{1,60}}{VALUE_GROUP}\|(?:N/A|{NUMBER})"
             r" {1,40}\(.{0,999}"
         ),
-        measures=_valgrind,
+        measures=lambda row: (Measured(metric=valgrind_metric(row["label"])),),
         # Exact counts.
         summary=None,
     ),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.collect import PARSERS, divan, go_json, go_text
+from bot.collect import PARSERS, collect_sources, divan, go_json, go_text
 from bot.collect.parser import Parsed
 from bot.collect.source import Source
 from bot.errors import DataError
@@ -44,6 +44,21 @@ def test_gungraun_counts_are_costs_and_hits_of_caches_have_no_direction(path: st
 def test_gungraun_counts_are_the_new_ones_of_a_comparison() -> None:
     text = b"m::g::f id:1\n  Instructions:     1,200|1000     (+20.0000%) [+1.20000x]\n"
     assert times(PARSERS["gungraun"].parse(Source("g.txt", text))) == {"m::g::f id:1": 1200.0}
+
+
+def test_gungraun_json_gives_the_metrics_of_its_text() -> None:
+    text = PARSERS["gungraun"].parse(Source("g.txt", golden("gungraun/gungraun.txt")))
+    parsed = collect_sources([Source("g.jsonl", golden("gungraun/gungraun.jsonl"))], tool="gungraun_json")
+    costs = {(b.key, b.metric) for b in text.benchmarks if b.metric.direction is not Direction.UNKNOWN}
+    assert {(b.key, b.metric) for b in parsed.benchmarks} == costs
+    counts = {(b.name, b.metric.name): b.samples for b in parsed.benchmarks}
+    assert counts["g::sums::bench_sum short:(10)", "instructions"] == (49.0,)
+    assert counts["g::sums::bench_sum long:(1000)", "estimated_cycles"] == (2502.0,)
+
+
+def test_gungraun_json_names_the_line_that_is_cut_off() -> None:
+    with pytest.raises(DataError, match=r"g\.jsonl:2"):
+        collect_sources([Source("g.jsonl", golden("gungraun/gungraun.jsonl")[:-100])], tool="auto")
 
 
 def test_go_events_give_what_the_text_would() -> None:
