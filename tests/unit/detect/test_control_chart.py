@@ -10,7 +10,7 @@ from bot.detect.detector import DetectorOptions
 from bot.detect.own_options import OwnOptions
 from bot.detect.pairs import pair_metrics
 from bot.detect.policy import PolicySettings, judge
-from bot.errors import ConfigError, DataError
+from bot.errors import DataError
 from bot.model.finding import Evidence, Finding, Level, Verdict
 from bot.model.judgement import Judgement
 from bot.model.metric import Direction, Metric, MetricKey
@@ -393,11 +393,6 @@ def test_without_a_baseline_it_is_a_first_run() -> None:
 def test_neither_benchmarks_nor_counters_is_an_error() -> None:
     with pytest.raises(DataError, match="measured nothing"):
         judged(Run(), *cpu_runs())
-
-
-def test_an_unknown_counter_detector_is_an_error_that_names_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match="there are control_chart"):
-        judge(stored(*cpu_runs()), cpu_runs()[0], counter_detector="tea_leaves", settings=SETTINGS)
 
 
 def test_benchmarks_and_counters_are_judged_together() -> None:
