@@ -24,7 +24,6 @@ from bot.model.run import Benchmark, Summary
 ID = "asv"
 DESCRIPTION = "asv result file (.asv/results/MACHINE/COMMIT-ENV.json)"
 EXAMPLE = "asv run --record-samples, then .asv/results/MACHINE/COMMIT-ENV.json"
-DOCS = "asv"
 
 # The result file has no units: asv's kind of benchmark, the start of its method's name, says them. asv compares every
 # kind as "less is better".

@@ -9,7 +9,6 @@ from bot.model.run import Benchmark, Summary
 ID = "bencher_metric_format"
 DESCRIPTION = "Bencher Metric Format JSON, also within text"
 EXAMPLE = "bencher mock > bench.json"
-DOCS = "bencher_metric_format"
 BOUNDS_LEFT_OUT = "lower_value and upper_value are left out: the format does not say what they bound"
 
 _LOWER, _HIGHER = Direction.LOWER_IS_BETTER, Direction.HIGHER_IS_BETTER

@@ -19,7 +19,6 @@ from bot.model.run import Benchmark, Summary
 ID = "bencher_perf"
 DESCRIPTION = "Bencher's stored results (bencher perf, bencher report)"
 EXAMPLE = "bencher perf PROJECT --branches … --testbeds … --benchmarks … --measures … > perf.json"
-DOCS = "bencher_perf"
 
 PERF = frozenset({"project", "results", "start_time", "end_time"})
 SERIES = frozenset({"branch", "testbed", "benchmark", "measure", "metrics"})

@@ -9,7 +9,6 @@ from bot.model.run import Benchmark, Summary
 ID = "benchmark_ips"
 DESCRIPTION = "Ruby's benchmark-ips JSON (x.json!)"
 EXAMPLE = "x.json! 'bench.json' in Benchmark.ips"
-DOCS = "benchmark_ips"
 
 THROUGHPUT = Metric(name="throughput", unit="i/s", direction=Direction.HIGHER_IS_BETTER)
 

@@ -13,7 +13,6 @@ from bot.model.run import Benchmark, Summary
 ID = "benchmarkdotnet"
 DESCRIPTION = "BenchmarkDotNet JSON (full or brief exporter)"
 EXAMPLE = "dotnet run -c Release -- --exporters fulljson, then BenchmarkDotNet.Artifacts/results/"
-DOCS = "benchmarkdotnet"
 
 NANOSECONDS = Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
 ALLOCATED = Metric(name="allocated", unit="B", direction=Direction.LOWER_IS_BETTER)

@@ -13,7 +13,6 @@ from bot.model.run import Benchmark, Summary
 ID = "catch2_text"
 DESCRIPTION = "Catch2's console text"
 EXAMPLE = "./tests '[!benchmark]' | tee bench.txt"
-DOCS = "catch2_text"
 
 NANOSECOND_TIME = Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
 # The last column is `estimated` or, from 3.5 on, `est run time`; without analysis it is `mean`.

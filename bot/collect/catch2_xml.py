@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 ID = "catch2_xml"
 DESCRIPTION = "Catch2's XML (-r xml)"
 EXAMPLE = "./tests '[!benchmark]' -r xml > bench.xml"
-DOCS = "catch2_xml"
 
 NANOSECOND_TIME = Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
 SCOPES = ("TestCase", "Section")

@@ -9,7 +9,6 @@ from bot.model.run import Benchmark
 ID = "critcmp"
 DESCRIPTION = "critcmp --export JSON"
 EXAMPLE = "critcmp --export new > bench.json"
-DOCS = "critcmp"
 
 ESTIMATES = "criterion_estimates_v1"
 

@@ -16,7 +16,6 @@ from bot.model.run import Benchmark, Summary
 ID = "criterion"
 DESCRIPTION = "Criterion's directory target/criterion"
 EXAMPLE = "cargo bench, then target/criterion"
-DOCS = "criterion"
 
 NANOSECOND_TIME = Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
 SAMPLE, ESTIMATES, BENCHMARK = "sample.json", "estimates.json", "benchmark.json"

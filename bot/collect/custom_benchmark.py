@@ -18,7 +18,6 @@ class CustomBenchmark:
     ID: str
     DESCRIPTION: str
     EXAMPLE: str
-    DOCS: str
     direction: Direction | None
 
     def matches(self, source: Source, /) -> bool:
@@ -64,20 +63,17 @@ EITHER = CustomBenchmark(
     ID="custom_benchmark",
     DESCRIPTION="custom JSON of github-action-benchmark, direction by its units",
     EXAMPLE="any tool that writes [{name, unit, value}]",
-    DOCS="custom_benchmark",
     direction=None,
 )
 SMALLER = CustomBenchmark(
     ID="custom_smaller_is_better",
     DESCRIPTION="custom JSON of github-action-benchmark, smaller is better",
     EXAMPLE="any tool, with --tool custom_smaller_is_better",
-    DOCS="custom_benchmark",
     direction=Direction.LOWER_IS_BETTER,
 )
 BIGGER = CustomBenchmark(
     ID="custom_bigger_is_better",
     DESCRIPTION="custom JSON of github-action-benchmark, bigger is better",
     EXAMPLE="any tool, with --tool custom_bigger_is_better",
-    DOCS="custom_benchmark",
     direction=Direction.HIGHER_IS_BETTER,
 )

@@ -12,7 +12,6 @@ from bot.model.run import Benchmark, Summary
 ID = "deno"
 DESCRIPTION = "deno bench --json"
 EXAMPLE = "deno bench --json > bench.json"
-DOCS = "deno"
 
 NANOSECONDS = Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
 

@@ -12,7 +12,6 @@ from bot.model.run import Summary
 ID = "divan"
 DESCRIPTION = "divan table (cargo bench)"
 EXAMPLE = "cargo bench | tee bench.txt"
-DOCS = "divan"
 
 NANOSECONDS = Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
 FASTEST = "fastest"

@@ -24,7 +24,6 @@ from bot.model.run import Benchmark, Summary
 ID = "gab_data_js"
 DESCRIPTION = "github-action-benchmark's data.js"
 EXAMPLE = "git show gh-pages:dev/bench/data.js > data.js"
-DOCS = "gab_data_js"
 
 ASSIGNMENT = re.compile(r"\s{0,99}window\.BENCHMARK_DATA\s{0,99}=")
 # The two custom tools say the direction by their name, the others by unit or, without one that says it, by what they

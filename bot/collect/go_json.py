@@ -13,7 +13,6 @@ from bot.errors import DataError
 ID = "go_json"
 DESCRIPTION = "go test -json -bench events"
 EXAMPLE = "go test -json -bench . -count 10 > bench.jsonl"
-DOCS = "go_json"
 
 MATCHED_LINES = 5
 

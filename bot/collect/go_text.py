@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 ID = "go_text"
 DESCRIPTION = "go test -bench text"
 EXAMPLE = "go test -bench . -count 10 | tee bench.txt"
-DOCS = "go_text"
 
 LINE = re.compile(r"^Benchmark\S{0,10000}[ \t]+[0-9]+[ \t]+[0-9.]+ ns/op", re.MULTILINE | re.ASCII)
 OTHER_LINE = re.compile(r"^Benchmark\S{0,10000}[ \t]+[0-9]+[ \t]+[0-9.]+ \S", re.MULTILINE | re.ASCII)

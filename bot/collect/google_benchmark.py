@@ -12,7 +12,6 @@ from bot.model.run import Benchmark, Summary
 ID = "google_benchmark"
 DESCRIPTION = "Google Benchmark JSON (--benchmark_format=json)"
 EXAMPLE = "./bench --benchmark_repetitions=10 --benchmark_out=bench.json --benchmark_out_format=json"
-DOCS = "google_benchmark"
 
 TIMES = {"real_time": TIME, "cpu_time": "cpu_time"}
 # Rates that the library computes itself. The direction of a user's counter is nowhere written.

@@ -12,7 +12,6 @@ from bot.collect.source import Source
 ID = "google_benchmark_csv"
 DESCRIPTION = "Google Benchmark CSV (--benchmark_format=csv)"
 EXAMPLE = "./bench --benchmark_repetitions=10 --benchmark_format=csv > bench.csv"
-DOCS = "google_benchmark_csv"
 
 HEADER = "name,iterations,real_time,cpu_time,time_unit,"
 LEAST_CELLS = 10

@@ -12,7 +12,6 @@ from bot.collect.source import Source
 ID = "google_benchmark_text"
 DESCRIPTION = "Google Benchmark's console table"
 EXAMPLE = "./bench --benchmark_repetitions=10 | tee bench.txt"
-DOCS = "google_benchmark_text"
 
 HEADER = re.compile(r"Benchmark {1,1000}Time {1,40}CPU {1,40}Iterations")
 ROW = re.compile(

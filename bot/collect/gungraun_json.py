@@ -15,7 +15,6 @@ from bot.model.run import Benchmark
 ID = "gungraun_json"
 DESCRIPTION = "Gungraun summaries as JSON"
 EXAMPLE = "cargo bench -- --output-format=json > bench.jsonl"
-DOCS = "gungraun_json"
 
 # Their names in the console text, so that both forms are the same metrics.
 LABELS: Final = {

@@ -11,7 +11,6 @@ from bot.model.run import Benchmark, Summary
 ID = "hyperfine"
 DESCRIPTION = "hyperfine JSON (--export-json)"
 EXAMPLE = "hyperfine --export-json bench.json COMMAND"
-DOCS = "hyperfine"
 
 SECONDS = Metric(name=TIME, unit="s", direction=Direction.LOWER_IS_BETTER)
 

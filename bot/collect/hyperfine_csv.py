@@ -14,7 +14,6 @@ from bot.errors import DataError
 ID = "hyperfine_csv"
 DESCRIPTION = "hyperfine CSV (--export-csv)"
 EXAMPLE = "hyperfine --export-csv bench.csv COMMAND"
-DOCS = "hyperfine_csv"
 
 COLUMNS = ("command", "mean", "stddev", "median", "user", "system", "min", "max")
 PARAMETER = "parameter_"

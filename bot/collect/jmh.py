@@ -12,7 +12,6 @@ from bot.model.run import Benchmark, Summary
 ID = "jmh"
 DESCRIPTION = "JMH JSON (-rf json)"
 EXAMPLE = "java -jar benchmarks.jar -rf json -rff bench.json"
-DOCS = "jmh"
 
 # A suite may measure one method in several modes: each is a metric of its own.
 MODES = {

@@ -12,7 +12,6 @@ from bot.model.run import Benchmark, Summary
 ID = "julia"
 DESCRIPTION = "BenchmarkTools.jl JSON (BenchmarkTools.save)"
 EXAMPLE = """julia -e 'using BenchmarkTools; BenchmarkTools.save("bench.json", run(suite))'"""
-DOCS = "julia"
 
 NANOSECONDS = Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
 MEMORY = Metric(name="memory", unit="B", direction=Direction.LOWER_IS_BETTER)

@@ -48,10 +48,6 @@ class LineFormat:
     lost: re.Pattern[str] | None = None
     loss: str = ""
 
-    @property
-    def DOCS(self) -> str:  # noqa: N802 - a parser's constant
-        return self.ID
-
     def matches(self, source: Source, /) -> bool:
         kinds = (self.row,) if self.lost is None else (self.row, self.lost)
         return self.mark in source.text_or_empty() and any(

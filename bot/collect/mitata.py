@@ -13,7 +13,6 @@ from bot.model.run import Benchmark, Summary
 ID = "mitata"
 DESCRIPTION = "mitata JSON (run({ format: 'json' }))"
 EXAMPLE = "await run({ format: 'json' }), then node bench.mjs > bench.json"
-DOCS = "mitata"
 
 NANOSECONDS = Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
 ALLOCATED = Metric(name="allocated", unit="B", direction=Direction.LOWER_IS_BETTER)

@@ -12,7 +12,6 @@ from bot.model.run import Benchmark
 ID = "nanobench"
 DESCRIPTION = "nanobench JSON (templates::json())"
 EXAMPLE = "bench.render(ankerl::nanobench::templates::json(), out)"
-DOCS = "nanobench"
 
 ELAPSED = "elapsed"
 METRICS = {

@@ -10,7 +10,6 @@ from bot.model.metric import Direction, Metric
 ID = "numbers"
 DESCRIPTION = "plain numbers, one per line, lower is better"
 EXAMPLE = "for i in $(seq 10); do measure-once; done > times.txt"
-DOCS = "numbers"
 
 VALUE = Metric(name="value", unit="", direction=Direction.LOWER_IS_BETTER)
 # Each part is bounded, so that no line can make the pattern work long.

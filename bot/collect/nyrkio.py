@@ -11,7 +11,6 @@ from bot.model.run import Benchmark, Summary
 ID = "nyrkio"
 DESCRIPTION = "Nyrkiö JSON (nyrkioJson)"
 EXAMPLE = "any tool that writes Nyrkiö's JSON"
-DOCS = "nyrkio"
 
 DIRECTIONS = {direction.value: direction for direction in Direction}
 

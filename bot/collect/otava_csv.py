@@ -44,7 +44,6 @@ class OtavaCsv:
     ID: str
     DESCRIPTION: str
     EXAMPLE: str
-    DOCS: str
     direction: Direction | None
 
     def matches(self, source: Source, /) -> bool:
@@ -146,20 +145,17 @@ EITHER = OtavaCsv(
     ID="otava_csv",
     DESCRIPTION="Otava CSV, direction by the units of its columns",
     EXAMPLE="any table of time,commit,branch,NAME_ms",
-    DOCS="otava_csv",
     direction=None,
 )
 SMALLER = OtavaCsv(
     ID="otava_csv_smaller",
     DESCRIPTION="Otava CSV, smaller is better",
     EXAMPLE="any table of time,commit,branch,NAME with --tool otava_csv_smaller",
-    DOCS="otava_csv",
     direction=Direction.LOWER_IS_BETTER,
 )
 BIGGER = OtavaCsv(
     ID="otava_csv_bigger",
     DESCRIPTION="Otava CSV, bigger is better",
     EXAMPLE="any table of time,commit,branch,NAME with --tool otava_csv_bigger",
-    DOCS="otava_csv",
     direction=Direction.HIGHER_IS_BETTER,
 )

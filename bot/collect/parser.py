@@ -65,7 +65,7 @@ class Parser(Protocol):
     `matches` looks at the content only, is cheap and never raises (`text_or_empty`, `json_or_none`); where it says yes
     for broken numbers, `parse` says what is wrong. `parse` raises DataError with a place such as
     `bench.json: benchmarks[3].stats.data` or `bench.txt:12`, and nothing else. `EXAMPLE` is how
-    such a file is written. `DOCS` is an anchor in docs/formats.md.
+    such a file is written. `ID` is its anchor in docs/formats.md.
     """
 
     @property
@@ -74,8 +74,6 @@ class Parser(Protocol):
     def DESCRIPTION(self) -> str: ...  # noqa: N802 - a module's constant
     @property
     def EXAMPLE(self) -> str: ...  # noqa: N802 - a module's constant
-    @property
-    def DOCS(self) -> str: ...  # noqa: N802 - a module's constant
     def matches(self, source: Source, /) -> bool: ...
     def parse(self, source: Source, /) -> Parsed: ...
 

@@ -21,7 +21,6 @@ from bot.model.run import Benchmark
 ID = "perf_culprit"
 DESCRIPTION = "run file of perf-culprit (collect --json)"
 EXAMPLE = "perf-culprit collect --json run.json FILE"
-DOCS = "perf_culprit"
 
 FORMAT = "perf-culprit-run"
 

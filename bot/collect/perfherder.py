@@ -11,7 +11,6 @@ from bot.model.run import Benchmark, Summary
 ID = "perfherder"
 DESCRIPTION = "Perfherder JSON (PERFHERDER_DATA)"
 EXAMPLE = "the JSON after PERFHERDER_DATA: in a log"
-DOCS = "perfherder"
 
 
 def matches(source: Source, /) -> bool:

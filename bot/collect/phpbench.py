@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 ID = "phpbench"
 DESCRIPTION = "PHPBench's XML (--dump-file)"
 EXAMPLE = "phpbench run --dump-file=bench.xml"
-DOCS = "phpbench"
 
 MICROSECONDS = Metric(name=TIME, unit="us", direction=Direction.LOWER_IS_BETTER)
 PEAK_MEMORY = Metric(name="peak_memory", unit="B", direction=Direction.LOWER_IS_BETTER)

@@ -12,7 +12,6 @@ from bot.model.run import Benchmark
 ID = "pyperf"
 DESCRIPTION = "pyperf JSON (-o)"
 EXAMPLE = "python -m pyperf timeit -o bench.json STATEMENT"
-DOCS = "pyperf"
 
 # pyperf compares every unit as "less is faster".
 UNITS = {"second": (TIME, "s"), "byte": ("memory", "B"), "integer": ("value", "")}

@@ -19,7 +19,6 @@ from bot.model.run import Benchmark, Summary
 ID = "pytest_benchmark"
 DESCRIPTION = "pytest-benchmark JSON (--benchmark-json)"
 EXAMPLE = "pytest --benchmark-json=bench.json"
-DOCS = "pytest_benchmark"
 
 SECONDS = Metric(name=TIME, unit="s", direction=Direction.LOWER_IS_BETTER)
 

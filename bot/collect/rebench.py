@@ -12,7 +12,6 @@ from bot.model.metric import Direction, Metric
 ID = "rebench"
 DESCRIPTION = "ReBench data file"
 EXAMPLE = "rebench rebench.conf"
-DOCS = "rebench"
 
 HEADER = "invocation\titeration\tvalue\tunit\tcriterion\tbenchmark\t"
 # Of what tells runs of one benchmark apart.

@@ -12,7 +12,6 @@ from bot.model.run import Benchmark, Summary
 ID = "skia_perf"
 DESCRIPTION = "Skia Perf JSON, version 1"
 EXAMPLE = "nanobench --outResultsFile bench.json"
-DOCS = "skia_perf"
 
 TEST = "test"
 UNITS = ("units", "unit")

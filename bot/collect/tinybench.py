@@ -9,7 +9,6 @@ from bot.model.run import Benchmark, Summary
 ID = "tinybench"
 DESCRIPTION = "tinybench tasks as JSON ([{name, result}])"
 EXAMPLE = "JSON.stringify(bench.tasks.map(({ name, result }) => ({ name, result })))"
-DOCS = "tinybench"
 
 MILLISECONDS = Metric(name=TIME, unit="ms", direction=Direction.LOWER_IS_BETTER)
 # The quantile that makes the margin of error is of the t distribution at 95%, fixed in tinybench's source.

@@ -10,7 +10,6 @@ from bot.collect.tinybench import benchmark
 ID = "vitest"
 DESCRIPTION = "vitest bench JSON (--outputJson)"
 EXAMPLE = "vitest bench --run --outputJson=bench.json"
-DOCS = "vitest"
 
 
 def matches(source: Source, /) -> bool:

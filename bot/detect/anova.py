@@ -21,8 +21,6 @@ from bot.stats.relative import MeanEstimate, bounded_change, samples_error
 from bot.stats.two_groups import welch
 
 ID = "anova"
-DESCRIPTION = "Analysis of variance of all samples, checked against the variation between runs and processes"
-DOCS = "detectors/anova.md"
 
 # METHODS 1: Welch's variant is reported beside ANOVA where Levene's test finds unequal variances.
 LEVENE_ALPHA = 0.05

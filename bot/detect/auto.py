@@ -21,8 +21,6 @@ from bot.stats.ragged import Ragged
 from bot.stats.shape import MINIMUM_SAMPLES, shape
 
 ID = "auto"
-DESCRIPTION = "Chooses between anova and median_interval per metric by the shape of the baseline, and says why"
-DOCS = "detectors/auto.md"
 
 # The newest runs tell the shape; older ones would only cost time.
 LOOKED_AT_RUNS = 5

@@ -27,8 +27,6 @@ from bot.stats.change_point_quiet import are_quiet, newest_strengths
 from bot.stats.ragged import Floats
 
 ID: Final = "change_point"
-DESCRIPTION: Final = "Change points: the newest runs are a new level of the stored series; odd single runs are ignored"
-DOCS: Final = "detectors/change-point.md"
 
 UNTESTED: Final = "none"
 # Only the alarms of the runs just before the target can silence it; twice the wait after an alarm shows them.

@@ -24,10 +24,6 @@ from bot.stats.ragged import Floats
 from bot.stats.unit_test import FEW_RUNS
 
 ID: Final = "control_chart"
-DESCRIPTION: Final = (
-    "Control charts: samples outside the limits of earlier runs, against what those runs show themselves"
-)
-DOCS: Final = "detectors/control-chart.md"
 
 UNTESTED: Final = "none"
 # scipy's p-value of Shapiro and Wilk holds up to this many samples.

@@ -35,10 +35,6 @@ class Detector(Protocol):
 
     # Lower-case, as the user writes it in the configuration.
     ID: str
-    # One line for lists of detectors.
-    DESCRIPTION: str
-    # Its page below docs/.
-    DOCS: str
 
 
 class BenchmarkDetector(Detector, Protocol):

@@ -26,8 +26,6 @@ from bot.stats.ragged import Floats
 from bot.stats.relative import MeanEstimate, bounded_change, samples_error
 
 ID = "median_interval"
-DESCRIPTION = "Medians with their confidence intervals: robust against outliers; intervals that overlap are no change"
-DOCS = "detectors/median-interval.md"
 
 # Two intervals of equal width just touch where their difference has this p-value (normal quantiles).
 TOUCHING_ALPHA = 2 * float(special.ndtr(-math.sqrt(2) * float(special.ndtri(0.5 + LEVEL / 2))))

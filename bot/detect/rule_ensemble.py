@@ -24,10 +24,6 @@ from bot.model.rules import RuleEvidence
 from bot.stats.ragged import Floats
 
 ID: Final = "rule_ensemble"
-DESCRIPTION: Final = (
-    "Association rules between counters, one model per baseline run: what held in good runs and does not now"
-)
-DOCS: Final = "detectors/rule-ensemble.md"
 
 UNTESTED: Final = "none"
 MOST_NOTES: Final = 3

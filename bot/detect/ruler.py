@@ -28,12 +28,11 @@ MINIMUM_RUNS: Final = 5
 class RulerQuality:
     """`reason` is for the report: what was scaled and how well that fits, or why nothing was.
 
-    `fit` is known where a line could be fitted; `target_factor` is what the target's times were multiplied with.
+    `fit` is known where a line could be fitted.
     """
 
     reason: Reason
     fit: FitQuality | None = None
-    target_factor: float = 1.0
 
 
 def scale_by_ruler(baseline: Baseline, target: Run, ruler: MetricKey) -> tuple[Baseline, Run, RulerQuality]:
@@ -77,7 +76,6 @@ def scale_by_ruler(baseline: Baseline, target: Run, ruler: MetricKey) -> tuple[B
             left_out=left_out or None,
         ),
         fit=fit,
-        target_factor=factors[-1],
     )
     return replace(baseline, runs=kept), _scaled_run(plain[1], factors[-1]), quality
 

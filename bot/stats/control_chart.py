@@ -14,7 +14,6 @@ from bot.stats.ragged import Floats
 # Lower and upper percentile by the name of the choice [N12, section 2.2].
 PERCENTILES: Final = {"5/95": (5, 95), "1/99": (1, 99), "10/90": (10, 90)}
 THREE_DEVIATIONS: Final = "3sd"
-LIMITS: Final = (*PERCENTILES, THREE_DEVIATIONS)
 DEFAULT_LIMITS: Final = "5/95"
 # Of a normal distribution beyond three standard deviations, on one side.
 BEYOND_THREE_DEVIATIONS = 0.00135

@@ -18,12 +18,13 @@ from bot.model.finding import Evidence
 from bot.model.report import Conclusion
 from bot.model.run import Run
 from bot.report.build import build_report
-from bot.stats.control_chart import LIMITS, chart
+from bot.stats.control_chart import PERCENTILES, THREE_DEVIATIONS, chart
 from tests.support.noisy_counters import counter_run, noisy_counters, stored
 from tests.support.reasons import said
 from tests.support.reports import SETTINGS
 
 LEVELS = st.floats(-1e6, 1e6, allow_nan=False).map(lambda value: round(value, 3))
+KINDS = (*PERCENTILES, THREE_DEVIATIONS)
 SERIES = st.lists(LEVELS, min_size=1, max_size=40)
 HOSTILE = st.lists(st.floats(), min_size=4, max_size=30)
 
@@ -34,7 +35,7 @@ def evidence(target: Run, *runs: Run) -> Evidence:
 
 
 @settings(derandomize=True, deadline=None, max_examples=150)
-@given(target=SERIES, runs=st.lists(SERIES, min_size=1, max_size=4), kind=st.sampled_from(LIMITS))
+@given(target=SERIES, runs=st.lists(SERIES, min_size=1, max_size=4), kind=st.sampled_from(KINDS))
 def test_ratios_are_shares_and_the_limits_enclose_the_center(
     target: list[float], runs: list[list[float]], kind: str
 ) -> None:

@@ -16,7 +16,6 @@ from bot.model.metric import Metric
 ID = "counter_csv"
 DESCRIPTION = "counters as CSV or TSV: time, counters, perhaps the load"
 EXAMPLE = "any script that writes time,NAME,... rows"
-DOCS = "counter_csv"
 
 # The first column's name, and what divides its numbers into seconds where the name says so.
 TIME_COLUMNS: dict[str, float | None] = {

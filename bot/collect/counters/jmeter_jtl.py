@@ -12,7 +12,6 @@ from bot.errors import DataError
 ID = "jmeter_jtl"
 DESCRIPTION = "JMeter results as CSV (JTL)"
 EXAMPLE = "jmeter -n -t test.jmx -l results.jtl"
-DOCS = "jmeter_jtl"
 
 DELIMITERS = (",", "\t", ";", "|")
 NEEDED = frozenset({"timeStamp", "elapsed", "label"})

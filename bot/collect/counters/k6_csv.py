@@ -15,7 +15,6 @@ from bot.model.metric import Direction, Metric
 ID = "k6_csv"
 DESCRIPTION = "k6 raw points as CSV (--out csv)"
 EXAMPLE = "k6 run --out csv=points.csv script.js"
-DOCS = "k6_csv"
 
 START = "metric_name,timestamp,metric_value,"
 REQUEST_TIMES = frozenset({"http_req_duration", "grpc_req_duration"})

@@ -13,7 +13,6 @@ from bot.model.run import Benchmark, Summary
 ID = "k6_summary"
 DESCRIPTION = "k6 end-of-test summary (handleSummary, --summary-export)"
 EXAMPLE = "k6 run --summary-export=summary.json script.js"
-DOCS = "k6_summary"
 
 # The older export does not say what a trend holds; these are k6's own times.
 OWN_TIMES = frozenset(

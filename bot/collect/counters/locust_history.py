@@ -12,7 +12,6 @@ from bot.model.metric import Direction
 ID = "locust_history"
 DESCRIPTION = "Locust's history (PREFIX_stats_history.csv)"
 EXAMPLE = "locust --headless --csv results, then results_stats_history.csv"
-DOCS = "locust_history"
 
 START = ("timestamp", "user count", "type", "name")
 LOAD = "requests/s"

@@ -15,7 +15,6 @@ from bot.model.run import Benchmark, Summary
 ID = "locust_stats"
 DESCRIPTION = "Locust statistics (PREFIX_stats.csv)"
 EXAMPLE = "locust --headless --csv results, then results_stats.csv"
-DOCS = "locust_stats"
 
 NEEDED = frozenset({"type", "name", "request count", "failure count", "average response time"})
 # Other percentile columns differ between Locust's versions.

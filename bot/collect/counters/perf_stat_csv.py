@@ -11,7 +11,6 @@ from bot.errors import DataError
 ID = "perf_stat_csv"
 DESCRIPTION = "perf stat -x"
 EXAMPLE = "perf stat -x, -o counts.csv COMMAND"
-DOCS = "perf_stat_csv"
 
 SEPARATORS = (",", ";", "\t", "|")
 # Nanoseconds are what tells -I's time from a count.

@@ -13,7 +13,6 @@ from bot.errors import DataError
 ID = "perf_stat_json"
 DESCRIPTION = "perf stat -j"
 EXAMPLE = "perf stat -j -o counts.json COMMAND"
-DOCS = "perf_stat_json"
 
 VALUE = "counter-value"
 SCOPES = ("cpu", "core", "die", "socket", "node", "thread", "cgroup")

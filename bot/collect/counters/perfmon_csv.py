@@ -15,7 +15,6 @@ from bot.model.metric import Direction, Metric
 ID = "perfmon_csv"
 DESCRIPTION = "Windows performance counters (perfmon, logman, relog, typeperf)"
 EXAMPLE = "typeperf -cf counters.txt -o counters.csv"
-DOCS = "perfmon_csv"
 
 # "(PDH-CSV 4.0) (Pacific Standard Time)(480)": UTC is the local time plus the minutes; typeperf says neither.
 START = re.compile(r'\s{0,10}"?\(?PDH-[CT]SV 4\.0\)?')

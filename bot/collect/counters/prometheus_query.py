@@ -12,7 +12,6 @@ from bot.model.metric import Metric
 ID = "prometheus_query"
 DESCRIPTION = "Prometheus query result (API, JSON)"
 EXAMPLE = "curl 'http://HOST:9090/api/v1/query_range?query=...' > range.json"
-DOCS = "prometheus_query"
 
 TABLE_NAME = "prometheus"
 SERIES_NAME = "__name__"

@@ -12,7 +12,6 @@ from bot.model.metric import Metric
 ID = "prometheus_text"
 DESCRIPTION = "Prometheus text format (a scrape)"
 EXAMPLE = "curl http://HOST:9100/metrics > scrape.txt"
-DOCS = "prometheus_text"
 
 TYPE = re.compile(
     r"#[ \t]{1,20}TYPE[ \t]{1,20}(?P<name>[A-Za-z_:][A-Za-z0-9_:]{0,500})[ \t]{1,20}"

@@ -15,7 +15,6 @@ from bot.model.metric import Direction, Metric
 ID = "sadf_csv"
 DESCRIPTION = "sar data as CSV (sadf -d)"
 EXAMPLE = "sadf -d -- -A > activity.csv"
-DOCS = "sadf_csv"
 
 HEADER = "# hostname;interval;timestamp"
 LEADING = 3

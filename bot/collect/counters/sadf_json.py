@@ -15,7 +15,6 @@ from bot.model.metric import Direction, Metric
 ID = "sadf_json"
 DESCRIPTION = "sar data as JSON (sadf -j)"
 EXAMPLE = "sadf -j -- -A > activity.json"
-DOCS = "sadf_json"
 
 BUSY = frozenset({"user", "usr", "nice", "system", "sys", "iowait", "steal", "irq", "soft"})
 # Numbers that name a device, and none that was measured.

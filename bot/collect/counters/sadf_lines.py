@@ -10,7 +10,6 @@ from bot.errors import DataError
 ID = "sadf_lines"
 DESCRIPTION = "sysstat, a line per value (sadf -p)"
 EXAMPLE = "sadf -p -- -A > counters.txt"
-DOCS = "sadf_lines"
 
 CELLS = 6
 RESTART = "LINUX-RESTART"

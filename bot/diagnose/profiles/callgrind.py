@@ -13,9 +13,6 @@ from bot.diagnose.profiles.tree import MAX_NODES
 from bot.errors import DataError
 from bot.model.profile import Profile, RecordFault
 
-ID: Final = "callgrind"
-DESCRIPTION: Final = "Callgrind's output file"
-DOCS: Final = "callgrind"
 SERVICE: Final = "profile"
 # Event -> unit, and what one of the file's is worth in it.
 UNITS: Final = {

@@ -18,9 +18,6 @@ from bot.diagnose.profiles.tree import MAX_NODES, ProfileTree
 from bot.errors import DataError
 from bot.model.profile import Profile, RecordFault
 
-ID: Final = "chrome_trace"
-DESCRIPTION: Final = "Chrome trace events, as an array or an object with `traceEvents`"
-DOCS: Final = "chrome_trace"
 MAX_THREADS: Final = 20_000
 # Microseconds; some thousands of years.
 MAX_TIME_US: Final = 1e17

@@ -12,9 +12,6 @@ from bot.diagnose.profiles.tree import ProfileTree
 from bot.diagnose.profiles.weights import SAMPLES, WEIGHT, Weights
 from bot.model.profile import Profile, RecordFault
 
-ID: Final = "collapsed"
-DESCRIPTION: Final = "collapsed stacks, one per line with its count"
-DOCS: Final = "collapsed"
 # The lines do not say whose they are.
 SERVICE: Final = "profile"
 MAX_COUNT: Final = 1e18

@@ -12,9 +12,6 @@ from bot.diagnose.profiles.unmarshal import UnmarshalError, unmarshal
 from bot.errors import DataError, UsageError
 from bot.model.profile import Profile, RecordFault
 
-ID: Final = "cprofile"
-DESCRIPTION: Final = "cProfile and profile statistics (pstats), with --trusted-profile only"
-DOCS: Final = "cprofile"
 SERVICE: Final = "profile"
 MAX_SECONDS: Final = 1e12
 MS_PER_S: Final = 1e3

@@ -12,9 +12,6 @@ from bot.diagnose.profiles.tree import ProfileTree
 from bot.diagnose.profiles.weights import SAMPLES
 from bot.model.profile import Profile, RecordFault
 
-ID: Final = "cpuprofile"
-DESCRIPTION: Final = "V8 CPU profiles (node --cpu-prof, Chromium)"
-DOCS: Final = "cpuprofile"
 SERVICE: Final = "profile"
 _NODES: Final = '"callFrame"'
 # While it waits the process does nothing that code could do slower.

@@ -18,9 +18,6 @@ from bot.diagnose.profiles.weights import SAMPLES
 from bot.errors import DataError
 from bot.model.profile import Profile, RecordFault
 
-ID: Final = "firefox"
-DESCRIPTION: Final = "profiles of the Firefox Profiler (Firefox, samply)"
-DOCS: Final = "firefox"
 # samply looks names up when it shows a profile, not when it writes it.
 SYMBOLS: Final = (
     "open it with `samply load`, and save it there with the symbols (upload, download); or record with perf record -g, "

@@ -12,9 +12,6 @@ from bot.diagnose.profiles.tree import ProfileTree
 from bot.diagnose.profiles.weights import SAMPLES
 from bot.model.profile import Profile, RecordFault
 
-ID: Final = "gprof2dot"
-DESCRIPTION: Final = "gprof2dot's JSON (memray: allocated bytes)"
-DOCS: Final = "gprof2dot"
 SERVICE: Final = "profile"
 MAX_COST: Final = 1e18
 

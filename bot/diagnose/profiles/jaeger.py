@@ -10,9 +10,6 @@ from bot.diagnose.profiles.json_elements import JsonElements
 from bot.diagnose.profiles.spans import Spans, profiles
 from bot.model.profile import Profile, RecordFault
 
-ID: Final = "jaeger"
-DESCRIPTION: Final = "Jaeger's JSON of traces"
-DOCS: Final = "jaeger"
 NS_PER_US: Final = 1_000
 _TRACES: Final = frozenset({b"data"})
 _CHILD: Final = "CHILD_OF"

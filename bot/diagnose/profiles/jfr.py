@@ -12,9 +12,6 @@ from bot.diagnose.profiles.tree import ProfileTree
 from bot.diagnose.profiles.weights import SAMPLES
 from bot.model.profile import Profile, RecordFault
 
-ID: Final = "jfr"
-DESCRIPTION: Final = "Java Flight Recorder's samples by `jfr print --json`"
-DOCS: Final = "jfr"
 SERVICE: Final = "profile"
 PRINT: Final = (
     "jfr print --json --stack-depth 64 --events jdk.ExecutionSample,jdk.NativeMethodSample FILE > stacks.json"

@@ -14,9 +14,6 @@ from bot.diagnose.profiles.kieker_trees import EntryTrees, Event, EventTraces, E
 from bot.errors import DataError, UsageError
 from bot.model.profile import Profile, RecordFault
 
-ID: Final = "kieker"
-DESCRIPTION: Final = "Kieker's log: a folder of .dat files with its kieker.map, or one .dat file beside it"
-DOCS: Final = "kieker"
 MAP_NAME: Final = "kieker.map"
 MAX_MAP_BYTES: Final = 1 << 20
 MAX_TIME: Final = 1e19

@@ -11,9 +11,6 @@ from bot.diagnose.profiles.json_elements import JsonElements
 from bot.diagnose.profiles.spans import Spans, profiles
 from bot.model.profile import Profile, RecordFault
 
-ID: Final = "otlp"
-DESCRIPTION: Final = "OTLP JSON traces (spans of OpenTelemetry)"
-DOCS: Final = "otlp"
 _RESOURCES: Final = frozenset({b"resourceSpans"})
 
 

@@ -14,9 +14,6 @@ from bot.diagnose.profiles.spans import Spans, profiles
 from bot.errors import DataError
 from bot.model.profile import Profile, RecordFault
 
-ID: Final = "otlp_protobuf"
-DESCRIPTION: Final = "OTLP protobuf traces (spans of OpenTelemetry)"
-DOCS: Final = "otlp_protobuf"
 SERVICE_NAME: Final = b"service.name"
 _HEAD: Final = 4096
 _SIZE_BYTES: Final = 4

@@ -9,9 +9,6 @@ from bot.diagnose.profiles.intake import Intake
 from bot.errors import DataError
 from bot.model.profile import Profile
 
-ID: Final = "perf_culprit_trace"
-DESCRIPTION: Final = "profiles of this program's own tracer (trace v1)"
-DOCS: Final = "perf_culprit_trace"
 _KNOWN: Final = re.compile(r'\{\s*+"format"\s*+:\s*+"' + PROFILE_FORMAT + '"')
 
 

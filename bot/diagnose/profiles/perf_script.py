@@ -10,9 +10,6 @@ from bot.diagnose.profiles.tree import ProfileTree
 from bot.diagnose.profiles.weights import SAMPLES
 from bot.model.profile import Profile, RecordFault
 
-ID: Final = "perf_script"
-DESCRIPTION: Final = "perf script's text, samples with stacks"
-DOCS: Final = "perf_script"
 _EVENT: Final = re.compile(
     r"(?P<command>\S.*?)\s++(?:[0-9]++/)?+[0-9]++\s++(?:\[[0-9]++\]\s++)?+[0-9]++\.[0-9]++:\s.*:\s*+"
 )

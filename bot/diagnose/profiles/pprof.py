@@ -16,9 +16,6 @@ from bot.diagnose.profiles.weights import SAMPLES
 from bot.errors import DataError
 from bot.model.profile import Profile, RecordFault
 
-ID: Final = "pprof"
-DESCRIPTION: Final = "pprof's profile.proto, gzip or plain (Go, Rust, Parca)"
-DOCS: Final = "pprof"
 SERVICE: Final = "profile"
 # Fields of Profile.
 _SAMPLE_TYPE, _SAMPLE, _LOCATION, _FUNCTION, _STRING, _DEFAULT = 1, 2, 4, 5, 6, 14

@@ -12,9 +12,6 @@ from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.tree import TOP, ProfileTree
 from bot.model.profile import Profile, RecordFault
 
-ID: Final = "pyinstrument"
-DESCRIPTION: Final = "pyinstrument's JSON (pyinstrument -r json)"
-DOCS: Final = "pyinstrument"
 SERVICE: Final = "profile"
 MS_PER_S: Final = 1e3
 MAX_SECONDS: Final = 1e12

@@ -8,18 +8,12 @@ from bot.model.profile import Profile
 
 
 class ProfileReader(Protocol):
-    """One format. A module that has these names is one (PEP 544: no `self` in a module).
+    """One format. A module that has these names is one (PEP 544: no `self` in a module); its id is in the registry.
 
     `matches` looks at the beginning of the content only, is cheap and never raises. `read` gives one profile per
     service, with one repetition unless the format holds more; it counts in `intake` whatever it cannot use, and raises
-    DataError only where nothing sensible can follow. `DOCS` is an anchor in docs/profiles.md.
+    DataError only where nothing sensible can follow.
     """
 
-    @property
-    def ID(self) -> str: ...  # noqa: N802 - a module's constant
-    @property
-    def DESCRIPTION(self) -> str: ...  # noqa: N802 - a module's constant
-    @property
-    def DOCS(self) -> str: ...  # noqa: N802 - a module's constant
     def matches(self, file: ProfileFile, /) -> bool: ...
     def read(self, file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]: ...

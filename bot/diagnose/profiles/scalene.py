@@ -13,9 +13,6 @@ from bot.diagnose.profiles.tree import ProfileTree
 from bot.diagnose.profiles.weights import SAMPLES
 from bot.model.profile import Profile, RecordFault
 
-ID: Final = "scalene"
-DESCRIPTION: Final = "Scalene's JSON with stacks"
-DOCS: Final = "scalene"
 SERVICE: Final = "profile"
 MAX_COUNT: Final = 1e15
 # `/path/work.py main:5;`

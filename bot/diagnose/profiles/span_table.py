@@ -25,9 +25,6 @@ class SpanTable:
 
     columns: dict[str, str]
 
-    ID = DOCS = "csv"
-    DESCRIPTION = "a table of spans, a span per row"
-
     def matches(self, _: ProfileFile, /) -> bool:
         """Never: the columns have to be named."""
         return False

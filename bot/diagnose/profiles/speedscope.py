@@ -15,9 +15,6 @@ from bot.diagnose.profiles.tree import ProfileTree
 from bot.errors import DataError
 from bot.model.profile import Profile, RecordFault
 
-ID: Final = "speedscope"
-DESCRIPTION: Final = "speedscope JSON, sampled or evented"
-DOCS: Final = "speedscope"
 MS_PER_UNIT: Final = {"nanoseconds": 1e-6, "microseconds": 1e-3, "milliseconds": 1.0, "seconds": 1e3}
 OTHER_UNITS: Final = {"none": "samples", "bytes": "bytes"}
 MAX_VALUE: Final = 1e18

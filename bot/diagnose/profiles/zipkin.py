@@ -10,9 +10,6 @@ from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.spans import Spans, profiles
 from bot.model.profile import Profile, RecordFault
 
-ID: Final = "zipkin"
-DESCRIPTION: Final = "Zipkin's JSON of spans (API v2)"
-DOCS: Final = "zipkin"
 NS_PER_US: Final = 1_000
 # A client and its server may write one span each under one id: the server's lies inside the client's.
 _SERVER: Final = "SERVER"

@@ -17,7 +17,7 @@ from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.reason import VerdictReason
 from bot.model.report import Conclusion
 from bot.model.run import Benchmark, Run, Summary
-from bot.stats.control_chart import LIMITS
+from bot.stats.control_chart import PERCENTILES, THREE_DEVIATIONS
 from tests.support.noisy_counters import counter_run, counter_table, noisy_counters, stored
 from tests.support.noisy_runs import THROUGHPUT, TIME, Floats, noisy_run, run_of
 from tests.support.reasons import said
@@ -144,7 +144,7 @@ def test_one_baseline_run_is_a_fallback_and_says_so() -> None:
     assert evidence.threshold == pytest.approx(0.3)
 
 
-@pytest.mark.parametrize("limits", LIMITS)
+@pytest.mark.parametrize("limits", [*PERCENTILES, THREE_DEVIATIONS])
 def test_every_kind_of_limits_fires_and_stays_silent(limits: str) -> None:
     settings = PolicySettings(own=OwnOptions(control_chart=ControlChartConfig(limits=limits)))
     assert only(judged(counter_run({"cpu": steady(99)}), *cpu_runs(), settings=settings)).verdict is Verdict.NO_CHANGE

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bot.config.model import BenchmarkConfig, LevelsConfig
-from bot.detect import DETECTORS
+from bot.detect import COUNTER_DETECTORS, DETECTORS
 from bot.detect.benchmark_findings import critical_p_of, p_values_of
 from bot.detect.policy import PolicySettings, judge
 from bot.errors import DataError
@@ -23,6 +24,7 @@ from tests.support.noisy_runs import THROUGHPUT, TIME, noisy_run, run_of
 from tests.support.reasons import said
 from tests.support.rounds import in_rounds
 
+DOCS = Path(__file__).parents[3] / "docs"
 DEFAULTS = PolicySettings()
 MILLISECONDS = replace(TIME, unit="ms")
 # A spread of about 2% with an exact mean of 1.
@@ -423,11 +425,10 @@ def test_measuring_nothing_is_an_error() -> None:
         compare(around(5), Run(benchmarks=()))
 
 
-def test_every_detector_states_its_own_id() -> None:
-    for name, detector in DETECTORS.items():
+def test_every_detector_states_its_own_id_and_has_a_page() -> None:
+    for name, detector in (DETECTORS | COUNTER_DETECTORS).items():
         assert name == detector.ID
-        assert detector.DESCRIPTION
-        assert detector.DOCS.startswith("detectors/")
+        assert (DOCS / "detectors" / f"{name.replace('_', '-')}.md").is_file()
 
 
 @pytest.mark.parametrize(

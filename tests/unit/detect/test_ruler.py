@@ -47,7 +47,7 @@ def test_the_ruler_takes_the_machine_out_of_times_and_rates() -> None:
     baseline, target, quality = scale_by_ruler(BASELINE, run(9, slowness=1.25), RULER)
     assert quality.fit is not None
     assert quality.fit.spearman > 0.9
-    assert quality.target_factor == pytest.approx(1.05 / 1.25, rel=0.02)
+    assert quality.reason.arguments["factor"] == pytest.approx(1.05 / 1.25, rel=0.02)
     assert said(quality.reason).startswith("scaled by the ruler ruler: the target's times by 0.8")
     for index, level in enumerate((105, 735, 50 / 1.05, 12)):
         for of_run in (*baseline.runs, target):
@@ -84,7 +84,7 @@ def test_a_summary_of_the_ruler_and_another_unit_are_read_too() -> None:
     seconds = Metric(name="time", unit="us", direction=Direction.LOWER_IS_BETTER)
     ruler = Benchmark(name="ruler", metric=seconds, summary=Summary(value=0.0125))
     _, _, quality = scale_by_ruler(BASELINE, replace(target, benchmarks=(*target.benchmarks, ruler)), RULER)
-    assert quality.target_factor == pytest.approx(1.05 / 1.25, rel=0.02)
+    assert quality.reason.arguments["factor"] == pytest.approx(1.05 / 1.25, rel=0.02)
 
 
 def shuffled() -> Baseline:
@@ -117,5 +117,4 @@ def test_where_it_cannot_scale_it_says_why_and_changes_nothing(baseline: Baselin
 def test_a_ruler_that_the_benchmarks_do_not_follow_is_refused() -> None:
     baseline, _, quality = scale_by_ruler(shuffled(), run(9, slowness=1.25), RULER)
     assert said(quality.reason) == "not scaled by the ruler: the benchmarks do not follow it (Spearman -0.60)"
-    assert quality.target_factor == 1.0
     assert baseline.runs[0].benchmarks == BASELINE.runs[0].benchmarks[:-1]

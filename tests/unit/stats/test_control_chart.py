@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from bot.stats.control_chart import (
-    LIMITS,
     PERCENTILES,
+    THREE_DEVIATIONS,
     ControlLimits,
     Violations,
     chance_of_excess,
@@ -63,7 +63,7 @@ def test_a_sample_on_a_limit_is_inside() -> None:
     assert violations(ordered(4, 12), ControlLimits(lower=4.0, center=8.0, upper=12.0)).ratio == 0
 
 
-@pytest.mark.parametrize("kind", LIMITS)
+@pytest.mark.parametrize("kind", [*PERCENTILES, THREE_DEVIATIONS])
 @pytest.mark.parametrize("seed", range(20))
 def test_leaving_a_run_out_is_charting_it_against_the_others(kind: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -77,7 +77,7 @@ def test_leaving_a_run_out_is_charting_it_against_the_others(kind: str, seed: in
     assert leave_one_out(runs, pooled=np.sort(np.concatenate(runs)), kind=kind) == wanted
 
 
-@pytest.mark.parametrize("kind", LIMITS)
+@pytest.mark.parametrize("kind", [*PERCENTILES, THREE_DEVIATIONS])
 @pytest.mark.parametrize("seed", range(6))
 def test_runs_of_one_length_are_charted_at_once_with_the_same_result(kind: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
