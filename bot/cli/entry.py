@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from bot import __version__
 from bot.cli import (
     accepting,
+    assisting,
     auditing,
     backfilling,
     bisecting,
@@ -83,6 +84,7 @@ def _parser() -> Parser:
         looking_back,
         diagnosing,
         simulating,
+        assisting,
         showing,
     ):
         group.add_verbs(verbs)

@@ -14,6 +14,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "perf-culprit compare --baseline base/*.json --target head/*.json --html report.html --open",
         "perf-culprit compare --target bench.json --repo . --base main",
     ),
+    "mcp": ("perf-culprit mcp", "perf-culprit mcp --allow-run"),
     "import": ("perf-culprit import data.js --dry-run", "perf-culprit import .asv/results"),
     "history stats": ("perf-culprit history stats",),
     "history compact": ("perf-culprit history compact",),

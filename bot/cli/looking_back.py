@@ -81,6 +81,9 @@ def _add_changes(verbs: Verbs) -> None:
     )
     verb.add_argument("--seed", type=count, default=0, metavar="N", help="of the p-values' reorderings (default: 0)")
     verb.add_argument("--json", type=Path, metavar="OUT", help="write the changes here (- for standard output)")
+    verb.add_argument(
+        "--rows", type=count, default=0, metavar="N", help="the newest N rows as well, in the JSON (default: 0)"
+    )
     add_page_options(verb, "the deviation matrix of --releases here")
     verb.add_argument("--config", type=Path, metavar="FILE", help="default: .github/perf-culprit.yml where it exists")
 
@@ -94,7 +97,8 @@ def _changes(arguments: argparse.Namespace) -> int:
     with progress.shown(arguments):
         changes = _changes_of(arguments)
     if arguments.json:
-        write(arguments.json, pipeline.changes_json(changes.series))
+        labels = changes.table.labels
+        write(arguments.json, pipeline.changes_json(changes.series, labels=labels, newest=arguments.rows))
     stream = text_stream(arguments.json)
     print(pipeline.changes_text(changes.table, changes.series), end="", file=stream)
     return EXIT_FINE

@@ -76,6 +76,14 @@ def is_ancestor(repository: Path, ancestor: str, descendant: str) -> bool:
     return True
 
 
+def is_on_own_branch(repository: Path, commit: str) -> bool:
+    """Whether HEAD, a local branch or a branch of the default remote contains it: not one that a stranger pushed."""
+    name = _default_remote(repository)
+    places = ["refs/heads", *([f"refs/remotes/{name}"] if name else [])]
+    containing = run_git(repository, "for-each-ref", "--count=1", f"--contains={commit}", *places)
+    return bool(containing) or is_ancestor(repository, commit, "HEAD")
+
+
 def ancestors(repository: Path, commits: Sequence[str], *, first_parent: bool = False) -> tuple[str, ...]:
     """These commits and all that they contain, children always before parents (git's topological order)."""
     if not commits:
@@ -113,11 +121,15 @@ def commit_time(repository: Path, commit: str) -> datetime:
 
 def default_remote_url(repository: Path) -> str | None:
     """The URL of `origin`, else of the only remote, else None."""
-    names = run_git(repository, "remote").decode().split()
-    name = "origin" if "origin" in names else names[0] if len(names) == 1 else None
+    name = _default_remote(repository)
     if name is None:
         return None
     return run_git(repository, "remote", "get-url", "--end-of-options", name).decode().strip()
+
+
+def _default_remote(repository: Path) -> str | None:
+    names = run_git(repository, "remote").decode().split()
+    return "origin" if "origin" in names else names[0] if len(names) == 1 else None
 
 
 def web_address(repository: Path) -> str | None:

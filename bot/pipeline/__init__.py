@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         report_summary,
     )
     from bot.pipeline.revisions import RevisionsPlan, diagnose_revisions, flame_graph, with_diagnosis
+    from bot.pipeline.saved import saved_report, stored_benchmarks
     from bot.pipeline.schemas import schema
     from bot.pipeline.settings import with_detector
     from bot.pipeline.simulate import (

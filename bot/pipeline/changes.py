@@ -9,7 +9,7 @@ from bot.collect.table import read_table
 from bot.config import Config
 from bot.detect.run_values import metric_series
 from bot.detect.series_changes import judge_series
-from bot.errors import UsageError
+from bot.errors import UsageError, did_you_mean
 from bot.model.change import SeriesChanges, SeriesTable
 from bot.model.metric import MetricKey
 from bot.pipeline.line import stored_line
@@ -59,7 +59,7 @@ def changes_in_history(
         raise UsageError(
             f"no stored benchmark matches {pattern!r}",
             place="--benchmark",
-            next_step=f"use a name or shell pattern of: {', '.join(names[:20])}",
+            next_step=f"{did_you_mean(pattern, names)} use a name or shell pattern of: {', '.join(names[:20])}".strip(),
         )
     table = SeriesTable(
         place=place,

@@ -24,9 +24,15 @@ PLOT_WIDTH: Final = 56
 PLOT_HEIGHT: Final = 6
 
 
-def changes_json(judged: Sequence[SeriesChanges]) -> bytes:
-    """The fields are described in docs/detectors/change-point.md."""
-    data = {"format": FORMAT, "version": VERSION, "columns": [_column(entry) for entry in judged]}
+def changes_json(judged: Sequence[SeriesChanges], *, labels: Sequence[str] = (), newest: int = 0) -> bytes:
+    """The fields are described in docs/detectors/change-point.md. `newest`: that many rows as they were measured."""
+    columns = [_column(entry) for entry in judged]
+    data = {"format": FORMAT, "version": VERSION, "columns": columns}
+    for column, entry in zip(columns, judged if newest else (), strict=False):
+        column["newest"] = [
+            {"index": index, "label": labels[index], "value": value if math.isfinite(value) else None}
+            for index, value in list(enumerate(entry.series.values))[-newest:]
+        ]
     return (json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 

@@ -1,0 +1,14 @@
+"""A server for coding assistants (Model Context Protocol, over standard input and output): docs/assistants.md.
+
+Each tool is a command of ours in a process of its own: a call that is cancelled ends it, and its errors are the
+command line's. What a command writes as JSON is what the tool answers, made inert and bounded (`answer`).
+"""
+
+from typing import TYPE_CHECKING
+
+from bot.lazy import front_door
+
+if TYPE_CHECKING:
+    from bot.assistant.server import serve
+else:
+    __getattr__ = front_door(__name__)

@@ -1,0 +1,86 @@
+"""The SDK's own client, speaking to a real `perf-culprit mcp` over its standard input and output."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.types import CallToolResult
+
+from tests.support.git_repository import ENVIRONMENT
+
+
+@dataclass(frozen=True)
+class Assistant:
+    """A client's session. `progress` are the messages of all calls."""
+
+    portal: BlockingPortal
+    client: Client
+    progress: list[str] = field(default_factory=list)
+
+    def tools(self) -> list[Any]:
+        return list(self.portal.call(self.client.list_tools).tools)
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """What a successful call hands over; the text that other clients read holds the same."""
+        result = self.result(tool, **arguments)
+        assert not result.is_error, result.content
+        content: dict[str, Any] = result.structured_content
+        assert json.loads(text(result)) == content
+        return content
+
+    def refused(self, tool: str, **arguments: Any) -> str:
+        result = self.result(tool, **arguments)
+        assert result.is_error
+        return text(result)
+
+    def result(self, tool: str, **arguments: Any) -> CallToolResult:
+        result: CallToolResult = self.portal.call(self._call, tool, arguments)
+        return result
+
+    def call_until(self, file: Path, tool: str, **arguments: Any) -> None:
+        """Call it, and cancel the call as soon as `file` is there."""
+        self.portal.call(self._call_until, file, tool, arguments)
+
+    async def _call(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:
+        async def hear(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001 - SDK's names
+            self.progress.append(message or "")
+
+        return await self.client.call_tool(tool, arguments, progress_callback=hear)
+
+    async def _call_until(self, file: Path, tool: str, arguments: dict[str, Any]) -> None:
+        async with anyio.create_task_group() as calls:
+            calls.start_soon(self._call, tool, arguments)
+            while not await anyio.Path(file).exists():  # noqa: ASYNC110 - another process makes it
+                await anyio.sleep(0.02)
+            calls.cancel_scope.cancel()
+
+
+def text(result: CallToolResult) -> str:
+    (block,) = result.content
+    assert block.type == "text"
+    return block.text
+
+
+@contextmanager
+def assistant(repository: Path, *options: str, **environment: str) -> Iterator[Assistant]:
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "bot", "mcp", *options],
+        cwd=repository,
+        env={**ENVIRONMENT, **environment},
+    )
+    with (
+        Path(os.devnull).open("w", encoding="utf-8") as log,
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(Client(stdio_client(server, errlog=log))) as client,
+    ):
+        yield Assistant(portal, client)
