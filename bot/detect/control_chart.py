@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy import special
 from bot.detect.counter_samples import Prepared, cut_runs, load_as_cause, prepare
 from bot.detect.counters import TablePair
 from bot.detect.detector import DetectorOptions
+from bot.detect.families import in_families
 from bot.detect.pairs import MetricPair
 from bot.detect.run_medians import RunMedians, level_p_values, median_allowance
 from bot.detect.statistic import is_measurable
@@ -52,7 +54,7 @@ def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Eviden
     entries = [
         _assess(pair.key, pair.metric, pair.obstacle or _unusable(pair), _samples(pair), options) for pair in pairs
     ]
-    return _with_chances(entries, options)
+    return in_families(entries, partial(_with_chances, options), alone=(pair.is_unsettled for pair in pairs))
 
 
 def detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> list[Evidence]:
@@ -68,7 +70,8 @@ def detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> li
             strict=True,
         )
     ]
-    return _with_chances(entries, options)
+    alone = (key in pair.unsettled for pair in tables for key in pair.keys)
+    return in_families(entries, partial(_with_chances, options), alone=alone)
 
 
 def _unusable(pair: MetricPair) -> Reason | None:
@@ -195,23 +198,16 @@ def _worse_ratios(target: Floats, made: Chart, metric: Metric) -> Floats | None:
     return worse
 
 
-def _with_chances(entries: Sequence[tuple[Evidence, Charted | None]], options: DetectorOptions) -> list[Evidence]:
-    """How often chance brings such an excess, from those of all metrics' baseline runs, and such a median.
+def _with_chances(options: DetectorOptions, entries: Sequence[tuple[Evidence, Charted | None]]) -> list[Evidence]:
+    """How often chance brings such an excess, from those of all these metrics' baseline runs, and such a median.
 
-    And the effect from which on the target would have been
-    more out of control than any baseline run ever was.
+    And the effect from which on the target would have been more out of control than any baseline run ever was.
     """
     drawn = [charted for _, charted in entries if charted is not None and len(charted.own_excesses)]
     of_baseline = np.concatenate([charted.own_excesses for charted in drawn]) if drawn else np.empty(0)
     chances = iter(chance_of_excess(np.array([charted.excess for charted in drawn]), of_baseline=of_baseline).tolist())
-    charts = [(entry.metric, charted.medians) for entry, charted in entries if charted is not None]
-    levels = level_p_values(
-        [medians for _, medians in charts],
-        [metric for metric, _ in charts],
-        paired=options.paired,
-        level=1 - options.alpha,
-    )
-    p_levels = iter(levels.tolist())
+    charts = [(charted.medians, entry.metric) for entry, charted in entries if charted is not None]
+    p_levels = iter(level_p_values(charts, paired=options.paired, level=1 - options.alpha))
     largest = max(0.0, float(of_baseline.max(initial=0.0)))
     evidence = []
     for entry, charted in entries:

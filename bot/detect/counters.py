@@ -48,7 +48,7 @@ class TablePair:
 
     `metrics` are the ones to judge by: a direction may be the user's. `columns` (m,) is where they are in `target`.
     `baseline` has one entry per run that has the table, oldest first. `obstacles` (m entries) say why a counter cannot
-    be compared at all, None where it can. `run` is the whole target.
+    be compared at all, None where it can. `run` is the whole target. `unsettled` as in `Baseline`.
     """
 
     run: Run
@@ -59,6 +59,7 @@ class TablePair:
     baseline: tuple[BaselineTable, ...]
     obstacles: tuple[Reason | None, ...]
     load: Load | Reason | None = None
+    unsettled: frozenset[MetricKey] = frozenset()
 
     @property
     def keys(self) -> tuple[MetricKey, ...]:
@@ -114,7 +115,7 @@ def pair_counters(
         pair, unknown = _pair(target, common.target, beside, direction=direction, ignored=ignored)
         new += unknown
         if pair.metrics:
-            pairs.append(_under_load(pair))
+            pairs.append(_under_load(replace(pair, unsettled=baseline.unsettled)))
             notes += [*common.notes, *_load_remarks(pairs[-1])]
         if runs and runs[-1][0] is baseline.runs[-1]:
             present = {metric.name for metric in table.metrics}

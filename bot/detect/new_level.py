@@ -51,7 +51,8 @@ def settled(baseline: Baseline, target: Run) -> tuple[Baseline, tuple[Reason, ..
         else run
         for index, run in enumerate(baseline.runs)
     )
-    return replace(baseline, runs=settled_runs), _remarks(by_metric, inherited, baseline.runs)
+    unsettled = frozenset(key for key, levels in by_metric.items() if levels.is_open)
+    return replace(baseline, runs=settled_runs, unsettled=unsettled), _remarks(by_metric, inherited, baseline.runs)
 
 
 def _without_marks(baseline: Baseline) -> Baseline:

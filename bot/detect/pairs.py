@@ -7,6 +7,7 @@ from itertools import accumulate, chain, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from bot.detect.families import families
 from bot.detect.units import conversion_factor, depends_on_machine
 from bot.model.baseline import Baseline
 from bot.model.metric import Direction, Metric, MetricKey
@@ -23,6 +24,7 @@ class MetricPair:
     `metric` is the one to judge by: its direction may be the user's, not the tool's. `baseline` has one entry per run
     that measured the metric, oldest first, at least one; `commits` are those runs' where known. `obstacle` says why the
     sides cannot be compared at all. `targets` are the target's runs: of several files each is one, else it is one.
+    `is_unsettled`: one of the runs may be the first of a new level (`Baseline.unsettled`).
     """
 
     key: MetricKey
@@ -32,6 +34,7 @@ class MetricPair:
     obstacle: Reason | None = None
     commits: tuple[str | None, ...] = ()
     is_separate: bool = False
+    is_unsettled: bool = False
 
     @property
     def targets(self) -> tuple[Benchmark, ...]:
@@ -92,7 +95,10 @@ def pair_metrics(
         of_metric, commits = earlier[0], tuple(earlier[1])
         commits = shared.setdefault(commits, commits)
         paired = _pair(key, metric, benchmark, of_metric, commits=commits, trusted_direction=overridden)
-        pairs.append(replace(paired, is_separate=True) if target.is_separate else paired)
+        unsettled = key in baseline.unsettled
+        if target.is_separate or unsettled:
+            paired = replace(paired, is_separate=target.is_separate, is_unsettled=unsettled)
+        pairs.append(paired)
     measured = {benchmark.key for benchmark in target.benchmarks}
     newest = baseline.runs[-1].benchmarks if baseline.runs else ()
     missing = tuple(dict.fromkeys(entry.key for entry in newest if entry.key not in measured))
@@ -112,8 +118,7 @@ def some_of(ordered: Sequence[float]) -> tuple[float, ...]:
 
 def metric_families(pairs: Sequence[MetricPair]) -> NDArray[np.intp]:
     """A number per metric name, shape (m,): metrics of one name share the prior of their variances."""
-    numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(pair.metric.name, len(numbers)) for pair in pairs], dtype=np.intp)
+    return families((pair.metric.name for pair in pairs), alone=(pair.is_unsettled for pair in pairs))
 
 
 def are_timed(pairs: Sequence[MetricPair]) -> NDArray[np.bool_]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from bot.detect.counter_samples import load_as_cause, table_loads, without_load
 from bot.detect.counters import TablePair
 from bot.detect.detector import DetectorOptions
+from bot.detect.families import in_families
 from bot.detect.rules.ensemble import Combined, combine, in_violation, spans
 from bot.detect.rules.models import Model, build_models
 from bot.detect.rules.options import RuleOptions
@@ -85,8 +87,14 @@ def _with_levels(made: _Ensemble, evidence: Sequence[Evidence], *, loads: Sequen
     rests = [without_load(entry, loads[counter]) for entry, counter in zip(medians, judged, strict=True)]
     metrics = [evidence[counter].metric for counter in judged]
     completed = list(evidence)
+    unsettled = {key for pair in made.tables for key in pair.unsettled}
     chances, unexplained = (
-        level_p_values(entries, metrics, paired=False, level=LEVEL).tolist() for entries in (medians, rests)
+        in_families(
+            list(zip(entries, metrics, strict=True)),
+            partial(level_p_values, paired=False, level=LEVEL),
+            alone=(evidence[counter].key in unsettled for counter in judged),
+        )
+        for entries in (medians, rests)
     )
     for counter, chance, rest in zip(judged, chances, unexplained, strict=True):
         entry = evidence[counter]

@@ -63,16 +63,17 @@ def median_error(values: Floats) -> float:
     return MEDIAN_FACTOR * float(values.var(ddof=1)) / len(values) if len(values) > 1 else 0.0
 
 
-def level_p_values(medians: Sequence[RunMedians], metrics: Sequence[Metric], *, paired: bool, level: float) -> Floats:
-    """How often an unchanged run's median is so far from those of the baseline's runs, shape (m,).
+def level_p_values(entries: Sequence[tuple[RunMedians, Metric]], *, paired: bool, level: float) -> list[float]:
+    """How often an unchanged run's median is so far from those of the baseline's runs, one per entry.
 
     `paired` runs shared their machine, so that it moved no median.
     """
-    if not medians:
-        return np.empty(0)
+    if not entries:
+        return []
+    medians, metrics = zip(*entries, strict=True)
     timed = np.array([not paired and depends_on_machine(metric.unit) for metric in metrics], dtype=np.bool_)
     sizes = np.array([len(entry.runs) for entry in medians], dtype=np.intp)
-    return unit_test(
+    p_values: list[float] = unit_test(
         Ragged(np.array([entry.target for entry in medians]), np.ones(len(medians), dtype=np.intp)),
         Ragged(np.concatenate([entry.runs for entry in medians]), sizes),
         # Counters have names of their own; what they share is the machine that they depend on, or do not.
@@ -80,4 +81,5 @@ def level_p_values(medians: Sequence[RunMedians], metrics: Sequence[Metric], *, 
         timed=timed,
         level=level,
         target_allowance=np.array([entry.allowance for entry in medians]),
-    ).p_value
+    ).p_value.tolist()
+    return p_values

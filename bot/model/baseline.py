@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from bot.model.acceptance import Acceptance
+from bot.model.metric import MetricKey
 from bot.model.reason import Reason
 from bot.model.run import Run
 
@@ -32,7 +33,8 @@ class Baseline:
 
     `is_branched`: the target left the runs' branch, so that what got worse there before is not its doing.
     `left_out_for_hardware` counts runs that would have been baseline, had they been measured on the target's hardware.
-    `accepted` are the regressions between these runs and the target that somebody accepted.
+    `accepted` are the regressions between these runs and the target that somebody accepted. `unsettled` metrics were
+    called regressions by runs of which no later one tells yet whether they began a new level.
     """
 
     runs: tuple[Run, ...]
@@ -43,6 +45,7 @@ class Baseline:
     notes: tuple[Reason, ...] = ()
     left_out_for_hardware: int = 0
     accepted: tuple[Acceptance, ...] = ()
+    unsettled: frozenset[MetricKey] = frozenset()
 
     @property
     def only_other_hardware(self) -> bool:

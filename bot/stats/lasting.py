@@ -19,10 +19,14 @@ STAYING_SHARE: Final = 0.8
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewLevels:
-    """`lasting` (n,): the runs at a level that stays worse. `since`: where the one begins that still holds."""
+    """`lasting` (n,): the runs at a level that stays worse. `since`: where the one begins that still holds.
+
+    `is_open`: a flagged run has too few followers to tell whether its level lasts.
+    """
 
     lasting: Booleans
     since: int | None = None
+    is_open: bool = False
 
 
 def new_levels(values: Floats, *, flagged: Booleans, confirmed: Booleans) -> NewLevels:
@@ -34,7 +38,7 @@ def new_levels(values: Floats, *, flagged: Booleans, confirmed: Booleans) -> New
     called too.
     """
     lasting = np.zeros(len(values), dtype=np.bool_)
-    since = None
+    since, is_open = None, False
     for start in np.flatnonzero(flagged & np.isfinite(values)).tolist():
         before = values[:start][~lasting[:start] & np.isfinite(values[:start])]
         if lasting[start] or not len(before):
@@ -43,11 +47,12 @@ def new_levels(values: Floats, *, flagged: Booleans, confirmed: Booleans) -> New
         followers = staying[1:][np.isfinite(values[start + 1 :])][:FOLLOWERS]
         stays = len(followers) >= FEWEST_FOLLOWERS and followers.mean() >= STAYING_SHARE
         if not stays and not confirmed[start]:
+            is_open |= followers.sum() + FOLLOWERS - len(followers) >= STAYING_SHARE * FOLLOWERS
             continue
         end = _end(staying, finite=np.isfinite(values[start:]))
         lasting[start : start + end] |= staying[:end]
         since = start if start + end == len(values) else None
-    return NewLevels(lasting=lasting, since=since)
+    return NewLevels(lasting=lasting, since=since, is_open=bool(is_open))
 
 
 def _nearer(values: Floats, *, to: float, than: float) -> Booleans:

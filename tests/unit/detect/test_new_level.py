@@ -1,6 +1,6 @@
 """What alarms of stored runs do to the baseline of a later one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,9 +10,10 @@ from bot.detect.new_level import settled
 from bot.detect.policy import PolicySettings, judge
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.finding import Verdict
-from bot.model.metric import MetricKey
+from bot.model.metric import Direction, MetricKey
 from bot.model.reason import Remark
 from bot.model.run import Run
+from tests.support.noisy_counters import counter_table
 from tests.support.noisy_runs import run_of
 
 KEYS = (MetricKey("bench_00000", "time"), MetricKey("bench_00001", "time"))
@@ -26,6 +27,18 @@ def run(*levels: float, flagged: Sequence[int] = ()) -> Run:
 
 def stored(*runs: Run, branched: bool = False) -> Baseline:
     return Baseline(runs=runs, source=BaselineSource.HISTORY, is_branched=branched)
+
+
+def lived(targets: Iterable[Run], *, first_judged: int, **detectors: str) -> list[tuple[MetricKey, ...]]:
+    """What each run from `first_judged` on was called worse in, judged against those before it with their marks."""
+    runs: list[Run] = []
+    told = []
+    for number, target in enumerate(targets):
+        if number >= first_judged:
+            findings = judge(stored(*runs), target, settings=PolicySettings(), **detectors).findings
+            told.append(tuple(f.evidence.key for f in findings if f.verdict is Verdict.REGRESSION))
+        runs.append(replace(target, regressions=told[-1] if told else ()))
+    return told
 
 
 def left_out(baseline: Baseline) -> list[tuple[MetricKey, ...]]:
@@ -86,17 +99,48 @@ def test_a_repository_that_lives_with_its_own_verdicts_stays_quiet(count: int) -
 
 
 def test_a_step_is_told_when_it_comes_and_once_it_lasts() -> None:
-    rng = np.random.default_rng(3)
-    runs: list[Run] = []
-    told = []
-    for number in range(20):
-        levels = np.array([200.0 if number >= 12 else 100.0, *[50.0] * 9]) * np.exp(rng.normal(0, 0.02, 10))
-        target = run_of(levels[:, None] * np.exp(rng.normal(0, 0.02, (10, 5))))
-        if len(runs) > 2:
-            findings = judge(stored(*runs), target, settings=PolicySettings()).findings
-            worse = tuple(f.evidence.key for f in findings if f.verdict is Verdict.REGRESSION)
-            assert set(worse) <= {KEYS[0]}
-            told += [number] if worse else []
-            target = replace(target, regressions=worse)
-        runs.append(target)
-    assert told == [12, *range(14, 20)]
+    def targets() -> Iterator[Run]:
+        rng = np.random.default_rng(3)
+        for number in range(20):
+            levels = np.array([200.0 if number >= 12 else 100.0, *[50.0] * 9]) * np.exp(rng.normal(0, 0.02, 10))
+            yield run_of(levels[:, None] * np.exp(rng.normal(0, 0.02, (10, 5))))
+
+    told = lived(targets(), first_judged=3)
+    assert {key for worse in told for key in worse} == {KEYS[0]}
+    assert [3 + place for place, worse in enumerate(told) if worse] == [12, *range(14, 20)]
+
+
+@pytest.mark.parametrize("detector", ["anova", "median_interval", "auto", "control_chart"])
+@pytest.mark.parametrize(("count", "before"), [(2, 5), (3, 20), (12, 10), (40, 8)])
+def test_a_step_is_told_though_another_metric_stepped_one_push_before(detector: str, count: int, before: int) -> None:
+    def targets() -> Iterator[Run]:
+        rng = np.random.default_rng([count, before])
+        for number in range(before + 5):
+            levels = np.full(count, 100.0)
+            levels[:2] *= 1 + 1.5 * (number >= before + np.arange(2))
+            levels *= np.exp(rng.normal(0, 0.02, count))
+            yield run_of(levels[:, None] * np.exp(rng.normal(0, 0.02, (count, 20))))
+
+    told = lived(targets(), first_judged=before, detector=detector)
+    assert KEYS[0] in told[0]
+    assert KEYS[1] in told[1]
+    assert set(told[-1]) >= set(KEYS)
+
+
+@pytest.mark.parametrize("detector", ["control_chart", "rule_ensemble"])
+def test_a_counter_is_told_though_another_stepped_one_push_before(detector: str) -> None:
+    names = ("cpu", "memory", "threads", "network")
+    worse = dict.fromkeys(names, Direction.LOWER_IS_BETTER)
+
+    def targets() -> Iterator[Run]:
+        rng = np.random.default_rng(7)
+        for number in range(13):
+            levels = 50 * np.exp(rng.normal(0, 0.02, 4)) * (1 + 1.5 * (number >= np.array([8, 9, 99, 99])))
+            columns = {name: rng.normal(level, 2, 60) for name, level in zip(names, levels, strict=True)}
+            yield Run(counters=(counter_table(columns, directions=worse),))
+
+    told = lived(targets(), first_judged=8, counter_detector=detector)
+    cpu, memory = MetricKey("host", "cpu"), MetricKey("host", "memory")
+    assert cpu in told[0]
+    assert memory in told[1]
+    assert set(told[-1]) >= {cpu, memory}

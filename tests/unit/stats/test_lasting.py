@@ -63,3 +63,24 @@ def test_a_second_mode_seldom_passes_for_a_new_level() -> None:
         lasts += bool(new_levels(values, flagged=np.arange(16) == 10, confirmed=np.zeros(16, np.bool_)).lasting.any())
     # Four of five at the least: 0.7% of cases.
     assert lasts / 2000 < 0.015
+
+
+@pytest.mark.parametrize(
+    ("values", "flagged", "is_open"),
+    [
+        pytest.param([1, 1, 1], [], False, id="no alarm"),
+        pytest.param([1, 1, 2, 2], [2], True, id="one later run is too few"),
+        pytest.param([1, 1, 2, 1], [2], True, id="one that is back, too"),
+        pytest.param([1, 1, 2, 1, 1], [2], False, id="two are back"),
+        pytest.param([1, 1, 2, 2, 2], [2], False, id="lasts"),
+        pytest.param([1, 1, 2, 2, 1, 2], [2], True, id="four of five may still stay"),
+        pytest.param([1, 1, 2, 2, 1, 2, 1], [2], False, id="four of five cannot stay any more"),
+        pytest.param([1, 1, 2, 1, 1, 2], [2, 5], True, id="another alarm after one that passed"),
+    ],
+)
+def test_an_alarm_is_open_until_later_runs_tell(values: Sequence[float], flagged: Sequence[int], is_open: bool) -> None:
+    assert levels(values, flagged).is_open is is_open
+
+
+def test_a_confirmed_alarm_is_not_open() -> None:
+    assert not levels([1, 1, 2, 2], [2], confirmed=[2]).is_open
