@@ -7,6 +7,7 @@ from pathlib import Path
 from bot import pipeline
 from bot.cli.options import (
     Verbs,
+    add_also_option,
     add_command_options,
     chosen_config,
     minutes,
@@ -30,6 +31,7 @@ def add_verbs(verbs: Verbs) -> None:
     verb.add_argument("--dry-run", action="store_true", help="only say how many commits there are to measure")
     verb.add_argument("--log", type=Path, default=Path("backfill.log"), metavar="FILE", help="default: backfill.log")
     add_command_options(verb)
+    add_also_option(verb)
     verb.add_argument("--tool", default="auto", metavar="NAME", help="format of the results (default: by content)")
     verb.add_argument("--suite", metavar="NAME", help="suite that the benchmarks belong to (default: configuration)")
     verb.add_argument("--history", metavar="URL", help="where the history branch lives (default: remote origin)")

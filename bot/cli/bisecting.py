@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bot import dispatch, pipeline
 from bot.cli.options import (
-    COUNTS,
+    QUANTITIES,
     Verbs,
     add_command_options,
     add_environment_option,
@@ -37,7 +37,7 @@ def _add_bisect(verbs: Verbs) -> None:
     verb.add_argument(
         "--metric",
         metavar="NAME",
-        help=f"needed where the benchmark has several; {', '.join(COUNTS)}: counted (docs/measure.md); auto: "
+        help=f"needed where the benchmark has several; {QUANTITIES}: of the whole command (docs/measure.md); auto: "
         "search by instructions, confirm by time",
     )
     verb.add_argument(

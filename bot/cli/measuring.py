@@ -8,26 +8,28 @@ from pathlib import Path
 
 from bot import pipeline
 from bot.cli.options import (
-    COUNTS,
+    QUANTITIES,
     Verbs,
+    add_also_option,
     add_command_options,
     add_input_options,
     chosen_config,
     count,
     new_verb,
     positive,
+    quantity,
     request,
     seconds,
     shell_commands,
 )
 from bot.cli.output import Status, colour, width
 from bot.errors import EXIT_FINE
-from bot.model.count import Count
+from bot.model.count import is_exact
 
 # The fewest that can prove one change among 1,000 benchmarks at 1%: 2 / 6 ** 7 is below 0.01 / 1,000.
 ROUNDS = 7
 MOST_ROUNDS = 20
-COUNT_ROUNDS = 1  # counts repeat; that they do is what the second execution of each side shows
+COUNT_ROUNDS = 1  # counts and sizes repeat; that they do is what the second execution of each side shows
 
 
 def add_verbs(verbs: Verbs) -> None:
@@ -44,12 +46,11 @@ def add_verbs(verbs: Verbs) -> None:
     )
     verb.add_argument(
         "--metric",
-        choices=COUNTS,
-        help="count this of the whole command instead of reading its result (docs/measure.md; default rounds: 1)",
+        type=quantity,
+        metavar="NAME",
+        help=f"measure this of the whole command instead of reading its result: {QUANTITIES} (docs/measure.md)",
     )
-    verb.add_argument(
-        "--count", nargs="+", choices=COUNTS, default=(), metavar="NAME", help="count this besides, twice per commit"
-    )
+    add_also_option(verb)
     verb.add_argument("--warmup", type=count, default=1, metavar="N", help="runs per commit before (default: 1)")
     verb.add_argument(
         "--until-decided",
@@ -106,7 +107,7 @@ def _measure(arguments: argparse.Namespace) -> int:
     revisions = arguments.commits or _event_revisions(arguments.repo)
     status = Status(sys.stderr)
     commands, tool = pipeline.counting_commands(commands, metric=arguments.metric, tool=tool, say=print)
-    usual = ROUNDS if commands.count is None else COUNT_ROUNDS
+    usual = COUNT_ROUNDS if is_exact(commands.count) else ROUNDS
     rounds = arguments.rounds or (MOST_ROUNDS if arguments.until_decided else usual)
     plan = request(
         pipeline.MeasurePlan,
@@ -115,7 +116,6 @@ def _measure(arguments: argparse.Namespace) -> int:
         tool=tool,
         rounds=rounds,
         trace=_trace(arguments),
-        counts=tuple(map(Count, arguments.count)),
     )
     try:
         measured = pipeline.measure_commits(

@@ -11,7 +11,7 @@ from bot import config, pipeline
 from bot.cli.examples import EXAMPLES
 from bot.errors import UsageError
 from bot.model.commit import FULL_HASH
-from bot.model.count import Count
+from bot.model.count import SIZE, Count, as_quantity
 
 if TYPE_CHECKING:
     from bot.measure import Commands
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Request = TypeVar("Request")
 
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 - argparse names the type so
-COUNTS = tuple(Count)
+QUANTITIES = f"{', '.join(Count)}, {SIZE}PATTERN of files"
 EXIT_CODES_AT = "Exit codes: perf-culprit --help"
 EXIT_CODES = """\
 exit codes:
@@ -132,7 +132,31 @@ def shell_commands(arguments: argparse.Namespace, chosen: "config.Config") -> "t
         timeout=arguments.timeout,
         build_timeout=arguments.build_timeout,
         environment=arguments.environment,
+        metric=getattr(arguments, "metric", None),
+        also=getattr(arguments, "also", None),
     )
+
+
+def add_also_option(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--also",
+        type=_quantities,
+        action="extend",
+        default=[],
+        metavar="NAME,…",
+        help=f"measure this besides (default: also of the configuration): {QUANTITIES} (docs/measure.md)",
+    )
+
+
+def _quantities(text: str) -> list[str]:
+    return [quantity(one.strip()) for one in text.split(",")]
+
+
+def quantity(text: str) -> str:
+    try:
+        return as_quantity(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def request(kind: type[Request], arguments: argparse.Namespace, **given: object) -> Request:

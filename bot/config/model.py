@@ -5,10 +5,11 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from bot.config.database import Database
 from bot.config.units import DurationMs, Percent, SizeBytes
+from bot.model.count import SIZE, Count, as_quantity
 from bot.model.metric import Direction, MetricKey
 
 
@@ -152,6 +153,7 @@ class RuleEnsembleConfig(Section):
         return self
 
 
+QUANTITY: Final = f"^({'|'.join(Count)}|{SIZE}.+)$"
 Command = Annotated[str, Field(min_length=1, max_length=4000)]
 
 
@@ -225,6 +227,10 @@ class Config(Section):
         Field(
             max_length=20, description="model files, as shell patterns: of changed ones the pull request is told more"
         ),
+    ] = ()
+    also: Annotated[
+        tuple[Annotated[str, Field(max_length=200, pattern=QUANTITY), AfterValidator(as_quantity)], ...],
+        Field(max_length=20, description="what `measure` and `backfill` take of the whole command besides"),
     ] = ()
     ignore_environment: Annotated[bool, Field(description="compare runs of different hardware all the same")] = False
 

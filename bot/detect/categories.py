@@ -7,6 +7,7 @@ from bot.config.model import CategoryConfig
 from bot.detect.pairs import MetricPair
 from bot.detect.settings import MetricSettings
 from bot.detect.units import milliseconds_per
+from bot.model.count import Count
 from bot.model.metric import Direction
 
 
@@ -22,10 +23,15 @@ class CategoryChange:
 def category_change(pair: MetricPair, *, target_mean: float, settings: MetricSettings) -> CategoryChange:
     """The category assigned by hand, stored with the baseline or of its oldest run, and the target's.
 
-    Only times have categories. A stored name that is no longer configured is as good as none.
+    Only response times have categories. A stored name that is no longer configured is as good as none.
     """
     milliseconds = milliseconds_per(pair.metric.unit)
-    if milliseconds is None or pair.metric.direction is not Direction.LOWER_IS_BETTER or pair.obstacle is not None:
+    if (
+        pair.metric.name == Count.BUILD_TIME
+        or milliseconds is None
+        or pair.metric.direction is not Direction.LOWER_IS_BETTER
+        or pair.obstacle is not None
+    ):
         return CategoryChange()
     names = [category.name for category in settings.categories]
     stored = (settings.category, *(run.category for run in pair.baseline))

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from bot.config.model import CATEGORIES, BenchmarkConfig, CategoryConfig, LevelsConfig
 from bot.detect.own_options import OwnOptions
-from bot.model.count import MINIMUM_EFFECT, NAMES
+from bot.model.count import MINIMUM_EFFECT, is_exact
 from bot.model.metric import Direction, MetricKey
 
 
@@ -39,7 +39,7 @@ class PolicySettings:
 
     def of(self, key: MetricKey) -> "MetricSettings":
         rule = next((rule for rule in self.rules if rule.matches(key)), None)
-        unruled = self.counted if key.metric in NAMES else self.general
+        unruled = self.counted if is_exact(key.metric) else self.general
         return unruled if rule is None else self._resolved(rule, unruled.minimum_effect)
 
     def _resolved(self, rule: BenchmarkConfig, minimum: float) -> "MetricSettings":

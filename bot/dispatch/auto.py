@@ -8,7 +8,7 @@ from typing import Final
 
 from bot.bisect import Search
 from bot.model.bisection import SMALLEST_EFFECT, CommitRange, Culprit, Outcome, SearchState
-from bot.model.count import Count
+from bot.model.count import Count, key_of, metric_of
 from bot.model.dispatch import Bisection, ByTime
 from bot.report.bisection_words import introduced
 
@@ -34,7 +34,7 @@ def following(bisection: Bisection) -> Bisection:
             note = confirmed(timed, executions=outcome.executions, benchmark=times.key.benchmark)
             count, notes = Count.INSTRUCTIONS, (*bisection.notes, note)
             commands = replace(bisection.commands, count=count)
-            answer = replace(bisection, key=count.key, metric=count.metric, commands=commands, search=counted)
+            answer = replace(bisection, key=key_of(count), metric=metric_of(count), commands=commands, search=counted)
             return replace(answer, times=None, notes=notes)
     return _whole(bisection, times, counted, unconfirmed(step))
 

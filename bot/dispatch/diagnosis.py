@@ -15,7 +15,7 @@ from bot.dispatch.tracing import TracePlan, trace_commits
 from bot.errors import BotError
 from bot.measure import Workplace
 from bot.model.bisection import Culprit, Outcome
-from bot.model.count import Count
+from bot.model.count import Count, is_built
 from bot.model.culprit_diagnosis import CulpritDiagnosis
 from bot.model.profile import Profile
 from bot.model.reason import Doubt, because
@@ -47,7 +47,7 @@ class Profiling:
 
 
 def diagnose_culprit(
-    repository: Path, workplace: Workplace, commit: str, *, profiling: Profiling, say: Say, count: Count | None = None
+    repository: Path, workplace: Workplace, commit: str, *, profiling: Profiling, say: Say, count: str | None = None
 ) -> CulpritDiagnosis:
     """Beside its first parent, by time, and by function where instructions were counted.
 
@@ -61,10 +61,12 @@ def diagnose_culprit(
         diagnosis = replace(diagnosis, changed=changed[:SHOWN_FUNCTIONS], more=more)
         if touched.base is None:
             return replace(diagnosis, doubt=because(Doubt.NOT_PROFILED, why="it has no parent"))
-        if count is Count.INSTRUCTIONS:
+        if count == Count.INSTRUCTIONS:
             say(f"count {commit[:12]} and its parent by function")
             counts = [workplace.count_functions(one) for one in (touched.base, commit)]
             diagnosis = replace(diagnosis, counted=costly_functions(*counts, touched=touched)[:SHOWN_SUSPECTS])
+        if is_built(count):
+            return diagnosis
         if not profiling.budget_s:
             return replace(diagnosis, doubt=because(Doubt.NOT_PROFILED, why="no time is allowed for it"))
         say(f"profile {commit[:12]} and its parent: about {profiling.budget_s:.0f} s each, and two executions at least")
@@ -85,10 +87,10 @@ def diagnose_culprit(
     return replace(diagnosis, doubt=doubt)
 
 
-def diagnosed_step(outcome: Outcome, count: Count | None) -> Culprit | None:
+def diagnosed_step(outcome: Outcome, count: str | None) -> Culprit | None:
     """The named commit that is diagnosed: the largest regression; counts show an improvement's functions as well."""
     regressions = [culprit for culprit in outcome.culprits if not culprit.improvement]
-    steps = regressions or (outcome.culprits if count is Count.INSTRUCTIONS else ())
+    steps = regressions or (outcome.culprits if count == Count.INSTRUCTIONS else ())
     return max(steps, key=lambda culprit: abs(culprit.relative_change), default=None)
 
 

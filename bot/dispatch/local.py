@@ -38,7 +38,7 @@ from bot.model.bisection import (
     Sought,
 )
 from bot.model.bisection_report import BisectionReport
-from bot.model.count import MINIMUM_EFFECT
+from bot.model.count import MINIMUM_EFFECT, is_exact
 from bot.model.culprit_diagnosis import CulpritDiagnosis
 from bot.model.dispatch import BisectCommands, Bisection
 from bot.model.metric import Metric, MetricKey
@@ -140,7 +140,7 @@ def settings_of(plan: BisectPlan) -> SearchSettings:
     return SearchSettings(
         engine=plan.engine,
         sought=plan.sought,
-        minimum_effect=SMALLEST_EFFECT if plan.commands.count is None else MINIMUM_EFFECT,
+        minimum_effect=MINIMUM_EFFECT if is_exact(plan.commands.count) else SMALLEST_EFFECT,
         seed=plan.seed,
         budget_executions=plan.executions or DEFAULT_EXECUTIONS,
     )

@@ -19,7 +19,7 @@ from bot.dispatch.stored import known_metrics, stored_runs, usable_blocks
 from bot.errors import ConfigError, UsageError
 from bot.history.bisections import BisectionConflictError, bisection_path
 from bot.model.bisection import SMALLEST_EFFECT, Engine, SearchSettings
-from bot.model.count import AUTO, MINIMUM_EFFECT, Count, count_of
+from bot.model.count import AUTO, MINIMUM_EFFECT, Count, is_exact, key_of, metric_of, quantity_of
 from bot.model.dispatch import Alarm, BisectCommands, Bisection, BisectionStep, ByTime
 from bot.model.metric import Direction, Metric, MetricKey
 
@@ -80,7 +80,7 @@ def _begun(
     settings = SearchSettings(
         engine=plan.engine,
         direction=Direction.LOWER_IS_BETTER if metric is None else metric.direction,
-        minimum_effect=SMALLEST_EFFECT if count is None else MINIMUM_EFFECT,
+        minimum_effect=MINIMUM_EFFECT if is_exact(count) else SMALLEST_EFFECT,
         budget_executions=config.bisect.budget_executions,
         one_machine=False,
         seed=int(hashlib.sha256(plan.id.encode()).hexdigest()[:8], 16),
@@ -146,18 +146,18 @@ def _subjects(candidates: Candidates) -> dict[str, str]:
 
 def _followed(
     plan: DispatchPlan, config: Config, metrics: Sequence[tuple[MetricKey, Metric]]
-) -> tuple[MetricKey, Metric | None, Count | None, ByTime | None]:
+) -> tuple[MetricKey, Metric | None, str | None, ByTime | None]:
     """What the command names, else the configuration: a metric of the results, a count, or both one after the other."""
     own = config.bisect
     configured = own.metric if plan.benchmark in (None, own.benchmark) else None
     name, benchmark = plan.metric or configured, plan.benchmark or own.benchmark
     if name == AUTO:
         count, timed = Count.INSTRUCTIONS, None if configured == AUTO else configured
-        return count.key, count.metric, count, ByTime(*_metric(benchmark, timed, config, metrics))
+        return key_of(count), metric_of(count), count, ByTime(*_metric(benchmark, timed, config, metrics))
     is_own = plan.metric is None  # with a tool or a benchmark it is one of theirs
-    counted = count_of(name, benchmark=benchmark if is_own else plan.benchmark, tool=own.tool if is_own else "auto")
+    counted = quantity_of(name, benchmark=benchmark if is_own else plan.benchmark, tool=own.tool if is_own else "auto")
     if counted is not None:
-        return counted.key, counted.metric, counted, None
+        return key_of(counted), metric_of(counted), counted, None
     return *_metric(benchmark, name, config, metrics), None, None
 
 

@@ -7,7 +7,7 @@ from bot.measure.failure import ExecutionError
 from bot.measure.interrupt import interruptible
 from bot.measure.log import Log
 from bot.measure.rounds import analysis_rounds, interleaved
-from bot.measure.workplace import Workplace, open_workplace
+from bot.measure.workplace import Workplace, not_taken, open_workplace
 from bot.measure.worktree_executor import RoundResult, WorktreeExecutor
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "interleaved",
     "interruptible",
     "is_missing",
+    "not_taken",
     "open_workplace",
     "require_benchmark",
 ]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bot.model.count import Count
+from bot.model.count import SIZE, Count
 
 COMMIT_VARIABLE: Final = "PERF_CULPRIT_COMMIT"
 OUTPUT_VARIABLE: Final = "PERF_CULPRIT_OUTPUT"
@@ -51,8 +51,8 @@ PASSED_PREFIXES: Final = (
 class Commands:
     """Shell commands (`sh -e`), run in a commit's worktree. A command that takes longer than its limit is ended.
 
-    `environment` names variables of ours that they see, whatever is withheld else. With a `count` the
-    result of a run is that count of it, not what it writes.
+    `environment` names variables of ours that they see, whatever is withheld else. With a `count` (a quantity) the
+    result of a run is that of it, not what it writes. `also` are quantities besides.
     """
 
     run: str
@@ -60,7 +60,19 @@ class Commands:
     environment: tuple[str, ...] = ()
     run_timeout_seconds: float = 600.0
     build_timeout_seconds: float = 3600.0
-    count: Count | None = None
+    count: str | None = None
+    also: tuple[str, ...] = ()
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """Of `also` what an execution gives by the way; a counted one gives nothing else."""
+        is_timed = self.count is None
+        return tuple(one for one in self.also if is_timed and (one == Count.PEAK_MEMORY or one.startswith(SIZE)))
+
+    @property
+    def apart(self) -> tuple[str, ...]:
+        """Of `also` what takes executions, or builds, of its own."""
+        return tuple(one for one in self.also if one not in self.beside)
 
 
 def on_runner(environ: Mapping[str, str]) -> bool:

@@ -1,4 +1,4 @@
-"""Deterministic counts of the user's command: what counts them, and what it leaves behind.
+"""Quantities of the user's command: what counts them, and what it leaves behind.
 
 All processes of the command are counted, the shell among them. What makes two runs of one program differ is fixed: the
 seed of Python's hashes, the layout of addresses, the locale. What is left is noise that a search learns like any other.
@@ -8,14 +8,15 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-from bot.model.count import BENCHMARK, Count
-from bot.model.run import Benchmark, Run
+from bot.model.count import BENCHMARK, Count, metric_of
+from bot.model.run import Benchmark
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,7 +41,16 @@ _HEAP: Final = (*_VALGRIND, "--tool=dhat", "--dhat-out-file=/dev/null")
 _KEEPING_IO: Final = (
     'log=$1; shift; "$@"; code=$?; while read -r line; do echo "$line"; done < /proc/self/io > "$log"; exit $code'
 )
-METHODS: Final[Mapping[Count, Method]] = {
+# A shell's children count once it has waited for them, and still do after it became another program: a Python around
+# the command would count itself, 10 MB.
+_KEEPING_MEMORY: Final = 'log=$1; python=$2; say=$3; shift 3; "$@"; exec "$python" -I -S -c "$say" "$log" "$?"'
+_SAY_MEMORY: Final = f"""
+import resource, sys
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+open(sys.argv[1], "w").write(f"peak: {{peak * {1 if sys.platform == "darwin" else 1024}}}\\n")
+sys.exit(int(sys.argv[2]))
+"""
+METHODS: Final[Mapping[str, Method]] = {
     Count.INSTRUCTIONS: Method(
         command=(*_VALGRIND, "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"),
         total=re.compile(r"==\d+== I +refs: +([\d,]+)"),
@@ -73,6 +83,11 @@ METHODS: Final[Mapping[Count, Method]] = {
         command=("sh", "-c", _KEEPING_IO, "sh", "{logs}/io.log"),
         total=re.compile(r"^[rw]char: (\d+)", re.MULTILINE),
     ),
+    Count.PEAK_MEMORY: Method(
+        command=("sh", "-c", _KEEPING_MEMORY, "sh", "{logs}/memory.log", sys.executable, _SAY_MEMORY),
+        total=re.compile(r"peak: (\d+)"),
+        joined=max,
+    ),
 }
 # The same as INSTRUCTIONS by function: twice as slow, so of a culprit and its parent only.
 BY_FUNCTION: Final = (*_VALGRIND, "--tool=callgrind", "--callgrind-out-file={logs}/%p.callgrind")
@@ -80,14 +95,16 @@ PACKAGES: Final = {"perf": "linux-perf, on Ubuntu linux-tools-generic"}  # the o
 FIXED: Final = {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8"}
 
 
-def is_missing(count: Count) -> str | None:
-    """Why it cannot be counted here, with what to install; None where it can."""
-    program, *_ = METHODS[count].command
+def is_missing(quantity: str) -> str | None:
+    """Why it cannot be counted here, with what to install; None where it can, or needs no counting."""
+    if quantity not in METHODS:
+        return None
+    program, *_ = METHODS[quantity].command
     if shutil.which(program) is None:
         return f"{program} is not installed (package {PACKAGES.get(program, program)})"
-    if count is Count.IO_BYTES and not Path("/proc/self/io").exists():
+    if quantity == Count.IO_BYTES and not Path("/proc/self/io").exists():
         return "this system does not count a process's reads and writes (/proc/self/io)"
-    if count is Count.INSTRUCTIONS_U and not _has_counter():
+    if quantity == Count.INSTRUCTIONS_U and not _has_counter():
         return "this machine shows no hardware counters (most virtual ones do not; use instructions)"
     return None
 
@@ -108,18 +125,24 @@ def _fixed_layout() -> tuple[str, ...]:
     return ("setarch", "-R") if done.returncode == 0 else ()
 
 
-def counted_command(command: str, counter: tuple[str, ...], logs: Path) -> str:
-    """The shell command that runs `command` under `counter`, which leaves its logs in `logs`."""
+def counted_command(command: str, counter: tuple[str, ...], logs: Path, *, fixed: bool = True) -> str:
+    """The shell command that runs `command` under `counter`, which leaves its logs in `logs`.
+
+    `fixed`: with the same layout of addresses each time.
+    """
     words = [word.replace("{logs}", str(logs)) for word in counter]
-    return shlex.join([*_fixed_layout(), *words, "sh", "-e", "-c", command])
+    return shlex.join([*(_fixed_layout() if fixed else ()), *words, "sh", "-e", "-c", command])
 
 
-def counted_run(count: Count, logs: Path) -> Run | None:
-    """All processes' numbers as one run; None where no process left a number."""
-    method = METHODS[count]
+def counted(quantity: str, logs: Path) -> Benchmark | None:
+    """All processes' numbers as one; None where no process left a number."""
+    method = METHODS[quantity]
     texts = [log.read_text(errors="replace") for log in sorted(logs.iterdir())]
     numbers = [int(one.replace(",", "")) for text in texts for one in method.total.findall(text)]
     if not numbers:
         return None
-    samples = (float(method.joined(numbers)),)
-    return Run(benchmarks=(Benchmark(name=BENCHMARK, metric=count.metric, samples=samples),))
+    return taken(quantity, method.joined(numbers))
+
+
+def taken(quantity: str, value: float) -> Benchmark:
+    return Benchmark(name=BENCHMARK, metric=metric_of(quantity), samples=(float(value),))

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from bot.codec.run import encode_run
 from bot.measure.command import run_command
 from bot.measure.commands import (
     COMMIT_VARIABLE,
@@ -17,15 +16,17 @@ from bot.measure.commands import (
     withheld,
 )
 from bot.measure.confined import is_confinable, namespace
-from bot.measure.counts import BY_FUNCTION, FIXED, METHODS, counted_command, counted_run
+from bot.measure.counts import BY_FUNCTION, FIXED, METHODS, counted, counted_command, taken
 from bot.measure.failure import ExecutionError
 from bot.measure.log import Log
+from bot.measure.weight import WeighingError, weigh
 from bot.model.bisection import FailureKind
-from bot.model.count import Count
-from bot.model.run import Run
+from bot.model.count import SIZE, Count
+from bot.model.run import Benchmark
 
 # Plain numbers have no name of their own: their benchmark is called as this file.
 RESULT_NAME: Final = "result"
+LOGS: Final = "counts"
 
 
 class Runner:
@@ -62,36 +63,51 @@ class Runner:
 
         Where it wrote none, its standard output is the result.
         """
-        if self.commands.count is not None:
-            result = folder / "counts.json"
-            result.write_bytes(encode_run(self.counted(self.commands.count, tree, commit, folder, variables or {})))
-            return result
-        result = self._run(self.commands.run, tree, commit, folder, variables or {})
+        if Count.PEAK_MEMORY in self.commands.beside:
+            result = self._run_under(METHODS[Count.PEAK_MEMORY].command, tree, commit, folder, variables or {})
+        else:
+            result = self._run(self.commands.run, tree, commit, folder, variables or {})
         if not _has_content(result):
             fault = f"printed no samples, and wrote none to ${OUTPUT_VARIABLE}"
             raise self.failed("the benchmark", commit, FailureKind.CRASHED, fault)
         return result
 
-    def counted(self, count: Count, tree: Path, commit: str, folder: Path, variables: Mapping[str, str]) -> Run:
-        method = METHODS[count]
-        logs = self._run_under(method.command, tree, commit, folder, {**variables, **method.environment})
-        run = counted_run(count, logs)
-        if run is None:
+    def counted(self, quantity: str, tree: Path, commit: str, folder: Path, variables: Mapping[str, str]) -> Benchmark:
+        """Of one execution, which is made for it."""
+        if quantity.startswith(SIZE):
+            self._run(self.commands.run, tree, commit, folder, variables)
+        else:
+            method = METHODS[quantity]
+            self._run_under(method.command, tree, commit, folder, {**variables, **method.environment, **FIXED})
+        return self.left(quantity, tree, commit, folder)
+
+    def left(self, quantity: str, tree: Path, commit: str, folder: Path) -> Benchmark:
+        """What an execution in `folder` left of it."""
+        if quantity.startswith(SIZE):
+            try:
+                return taken(quantity, weigh(tree, quantity.removeprefix(SIZE)))
+            except WeighingError as error:
+                step = f"name files that the build or the run writes, from the top of the checkout: {SIZE}dist/*.whl"
+                place = f"commit {short(commit)}"
+                raise ExecutionError(FailureKind.MISSING, str(error), place=place, next_step=step) from None
+        benchmark = counted(quantity, folder / LOGS)
+        if benchmark is None:
             raise self.failed("the benchmark", commit, FailureKind.CRASHED, "left no count")
-        return run
+        return benchmark
 
     def count_functions(self, tree: Path, commit: str, folder: Path) -> tuple[Path, ...]:
         """Callgrind's file of each process of the benchmark command."""
-        return tuple(sorted(self._run_under(BY_FUNCTION, tree, commit, folder, {}).glob("*.callgrind")))
+        self._run_under(BY_FUNCTION, tree, commit, folder, FIXED)
+        return tuple(sorted((folder / LOGS).glob("*.callgrind")))
 
     def _run_under(
         self, counter: tuple[str, ...], tree: Path, commit: str, folder: Path, variables: Mapping[str, str]
     ) -> Path:
-        """Where the counter left its logs."""
-        logs = folder / "counts"
+        """The result; the counter's logs are beside it. Addresses are fixed where the variables fix the rest."""
+        logs = folder / LOGS
         logs.mkdir()
-        self._run(counted_command(self.commands.run, counter, logs), tree, commit, folder, {**variables, **FIXED})
-        return logs
+        command = counted_command(self.commands.run, counter, logs, fixed=FIXED.items() <= variables.items())
+        return self._run(command, tree, commit, folder, variables)
 
     def run_other(
         self, command: str, tree: Path, commit: str, folder: Path, *, variables: Mapping[str, str] | None = None

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
@@ -57,6 +58,17 @@ class Trees:
             self._remove(next(iter(self._paths)))
         return self._add(tree, commit)
 
+    def build_seconds(self, commit: str) -> float:
+        """What a build takes in a folder of its own, which is gone afterwards."""
+        path = self._folder / f"build-{commit[:12]}"
+        try:
+            git.add_worktree(self._repository, path, commit)
+            started = time.monotonic()
+            self._build(path, commit)
+            return time.monotonic() - started
+        finally:
+            self._remove_folder(path)
+
     def close(self) -> None:
         for tree in tuple(self._paths):
             self._remove(tree)
@@ -96,7 +108,9 @@ class Trees:
         return path
 
     def _remove(self, tree: str) -> None:
-        path = self._paths.pop(tree)
+        self._remove_folder(self._paths.pop(tree))
+
+    def _remove_folder(self, path: Path) -> None:
         try:
             git.remove_worktree(self._repository, path)
         except git.GitError:

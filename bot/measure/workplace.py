@@ -5,6 +5,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +14,8 @@ from bot.errors import DataError
 from bot.measure.cache import BuildCache
 from bot.measure.command import end_orphans
 from bot.measure.commands import Commands
+from bot.measure.counts import taken
+from bot.measure.failure import ExecutionError
 from bot.measure.log import Log
 from bot.measure.runner import Runner
 from bot.measure.trees import Trees, remove_folder
@@ -26,6 +29,10 @@ LOCK_NAME: Final = "in-use"
 Reader = Callable[[Path], Run]
 
 
+def not_taken(quantity: str, error: ExecutionError) -> str:
+    return f"{quantity} could not be measured: {error.message} ({error.next_step})"
+
+
 class Workplace:
     """Executes commits one after the other. `read` turns a result file or folder into a run."""
 
@@ -35,6 +42,10 @@ class Workplace:
         self._folder = folder
         self._read = read
         self._executions = 0
+
+    @property
+    def commands(self) -> Commands:
+        return self._runner.commands
 
     def prepare(self, commit: str) -> None:
         """Build it now, so that builds do not tear a round apart."""
@@ -49,10 +60,12 @@ class Workplace:
         tree = self._trees.of(commit)
         self._runner.warm_up(tree, commit, self._next_folder())
 
-    def count(self, commit: str, count: Count) -> Benchmark:
-        """One counted execution, whatever the commands' own results are."""
+    def take(self, commit: str, quantity: str, *, variables: Mapping[str, str] | None = None) -> Benchmark:
+        """A quantity of one more execution or build, whatever the commands' own results are."""
+        if quantity == Count.BUILD_TIME:
+            return taken(quantity, self._trees.build_seconds(commit))
         tree, folder = self._trees.of(commit), self._next_folder()
-        return self._runner.counted(count, tree, commit, folder, {}).benchmarks[0]
+        return self._runner.counted(quantity, tree, commit, folder, variables or {})
 
     def count_functions(self, commit: str) -> tuple[Path, ...]:
         """Its instructions by function: Callgrind's files, which stay until the workplace is left."""
@@ -60,7 +73,7 @@ class Workplace:
 
     def run(self, commit: str, *, command: str | None = None, variables: Mapping[str, str] | None = None) -> Path:
         """What `command` (the benchmark's where None) wrote or printed in this commit's tree, unread and uncounted."""
-        chosen = self._runner.commands.run if command is None else command
+        chosen = self.commands.run if command is None else command
         return self._runner.run_other(chosen, self._trees.of(commit), commit, self._next_folder(), variables=variables)
 
     def _next_folder(self) -> Path:
@@ -70,18 +83,28 @@ class Workplace:
         return folder
 
     def execute(self, commit: str, *, variables: Mapping[str, str] | None = None) -> tuple[Path, Run]:
-        """One execution's result as it was written and as it reads; an ExecutionError where there is none.
+        """Where one execution's result was written and how it reads; an ExecutionError where there is none.
 
-        The file stays until the workplace is left. `variables` are added to the command's environment.
+        What is measured besides stands in the run, or a note of why it could not be. `variables` are added to the
+        command's environment.
         """
         tree = self._trees.of(commit)
         folder = self._next_folder()
+        if (quantity := self.commands.count) is not None:
+            return folder, Run(benchmarks=(self.take(commit, quantity, variables=variables),))
         result = self._runner.run(tree, commit, folder, variables=variables)
         try:
-            return result, self._read(result)
+            run = self._read(result)
         except DataError as error:
             fault = f"gave a result that cannot be read: {error.message}"
             raise self._runner.failed("the benchmark", commit, FailureKind.CRASHED, fault) from None
+        for quantity in self.commands.beside:
+            try:
+                benchmark = self._runner.left(quantity, tree, commit, folder)
+                run = replace(run, benchmarks=(*run.benchmarks, benchmark))
+            except ExecutionError as error:
+                run = replace(run, notes=(*run.notes, not_taken(quantity, error)))
+        return result, run
 
 
 @contextmanager

@@ -12,7 +12,6 @@ from typing import Protocol
 
 from bot.model.bisection import Job, Progress, Result, SearchState
 from bot.model.bisection_report import BisectionReport
-from bot.model.count import Count
 from bot.model.culprit_diagnosis import CulpritDiagnosis
 from bot.model.environment import EnvironmentChange
 from bot.model.metric import Direction, Metric, MetricKey
@@ -22,8 +21,8 @@ from bot.model.metric import Direction, Metric, MetricKey
 class BisectCommands:
     """Shell commands of the default branch's configuration, never of the commits that are searched.
 
-    With a `count` that is measured instead of what `run` writes. `direction` is what the configuration says of the
-    metric that is followed, where the results do not say which way is good.
+    With a `count` (a quantity) that is measured instead of what `run` writes. `direction` is what the configuration
+    says of the metric that is followed, where the results do not say which way is good.
     `profile` writes a profile, None for our tracer; `profile_seconds`: for suspect and parent each, 0 for none.
     """
 
@@ -32,7 +31,7 @@ class BisectCommands:
     tool: str = "auto"
     run_timeout_seconds: float = 600.0
     build_timeout_seconds: float = 3600.0
-    count: Count | None = None
+    count: str | None = None
     direction: Direction | None = None
     profile: str | None = None
     profile_seconds: float = 0.0

@@ -20,6 +20,7 @@ from bot.history.protocol import Store, StoredRun
 from bot.measure import Commands, ExecutionError, Workplace
 from bot.model.metric import MetricKey
 from bot.model.run import Run
+from bot.pipeline.also import with_quantities
 
 MERGES: Final = "merge"
 RELEASES: Final = "release"
@@ -81,6 +82,7 @@ def backfill(repository: Path, plan: BackfillPlan, *, config: Config, say: Say) 
                 say(f"{len(levels) - stored + 1} of {todo}: {commit[:12]}")
                 try:
                     run = _measured(repository, workplace, commit, plan, config)
+                    (run,) = with_quantities(workplace, [run], rounds=1, say=say)
                 except ExecutionError as error:
                     say(f"{commit[:12]} gave no result: {error.message}")
                     failed.add(place)

@@ -13,10 +13,12 @@ from bot.dispatch.local import DEFAULT_EXECUTIONS, BisectPlan, search_here, stat
 from bot.dispatch.machine import Say
 from bot.errors import UsageError
 from bot.measure import ExecutionError, is_missing
+from bot.measure.counts import METHODS
 from bot.model.bisection import OutcomeKind, Sought
 from bot.model.bisection_report import BisectionReport
-from bot.model.count import AUTO, Count, count_of
-from bot.pipeline.commands import cannot_count, uncountable
+from bot.model.count import AUTO, Count, is_exact, quantity_of
+from bot.pipeline.also import cannot_count, uncountable
+from bot.pipeline.commands import by_time
 from bot.report.bisection_words import facts_of, reason_of
 from bot.report.git_run import git_run_script
 
@@ -28,22 +30,25 @@ def bisect(repository: Path, plan: BisectPlan, *, config: Config, say: Say) -> B
     """The answer. What cannot be counted here is measured by time, and the answer says so."""
     if plan.metric == AUTO and plan.jobs == 1:
         return _Auto(repository, plan, config, say).answer()
-    count = count_of(plan.metric, benchmark=plan.benchmark, tool=plan.tool)
-    if count is None and plan.jobs > 1:
+    count = quantity_of(plan.metric, benchmark=plan.benchmark, tool=plan.tool)
+    if plan.jobs > 1 and not is_exact(count):
         raise UsageError(
             TIMES_ALONE, place="--jobs", next_step=f"leave it out, or count: --metric {Count.INSTRUCTIONS}"
         )
     if count is None:
         return search_here(repository, plan, config=config, say=say)
     why = is_missing(count)
-    if why is None:
+    if why is not None:
+        why = cannot_count(count, why)
+    else:
         counting = replace(plan, commands=replace(plan.commands, count=count))
         try:
             return search_here(repository, counting, config=config, say=say)
         except ExecutionError as error:
+            if count not in METHODS:
+                raise
             why = uncountable(count, error)
-    note = cannot_count(count, why)
-    say(note)
+    say(note := by_time(why))
     return _noted(search_here(repository, replace(plan, metric=None, jobs=1), config=config, say=say), note)
 
 
@@ -61,7 +66,7 @@ def git_run(repository: Path, plan: BisectPlan, *, name: str) -> str:
         "--run": commands.run,
         "--build": commands.build,
         "--tool": None if plan.tool == "auto" else plan.tool,
-        "--metric": count_of(plan.metric, tool=plan.tool),
+        "--metric": quantity_of(plan.metric, tool=plan.tool),
         "--timeout": f"{commands.run_timeout_seconds:g}",
         "--build-timeout": f"{commands.build_timeout_seconds:g}",
         "--cache": plan.cache,
@@ -107,7 +112,7 @@ class _Auto:
         """The answer by counts and what times say to it, or nothing and why not."""
         count, why = Count.INSTRUCTIONS, is_missing(Count.INSTRUCTIONS)
         if why is not None:
-            return None, cannot_count(count, why)
+            return None, by_time(cannot_count(count, why))
         plan, shown = self._plan, _shown(ends)
         counting = replace(
             plan,
@@ -123,7 +128,7 @@ class _Auto:
         try:
             report = self._search(counting)
         except ExecutionError as error:
-            return None, cannot_count(count, uncountable(count, error))
+            return None, by_time(uncountable(count, error))
         if not report.outcome.culprits:
             return None, "counts of instructions name no commit: times are measured instead"
         if shown is None:

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Final
 
 from bot.config import Config
 from bot.dispatch.diagnosis import Profiling
 from bot.errors import UsageError
-from bot.measure import Commands, ExecutionError, is_missing
-from bot.measure.counts import METHODS
-from bot.model.count import Count, count_of
+from bot.measure import Commands, is_missing
+from bot.model.count import Count, is_built, quantity_of
+from bot.pipeline.also import NO_BUILD, cannot_count
 
 Say = Callable[[str], None]
+NOTHING: Final = ":"  # as a shell command
 
 
 def shell_commands(
@@ -22,9 +24,15 @@ def shell_commands(
     timeout: float = 600.0,
     build_timeout: float = 3600.0,
     environment: Sequence[str] = (),
+    metric: str | None = None,
+    also: Sequence[str] | None = None,
 ) -> tuple[Commands, str]:
-    """The named commands, else those of the configuration, and the format of their results. Timeouts in seconds."""
-    chosen = run or config.bisect.run
+    """The named commands, else those of the configuration, and the format of their results. Timeouts in seconds.
+
+    What only builds, or weighs what a build left (`metric`), needs no command that measures. `also` None: nothing is
+    measured besides; empty: what the configuration names.
+    """
+    chosen = run or config.bisect.run or (NOTHING if is_built(metric) else None)
     if chosen is None:
         raise UsageError(
             "nothing says how to run the benchmark",
@@ -38,7 +46,14 @@ def shell_commands(
         run_timeout_seconds=timeout,
         build_timeout_seconds=build_timeout,
         environment=tuple(environment),
+        also=() if also is None else tuple(dict.fromkeys(also or config.also)),
     )
+    if commands.build is None and metric == Count.BUILD_TIME:
+        raise UsageError(
+            NO_BUILD,
+            place="--build",
+            next_step="give --build 'COMMAND', or set bisect.build in the configuration",
+        )
     return commands, tool if tool != "auto" or run else config.bisect.tool
 
 
@@ -51,20 +66,16 @@ def profiling(config: Config, *, run: str | None, command: str | None, seconds: 
 
 
 def counting_commands(commands: Commands, *, metric: str | None, tool: str, say: Say) -> tuple[Commands, str]:
-    """The commands with the count that `metric` names and the format of its results, or as they were."""
-    count = count_of(metric)
-    if count is None:
+    """The commands with the quantity that `metric` names and the format of its results, or as they were."""
+    quantity = quantity_of(metric)
+    if quantity is None:
         return commands, tool
-    why = is_missing(count)
+    why = is_missing(quantity)
     if why is not None:
-        say(cannot_count(count, why))
+        say(by_time(cannot_count(quantity, why)))
         return commands, tool
-    return replace(commands, count=count), "auto"
+    return replace(commands, count=quantity), "auto"
 
 
-def uncountable(count: Count, error: ExecutionError) -> str:
-    return f"{METHODS[count].command[0]} cannot run the command ({error.message})"
-
-
-def cannot_count(count: Count, why: str) -> str:
-    return f"{count} cannot be counted: {why}; times are measured instead"
+def by_time(why: str) -> str:
+    return f"{why}; times are measured instead"

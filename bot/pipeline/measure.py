@@ -9,24 +9,22 @@ from typing import Final
 
 from bot import git
 from bot.codec.run import encode_run
-from bot.collect import collect, join_executions, machine_environment, surroundings
+from bot.collect import join_executions, machine_environment, surroundings
 from bot.config import Config
 from bot.dispatch.machine import Say, this_machine
 from bot.dispatch.tracing import TracePlan
 from bot.errors import UsageError
 from bot.files import replace_file
-from bot.measure import Commands, ExecutionError, Workplace, analysis_rounds, interleaved, is_missing
+from bot.measure import Commands, Workplace, analysis_rounds, interleaved
 from bot.model.baseline import Baseline, BaselineSource
-from bot.model.count import Count
 from bot.model.report import Conclusion, Report
-from bot.model.run import Benchmark, Run
-from bot.pipeline.commands import uncountable
+from bot.model.run import Run
+from bot.pipeline.also import with_quantities
 from bot.pipeline.confirm import BENCHMARKS_VARIABLE, flagged, only
 from bot.pipeline.judge import judge_run
 from bot.pipeline.trace import diagnose_traces, write_traces
 
 ANALYSES: Final = 4
-COUNTED_EXECUTIONS: Final = 2  # show whether the command always does the same
 LOG_NAME: Final = "log.txt"
 
 
@@ -34,8 +32,7 @@ LOG_NAME: Final = "log.txt"
 class MeasurePlan:
     """`rounds` of A B B A at most; with `until_decided` until an interim analysis decides all metrics.
 
-    `confirm`: what then looks like a regression is measured a second time, in as many rounds. `counts` are taken of
-    the whole command besides.
+    `confirm`: what then looks like a regression is measured a second time, in as many rounds.
     """
 
     commands: Commands
@@ -43,7 +40,6 @@ class MeasurePlan:
     warmup: int = 1
     until_decided: bool = False
     confirm: bool = False
-    counts: tuple[Count, ...] = ()
     tool: str = "auto"
     cache: Path | None = None
     trace: TracePlan | None = None
@@ -73,12 +69,17 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Side:
-    """`results` are the executions so far, `rounds` the one that each belongs to."""
+    """`results` are the executions so far with their places, `rounds` the one that each belongs to."""
 
     name: str
     commit: str
-    results: list[str] = field(default_factory=list)
+    results: list[tuple[str, Run]] = field(default_factory=list)
     rounds: list[int] = field(default_factory=list)
+
+    def add(self, number: int, result: tuple[Path, Run]) -> None:
+        path, run = result
+        self.results.append((str(path), run))
+        self.rounds.append(number)
 
 
 def measure_commits(
@@ -94,11 +95,10 @@ def measure_commits(
         job = f"measure-{uuid.uuid4().hex}"
         trees = [workplace.tree(side.commit) for side in sides]
         runs = [
-            _side_run(side, plan=plan, config=config, job=job, analyses=len(plan.analyses), tree=tree)
+            _side_run(side, config=config, job=job, analyses=len(plan.analyses), tree=tree)
             for side, tree in zip(sides, trees, strict=True)
         ]
-        for count in plan.counts:
-            runs = _with_count(workplace, sides, runs, count, say)
+        runs = with_quantities(workplace, runs, rounds=rounds, say=say)
         files = tuple(output / f"{side.name}.json" for side in sides)
         for file, run in zip(files, runs, strict=True):
             replace_file(file, encode_run(run))
@@ -153,9 +153,7 @@ def _measure(
     executions = list(interleaved(sides, rounds=plan.rounds))
     for position, (number, side) in enumerate(executions, start=1):
         say(f"round {number} of {plan.rounds}: {side.name} {side.commit[:12]}")
-        result, _ = workplace.execute(side.commit)
-        side.results.append(str(result))
-        side.rounds.append(number)
+        side.add(number, workplace.execute(side.commit))
         is_round_end = position == len(executions) or executions[position][0] != number
         if plan.until_decided and is_round_end and number in plan.analyses:
             report = _judged(sides, plan, config)
@@ -164,24 +162,6 @@ def _measure(
             of_all = f"{undecided(report)} of {len(report.findings)} metrics"
             say(f"interim analysis after round {number}: {of_all} are not decided")
     return plan.rounds, report
-
-
-def _with_count(workplace: Workplace, sides: Sequence[_Side], runs: Sequence[Run], count: Count, say: Say) -> list[Run]:
-    """The runs with the count beside what was measured; with a note where it cannot be counted."""
-    fault = is_missing(count)
-    counted: list[Benchmark] = []
-    for side in sides if fault is None else ():
-        say(f"count {count}: {side.name} {side.commit[:12]}")
-        try:
-            taken = [workplace.count(side.commit, count) for _ in range(COUNTED_EXECUTIONS)]
-        except ExecutionError as error:
-            fault = uncountable(count, error)
-            break
-        counted.append(replace(taken[0], samples=tuple(one.value for one in taken)))
-    if fault is not None:
-        say(note := f"{count} cannot be counted: {fault}")
-        return [replace(run, notes=(*run.notes, note)) for run in runs]
-    return [replace(run, benchmarks=(*run.benchmarks, one)) for run, one in zip(runs, counted, strict=True)]
 
 
 def _measure_again(
@@ -202,13 +182,11 @@ def _measure_again(
     again = [_Side(name=f"confirm-{side.name}", commit=side.commit) for side in sides]
     for number, side in interleaved(again, rounds=plan.rounds):
         say(f"confirm {len(names)} benchmarks, round {number} of {plan.rounds}: {side.name} {side.commit[:12]}")
-        result, _ = workplace.execute(side.commit, variables={BENCHMARKS_VARIABLE: "\n".join(names)})
-        side.results.append(str(result))
-        side.rounds.append(number)
+        side.add(number, workplace.execute(side.commit, variables={BENCHMARKS_VARIABLE: "\n".join(names)}))
     job = f"confirm-{uuid.uuid4().hex}"
     files = tuple(output / f"{side.name}.json" for side in again)
     for file, side in zip(files, again, strict=True):
-        replace_file(file, encode_run(only(_side_run(side, plan=plan, config=config, job=job, analyses=1), names)))
+        replace_file(file, encode_run(only(_side_run(side, config=config, job=job, analyses=1), names)))
     return names, files
 
 
@@ -220,23 +198,18 @@ def undecided(report: Report) -> int:
 
 def _judged(sides: Sequence[_Side], plan: MeasurePlan, config: Config) -> Report:
     analyses = len(plan.analyses)
-    baseline, target = (_side_run(side, plan=plan, config=config, job="interim", analyses=analyses) for side in sides)
+    baseline, target = (_side_run(side, config=config, job="interim", analyses=analyses) for side in sides)
     paired = Baseline(runs=(baseline,), source=BaselineSource.PAIRED, base_commit=baseline.commit)
     return judge_run(paired, target, config=config)
 
 
-def _side_run(
-    side: _Side, *, plan: MeasurePlan, config: Config, job: str, analyses: int, tree: Path | None = None
-) -> Run:
+def _side_run(side: _Side, *, config: Config, job: str, analyses: int, tree: Path | None = None) -> Run:
     """All executions of one side as one run; each execution is a group of samples of its round.
 
     With its `tree`, the run says what it was built and measured with.
     """
     run = join_executions(
-        [
-            (result, collect([result], tool=plan.tool, suite=config.suite, directions=config.direction_of))
-            for result in side.results
-        ],
+        side.results,
         rounds=side.rounds,
         suite=config.suite,
         commit=side.commit,

@@ -531,6 +531,19 @@ def test_the_function_that_costs_the_instructions_is_named(repository: Path) -> 
 
 
 @pytest.mark.usefixtures("counting")
+def test_the_commit_that_made_an_artifact_larger_is_named(repository: Path) -> None:
+    hashes = measured_repository(repository, {f"c{number}": Commit(files={"notes": "x"}) for number in range(6, 14)})
+    options = ("--build", "mkdir dist && cat value number > dist/app", "--metric", "size:dist/*")
+    argv = ["bisect", "--repo", str(repository), "--good", hashes["c6"], "--bad", hashes["c13"], *options]
+    out = repository.parent / "answer.json"
+    assert main([*argv, "--json", str(out)]) == 0
+    answer = json.loads(out.read_text())
+    assert [one["commit"] for one in answer["culprits"]] == [hashes["c10"]]
+    assert (answer["benchmark"], answer["metric"], answer["unit"]) == ("command", "size:dist/*", "B")
+    assert answer["executions"] <= 8
+    assert worktrees(repository) == 1
+
+
 def test_counts_that_do_not_move_are_no_change(repository: Path) -> None:
     hashes = measured_repository(repository, line(9, step_at=99))
     code, answer = bisect(repository, "--metric", "instructions", good=hashes["c0"], bad=hashes["c8"])

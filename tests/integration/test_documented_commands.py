@@ -47,6 +47,9 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "perf-culprit bisect --good v1.4 --bad main --run ./bench --metric instructions --jobs 4 --svg plot.svg --open": (
         "tests/integration/test_bisect_worktree.py"
     ),
+    "perf-culprit bisect --good v1.4 --bad main --build make --metric size:dist/*.whl": (
+        "tests/integration/test_bisect_worktree.py"
+    ),
     "perf-culprit measure --commits v1.4 HEAD --run './bench' --metric instructions --output out": (
         "tests/unit/measure/test_counts.py"
     ),

@@ -82,7 +82,7 @@ def test_counts_stand_beside_times(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PATH", f"{counting_valgrind(tmp_path / 'bin')}:{os.environ['PATH']}")
-    assert measure(repository, "--rounds", "6", "--count", "instructions") == 0
+    assert measure(repository, "--rounds", "6", "--also", "instructions") == 0
     files = [str(repository.parent / "out" / f"{name}.json") for name in ("baseline", "target")]
     assert main(["compare", "--paired", "--baseline", files[0], "--target", files[1]]) == 1
     assert "2 benchmarks got worse" in capsys.readouterr().out
@@ -102,9 +102,51 @@ def test_a_count_alone_is_judged_and_one_that_cannot_be_taken_is_said(
         assert main(["compare", "--paired", "--baseline", files[0], "--target", files[1]]) == code
         assert "minimum effect 0.5" in capsys.readouterr().out
     monkeypatch.setattr("bot.measure.counts.shutil.which", lambda _: None)
-    assert measure(repository, "--rounds", "6", "--count", "instructions") == 0
+    assert measure(repository, "--rounds", "6", "--also", "instructions") == 0
     assert main(["compare", "--paired", "--baseline", files[0], "--target", files[1]]) == 1
     assert "instructions cannot be counted: valgrind is not installed" in capsys.readouterr().out
+
+
+def test_build_time_sizes_and_memory_are_metrics_of_one_option(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    build = "mkdir dist && cp value dist/a.txt && cp number dist/b.py"
+    also = "build-time,size:dist/*.txt,peak-memory,size:dist/*.whl"
+    assert measure(repository, "--rounds", "3", "--build", build, "--also", also) == 0
+    weight = len((repository / "value").read_bytes())
+    benchmarks = {entry["metric"]: entry for entry in written(repository, "target")["benchmarks"]}
+    assert list(benchmarks) == ["value", "size:dist/*.txt", "peak-memory", "build-time"]
+    assert benchmarks["size:dist/*.txt"]["samples"] == [weight] * 6
+    for metric in ("peak-memory", "build-time"):
+        assert benchmarks[metric]["rounds"] == [1, 1, 2, 2, 3, 3]
+        assert len(set(benchmarks[metric]["samples"])) > 1
+    files = [str(repository.parent / "out" / f"{name}.json") for name in ("baseline", "target")]
+    main(["compare", "--paired", "--baseline", files[0], "--target", files[1]])
+    assert "size:dist/*.whl could not be measured: no file is called dist/*.whl" in capsys.readouterr().out
+    assert worktrees(repository) == 1
+
+
+def test_the_configuration_names_what_is_measured_besides(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = repository.parent / "perf-culprit.yml"
+    file.write_text("also: [build-time, 'size:value']\n")
+    assert measure(repository, "--rounds", "1", "--config", str(file)) == 0
+    benchmarks = written(repository, "target")["benchmarks"]
+    assert [entry["metric"] for entry in benchmarks] == ["value", "size:value"]
+    assert "there is no build command to time" in "".join(capsys.readouterr())
+    file.write_text("also: [peak-memry, 'size:/etc']\n")
+    assert measure(repository, "--config", str(file)) == 2
+
+
+def test_a_build_alone_is_timed_or_weighed_without_a_command_that_measures(repository: Path) -> None:
+    ends = ["--repo", str(repository), "--commits", "HEAD~1", "HEAD", "--output", str(repository.parent / "out")]
+    build = ["--build", "cp value weight"]
+    for metric, executions in (("build-time", 14), ("size:weight", 2)):
+        assert main(["measure", *ends, *build, "--metric", metric]) == 0
+        (benchmark,) = written(repository, "target")["benchmarks"]
+        assert (benchmark["name"], benchmark["metric"], len(benchmark["samples"])) == ("command", metric, executions)
+    assert main(["measure", *ends, "--metric", "build-time"]) == 2
+    assert main(["measure", *ends, *build, "--metric", "size:nothing"]) == 3
+    assert main(["measure", *ends, *build, "--metric", "size:../outside"]) == 2
 
 
 def test_the_order_is_a_b_b_a(repository: Path, tmp_path: Path) -> None:

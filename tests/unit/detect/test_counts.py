@@ -7,7 +7,7 @@ from bot.config.model import BenchmarkConfig
 from bot.detect.policy import judge
 from bot.detect.settings import PolicySettings
 from bot.model.baseline import Baseline, BaselineSource
-from bot.model.count import Count
+from bot.model.count import Count, metric_of
 from bot.model.finding import Finding, Verdict
 from bot.model.run import Benchmark, Run
 
@@ -15,7 +15,7 @@ EXECUTIONS = 2  # of a side, as `measure --metric` takes by default
 
 
 def run_of(*numbers: float) -> Run:
-    entry = Benchmark(name="command", metric=Count.INSTRUCTIONS.metric, samples=numbers)
+    entry = Benchmark(name="command", metric=metric_of(Count.INSTRUCTIONS), samples=numbers)
     return Run(benchmarks=(entry,), commit="a" * 40)
 
 

@@ -2,13 +2,14 @@
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from bot.collect import collect
 from bot.measure import Commands, ExecutionError, Log, is_missing, open_workplace
-from bot.measure.counts import FIXED, METHODS, _has_counter, counted_command, counted_run
+from bot.measure.counts import FIXED, METHODS, _has_counter, counted, counted_command
 from bot.model.count import Count
 from tests.support.git_repository import import_commits, init_repository
 
@@ -40,21 +41,20 @@ def logs_of(tmp_path: Path, *texts: str) -> Path:
     ],
 )
 def test_all_processes_are_summed(tmp_path: Path, count: Count, text: str, total: float) -> None:
-    run = counted_run(count, logs_of(tmp_path, text, "==9== killed\n", text))
-    assert run is not None
-    (entry,) = run.benchmarks
+    entry = counted(count, logs_of(tmp_path, text, "==9== killed\n", text))
+    assert entry is not None
     assert (entry.key.benchmark, entry.key.metric) == ("command", count.value)
     assert entry.samples == (2 * total,)
 
 
 def test_the_peak_is_that_of_the_largest_process(tmp_path: Path) -> None:
-    run = counted_run(Count.PEAK_HEAP, logs_of(tmp_path, HEAP, HEAP.replace("1,028", "2,056")))
-    assert run is not None
-    assert run.benchmarks[0].samples == (2056.0,)
+    entry = counted(Count.PEAK_HEAP, logs_of(tmp_path, HEAP, HEAP.replace("1,028", "2,056")))
+    assert entry is not None
+    assert entry.samples == (2056.0,)
 
 
 def test_no_process_left_a_number(tmp_path: Path) -> None:
-    assert counted_run(Count.INSTRUCTIONS, logs_of(tmp_path, "==9== killed\n")) is None
+    assert counted(Count.INSTRUCTIONS, logs_of(tmp_path, "==9== killed\n")) is None
 
 
 def test_the_command_stays_one_word_for_the_shell(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def fake_valgrind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return script
 
 
-def counted(repository: Path, run: str) -> float:
+def instructions(repository: Path, run: str) -> float:
     commit = import_commits(repository, {"one": [], "two": ["one"]})["two"]
     commands = Commands(run=run, build="echo 1,234 > value", count=Count.INSTRUCTIONS, run_timeout_seconds=20)
     with (
@@ -87,8 +87,8 @@ def counted(repository: Path, run: str) -> float:
         open_workplace(repository, commands=commands, read=lambda path: collect([str(path)]), log=log) as workplace,
     ):
         workplace.warm_up(commit)
-        _, run_ = workplace.execute(commit)
-        (entry,) = run_.benchmarks
+        _, run_of_one = workplace.execute(commit)
+        (entry,) = run_of_one.benchmarks
         return entry.samples[0]
 
 
@@ -96,14 +96,14 @@ def counted(repository: Path, run: str) -> float:
 def test_a_counted_execution(tmp_path: Path) -> None:
     assert is_missing(Count.INSTRUCTIONS) is None
     repository = init_repository(tmp_path / "repository")
-    assert counted(repository, "echo whatever it prints is no result") == 1234.0
+    assert instructions(repository, "echo whatever it prints is no result") == 1234.0
 
 
 @pytest.mark.usefixtures("fake_valgrind")
 def test_what_differs_from_run_to_run_is_fixed(tmp_path: Path) -> None:
     repository = init_repository(tmp_path / "repository")
     seen = tmp_path / "seen"
-    counted(repository, f'echo "$PYTHONHASHSEED $LC_ALL" >> {seen}')
+    instructions(repository, f'echo "$PYTHONHASHSEED $LC_ALL" >> {seen}')
     _, execution = seen.read_text().splitlines()
     assert execution == f"{FIXED['PYTHONHASHSEED']} {FIXED['LC_ALL']}"
 
@@ -112,7 +112,7 @@ def test_what_differs_from_run_to_run_is_fixed(tmp_path: Path) -> None:
 def test_a_command_that_fails_under_valgrind(tmp_path: Path) -> None:
     repository = init_repository(tmp_path / "repository")
     with pytest.raises(ExecutionError, match="exit code 7"):
-        counted(repository, "exit 7")
+        instructions(repository, "exit 7")
 
 
 @pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="the kernel does not count reads and writes")
@@ -125,17 +125,33 @@ def test_reads_and_writes_of_all_processes_are_bytes(tmp_path: Path) -> None:
         run = f"head -c {size} /dev/zero | cat > {tmp_path}/out; (exit 3) || sh -c 'exit 0'"
         command = counted_command(run, METHODS[Count.IO_BYTES].command, folder)
         subprocess.run(["sh", "-e", "-c", command], check=True)
-        run_ = counted_run(Count.IO_BYTES, folder)
-        assert run_ is not None
-        return run_.benchmarks[0].samples[0]
+        entry = counted(Count.IO_BYTES, folder)
+        assert entry is not None
+        return entry.samples[0]
 
     # Each byte is read and written twice: by head, and by cat.
     assert counted_bytes(500_000) - counted_bytes(100_000) == pytest.approx(4 * 400_000, rel=0.01)
 
 
-def test_a_command_keeps_its_exit_code_under_every_counter_of_ours(tmp_path: Path) -> None:
-    command = counted_command("exit 7", METHODS[Count.IO_BYTES].command, tmp_path)
+@pytest.mark.parametrize("quantity", [Count.IO_BYTES, Count.PEAK_MEMORY])
+def test_a_command_keeps_its_exit_code_under_every_counter_of_ours(tmp_path: Path, quantity: Count) -> None:
+    command = counted_command("exit 7", METHODS[quantity].command, tmp_path)
     assert subprocess.run(["sh", "-e", "-c", command], check=False).returncode == 7
+
+
+def test_the_peak_of_memory_is_the_largest_process_s_and_not_our_own(tmp_path: Path) -> None:
+    def peak(run: str) -> float:
+        subprocess.run(
+            ["sh", "-e", "-c", counted_command(run, METHODS[Count.PEAK_MEMORY].command, tmp_path)], check=True
+        )
+        entry = counted(Count.PEAK_MEMORY, tmp_path)
+        assert entry is not None
+        return entry.samples[0]
+
+    assert peak(":") < 5e6  # a Python is twice as large
+    allocating = f"{sys.executable} -S -c 'bytearray(SIZE * 1000000)'"
+    grown = peak(f"true | {allocating.replace('SIZE', '60')}") - peak(allocating.replace("SIZE", "20"))
+    assert grown == pytest.approx(40e6, rel=0.05)
 
 
 def test_without_valgrind_the_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,6 +175,6 @@ def test_a_machine_without_hardware_counters_says_so(tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_the_real_one_repeats_itself(tmp_path: Path) -> None:
     repository = init_repository(tmp_path / "repository")
-    first, second = (counted(repository, "sort /etc/hostname > /dev/null") for _ in range(2))
+    first, second = (instructions(repository, "sort /etc/hostname > /dev/null") for _ in range(2))
     assert first > 10_000
     assert abs(first - second) < 0.005 * first

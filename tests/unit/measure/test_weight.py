@@ -1,0 +1,62 @@
+"""What files of a checkout weigh, and that nothing outside of it does."""
+
+from pathlib import Path
+
+import pytest
+
+from bot.measure.weight import WeighingError, weigh
+
+FILES = {"dist/a-1.whl": 100, "dist/b.whl": 20, "dist/sub/c.whl": 3, "dist/notes.txt": 4000, "other/a.whl": 50_000}
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    tree = tmp_path / "tree"
+    for name, size in FILES.items():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_bytes(b"x" * size)
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.whl").write_bytes(b"x" * 700_000)
+    return tree
+
+
+@pytest.mark.parametrize(
+    ("pattern", "size"),
+    [
+        ("dist/*.whl", 120),
+        ("dist/**/*.whl", 123),
+        ("**/a*.whl", 50_100),
+        ("dist", 4123),
+        ("dist/", 4123),
+        ("./dist/sub", 3),
+        ("d*/s?b/**", 3),
+        ("dist/b.whl", 20),
+    ],
+)
+def test_a_pattern_is_the_sum_of_its_files(tree: Path, pattern: str, size: int) -> None:
+    assert weigh(tree, pattern) == size
+
+
+@pytest.mark.parametrize("pattern", ["dist/*.zip", "nowhere/*", "*.whl", "dist/a-1.whl/x"])
+def test_no_file_is_no_weight_of_nothing(tree: Path, pattern: str) -> None:
+    with pytest.raises(WeighingError, match="no file is called"):
+        weigh(tree, pattern)
+
+
+def test_links_lead_nowhere_and_two_names_of_a_file_weigh_once(tree: Path) -> None:
+    (tree / "dist" / "link.whl").symlink_to(tree.parent / "outside" / "secret.whl")
+    (tree / "dist" / "folder").symlink_to(tree.parent / "outside")
+    (tree / "dist" / "again.whl").hardlink_to(tree / "dist" / "b.whl")
+    (tree / "linked").symlink_to(tree.parent / "outside")
+    assert weigh(tree, "dist/**/*.whl") == 123
+    with pytest.raises(WeighingError, match="linked is a link"):
+        weigh(tree, "linked/*.whl")
+    with pytest.raises(WeighingError, match="no file is called"):
+        weigh(tree, "*/folder/*.whl")
+
+
+def test_a_huge_tree_is_no_endless_walk(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.measure.weight.MOST_ENTRIES", 3)
+    assert weigh(tree, "other/*.whl") == 50_000
+    with pytest.raises(WeighingError, match="more than 3 files"):
+        weigh(tree, "**/*.whl")
