@@ -28,7 +28,8 @@ def add_verbs(verbs: Verbs) -> None:
     verb.add_argument("--every", default="1", metavar="CHOICE", help="merge, release (tags), or N for every Nth")
     verb.add_argument("--limit", type=minutes, metavar="MINUTES", help="stop after this time; call again to resume")
     verb.add_argument("--executions", type=positive, default=5, metavar="N", help="per commit (default: 5)")
-    verb.add_argument("--dry-run", action="store_true", help="only say how many commits there are to measure")
+    verb.add_argument("--dry-run", action="store_true", help="only try one, and say what all would take")
+    verb.add_argument("--output", type=Path, metavar="DIR", help="write the runs here and store nothing (for `import`)")
     verb.add_argument("--log", type=Path, default=Path("backfill.log"), metavar="FILE", help="default: backfill.log")
     add_command_options(verb)
     add_also_option(verb)
@@ -47,9 +48,11 @@ def _backfill(arguments: argparse.Namespace) -> int:
         done = pipeline.backfill_history(arguments.repo, plan, config=config, say=status)
     finally:
         status.clear()
-    print(f"{done.commits} commits since {pipeline.plain(arguments.since)}: {done.stored} were stored before")
+    commits = pipeline.counted(done.commits, "commit")
+    print(f"{commits} since {pipeline.plain(arguments.since)}: {done.stored} stored before")
     if arguments.dry_run:
-        print(f"would measure {done.left}, each {arguments.executions} times after a warm-up")
+        tried = "" if done.minutes is None else f", about {done.minutes:.1f} minutes by one that was tried"
+        print(f"would measure {done.left}, each {arguments.executions} times after a warm-up{tried}")
         return EXIT_FINE
     print(f"recorded {done.recorded}, {done.failed} gave no result, {done.left} are left")
     return EXIT_FINE if done.recorded or not (done.failed or done.left) else EXIT_NO_DATA

@@ -20,6 +20,9 @@ def add_verbs(verbs: Verbs) -> None:
     verb.add_argument("--run", metavar="CMD", help="shell command that measures a commit (default: by what is found)")
     verb.add_argument("--setup", metavar="CMD", help="shell command that prepares the machine")
     verb.add_argument("--split", action="store_true", help="two jobs and commands, for pull requests from forks")
+    verb.add_argument(
+        "--backfill", metavar="REV", help="only the file that measures old commits from this one on, every night"
+    )
     verb.add_argument("--force", action="store_true", help="replace files that are there")
     verb.add_argument("--check", action="store_true", help="only say what is outdated or unsafe in the files there")
     verb = new_verb(verbs, "doctor", _doctor, "say which permission, event or setting this GitHub job lacks")
@@ -44,6 +47,9 @@ def _init(arguments: argparse.Namespace) -> int:
         print(f"wrote {path}")
     if not IS_RELEASE:
         print("This is no release: put the commit of the release that you reviewed in place of the zeros.")
+    if choice.since:
+        print("Commit this file and start it in the tab Actions, or wait for the night. It resumes where it ended.")
+        return EXIT_FINE
     print(
         "Commit these files. The first pull request measures its base and its head in turn and says what it found; "
         "the first push to the default branch begins the history (branch perf-history)."
@@ -73,8 +79,11 @@ def _choice(arguments: argparse.Namespace) -> "init.Choice":
         )
     if arguments.setup is None:
         setup = ask("Command that prepares the machine", setup or "")
+    since, branch = arguments.backfill or "", _default_branch(arguments.repo)
+    if since:
+        return init.Choice(run=run, setup=setup or "", branch=branch, since=since)
     split = arguments.split or ask("Do pull requests come from forks? (yes/no)", "no").lower().startswith("y")
-    return init.Choice(run=run, setup=setup or "", branch=_default_branch(arguments.repo), split=split)
+    return init.Choice(run=run, setup=setup or "", branch=branch, split=split)
 
 
 def _ask(question: str, default: str) -> str:

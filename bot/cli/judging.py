@@ -176,7 +176,13 @@ def _record(arguments: argparse.Namespace) -> int:
 
 
 def _import(arguments: argparse.Namespace) -> int:
-    wanted = request(pipeline.HistoryImport, arguments, repository=arguments.repo, history_url=arguments.history)
+    wanted = request(
+        pipeline.HistoryImport,
+        arguments,
+        repository=arguments.repo,
+        history_url=arguments.history,
+        token=os.environ.get("GITHUB_TOKEN"),
+    )
     print(pipeline.imported_text(pipeline.import_history(wanted, config=chosen_config(arguments))), end="")
     return EXIT_FINE
 

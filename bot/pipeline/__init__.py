@@ -100,5 +100,6 @@ if TYPE_CHECKING:
     from bot.report.text import render_text as report_text
     from bot.report.tree_comparison import tree_comparison_text
     from bot.report.unmeasured import unmeasured_text, unpublished_text
+    from bot.report.words import counted
 else:
     __getattr__ = front_door(__name__)

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Final
 
 from bot import git
+from bot.codec.run import encode_run
 from bot.collect import join_executions, surroundings
 from bot.config import Config
 from bot.dispatch.candidates import FETCH_ALL
 from bot.dispatch.machine import Say, this_machine
 from bot.errors import UsageError
+from bot.files import replace_file
 from bot.history.opening import open_history
 from bot.history.protocol import Store, StoredRun
 from bot.measure import Commands, ExecutionError, Workplace
@@ -30,7 +32,10 @@ Levels = Mapping[MetricKey, float]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BackfillPlan:
-    """`every`: `merge`, `release`, or a number N for every Nth commit, counted from the newest. Time in minutes."""
+    """`every`: `merge`, `release`, or a number N for every Nth commit, counted from the newest. Time in minutes.
+
+    With an `output` folder the runs are files in it, and nothing is stored.
+    """
 
     since: str
     commands: Commands
@@ -41,18 +46,23 @@ class BackfillPlan:
     log: Path
     cache: Path | None = None
     history_url: str | None = None
+    output: Path | None = None
     dry_run: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Backfilled:
-    """Of `commits` on HEAD's own line `stored` had runs before, `recorded` have now; `failed` gave no result."""
+    """Of `commits` on HEAD's own line `stored` had runs before, `recorded` have now; `failed` gave no result.
+
+    `minutes`: what those left would take, by one that was tried; None where none was, or it gave no result.
+    """
 
     commits: int
     stored: int
     recorded: int
     failed: int
     left: int
+    minutes: float | None = None
 
 
 def backfill(repository: Path, plan: BackfillPlan, *, config: Config, say: Say) -> Backfilled:
@@ -66,16 +76,19 @@ def backfill(repository: Path, plan: BackfillPlan, *, config: Config, say: Say) 
         levels = _stored_levels(history, commits, suite=config.suite)
         stored = len(levels)
         todo = len(commits) - stored
-        if plan.dry_run:
-            return Backfilled(commits=len(commits), stored=stored, recorded=0, failed=0, left=todo)
         failed: set[int] = set()
-        longest = 0.0
+        longest: float | None = None  # so that the first is measured whatever the limit, and repeated calls get on
         with this_machine(
             repository, plan.commands, config=config, tool=plan.tool, log=plan.log, cache=plan.cache
         ) as workplace:
+            if plan.dry_run:
+                place = next_place(len(commits), levels, failed)
+                each = None if place is None else _minutes(workplace, commits[place], plan, say)
+                minutes = None if each is None else todo * each
+                return Backfilled(commits=len(commits), stored=stored, recorded=0, failed=0, left=todo, minutes=minutes)
             while (place := next_place(len(commits), levels, failed, minimum_effect=config.minimum_effect)) is not None:
                 begun = time.monotonic()
-                if plan.limit is not None and begun + longest > started + 60 * plan.limit:
+                if plan.limit and longest is not None and begun + longest > started + 60 * plan.limit:
                     say(f"the time is spent: {len(commits) - len(levels) - len(failed)} commits are left")
                     break
                 commit = commits[place]
@@ -87,9 +100,12 @@ def backfill(repository: Path, plan: BackfillPlan, *, config: Config, say: Say) 
                     say(f"{commit[:12]} gave no result: {error.message}")
                     failed.add(place)
                     continue
-                history.append(run)
+                if plan.output is None:
+                    history.append(run)
+                else:
+                    replace_file(plan.output / f"{commit}.json", encode_run(run))
                 levels[place] = levels_of(run)
-                longest = max(longest, time.monotonic() - begun)
+                longest = max(longest or 0.0, time.monotonic() - begun)
     return Backfilled(
         commits=len(commits),
         stored=stored,
@@ -176,6 +192,20 @@ def _stored_levels(history: Store, commits: Sequence[str], *, suite: str) -> dic
         if isinstance(entry, StoredRun) and not levels[places[entry.commit]]:
             levels[places[entry.commit]] = levels_of(entry.run)
     return levels
+
+
+def _minutes(workplace: Workplace, commit: str, plan: BackfillPlan, say: Say) -> float | None:
+    """What a commit takes, by one execution of this one; None where it gives no result."""
+    say(f"try {commit[:12]}")
+    begun = time.monotonic()
+    try:
+        workplace.prepare(commit)
+        built = time.monotonic()
+        workplace.execute(commit)
+    except ExecutionError as error:
+        say(f"{commit[:12]} gave no result: {error.message}")
+        return None
+    return (built - begun + (1 + plan.executions) * (time.monotonic() - built)) / 60
 
 
 def _measured(repository: Path, workplace: Workplace, commit: str, plan: BackfillPlan, config: Config) -> Run:

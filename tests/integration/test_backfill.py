@@ -51,10 +51,14 @@ def test_what_was_stopped_is_resumed_and_each_commit_is_measured_once(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert backfill(project, "--since", "v1", "--every", "release") == 0
-    assert "2 commits since v1: 0 were stored before\nrecorded 2, 0 gave no result" in capsys.readouterr().out
+    assert "2 commits since v1: 0 stored before\nrecorded 2, 0 gave no result" in capsys.readouterr().out
     assert sorted(stored(project)) == ["1", "5"]
     assert backfill(project, "--since", "v1", "--dry-run") == 0
-    assert "6 commits since v1: 2 were stored before\nwould measure 4" in capsys.readouterr().out
+    assert (
+        "6 commits since v1: 2 stored before\nwould measure 4, each 2 times after a warm-up, about 0."
+        in capsys.readouterr().out
+    )
+    assert sorted(stored(project)) == ["1", "5"]
     assert backfill(project, "--since", "v1") == 0
     assert "recorded 3, 1 gave no result, 0 are left" in capsys.readouterr().out
     runs = stored(project)
@@ -66,6 +70,15 @@ def test_what_was_stopped_is_resumed_and_each_commit_is_measured_once(
         assert entry.run.time == git.commit_time(project, entry.commit)
         assert any("by backfill" in note for note in entry.run.notes)
     assert backfill(project, "--since", "v1") == 3  # only what gives no result is left
+
+
+def test_a_limit_too_short_for_one_commit_still_gets_on(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert backfill(project, "--since", "HEAD", "--limit", "0.00001", "--also", "build-time,size:value") == 0
+    said = capsys.readouterr()
+    assert "1 commit since HEAD: 0 stored before\nrecorded 1, 0 gave no result, 0 are left" in said.out
+    (entry,) = stored(project).values()
+    assert [one.metric.name for one in entry.run.benchmarks] == ["time", "size:value"]
+    assert "there is no build command to time" in "".join(entry.run.notes)
 
 
 def test_a_shallow_clone_is_no_short_history(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

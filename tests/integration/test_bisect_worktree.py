@@ -236,7 +236,6 @@ def test_a_spent_budget_is_a_partial_answer_that_goes_on(repository: Path, tmp_p
     assert code == 3
     assert answer["outcome"] in {"budget_spent", "inconclusive"}
     assert answer["definite"] is False
-    assert answer["executions"] <= 8
     before = state.with_suffix(".log").read_text()
     code, answer = bisect(repository, "--executions", "200", "--resume", str(state), **ends)
     assert state.with_suffix(".log").read_text().startswith(before)
@@ -540,7 +539,6 @@ def test_the_commit_that_made_an_artifact_larger_is_named(repository: Path) -> N
     answer = json.loads(out.read_text())
     assert [one["commit"] for one in answer["culprits"]] == [hashes["c10"]]
     assert (answer["benchmark"], answer["metric"], answer["unit"]) == ("command", "size:dist/*", "B")
-    assert answer["executions"] <= 8
     assert worktrees(repository) == 1
 
 

@@ -12,6 +12,7 @@ PROJECT: Final = Path(__file__).parents[2]
 DOCUMENTS: Final = (PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md")))
 BLOCK: Final = re.compile(r"(?:^`\.github/workflows/([\w-]+\.yml)`\n\n)?^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ONE_FILE: Final = "README.md"
+BACKFILL: Final = "docs/history.md"
 SPLIT: Final = "docs/workflows.md"
 
 

@@ -11,7 +11,7 @@ from bot.cli.init.check import CALLED, check_files
 from bot.cli.init.files import Choice, new_files, scalar
 from bot.cli.init.tools import look, suggestions
 from tests.support.git_repository import init_repository, run_git
-from tests.support.recipes import ONE_FILE, PROJECT, SPLIT, WORKFLOWS
+from tests.support.recipes import BACKFILL, ONE_FILE, PROJECT, SPLIT, WORKFLOWS
 from tests.support.tools import tool
 
 DOCUMENTED = Choice(
@@ -95,6 +95,16 @@ def test_the_written_files_are_those_of_the_documentation(document: str, split: 
     documented = {f".github/workflows/{block.file}": block.text for block in WORKFLOWS if block.document == document}
     del written[".github/perf-culprit.yml"]
     assert written == documented
+
+
+def test_the_backfill_is_that_of_the_documentation_and_alone(tmp_path: Path) -> None:
+    root = lay_out(tmp_path, REPOSITORIES["pytest-benchmark"])
+    arguments = ["init", "--repo", str(root), "--yes", "--run", DOCUMENTED.run, "--setup", DOCUMENTED.setup]
+    assert main([*arguments, "--backfill", "v1.0"]) == 0
+    (block,) = (block for block in WORKFLOWS if block.document == BACKFILL)
+    (written,) = (root / ".github").rglob("*.yml")
+    assert (written.name, written.read_text()) == (block.file, block.text)
+    assert all("in place of the zeros" in remark.text for remark in check_files(root))
 
 
 @pytest.mark.parametrize("command", ["a: b # c", "'x' \"y\"", "{x}", "- y", "echo 'a: b' | tee \"$X\"", "", "true"])
@@ -228,8 +238,9 @@ def test_check_wants_a_run_of_every_base(tmp_path: Path, head: str, said: str | 
 
 @pytest.mark.parametrize("name", CALLED)
 def test_check_knows_what_our_called_workflows_ask_for(name: str) -> None:
-    (job,) = yaml.safe_load((PROJECT / ".github" / "workflows" / name).read_text())["jobs"].values()
-    assert {scope for scope, level in job["permissions"].items() if level == "write"} == CALLED[name]
+    jobs = yaml.safe_load((PROJECT / ".github" / "workflows" / name).read_text())["jobs"].values()
+    granted = [scope for job in jobs for scope, level in job["permissions"].items() if level == "write"]
+    assert set(granted) == CALLED[name]
 
 
 def test_check_names_the_permission_that_a_caller_does_not_grant(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import yaml
 
 from bot import __version__
 from bot.config import parse_config, parse_design
-from tests.support.recipes import BLOCKS, ONE_FILE, PROJECT, SPLIT, WORKFLOWS, Block, workflows
+from tests.support.recipes import BACKFILL, BLOCKS, ONE_FILE, PROJECT, SPLIT, WORKFLOWS, Block, workflows
 from tests.support.tools import tool
 
 ACTION = yaml.safe_load((PROJECT / "action.yml").read_text(encoding="utf-8"))
@@ -37,10 +37,11 @@ def steps(node: Any) -> Iterator[dict[str, Any]]:
         yield from steps(value)
 
 
-def test_there_are_two_forms_and_the_dashboards() -> None:
+def test_there_are_two_forms_the_dashboards_and_the_backfill_s() -> None:
     assert [(block.document, block.file) for block in WORKFLOWS] == [
         (ONE_FILE, "perf.yml"),
         ("docs/dashboard.md", "perf-dashboard.yml"),
+        (BACKFILL, "perf-backfill.yml"),
         *((SPLIT, f"{name}.yml") for name in ("perf", "perf-report", "perf-command", "perf-bisect")),
     ]
     for block in BLOCKS:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from bot.config.database import VARIABLE
-from tests.support.recipes import ONE_FILE, PROJECT, SPLIT, WORKFLOWS, workflows
+from tests.support.recipes import BACKFILL, ONE_FILE, PROJECT, SPLIT, WORKFLOWS, workflows
 
 OURS = {path.name: path.read_text(encoding="utf-8") for path in sorted((PROJECT / ".github/workflows").glob("*.yml"))}
 ALL = {**OURS, **{block.id: block.text for block in WORKFLOWS}}
@@ -84,6 +84,19 @@ def test_the_caller_grants_what_the_called_job_needs(name: str) -> None:
     assert calling["permissions"] == called["permissions"]
     assert calling.get("cache-mode") == called.get("cache-mode")
     assert calling["uses"].split("@")[0].endswith(f"/.github/workflows/{name}")
+
+
+def test_a_backfill_measures_without_a_token_and_stores_without_running_anything() -> None:
+    measuring, storing = jobs(OURS["backfill.yml"]).values()
+    assert measuring["permissions"] == {"contents": "read"}
+    assert measuring["cache-mode"] == "none"
+    assert "github.token" not in str(measuring)
+    assert (storing["needs"], storing["if"]) == ("measure", "always()")
+    assert storing["permissions"] == {"contents": "write"}
+    scripts = [step["run"] for step in storing["steps"] if "run" in step]
+    assert [re.findall(r"perf-culprit (\w+) ", script) for script in scripts] == [[], ["import"]]
+    (called,) = workflows(BACKFILL)["perf-backfill"]["jobs"].values()
+    assert (called["permissions"], called["cache-mode"]) == (storing["permissions"], "none")
 
 
 def test_a_bisection_reports_in_its_own_last_job() -> None:

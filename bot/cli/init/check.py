@@ -19,6 +19,7 @@ PINNED: Final = re.compile(r"[0-9a-f]{40}")
 CALLED: Final[Mapping[str, frozenset[str]]] = {
     "measure.yml": frozenset(),
     "bisect.yml": frozenset(),
+    "backfill.yml": frozenset({"contents"}),
     "report.yml": frozenset({"actions", "checks", "contents", "issues", "pull-requests"}),
     "command.yml": frozenset({"actions", "checks", "contents", "issues", "pull-requests"}),
 }
@@ -123,7 +124,7 @@ def _of_job(
     steps = _steps(about)
     used = [str(entry["uses"]) for entry in (about, *steps) if "uses" in entry]
     measures = bool(_steps(about, MEASURES)) or any(
-        "/workflows/measure.yml" in uses or "/workflows/bisect.yml" in uses for uses in used
+        f"/workflows/{called}" in uses for uses in used for called in ("measure.yml", "bisect.yml", "backfill.yml")
     )
     for uses in used:
         yield from _of_action(name, uses)

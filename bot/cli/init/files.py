@@ -13,6 +13,7 @@ from bot.release import COMMIT
 
 ONE_FILE: Final = ("perf.yml",)
 SPLIT: Final = ("perf.yml", "perf-report.yml", "perf-command.yml", "perf-bisect.yml")
+BACKFILL: Final = ("perf-backfill.yml",)
 CONFIGURATION: Final = ".github/perf-culprit.yml"
 WORKFLOWS: Final = ".github/workflows"
 SCHEMA: Final = "https://raw.githubusercontent.com/perf-culprit/perf-culprit/main/docs/config.schema.json"
@@ -20,20 +21,23 @@ SCHEMA: Final = "https://raw.githubusercontent.com/perf-culprit/perf-culprit/mai
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Choice:
-    """What was found out or answered."""
+    """What was found out or answered. With a commit `since` old ones are measured, and nothing else is written."""
 
     run: str
     setup: str
     branch: str = "main"
     split: bool = False
+    since: str = ""
 
 
 def new_files(choice: Choice) -> dict[str, str]:
     """Path in the repository -> content."""
     form, names = ("split", SPLIT) if choice.split else ("one-file", ONE_FILE)
+    if choice.since:
+        form, names = "backfill", BACKFILL
     templates = files("bot.cli.init") / "templates" / form
     written = {f"{WORKFLOWS}/{name}": _filled((templates / name).read_text("utf-8"), choice) for name in names}
-    return {**written, CONFIGURATION: _configuration(choice)}
+    return written if choice.since else {**written, CONFIGURATION: _configuration(choice)}
 
 
 def _filled(text: str, choice: Choice) -> str:
@@ -45,6 +49,7 @@ def _filled(text: str, choice: Choice) -> str:
     values = {
         "@COMMIT@": COMMIT,
         "@BRANCH@": scalar(choice.branch),
+        "@SINCE@": scalar(choice.since),
         "@SETUP@": scalar(choice.setup),
         "@RUN@": scalar(choice.run),
         "@INSTALL@": scalar(install),

@@ -13,6 +13,7 @@ import sys
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -247,15 +248,19 @@ class WorkflowRunner:
         return f"checked out {commit}"
 
     def download(self, given: Mapping[str, Any], place: "Place") -> str:
-        """An artifact of this very run, into a folder of the workspace."""
-        (artifact,) = (
+        """Artifacts of this very run, into a folder of the workspace: the named one, or any that a pattern matches."""
+        artifacts = [
             artifact
             for artifact in self.fake.state.artifacts.values()
-            if (artifact.run_id, artifact.name) == (place.event.run_id, given["name"])
-        )
-        with zipfile.ZipFile(io.BytesIO(artifact.zip_bytes)) as archive:
-            archive.extractall(place.workspace / given["path"])
-        return f"downloaded {artifact.name}"
+            if artifact.run_id == place.event.run_id and fnmatchcase(artifact.name, given.get("pattern", artifact.name))
+        ]
+        if "name" in given:
+            artifacts = [artifact for artifact in artifacts if artifact.name == given["name"]]
+            assert len(artifacts) == 1
+        for artifact in artifacts:
+            with zipfile.ZipFile(io.BytesIO(artifact.zip_bytes)) as archive:
+                archive.extractall(place.workspace / given["path"])
+        return f"downloaded {[artifact.name for artifact in artifacts]}"
 
     def upload(self, given: Mapping[str, Any], place: "Place") -> tuple[bool, str]:
         path = place.workspace / given["path"]
