@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from bot.detect.categories import CategoryChange, category_change
-from bot.detect.kept import Kept
+from bot.detect.evidence_on_demand import on_demand
 from bot.detect.limits import decide_by_limit
 from bot.detect.pairs import MetricPair, some_samples
 from bot.detect.rows import Rows
@@ -66,8 +66,8 @@ def benchmark_findings(
                 critical_p=critical_p,
                 paired=paired,
             )
-        keeps = isinstance(evidence, Rows) and decided.verdict not in CHANGES
-        shown = Kept(entry, evidence, index) if keeps else entry
+        is_one_of_many = isinstance(evidence, Rows) and decided.verdict not in CHANGES
+        shown = on_demand(evidence, index, entry) if is_one_of_many else entry
         findings.append(_finding(pair, entry, decided, metric, q_value, shown=shown))
     return findings
 
@@ -91,7 +91,7 @@ def _finding(
         category = category_change(pair, target_mean=evidence.target.value, settings=metric)
     regressed = decided.verdict is Verdict.REGRESSION
     # Thousands of unchanged metrics need no chart, nor do a hundred thousand undecided ones.
-    is_drawn = pair.obstacle is None and decided.verdict is not Verdict.NO_CHANGE and not isinstance(shown, Kept)
+    is_drawn = pair.obstacle is None and decided.verdict is not Verdict.NO_CHANGE and shown is evidence
     return Finding(
         evidence=shown,
         verdict=decided.verdict,
