@@ -87,10 +87,11 @@ def run_demo(directory: Path, *, say: Say) -> tuple[Path, ...]:
 
 def _dashboard(repository: DemoRepository, folder: Path, *, config: Config, say: Say) -> tuple[Path, ...]:
     """Of main's history and the pull request's; nothing without the plotting library, which is an extra."""
-    say("      for the dashboard, as if it were merged all the same: its commits are measured and recorded, too")
-    count = record_as_merged(repository, folder.parent, config=config)
     plan = pipeline.DashboardPlan(folder=folder, repository=repository.work, history_url=str(repository.remote))
     try:
+        pipeline.plotting_library()  # before anything is measured for its sake
+        say("      for the dashboard, as if it were merged all the same: its commits are measured and recorded, too")
+        count = record_as_merged(repository, folder.parent, config=config)
         pipeline.build_dashboard(plan, config=config)
     except UsageError as error:
         say(f"no dashboard: {error}")

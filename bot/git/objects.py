@@ -111,9 +111,11 @@ def list_tree(repository: Path, commit: str) -> tuple[TreeEntry, ...]:
     return tuple(entries)
 
 
-def commit_message(repository: Path, commit: str) -> str:
-    content = run_git(repository, "cat-file", "commit", commit)
-    return content.partition(b"\n\n")[2].decode(errors="replace")
+def commit_with_message(repository: Path, revision: str) -> tuple[str, str]:
+    """The full hash of the commit that `revision` names, which must be there, and its message."""
+    output = run_git(repository, "cat-file", "--batch", stdin=f"{revision}\n".encode())
+    head, _, content = output.partition(b"\n")
+    return head.split()[0].decode(), content.partition(b"\n\n")[2].decode(errors="replace")
 
 
 def read_blobs(repository: Path, blobs: Sequence[str], *, remote: Remote | None = None) -> tuple[bytes, ...]:

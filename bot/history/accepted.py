@@ -55,7 +55,7 @@ class GitBranchAcceptances(GitBranchHistory):
     def _try_add(self, blobs: dict[str, str], message: str) -> bool:
         """Add those of the files that are not there, in one commit; False where all of them are."""
         tip = self._tip = self._fetch()
-        stored = {entry.path for entry in git.list_tree(self._repository, tip.commit)} if tip.commit else set()
+        stored = {entry.path for entry in tip.entries or ()}
         added = {path: blob for path, blob in blobs.items() if path not in stored}
         if not added:
             return False

@@ -51,8 +51,7 @@ class GitBranchBisections(GitBranchHistory):
 
     def _fetched_files(self) -> tuple[Tip, Mapping[str, str]]:
         tip = self._tip = self._fetch()
-        entries = git.list_tree(self._repository, tip.commit) if tip.commit else ()
-        return tip, {entry.path: entry.blob for entry in entries if entry.blob}
+        return tip, {entry.path: entry.blob for entry in tip.entries or () if entry.blob}
 
     def _try_store(self, path: str, blob: str, *, expected: str | None, message: str, size: int) -> None:
         tip, files = self._fetched_files()

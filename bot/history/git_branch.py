@@ -52,10 +52,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tip:
-    """The branch at one moment. `commit` is None where there is no branch yet; `past_bytes`: see PAST_LINE."""
+    """The branch at one moment. `commit` is None where there is no branch yet; `past_bytes`: see PAST_LINE.
+
+    `entries` are all its files, `files` the runs among them. Of a commit that was just pushed the entries are unknown.
+    """
 
     commit: str | None = None
     files: tuple[RunFile, ...] = ()
+    entries: tuple[git.TreeEntry, ...] | None = ()
     past_bytes: int = 0
 
 
@@ -177,7 +181,7 @@ class GitBranchHistory(RunReader):
         text = f"{message}{over}\nPast-Bytes: {past_bytes or 0}\n"
         commit = git.commit_tree(self._repository, tree, parent=parent, message=text, identity=AUTHOR)
         git.push(self._repository, self._remote, commit=commit, branch=self._branch, expected=tip.commit)
-        return Tip(commit=commit, past_bytes=past_bytes or 0)
+        return Tip(commit=commit, entries=None, past_bytes=past_bytes or 0)
 
     def _notice(self, tip: Tip, wanted: Sequence[RunFile]) -> None:
         """Compares with what was seen before. The runs being recorded make others drop, so they count here too."""
@@ -213,8 +217,10 @@ class GitBranchHistory(RunReader):
 
     def _entries(self) -> tuple[git.TreeEntry, ...]:
         """All files of the snapshot that is read."""
-        commit = self._seen().commit
-        return git.list_tree(self._repository, commit) if commit else ()
+        tip = self._seen()
+        if tip.entries is None and tip.commit:
+            tip = self._tip = replace(tip, entries=git.list_tree(self._repository, tip.commit))
+        return tip.entries or ()
 
     def _suite_files(self, suite: str) -> list[RunFile]:
         slug = suite_slug(suite)
@@ -231,11 +237,11 @@ class GitBranchHistory(RunReader):
         refspec = f"+refs/heads/{self._branch}:{FETCHED_REF}"
         if not git.fetch(self._repository, self._remote, [refspec], depth=depth, object_filter=object_filter):
             return Tip()
-        commit = git.resolve_commit(self._repository, FETCHED_REF)
+        commit, message = git.commit_with_message(self._repository, FETCHED_REF)
         entries = git.list_tree(self._repository, commit)
         self._check_marker(next((entry.blob for entry in entries if entry.path == MARKER_PATH), None))
-        past = PAST_LINE.search(git.commit_message(self._repository, commit))
-        return Tip(commit=commit, files=read_names(entries), past_bytes=int(past[1]) if past else 0)
+        past = PAST_LINE.search(message)
+        return Tip(commit=commit, files=read_names(entries), entries=entries, past_bytes=int(past[1]) if past else 0)
 
     def _check_marker(self, blob: str | None) -> None:
         if blob == self._marker_blob:

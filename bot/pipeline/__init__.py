@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         formats_list,
     )
     from bot.pipeline.confirm import flagged, flagged_json
-    from bot.pipeline.dashboard import BuiltDashboard, DashboardPlan, build_dashboard
+    from bot.pipeline.dashboard import BuiltDashboard, DashboardPlan, build_dashboard, plotting_library
     from bot.pipeline.databases import copy_between, migrate_database
     from bot.pipeline.diagnosis import DiagnosisPlan, diagnose
     from bot.pipeline.doctor import checkup, recording_permissions

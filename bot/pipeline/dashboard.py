@@ -61,7 +61,7 @@ class BuiltDashboard:
 
 def build_dashboard(plan: DashboardPlan, *, config: Config) -> BuiltDashboard:
     """The site of all suites, of the runs on HEAD's own line; unchanged files are left as they are."""
-    plotting = _plotting()
+    plotting = plotting_library()
     manifest = None if plan.rebuild else _earlier(plan.folder)
     line = {commit: place for place, commit in enumerate(line_of(plan.repository))}
     with open_history(config.history, plan.repository, url=plan.history_url, token=plan.usable_token) as history:
@@ -189,7 +189,8 @@ def _dashboard(panels: Sequence[Panel], around: Circumstances, repository: Path,
     )
 
 
-def _plotting() -> bytes:
+def plotting_library() -> bytes:
+    """Its script; a UsageError where it is not installed."""
     # As plotly.offline reads it, which imports much more than a file's reader needs.
     script = get_data("plotly", "package_data/plotly.min.js")
     if script is None:

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.demo import run_demo
-from bot.demo.repository import fresh_directory
+from bot.config import Config
+from bot.demo import run, run_demo
+from bot.demo.repository import DemoRepository, fresh_directory
 from bot.errors import UsageError
 from tests.support.git_repository import run_git
 
@@ -52,3 +53,14 @@ def test_the_demo_never_clears_a_folder_of_somebody_else(tmp_path: Path) -> None
     with pytest.raises(UsageError, match="not made by the demo"):
         fresh_directory(tmp_path)
     assert (tmp_path / "thesis.txt").read_text() == "irreplaceable"
+
+
+def test_without_the_plotting_library_nothing_is_measured_for_a_dashboard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.pipeline.dashboard.get_data", lambda *_: None)
+    monkeypatch.setattr(run, "record_as_merged", lambda *_, **__: pytest.fail("measured"))
+    told: list[str] = []
+    repository = DemoRepository(work=tmp_path, remote=tmp_path, main=(), branch=())
+    assert run._dashboard(repository, tmp_path / "dashboard", config=Config(), say=told.append) == ()
+    assert "no dashboard" in told[0]

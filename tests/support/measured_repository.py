@@ -26,26 +26,33 @@ class Commit:
 
 
 def measured_repository(folder: Path, commits: Mapping[str, Commit]) -> dict[str, str]:
-    """A repository with these commits, the last checked out; name -> hash. Merges take their own files as given."""
+    """A repository with these commits, the last checked out; name -> hash. Merges take their own files as given.
+
+    One fast-import makes them all: a commit's files are those of its first parent and its own.
+    """
     init_repository(folder)
-    hashes: dict[str, str] = {}
-    before: str | None = None
+    marks = {name: mark for mark, name in enumerate(commits, start=1)}
+    stream: list[str] = []
     for name, commit in commits.items():
-        parents = commit.parents if commit.parents is not None else ([before] if before else [])
-        if parents:
-            run_git(folder, "checkout", "--quiet", "--detach", hashes[parents[0]])
-        (folder / "value").write_text(f"{commit.level}\n")
-        (folder / "number").write_text(f"{name}\n")
-        for path, text in (commit.files or {}).items():
-            (folder / path).write_text(text)
-        run_git(folder, "add", "--all")
-        tree = run_git(folder, "write-tree")
-        options = [word for parent in parents for word in ("-p", hashes[parent])]
-        hashes[name] = run_git(folder, "commit-tree", tree, *options, "-m", f"commit {name}")
-        run_git(folder, "reset", "--quiet", "--hard", hashes[name])
-        before = name
-    run_git(folder, "branch", "--force", "main", hashes[before or ""])
-    return hashes
+        before = [other for other, mark in marks.items() if mark == marks[name] - 1]
+        parents = commit.parents if commit.parents is not None else before
+        stream += ["commit refs/heads/main", f"mark :{marks[name]}"]
+        stream += [f"committer Ada <ada@example.org> {1_700_000_000 + marks[name]} +0000", *_data(f"commit {name}\n")]
+        stream += [f"{'merge' if place else 'from'} :{marks[parent]}" for place, parent in enumerate(parents)]
+        files = {"value": f"{commit.level}\n", "number": f"{name}\n"} | dict(commit.files or {})
+        for path, text in files.items():
+            stream += [f"M 100644 inline {path}", *_data(text)]
+        # Without it fast-import takes a commit that names no parent for the branch's next.
+        stream += ["", *(["reset refs/heads/main", ""] if name != list(commits)[-1] else [])]
+    run_git(folder, "fast-import", "--quiet", "--force", "--export-marks=.git/marks", stdin="\n".join(stream) + "\n")
+    run_git(folder, "reset", "--quiet", "--hard", "main")
+    run_git(folder, "checkout", "--quiet", "--detach")
+    made = dict(line.split(" ") for line in (folder / ".git" / "marks").read_text().splitlines())
+    return {name: made[f":{mark}"] for name, mark in marks.items()}
+
+
+def _data(text: str) -> list[str]:
+    return [f"data {len(text.encode())}", text]
 
 
 def line(count: int, *, step_at: int, low: int = 1000, high: int = 1600) -> dict[str, Commit]:
