@@ -11,9 +11,11 @@ from bot.report.inert import plain_lines
 
 MOST_CHARACTERS: Final = 40_000
 MOST_TEXT: Final = 1_000
-# Of a list inside an item, the fewer the larger the answer.
+MOST_ERROR: Final = 4_000
+# Entries of a list inside an item, the fewer the larger the answer.
 MOST_INSIDE: Final = (100, 30, 10, 3)
-MOST_LEFT_OUT: Final = 20
+# Whole call trees: suspects and totals say what they come to.
+TREES: Final = "nodes"
 
 
 class Answer(BaseModel):
@@ -30,88 +32,75 @@ Answered: TypeAlias = Annotated[CallToolResult, Answer]
 
 
 def answer(
-    document: Any, *, page: str | None = None, offset: int = 0, form: str | None = None, files: Sequence[str] = ()
+    document: Mapping[str, Any],
+    *,
+    page: str | None = None,
+    offset: int = 0,
+    form: str | None = None,
+    files: Sequence[str] = (),
 ) -> CallToolResult:
     """`document` within MOST_CHARACTERS. Of the list under its key `page` as many from `offset` on as there is room."""
-    for most in MOST_INSIDE:
-        parts = _Part(document, page, offset, most)
-        if parts.is_whole or most == MOST_INSIDE[-1]:
-            return parts.answer(form, files)
-    raise AssertionError("MOST_INSIDE is not empty")
+    items = document.get(page, []) if page else []
+    rest, shown, cut = _part({**document, page: []} if page else document, items[offset:])
+    after, left_out = offset + len(shown), [f"{cut:,} entries of lists inside"] if cut else []
+    if after < len(items):
+        again = "call `report` with this file and" if files else "call again with"
+        left_out.insert(0, f"{len(items) - after:,} more of {len(items):,} {page}: {again} `offset`")
+    content = Answer(
+        untrusted={**rest, page: shown} if page else rest,
+        form=form and f"perf-culprit://schema/{form}",
+        files=list(files),
+        left_out=left_out,
+        next_offset=after if after < len(items) else None,
+    )
+    return _result(content.model_dump(exclude_none=True))
 
 
 def failure(message: str, *, exit_code: int) -> CallToolResult:
     """`exit_code` as the command line's: 2 usage or configuration, 3 no usable data, 4 git or the machine."""
-    content = {"untrusted": {"error": _inert(message[: 4 * MOST_TEXT], 4 * MOST_TEXT), "exit_code": exit_code}}
-    return CallToolResult(content=[_text(content)], structured_content=content, is_error=True)
+    content = {"untrusted": {"error": plain_lines(message[:MOST_ERROR]), "exit_code": exit_code}}
+    return _result(content, is_error=True)
 
 
-class _Part:
-    def __init__(self, document: Any, page: str | None, offset: int, most: int) -> None:
-        self._cut: dict[str, tuple[int, int]] = {}
-        self._page, self._most = page, most
-        rest = {name: value for name, value in document.items() if name != page}
-        self._document = {name: self._bounded(value, name) for name, value in rest.items()}
-        self._items = document.get(page, ()) if page else ()
-        self._offset = min(offset, len(self._items))
-        self._shown: list[Any] = []
-        room = MOST_CHARACTERS - _length(self._document)
-        for item in self._items[self._offset :]:
-            shown = self._bounded(item, f"{page}[]")
-            room -= _length(shown)
-            if room < 0 and self._shown:
-                break
-            self._shown.append(shown)
-        # Fewer items beat items without their inside; one that fits alone is whole.
-        self.is_whole = room >= 0 or len(self._shown) > 1
-
-    def answer(self, form: str | None, files: Sequence[str]) -> CallToolResult:
-        left_out = [
-            f"{place}: up to {lost:,} of {size:,} entries"
-            for place, (lost, size) in [*self._cut.items()][:MOST_LEFT_OUT]
-        ]
-        document, after = self._document, self._offset + len(self._shown)
-        if self._page is not None:
-            document = {**document, self._page: self._shown}
-            if len(self._shown) < len(self._items):
-                shown = f"{self._offset + 1:,} to {after:,}" if self._shown else "none"
-                again = "call `report` with this file and" if files else "call again with"
-                left_out.insert(0, f"{self._page}: {shown} of {len(self._items):,} are here; {again} `offset`")
-        whole = Answer(
-            untrusted=document,
-            form=form and f"perf-culprit://schema/{form}",
-            files=list(files),
-            left_out=left_out,
-            next_offset=after if after < len(self._items) else None,
-        )
-        content = whole.model_dump(exclude_none=True)
-        return CallToolResult(content=[_text(content)], structured_content=content)
-
-    def _bounded(self, value: Any, place: str) -> Any:
-        if isinstance(value, str):
-            return _inert(value, MOST_TEXT)
-        if isinstance(value, Mapping):
-            self._note(place, len(value))
-            entries = [*value.items()][: self._most]
-            return {_inert(name, MOST_TEXT): self._bounded(one, f"{place}.{name}"[:80]) for name, one in entries}
-        if isinstance(value, list | tuple):
-            self._note(place, len(value))
-            return [self._bounded(one, place if place.endswith("[]") else f"{place}[]") for one in value[: self._most]]
-        return value
-
-    def _note(self, place: str, size: int) -> None:
-        if size > self._most:
-            lost = max(size - self._most, self._cut.get(place, (0, 0))[0])
-            self._cut[_inert(place, MOST_TEXT)] = lost, lost + self._most
+def _part(
+    around: Mapping[str, Any], items: Sequence[Any], inside: Sequence[int] = MOST_INSIDE
+) -> tuple[Any, list[Any], int]:
+    """What is around the items, as many of them as fit, and how many entries of lists were cut."""
+    rest, cut = _bounded(around, inside[0])
+    room = MOST_CHARACTERS - _length(rest)
+    shown: list[Any] = []
+    for item in items:
+        part, cut_there = _bounded(item, inside[0])
+        room -= _length(part)
+        if shown and room < 0:
+            break
+        shown.append(part)
+        cut += cut_there
+    # Fewer items are better than items without their inside.
+    if room >= 0 or len(shown) > 1 or len(inside) == 1:
+        return rest, shown, cut
+    return _part(around, items, inside[1:])
 
 
-def _inert(text: str, limit: int) -> str:
-    return plain_lines(text if len(text) <= limit else text[: limit - 1] + "…")
+def _bounded(value: Any, most: int) -> tuple[Any, int]:
+    """The value with inert strings and short lists, and how many entries that left out."""
+    if isinstance(value, str):
+        return plain_lines(value if len(value) <= MOST_TEXT else f"{value[: MOST_TEXT - 1]}…"), 0
+    if not isinstance(value, Mapping | list):
+        return value, 0
+    names = list(value)[:most] if isinstance(value, Mapping) else range(min(len(value), most))
+    parts = {name: _bounded(value[name], 0 if name == TREES else most) for name in names}
+    cut = len(value) - len(parts) + sum(lost for _, lost in parts.values())
+    if isinstance(value, list):
+        return [part for part, _ in parts.values()], cut
+    return {_bounded(name, most)[0]: part for name, (part, _) in parts.items()}, cut
 
 
 def _length(value: Any) -> int:
     return len(json.dumps(value, ensure_ascii=False))
 
 
-def _text(content: Mapping[str, Any]) -> TextContent:
-    return TextContent(type="text", text=json.dumps(content, ensure_ascii=False))
+def _result(content: dict[str, Any], *, is_error: bool = False) -> CallToolResult:
+    """As data, and as the text that older clients read."""
+    text = TextContent(type="text", text=json.dumps(content, ensure_ascii=False))
+    return CallToolResult(content=[text], structured_content=content, is_error=is_error)

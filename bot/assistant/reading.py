@@ -1,8 +1,10 @@
 """The tools that only read: what is stored and reported, why, and what would decide."""
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
@@ -65,9 +67,14 @@ class Reading:
         self,
         path: File = "report.json",
         verdict: Literal["regression", "improvement", "no_change", "inconclusive"] | None = None,
+        pull_request: Annotated[int | None, Field(ge=1, description="Its comment on GitHub instead of a file.")] = None,
         offset: Offset = 0,
     ) -> Answered:
         """The report of a pull request or a comparison, from the `report.json` of its artifact: every verdict."""
+        if pull_request is not None:
+            read = partial(pipeline.published_results, self.place.root, number=pull_request, environ=os.environ)
+            texts = await anyio.to_thread.run_sync(read, abandon_on_cancel=True)
+            return answer({"comment": "\n\n".join(texts).splitlines()}, page="comment", offset=offset)
         document = await self._report(path)
         if verdict is not None:
             document["findings"] = [one for one in document["findings"] if one["verdict"] == verdict]

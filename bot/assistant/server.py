@@ -1,7 +1,6 @@
 """The server: tools and resources by name, and how long it lives."""
 
 import gc
-import signal
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,7 +9,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, ParamSpec
 
-import anyio
 from mcp.server.mcpserver import MCPServer
 from mcp.types import CallToolResult, ToolAnnotations
 
@@ -36,10 +34,10 @@ Given = ParamSpec("Given")
 
 
 def serve(repository: Path, *, allow_run: bool) -> None:
-    """Until the client closes our standard input, or a signal asks to stop."""
+    """Until the client closes our standard input. A command whose server died ends when it next says what it does."""
     gc.enable()  # one process per command needs none; this one stays
     with _pinned(repository, allow_run=allow_run) as place:
-        anyio.run(_serve, build_server(place))
+        build_server(place).run()
 
 
 def build_server(place: Place) -> "MCPServer[Any]":
@@ -94,16 +92,3 @@ def _pinned(repository: Path, *, allow_run: bool) -> Iterator[Place]:
                 next_step="set bisect.run there, or leave out --allow-run",
             )
         yield replace(place, settings=(f"--config={copy}",))
-
-
-async def _serve(server: "MCPServer[Any]") -> None:
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_until_signal, tasks.cancel_scope)
-        await server.run_stdio_async()
-        tasks.cancel_scope.cancel()
-
-
-async def _until_signal(scope: anyio.CancelScope) -> None:
-    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        async for _ in signals:
-            scope.cancel()

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         mark_unmeasured,
         open_check,
         publish_file,
+        published_results,
     )
     from bot.pipeline.record import record_files, record_run
     from bot.pipeline.releases import releases_in_files, releases_in_history

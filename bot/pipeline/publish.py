@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot import git
 from bot.codec.report import decode_report
 from bot.codec.run import decode_run
 from bot.collect import collect_sources, read_archive, read_file
@@ -216,6 +217,27 @@ def fetch_run(
     return collect_sources(sources, tool=tool, suite=config.suite, directions=config.direction_of, commit=commit)
 
 
+def published_results(repository: Path, *, number: int, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """What the bot's comments in a pull request say: Markdown, a comment each."""
+    address = (git.web_address(repository) or "").split("/")[-2:]
+    name = environ.get("GITHUB_REPOSITORY") or "/".join(address)
+    if not name:
+        raise UsageError(
+            "its remote is on no known host", place=str(repository), next_step="set GITHUB_REPOSITORY to OWNER/NAME"
+        )
+    return connect(_destination(name, environ)).results(number=number, start=RESULT_START)
+
+
+def _destination(repository: str, environ: Mapping[str, str]) -> Destination:
+    return Destination(
+        repository=repository,
+        api_url=environ.get("GITHUB_API_URL", "https://api.github.com"),
+        server_url=environ.get("GITHUB_SERVER_URL", "https://github.com"),
+        token=environ.get("GITHUB_TOKEN", ""),
+        bot_login=environ.get("PERF_CULPRIT_BOT_LOGIN", "github-actions[bot]"),
+    )
+
+
 def publish_file(
     path: Path,
     *,
@@ -233,13 +255,7 @@ def publish_file(
             "nowhere to publish to",
             next_step="give --repository OWNER/NAME and --pull-request N or --sha HASH, and GITHUB_TOKEN",
         )
-    destination = Destination(
-        repository=name,
-        api_url=environ.get("GITHUB_API_URL", "https://api.github.com"),
-        server_url=environ.get("GITHUB_SERVER_URL", "https://github.com"),
-        token=environ.get("GITHUB_TOKEN", ""),
-        bot_login=environ.get("PERF_CULPRIT_BOT_LOGIN", "github-actions[bot]"),
-    )
+    destination = _destination(name, environ)
     host = connect(destination)
     lines: list[str] = []
     if sha is not None:

@@ -145,6 +145,9 @@ class Host(Protocol):
     def prefix_comments(self, *, number: int, start: str, line: str) -> None:
         """`line` below the marker of each of the bot's comments that begin with `start`."""
 
+    def results(self, *, number: int, start: str) -> tuple[str, ...]:
+        """The texts of the bot's comments that begin with `start`, answers to commands apart."""
+
     def answered_commands(self, *, number: int) -> tuple[int, ...]:
         """The comments of a thread that the bot has answered as commands, newest first."""
 

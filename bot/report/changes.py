@@ -24,9 +24,9 @@ PLOT_WIDTH: Final = 56
 PLOT_HEIGHT: Final = 6
 
 
-def changes_json(judged: Sequence[SeriesChanges], *, labels: Sequence[str] = (), newest: int = 0) -> bytes:
+def changes_json(judged: Sequence[SeriesChanges], *, labels: Sequence[str], newest: int = 0) -> bytes:
     """The fields are described in docs/detectors/change-point.md. `newest`: that many rows as they were measured."""
-    columns = [_column(entry) for entry in judged]
+    columns = [_column(entry, labels) for entry in judged]
     data = {"format": FORMAT, "version": VERSION, "columns": columns}
     for column, entry in zip(columns, judged if newest else (), strict=False):
         column["newest"] = [
@@ -36,7 +36,7 @@ def changes_json(judged: Sequence[SeriesChanges], *, labels: Sequence[str] = (),
     return (json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def _column(entry: SeriesChanges) -> dict[str, Any]:
+def _column(entry: SeriesChanges, labels: Sequence[str]) -> dict[str, Any]:
     rows = len(entry.series.values)
     column: dict[str, Any] = {
         "name": entry.series.name,
@@ -46,7 +46,7 @@ def _column(entry: SeriesChanges) -> dict[str, Any]:
         "reason": entry.reason,
         "notes": list(entry.series.notes),
         "minimum_effect": entry.series.minimum_effect,
-        "changes": [_change(change) for change in entry.changes],
+        "changes": [_change(change, entry.series.values, labels) for change in entry.changes],
         "detectable": _would(entry.detectable),
     }
     if entry.alarms is not None:
@@ -64,10 +64,13 @@ def _would(detectable: Detectable | None) -> dict[str, float | None] | None:
     return {"size": detectable.size, "relative_change": detectable.relative_change, "rows": detectable.rows}
 
 
-def _change(change: ChangePoint) -> dict[str, Any]:
+def _change(change: ChangePoint, values: Sequence[float], labels: Sequence[str]) -> dict[str, Any]:
+    last = max(index for index in range(change.index) if math.isfinite(values[index]))
     return {
         "index": change.index,
         "label": change.label,
+        "last_index": last,
+        "last_label": labels[last],
         "kind": change.kind,
         "before": change.before,
         "after": change.after,

@@ -15,10 +15,16 @@ from bot.history.branch import open_git_branch
 from bot.model.environment import Environment
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Run
+from bot.publish.markers import marker
 from tests.support.assistant_client import Assistant, assistant
+from tests.support.fake_github.server import BOT_TOKEN, FakeGitHub
+from tests.support.fake_github.state import BOT
 from tests.support.git_repository import init_repository, run_git
 from tests.support.measured_repository import COUNTER, RUN, line, measured_repository
 from tests.support.processes import ends
+
+# A server, and a process of its own for each call.
+pytestmark = pytest.mark.slow
 
 COMMITS, STEP = 20, 10
 TIME = Metric(name="time", unit="ns", direction=Direction.LOWER_IS_BETTER)
@@ -163,13 +169,21 @@ def test_a_comparison_is_paged_and_explained(reader: Assistant) -> None:
     assert "did you mean b7?" in reader.refused("why", benchmark="b7x", path=file)
 
 
+def test_a_pull_requests_comment_is_the_bots_own(fake: FakeGitHub, repository: Path) -> None:
+    for author in ("mallory", BOT):
+        fake.state.add_comment(issue=7, author=author, body=f"{marker('default')}\n### by {author}\n{EVIL}")
+    surroundings = {"GITHUB_API_URL": fake.api_url, "GITHUB_TOKEN": BOT_TOKEN, "GITHUB_REPOSITORY": "octocat/hello"}
+    with assistant(repository, **surroundings, PERF_CULPRIT_BOT_LOGIN=BOT) as session:
+        lines = session.call("report", pull_request=7)["untrusted"]["comment"]
+    assert [line for line in lines if line.startswith("###")] == [f"### by {BOT}"]
+
+
 def test_the_schema_of_an_answer_is_a_resource(reader: Assistant) -> None:
     result = reader.portal.call(reader.client.read_resource, "perf-culprit://schema/report-v1")
     (content,) = result.contents
     assert "findings" in content.model_dump()["text"]
 
 
-@pytest.mark.slow  # a whole search of worktrees and processes
 def test_a_search_names_the_culprit(own: Path, tmp_path: Path) -> None:
     with assistant(own, "--allow-run", **{COUNTER: str(tmp_path / "counter")}) as session:
         answer = session.call("bisect", good=f"main~{COMMITS - 1}", bad="main")
@@ -183,7 +197,6 @@ def test_a_search_names_the_culprit(own: Path, tmp_path: Path) -> None:
     assert explained["untrusted"]["findings"] == [finding]
 
 
-@pytest.mark.slow  # a search of worktrees and processes, and its end
 def test_a_cancelled_search_ends_its_processes(own: Path, tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     configure(own, f"echo $$ > {pid}.new; mv {pid}.new {pid}; sleep 60")
@@ -194,7 +207,6 @@ def test_a_cancelled_search_ends_its_processes(own: Path, tmp_path: Path) -> Non
     assert run_git(own, "worktree", "list").count("\n") == 0
 
 
-@pytest.mark.slow  # a server of its own, and a measurement
 def test_a_strangers_commit_and_a_later_command_do_not_run(own: Path, tmp_path: Path) -> None:
     started = tmp_path / "started"
     configure(own, f"echo configured > {started}; exit 1")

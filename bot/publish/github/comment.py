@@ -61,11 +61,7 @@ def upsert_comment(client: Client, *, number: int, mark: str, body: str, create:
 
 def prefix_comments(client: Client, *, number: int, start: str, line: str) -> None:
     """`line` below the marker of each of the bot's results; it takes the place of an earlier such line."""
-    with explained(f"read the comments of #{number}"):
-        comments = own_comments(client, number=number, mark=start)
-    for comment in comments:
-        if comment.body.startswith(ANSWER_START):
-            continue
+    for comment in _results(client, number=number, start=start):
         mark, _, rest = comment.body.replace("\r\n", "\n").partition("\n")
         if rest.startswith(OUTDATED):
             rest = rest.partition("\n")[2].lstrip("\n")
@@ -73,6 +69,17 @@ def prefix_comments(client: Client, *, number: int, start: str, line: str) -> No
         if len(body) <= MAXIMUM_BODY_CHARACTERS and not same_text(comment.body, body):
             with explained(f"edit the comment on #{number}"):
                 comment.edit(body)
+
+
+def results(client: Client, *, number: int, start: str) -> tuple[str, ...]:
+    """The texts of the bot's results, the oldest first."""
+    return tuple(comment.body for comment in _results(client, number=number, start=start))
+
+
+def _results(client: Client, *, number: int, start: str) -> list[IssueComment]:
+    with explained(f"read the comments of #{number}"):
+        comments = own_comments(client, number=number, mark=start)
+    return [comment for comment in comments if not comment.body.startswith(ANSWER_START)]
 
 
 def own_comments(client: Client, *, number: int, mark: str) -> list[IssueComment]:

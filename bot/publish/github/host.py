@@ -21,6 +21,7 @@ class GitHub(Client):
     cancel_run = conversation.cancel_run
     upsert_comment = comment.upsert_comment
     prefix_comments = comment.prefix_comments
+    results = comment.results
     answered_commands = comment.answered_commands
     check_run = check.check_run
     continued_check = check.continued_check
