@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bot import config, pipeline
 from bot.cli import progress
 from bot.cli.options import Verbs, new_verb, positive, seconds
-from bot.cli.output import text_stream, write
+from bot.cli.output import show, text_stream, write
 from bot.errors import EXIT_FINE, UsageError
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _diagnose(arguments: argparse.Namespace) -> int:
 def _show(diagnosis: "Diagnosis", arguments: argparse.Namespace) -> None:
     if arguments.json:
         write(arguments.json, pipeline.diagnosis_json(diagnosis))
-    print(pipeline.diagnosis_text(diagnosis, top=arguments.top), end="", file=text_stream(arguments.json))
+    show(pipeline.diagnosis_text(diagnosis, top=arguments.top), text_stream(arguments.json))
 
 
 def _diagnose_profiles(arguments: argparse.Namespace) -> int:
@@ -180,7 +180,7 @@ def _diagnose_revisions(arguments: argparse.Namespace) -> int:
     if arguments.flame:
         write(arguments.flame, pipeline.flame_graph(comparison, is_page=arguments.flame.suffix == ".html"))
     stream = text_stream(arguments.json, arguments.flame)
-    print(pipeline.tree_comparison_text(comparison, top=arguments.top), end="", file=stream)
+    show(pipeline.tree_comparison_text(comparison, top=arguments.top), stream)
     return EXIT_FINE
 
 

@@ -16,7 +16,7 @@ from bot.cli.options import (
     new_verb,
     request,
 )
-from bot.cli.output import colour, table_width, text_stream, write, write_page
+from bot.cli.output import colour, show, table_width, text_stream, write, write_page
 from bot.errors import EXIT_FINE, EXIT_REGRESSION, UsageError
 from bot.report.inert import plain_lines
 
@@ -137,7 +137,7 @@ def _compare(arguments: argparse.Namespace) -> int:
         text = pipeline.report_text(report, colour=colour(stream), width=table_width(stream))
     if to_stdout:
         write(arguments.json, pipeline.report_json_parts(report))
-    print(text, file=stream)
+    show(text, stream)
     return EXIT_REGRESSION if report.failed else EXIT_FINE
 
 

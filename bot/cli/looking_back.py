@@ -9,7 +9,7 @@ from pathlib import Path
 from bot import pipeline
 from bot.cli import progress
 from bot.cli.options import Verbs, add_page_options, chosen_config, count, new_verb, request
-from bot.cli.output import text_stream, write, write_page
+from bot.cli.output import show, text_stream, write, write_page
 from bot.errors import EXIT_FINE, UsageError
 
 
@@ -100,7 +100,7 @@ def _changes(arguments: argparse.Namespace) -> int:
         labels = changes.table.labels
         write(arguments.json, pipeline.changes_json(changes.series, labels=labels, newest=arguments.rows))
     stream = text_stream(arguments.json)
-    print(pipeline.changes_text(changes.table, changes.series), end="", file=stream)
+    show(pipeline.changes_text(changes.table, changes.series), stream)
     return EXIT_FINE
 
 
@@ -140,7 +140,7 @@ def _releases(arguments: argparse.Namespace) -> int:
         write_page(arguments, pipeline.releases_page(matrix))
     if arguments.json:
         write(arguments.json, pipeline.encode_releases(matrix))
-    print(pipeline.releases_text(matrix), end="", file=text_stream(arguments.json))
+    show(pipeline.releases_text(matrix), text_stream(arguments.json))
     return EXIT_FINE
 
 

@@ -22,7 +22,7 @@ from bot.cli.options import (
     seconds,
     shell_commands,
 )
-from bot.cli.output import Status, colour, width
+from bot.cli.output import Status, colour, show, width
 from bot.errors import EXIT_FINE
 from bot.model.count import is_exact
 
@@ -130,7 +130,8 @@ def _measure(arguments: argparse.Namespace) -> int:
         status.clear()
     baseline, *targets = measured.files
     if measured.report is not None:
-        print(pipeline.report_text(measured.report, colour=colour(sys.stdout), width=width()))
+        text = pipeline.report_text(measured.report, colour=colour(sys.stdout), width=width())
+        show(f"{text}\n", sys.stdout)
     print(f"measured {measured.rounds} of {rounds} rounds")
     for trace in measured.traces:
         print(f"trace: {trace}")

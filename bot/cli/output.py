@@ -7,6 +7,7 @@ import sys
 import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import TextWrapper
 from typing import TextIO
 
 from bot.files import replace_file
@@ -25,6 +26,14 @@ def write(path: Path | None, data: bytes | Iterator[bytes]) -> None:
 def text_stream(*written: Path | None) -> TextIO:
     """Where text for people goes: what is written to standard output stands there alone."""
     return sys.stderr if Path("-") in written else sys.stdout
+
+
+def show(text: str, stream: TextIO) -> None:
+    """On a terminal its sentences break between words. A command stays one line, to be copied; tables fit already."""
+    at_words = TextWrapper(width(), break_long_words=False, break_on_hyphens=False)
+    for line in text.removesuffix("\n").split("\n"):
+        is_kept = not stream.isatty() or " --" in line or "\x1b" in line
+        print(line if is_kept else at_words.fill(line), file=stream)
 
 
 def write_page(arguments: argparse.Namespace, page: str) -> None:

@@ -20,6 +20,7 @@ NAME_LIMIT: Final = 80
 LABEL_LIMIT: Final = 24
 SHOWN_HASH: Final = 12
 LISTED: Final = 200
+FIGURES: Final = frozenset({"before", "after", "change", "strength", "q"})
 PLOT_WIDTH: Final = 56
 PLOT_HEIGHT: Final = 6
 
@@ -93,13 +94,17 @@ def _alarm(alarm: SeriesAlarm) -> dict[str, Any]:
 
 
 def changes_text(table: SeriesTable, judged: Sequence[SeriesChanges]) -> str:
-    """A block per series. Rows count from 0, and foreign text is made inert."""
-    blocks = [_block(entry, label_name=table.label_name) for entry in judged]
+    """A block per series, those that changed first; another is drawn where it is alone.
+
+    Rows count from 0, and foreign text is made inert.
+    """
+    told_first = sorted(judged, key=lambda entry: not (entry.changes or entry.alarms))
+    blocks = [_block(entry, label_name=table.label_name, alone=len(judged) == 1) for entry in told_first]
     notes = [f"Note: {plain(note, limit=SENTENCE_LIMIT)}" for note in table.notes]
     return "\n\n".join([*blocks, *(["\n".join(notes)] if notes else [])]) + "\n"
 
 
-def _block(entry: SeriesChanges, *, label_name: str | None) -> str:
+def _block(entry: SeriesChanges, *, label_name: str | None, alone: bool) -> str:
     series = entry.series
     name = plain(series.name, limit=NAME_LIMIT)
     if entry.reason is not None:
@@ -120,7 +125,7 @@ def _block(entry: SeriesChanges, *, label_name: str | None) -> str:
     if entry.alarms:
         header = ("row", *([label] if label else []), "changed since row", "change", "strength")
         lines += _rows(header, [_alarm_row(alarm, bool(label)) for alarm in entry.alarms])
-    return "\n".join([*lines, *_drawn(entry)])
+    return "\n".join([*lines, *(_drawn(entry) if alone or entry.changes or entry.alarms else ())])
 
 
 def _drawn(entry: SeriesChanges) -> list[str]:
@@ -194,6 +199,7 @@ def _label(label: str) -> str:
 def _rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     from tabulate import tabulate
 
-    shown = tabulate([header, *islice(rows, LISTED)], tablefmt="plain", disable_numparse=True)
+    sides = ["right" if name in FIGURES else "left" for name in header]
+    shown = tabulate([header, *islice(rows, LISTED)], tablefmt="plain", disable_numparse=True, colalign=sides)
     lines = [f"  {line.rstrip()}" for line in shown.splitlines()]
     return [*lines, f"  and {len(rows) - LISTED:,} more: see --json"] if len(rows) > LISTED else lines

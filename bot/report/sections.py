@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from bot.model.count import BENCHMARK
 from bot.model.finding import Finding, Level, Severity, Verdict
 from bot.model.metric import Direction, MetricKey
 from bot.model.order import ordered
@@ -18,10 +19,11 @@ _LOUDEST_FIRST = {Level.FAIL: 0, Level.WARN: 1, Level.NOTE: 2}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sections:
-    """Each metric of the report exactly once. `several_metrics`: some benchmark has more than one.
+    """Each metric of the report exactly once.
 
-    `undecided` look like a change that is not proven; `untested` could not be tested. `accepted` got worse, and
-    somebody accepted that. `unjudged` are all metrics that differ or may differ, where the conclusion is that
+    `several_metrics`: some benchmark has more than one, or is a whole command, of which the metric alone says what was
+    measured. `undecided` look like a change that is not proven; `untested` could not be tested. `accepted` got worse,
+    and somebody accepted that. `unjudged` are all metrics that differ or may differ, where the conclusion is that
     nobody may judge them. `beside` are further times of a benchmark (CPU beside wall) with the same verdict: one row,
     and counted once.
     """
@@ -69,7 +71,7 @@ def split(report: Report) -> Sections:
         unchanged=tuple(finding for finding in of(Verdict.NO_CHANGE) if finding.accepted is None),
         accepted=tuple(finding for finding in findings if finding.accepted is not None),
         unjudged=() if judged else tuple(entry for entry in findings if entry.verdict is not Verdict.NO_CHANGE),
-        several_metrics=_have_several(findings),
+        several_metrics=_have_several(findings) or any(one.evidence.key.benchmark == BENCHMARK for one in findings),
         beside=beside,
     )
 

@@ -140,7 +140,8 @@ def _samples_of(findings: Sequence[Finding], sections: Sections) -> list[str]:
         ends = quantities((sides[0][0], sides[0][-1], sides[1][0], sides[1][-1]), finding.evidence.metric.unit)
         lines.append(f"{MARK}{_name(finding, sections, limit=NAME_LIMIT)}")
         for word, strip, low, high in zip(("before", "after "), drawn, ends[::2], ends[1::2], strict=True):
-            lines.append(f"{INDENT}{word} ▕{strip}▏ {low.number} … {amount_text(high, limit=_UNIT_WIDTH)}")
+            lowest = "" if low == high else f"{low.number} … "
+            lines.append(f"{INDENT}{word} ▕{strip}▏ {lowest}{amount_text(high, limit=_UNIT_WIDTH)}")
     return ["\n".join(["Samples, from the least to the largest of both sides:", *lines])] if lines else []
 
 

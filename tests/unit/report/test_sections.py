@@ -1,6 +1,7 @@
 import random
 from dataclasses import replace
 
+from bot.model.count import metric_of
 from bot.model.finding import Level, Severity, Verdict
 from bot.model.metric import MetricKey
 from bot.model.report import Conclusion
@@ -33,6 +34,12 @@ def test_metrics_are_counted_where_a_benchmark_has_several() -> None:
     one = report(Conclusion.NO_CHANGE, *UNCHANGED)
     two = report(Conclusion.NO_CHANGE, *UNCHANGED, finding("encode[8]", 1.0, 1.0, metric=MEMORY))
     assert (split(one).noun, split(two).noun) == ("benchmark", "metric")
+
+
+def test_of_a_whole_command_the_metric_says_what_was_measured() -> None:
+    weighed = finding("command", 30.0, 40.0, metric=metric_of("size:dist/*"), verdict=Verdict.REGRESSION)
+    text = render_text(report(Conclusion.REGRESSION, weighed), colour=False, width=80)
+    assert "command size:dist/*" in text
 
 
 def test_worsening_follows_the_direction() -> None:

@@ -1,0 +1,31 @@
+"""Text for people on a terminal: sentences break between words, what is copied or aligned stays."""
+
+import io
+
+import pytest
+
+from bot.cli.output import show
+
+SENTENCE = "Worst: parse takes 250% longer. Look there first."
+COMMAND = "Again: perf-culprit bisect --good v1.4 --bad main --run ./bench"
+ROW = "\x1b[31m• parse  13.9 µs  48.5 µs  +250%  slower\x1b[0m"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_sentence_breaks_between_words_and_a_command_or_coloured_row_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    terminal = Terminal()
+    show(f"{SENTENCE}\n\n  name  1\n{COMMAND}\n{ROW}\n", terminal)
+    sentence = ["Worst: parse takes 250%", "longer. Look there first."]
+    assert terminal.getvalue().splitlines() == [*sentence, "", "  name  1", COMMAND, ROW]
+
+
+def test_what_is_piped_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    pipe = io.StringIO()
+    show(f"{SENTENCE}\n{COMMAND}", pipe)
+    assert pipe.getvalue() == f"{SENTENCE}\n{COMMAND}\n"
