@@ -7,11 +7,11 @@ import numpy as np
 from scipy import special
 
 from bot.detect.samples import SampleStatistics
-from bot.stats.ragged import Floats, Integers
+from bot.stats.ragged import Floats, Integers, Ragged
 from bot.stats.relative import welch_freedom
 from bot.stats.second_mode import Booleans
 from bot.stats.two_groups import one_way_anova
-from bot.stats.unit_test import RunSizes, UnitComparison, scale_at, uncertain_share, unit_test
+from bot.stats.unit_test import RunSizes, scale_at, uncertain_share, unit_test
 
 # In the order of `decide`'s levels.
 LEVELS: Final = ("anova", "anova_between_runs", "anova_between_processes")
@@ -120,9 +120,6 @@ def _pooled_level(measured: SampleStatistics, p_value: Floats, metrics: Metrics)
 
 def _run_level(measured: SampleStatistics, metrics: Metrics) -> Floats:
     """The target's runs, mostly one, against the baseline's by their means."""
-    rows = np.flatnonzero(metrics.timed | ~measured.constant)
-    if not len(rows):
-        return _no_level(measured)
     within = within_variance(measured)
     of_means = uncertain_share(
         RunSizes(measured.target_inverse_counts, measured.target_means.sizes),
@@ -132,41 +129,51 @@ def _run_level(measured: SampleStatistics, metrics: Metrics) -> Floats:
     # One wild sample moves the target's mean, and shows in its variance: such a mean is worth less.
     target_freedom = np.maximum(measured.target.count - measured.target_means.sizes, 1.0)
     noisier = np.maximum(measured.target_within_squares / target_freedom - within_target, 0.0) / measured.target.count
-    test = unit_test(
-        measured.target_means.rows(rows),
-        measured.run_means.rows(rows),
-        families=metrics.families[rows],
-        timed=metrics.timed[rows],
-        level=metrics.confidence,
-        target_allowance=(of_means * within_target + noisier)[rows],
+    return level_of_units(
+        measured.target_means,
+        measured.run_means,
+        metrics,
+        tested=metrics.timed | ~measured.constant,
+        target_allowance=of_means * within_target + noisier,
+        lessened=within / measured.target.count,
     )
-    lessened = np.minimum(within[rows] / measured.target.count[rows], test.target_error)
-    return _spread_out(measured, rows, test, lessened)
 
 
 def _process_level(measured: SampleStatistics, metrics: Metrics) -> Floats:
     """Processes against processes by their means."""
     enough = np.minimum(measured.target_groups.sizes, measured.baseline_groups.sizes) >= MINIMUM_GROUPS
-    rows = np.flatnonzero(enough & (metrics.timed | ~measured.constant))
+    tested = enough & (metrics.timed | ~measured.constant)
+    return level_of_units(measured.target_groups, measured.baseline_groups, metrics, tested=tested)
+
+
+def level_of_units(
+    target: Ragged,
+    baseline: Ragged,
+    metrics: Metrics,
+    *,
+    tested: Booleans,
+    target_allowance: Floats | None = None,
+    lessened: Floats | None = None,
+    in_turn: bool = False,
+) -> Floats:
+    """A `Level`'s fields (8, m) by one value per unit, NaN but for the metrics that are `tested` (m,).
+
+    `target_allowance` and `in_turn` as in `unit_test`. `lessened` (m,): the part of the target's error that more
+    samples would lessen, all of it where that is not given.
+    """
+    columns = np.full((8, len(tested)), np.nan)
+    rows = np.flatnonzero(tested)
     if not len(rows):
-        return _no_level(measured)
+        return columns
     test = unit_test(
-        measured.target_groups.rows(rows),
-        measured.baseline_groups.rows(rows),
+        target.rows(rows),
+        baseline.rows(rows),
         families=metrics.families[rows],
         timed=metrics.timed[rows],
         level=metrics.confidence,
+        target_allowance=None if target_allowance is None else target_allowance[rows],
+        in_turn=in_turn,
     )
-    return _spread_out(measured, rows, test, test.target_error)
-
-
-def _spread_out(
-    measured: SampleStatistics, rows: Integers, test: UnitComparison, target_samples_error: Floats
-) -> Floats:
-    columns = _no_level(measured)
-    columns[:, rows] = np.vstack([test.columns, target_samples_error])
+    error = test.target_error if lessened is None else np.minimum(lessened[rows], test.target_error)
+    columns[:, rows] = np.vstack([test.columns, error])
     return columns
-
-
-def _no_level(measured: SampleStatistics) -> Floats:
-    return np.full((8, len(measured.run_means.sizes)), np.nan)

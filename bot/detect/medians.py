@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from scipy import special
 
-from bot.detect.levels import MINIMUM_GROUPS, Metrics
+from bot.detect.levels import MINIMUM_GROUPS, Metrics, level_of_units
 from bot.detect.pairs import MetricPair
 from bot.detect.samples import chunks, group_values, samples_of, values_of_runs
 from bot.stats.median_interval import (
@@ -21,7 +21,7 @@ from bot.stats.median_interval import (
     separated,
 )
 from bot.stats.ragged import Floats, Integers, Ragged
-from bot.stats.unit_test import RunSizes, uncertain_share, unit_test
+from bot.stats.unit_test import RunSizes, uncertain_share
 
 # In the order of `MedianStatistics.p_values`.
 LEVELS: Final = ("median_interval", "median_interval_between_runs", "median_interval_between_processes")
@@ -166,49 +166,27 @@ def _at_least(estimate: MedianEstimate, error: Floats) -> MedianEstimate:
 
 def _run_level(sampled: _Sampled, metrics: Metrics, *, paired: bool) -> Floats:
     """The target's runs, mostly one, against the baseline's by their medians; paired runs share a machine: no units."""
-    columns = _no_level(len(metrics.timed))
-    rows = np.flatnonzero(metrics.timed | ~sampled.constant)
-    if paired or not len(rows):
-        return columns
     one_sample = sampled.target.error**2 * sampled.target_count
     of_medians = uncertain_share(
         RunSizes(sampled.target_inverse_counts, sampled.target_medians.sizes),
         RunSizes(sampled.inverse_counts, sampled.run_medians.sizes),
     )
-    test = unit_test(
-        sampled.target_medians.rows(rows),
-        sampled.run_medians.rows(rows),
-        families=metrics.families[rows],
-        timed=metrics.timed[rows],
-        level=metrics.confidence,
-        target_allowance=(of_medians * one_sample)[rows],
+    return level_of_units(
+        sampled.target_medians,
+        sampled.run_medians,
+        metrics,
+        tested=(metrics.timed | ~sampled.constant) & (not paired),
+        target_allowance=of_medians * one_sample,
+        lessened=sampled.target.error**2,
     )
-    lessened = np.minimum(sampled.target.error[rows] ** 2, test.target_error)
-    columns[:, rows] = np.vstack([test.columns, lessened])
-    return columns
 
 
 def _process_level(sampled: _Sampled, metrics: Metrics, *, paired: bool) -> Floats:
     """Processes against processes by their medians. Of paired sides they are the units, however few there are."""
     fewest = 1 if paired else MINIMUM_GROUPS
     enough = np.minimum(sampled.target_groups.sizes, sampled.baseline_groups.sizes) >= fewest
-    rows = np.flatnonzero(enough & (metrics.timed | ~sampled.constant))
-    columns = _no_level(len(metrics.timed))
-    if len(rows):
-        test = unit_test(
-            sampled.target_groups.rows(rows),
-            sampled.baseline_groups.rows(rows),
-            families=metrics.families[rows],
-            timed=metrics.timed[rows],
-            level=metrics.confidence,
-            in_turn=paired,
-        )
-        columns[:, rows] = np.vstack([test.columns, test.target_error])
-    return columns
-
-
-def _no_level(metrics: int) -> Floats:
-    return np.full((8, metrics), np.nan)
+    tested = enough & (metrics.timed | ~sampled.constant)
+    return level_of_units(sampled.target_groups, sampled.baseline_groups, metrics, tested=tested, in_turn=paired)
 
 
 def _joined(parts: Sequence[_Sampled]) -> _Sampled:
