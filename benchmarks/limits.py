@@ -147,6 +147,7 @@ def baseline() -> None:
     from bot.codec.run import encode_run
     from bot.config.database import parse_database
     from bot.git import Remote
+    from bot.git.private import remove_kept
     from bot.history import open_git_branch, open_sql
     from tests.support import postgresql
     from tests.support.git_repository import init_repository
@@ -173,6 +174,7 @@ def baseline() -> None:
                 history.append_all(runs)
             times, cpu = [], sum(os.times()[:4])
             for _ in range(REPETITIONS):
+                remove_kept()
                 begun = time.perf_counter()
                 with opened() as history:
                     assert sum(history.commits("default").values()) == 100

@@ -6,11 +6,12 @@ stored bisections what was searched.
 
 import hashlib
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
+from bot.dispatch.gate import gated_steps
 from bot.model.dispatch import Alarm, AlarmedMetric, Bisection
 from bot.model.metric import Metric, MetricKey
 from bot.model.run import Run
@@ -20,9 +21,14 @@ AUTOMATIC: Final = "auto-"  # begins their ids
 MOST_METRICS: Final = 500
 # Noise may hide the first slow run, so the search begins one run earlier.
 MARGIN_RUNS: Final = 1
+GATE_MARGIN_RUNS: Final = 2
 # After a search that looked at this level, a further step is one of the minimum effect that is so many standard
 # deviations of the runs high: any series has a best split.
 CLEAR: Final = 4.0
+# One run may be slow for its machine's sake. A second one at that level says that it is not, or a second measurement of
+# the first, and together they are so many standard errors from the runs before.
+LEAST_WORSE: Final = 2
+LIKELY: Final = 3.0
 LEAST_NOISE: Final = 0.002
 
 _Searched = tuple[frozenset[MetricKey], int, int]
@@ -43,9 +49,27 @@ class Step:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class _Rule:
+    """Only steps that one of the newest `window` runs shows count."""
+
+    window: int
+    minimum_effect: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Marked:
+    """A metric that was judged worse, last by the run at `place`."""
+
+    key: MetricKey
+    place: int
+    is_confirmed: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class _Stepped:
     entry: AlarmedMetric
     first: int
+    since: int
     last: int
     size: float
     distance: float
@@ -56,21 +80,30 @@ def new_steps(
 ) -> tuple[Step, ...]:
     """What got worse and was not searched, oldest first; `runs` of one line, from oldest to newest.
 
-    Only marks of the newest `window` runs count, and only while the newest run is still at the worse level.
+    Of the newest `window` runs it counts what they were judged, and what many of them show together, while the newest
+    is still at the worse level.
     """
     positions = {run.commit: place for place, run in enumerate(runs) if run.commit}
     searched = [_searched(bisection, positions) for bisection in searches]
-    marked: dict[MetricKey, int] = {}
+    marks: dict[MetricKey, _Marked] = {}
     for place in range(max(1, len(runs) - window), len(runs)):
         for key in runs[place].regressions:
-            marked[key] = place
-    series = _series(runs, marked.keys())
-    steps = (
-        _unsearched(series[key], key, place, searched, window=window, least=math.log1p(minimum_effect))
-        for key, place in marked.items()
+            is_confirmed = key in runs[place].confirmed or (key in marks and marks[key].is_confirmed)
+            marks[key] = _Marked(key=key, place=place, is_confirmed=is_confirmed)
+    rule = _Rule(window=window, minimum_effect=minimum_effect)
+    by_metric = _series(runs)
+    fresh: dict[MetricKey, _Stepped] = {}
+    for key, series in by_metric.items():
+        step = _gated(series, key, searched, rule)
+        if step is None and key in marks:
+            step = _unsearched(series, marks[key], searched, rule)
+        if step is not None:
+            fresh[key] = step
+    others = {key: series for key, series in by_metric.items() if key not in fresh}
+    return tuple(
+        _joined(runs, [*group, *_companions(group, others, searched, rule)], suite=suite)
+        for group in _groups(fresh.values())
     )
-    fresh = [step for step in steps if step is not None]
-    return tuple(_joined(runs, group, suite=suite) for group in _groups(fresh))
 
 
 def _searched(bisection: Bisection, positions: Mapping[str, int]) -> _Searched:
@@ -80,52 +113,106 @@ def _searched(bisection: Bisection, positions: Mapping[str, int]) -> _Searched:
     return keys, positions.get(commit_range.good, -1), positions.get(commit_range.bad, -1)
 
 
-def _unsearched(
-    series: _Series, key: MetricKey, marked: int, searched: Sequence[_Searched], *, window: int, least: float
-) -> _Stepped | None:
+def _gated(series: _Series, key: MetricKey, searched: Sequence[_Searched], rule: _Rule) -> _Stepped | None:
+    """The newest step that many runs together show and no search has looked at."""
+    steps = gated_steps(
+        [value for _, _, value in series],
+        worse_sign=series[-1][1].direction.worse_sign,
+        window=rule.window,
+        minimum_effect=rule.minimum_effect,
+    )
+    for since, raised in reversed(steps):
+        near = series[max(0, since - rule.window) :]
+        split = min(since, rule.window)
+        step = _step(near, key, split, last=series[raised][0], margin=GATE_MARGIN_RUNS) if split else None
+        if step is not None and not any(_overlap(step, search) for search in searched if key in search[0]):
+            return step
+    return None
+
+
+def _companions(
+    group: Sequence[_Stepped], others: Mapping[MetricKey, _Series], searched: Sequence[_Searched], rule: _Rule
+) -> Iterator[_Stepped]:
+    """Metrics that seem to step with the clearest of the group: its search measures them as well, and says whether."""
+    lead = max(group, key=lambda step: step.distance)
+    for key, series in others.items():
+        since = sum(place < lead.since for place, _, _ in series)
+        near = series[max(0, since - rule.window) :]
+        split = min(since, rule.window)
+        if not 0 < split < len(near):
+            continue
+        step = _step(near, key, split, last=lead.last, margin=0)
+        if step is None or step.size < math.log1p(rule.minimum_effect) or _errors(step, near, split) < LIKELY:
+            continue
+        if not any(key in search[0] and _overlap(step, search) for search in searched):
+            yield step
+
+
+def _errors(step: _Stepped, series: _Series, split: int) -> float:
+    """How many standard errors high it is."""
+    return step.distance * math.sqrt((len(series) - split) * split / len(series))
+
+
+def _unsearched(series: _Series, marked: _Marked, searched: Sequence[_Searched], rule: _Rule) -> _Stepped | None:
     """Its newest step that no search has looked at: one that lasts is marked at every run."""
-    step = _stepped(series, key, marked, start=max(0, marked - window))
-    for keys, first, last in sorted(searched, key=lambda search: search[2]):
-        if step is not None and key in keys and first < step.last and step.first < last:
-            step = _stepped(series, key, marked, start=last)
-            if step is not None and (step.distance < CLEAR or step.size < least):
+    step = _marked_step(series, marked, start=max(0, marked.place - rule.window))
+    for search in sorted(searched, key=lambda search: search[2]):
+        if step is not None and marked.key in search[0] and _overlap(step, search):
+            step = _marked_step(series, marked, start=search[2])
+            if step is not None and (step.distance < CLEAR or step.size < math.log1p(rule.minimum_effect)):
                 return None
     return step
 
 
-def _stepped(series: _Series, key: MetricKey, marked: int, *, start: int) -> _Stepped | None:
-    """The best split of the runs around the mark; None where they have no number or the newest are well again."""
+def _overlap(step: _Stepped, search: _Searched) -> bool:
+    _, first, last = search
+    return first < step.last and step.first < last
+
+
+def _marked_step(series: _Series, marked: _Marked, *, start: int) -> _Stepped | None:
+    """The best split of the runs around the mark."""
     series = [entry for entry in series if entry[0] >= start]
-    before_mark = sum(place <= marked for place, _, _ in series)
+    before_mark = sum(place <= marked.place for place, _, _ in series)
     if before_mark < 2:
         return None
-    metric = series[-1][1]
-    logs = [math.log(value) * metric.direction.worse_sign for _, _, value in series]
+    logs = [math.log(value) for _, _, value in series]
     split = min(range(1, before_mark), key=lambda cut: _spread(logs[:cut]) + _spread(logs[cut:]))
+    step = _step(series, marked.key, split, last=max(marked.place, series[split][0]), margin=MARGIN_RUNS)
+    if step is None or marked.is_confirmed:
+        return step
+    is_clear = len(series) - split >= LEAST_WORSE and _errors(step, series, split) >= CLEAR
+    return step if is_clear else None
+
+
+def _step(series: _Series, key: MetricKey, split: int, *, last: int, margin: int) -> _Stepped | None:
+    """The step at run `split` of the series; None where it is none for the worse or the newest run is well again."""
+    metric = series[-1][1]
+    sign = metric.direction.worse_sign
+    logs = [math.log(value) * sign for _, _, value in series]
     before, after = median(logs[:split]), median(logs[split:])
     if after <= before or logs[-1] - before < after - logs[-1]:
         return None
     noise = math.sqrt((_spread(logs[:split]) + _spread(logs[split:])) / len(logs))
-    sign = metric.direction.worse_sign
     return _Stepped(
         entry=AlarmedMetric(key=key, metric=metric, before=math.exp(before * sign), after=math.exp(after * sign)),
-        first=series[max(0, split - 1 - MARGIN_RUNS)][0],
-        last=max(marked, series[split][0]),
+        first=series[max(0, split - 1 - margin)][0],
+        since=series[split][0],
+        last=last,
         size=after - before,
         distance=(after - before) / max(noise, LEAST_NOISE),
     )
 
 
-def _series(runs: Sequence[Run], keys: Collection[MetricKey]) -> Mapping[MetricKey, _Series]:
+def _series(runs: Sequence[Run]) -> Mapping[MetricKey, _Series]:
     """By metric, in one pass over the runs."""
-    series: dict[MetricKey, list[tuple[int, Metric, float]]] = {key: [] for key in keys}
+    series: dict[MetricKey, list[tuple[int, Metric, float]]] = {}
     for place, run in enumerate(runs):
         for entry in run.benchmarks:
-            if entry.key not in series or not entry.metric.direction.worse_sign:
+            if not entry.metric.direction.worse_sign:
                 continue
             value = median(entry.samples) if entry.samples else entry.value
             if value > 0:
-                series[entry.key].append((place, entry.metric, value))
+                series.setdefault(entry.key, []).append((place, entry.metric, value))
     return series
 
 
@@ -134,7 +221,7 @@ def _spread(values: Sequence[float]) -> float:
     return sum((value - mean) ** 2 for value in values)
 
 
-def _groups(steps: Sequence[_Stepped]) -> Iterator[list[_Stepped]]:
+def _groups(steps: Iterable[_Stepped]) -> Iterator[list[_Stepped]]:
     """Steps whose places overlap may be one cause."""
     group: list[_Stepped] = []
     end = 0

@@ -56,9 +56,9 @@ def bisection_ends(
 
 @contextmanager
 def default_branch_commits(remote: git.Remote, branch: str) -> Iterator[Path]:
-    """A private copy of the branch's history without files, gone after the block."""
-    with tempfile.TemporaryDirectory(prefix="perf-culprit-", ignore_cleanup_errors=True) as folder:
-        repository = git.init_private(Path(folder) / "history.git")
+    """A private copy of the branch's history without files."""
+    with git.kept_folder(f"commits of {remote.url}") as folder:
+        repository = git.init_private(folder / "commits.git")
         _fetched_tips(repository, remote, branches=(branch,), head=None)
         yield repository
 

@@ -1,7 +1,7 @@
 """Every git call of the project: functions over GitPython's command layer, hardened, without a shell.
 
 `command` runs git and knows about secrets and errors, `revisions` asks a repository about its commits,
-`ranges` about many at once, `diffs` what differs between them, `objects` moves and makes them,
+`ranges` about many at once, `diffs` what differs between them, `objects` moves and makes them, `private` keeps where,
 `sizes` says what they weigh,
 `worktrees` lays them out as files. Callers write `from bot import git` and `git.merge_bases(...)`.
 """
@@ -34,6 +34,7 @@ from bot.git.objects import (
     write_blob,
     write_tree,
 )
+from bot.git.private import kept_folder
 from bot.git.ranges import authorship, headlines, messages, parents_text
 from bot.git.revisions import (
     ancestors,
@@ -89,6 +90,7 @@ __all__ = [
     "is_ancestor",
     "is_on_own_branch",
     "is_shallow",
+    "kept_folder",
     "list_tree",
     "merge_bases",
     "merge_resolutions",

@@ -1,5 +1,6 @@
 """Fetching, pushing and making objects without a checkout: plumbing for a private repository."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,9 @@ RACE_TEXTS = (
     # The commit below ours is not there any more: the branch was rewritten between the question and the push.
     "shallow update not allowed",
 )
+
+# By private repository, so that none is asked for twice. Any other that is not here git fetches by itself.
+_fetched: defaultdict[Path, set[str]] = defaultdict(set)
 
 FETCH_OPTIONS = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
 
@@ -51,9 +55,10 @@ class TreeChange:
 
 
 def init_private(folder: Path) -> Path:
-    """A new bare repository of our own; templates, and with them anyone's hooks, stay out."""
-    folder.mkdir(parents=True, exist_ok=True)
-    run_git(folder, "init", "--quiet", "--bare", "--template=", ".")
+    """A bare repository of our own, as it is where it exists; templates, and with them anyone's hooks, stay out."""
+    if not (folder / "HEAD").is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        run_git(folder, "init", "--quiet", "--bare", "--template=", ".")
     return folder
 
 
@@ -122,8 +127,9 @@ def read_blobs(repository: Path, blobs: Sequence[str], *, remote: Remote | None 
     """The contents in the order asked for. With `remote`, blobs that a filter left out are fetched in one request."""
     if not blobs:
         return ()
-    if remote is not None:
-        _fetch_objects(repository, remote, sorted(set(blobs)))
+    if remote is not None and (missing := set(blobs) - _fetched[repository]):
+        _fetch_objects(repository, remote, sorted(missing))
+        _fetched[repository] |= missing
     names = "".join(f"{blob}\n" for blob in blobs).encode()
     output = run_git(repository, "cat-file", "--batch=%(objecttype) %(objectsize)", stdin=names, remote=remote)
     contents, position = [], 0

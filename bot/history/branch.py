@@ -1,9 +1,7 @@
 """The history's branch with all that it holds."""
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 from bot import git
 from bot.history.accepted import GitBranchAcceptances
@@ -41,6 +39,6 @@ class GitBranch(GitBranchAcceptances, GitBranchBisections, GitBranchCompaction):
 def open_git_branch(
     remote: git.Remote, *, branch: str = DEFAULT_BRANCH, retention: Retention | None = None
 ) -> Iterator[GitBranch]:
-    """The branch in a temporary repository that is removed at the end."""
-    with tempfile.TemporaryDirectory(prefix="perf-culprit-", ignore_cleanup_errors=True) as folder:
-        yield GitBranch(remote, Path(folder), branch=branch, retention=retention)
+    """The branch as it is now, in a private repository."""
+    with git.kept_folder(f"history {branch} of {remote.url}") as folder:
+        yield GitBranch(remote, folder, branch=branch, retention=retention)

@@ -1,8 +1,10 @@
 """The history's branch weighed, and made as light as retention lets it be: one commit in the place of all."""
 
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 from bot import git
@@ -35,6 +37,8 @@ class GitBranchCompaction(GitBranchHistory):
 
     def size(self) -> HistorySize:
         """Fetches all that the branch holds, and packs what compaction would leave. Nothing is pushed."""
+        # A repository of its own: packed is what the remote sends, nothing that was fetched or made before.
+        self._repository = git.init_private(Path(tempfile.mkdtemp(dir=self._index.parent)))
         whole = partial(self._fetch, depth=WHOLE_PAST, object_filter=None)
         tip = self._tip = self._patiently(whole, failure="the history could not be read")
         commit = self._present(tip)

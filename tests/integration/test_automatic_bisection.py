@@ -222,6 +222,58 @@ def two_regressions(mainline: Mainline) -> tuple[str, str]:
     return first, second
 
 
+def test_a_culprit_in_a_batch_of_the_merge_queue_is_the_pull_requests_own_commit(mainline: Mainline) -> None:
+    base, before = mainline.commits[-1], mainline.now
+    inner: dict[int, str] = {}
+    for number, change in ((21, {}), (22, {"parse": 0.0096}), (23, {})):
+        tip, levels = mainline.commits[-1], mainline.now
+        mainline.commits.append(base)
+        mainline.now = before
+        inner[number] = mainline.commit(f"Change of {number}", **change)
+        mainline.now = {**levels, **change}
+        merge = run_git(
+            mainline.bare,
+            "commit-tree",
+            f"{inner[number]}^{{tree}}",
+            "-p",
+            tip,
+            "-p",
+            inner[number],
+            "-m",
+            f"#{number}",
+        )
+        mainline.levels[merge] = mainline.now
+        mainline.commits[-2:] = [merge]
+        mainline.fake.state.pulls[number] = PullRequest(
+            number=number,
+            head_sha=inner[number],
+            head_branch=f"change-{number}",
+            state="closed",
+            merge_commit_sha=merge,
+        )
+    pushed_until_searched(mainline)
+    mainline.search()
+    (issue,) = mainline.fake.state.issues.values()
+    assert issue.title.endswith(f" since {inner[22][:7]}")
+    assert [comment.issue for comment in mainline.fake.state.comments.values()] == [22]
+
+
+def test_a_budget_that_is_too_small_names_nobody_and_says_so_in_one_issue(mainline: Mainline) -> None:
+    mainline.configure({**CONFIG, "bisect": {**CONFIG["bisect"], "budget-executions": 20}})
+    mainline.noise = 0.02
+    for _ in range(5):
+        mainline.commit()
+    alarm(mainline, parse=0.0096)
+    mainline.search()
+    (issue,) = mainline.fake.state.issues.values()
+    assert " since " not in issue.title
+    assert "the search could not name one commit" in (issue.body or "")
+    assert "budget" in (issue.body or "")
+    mainline.commit()
+    mainline.push()
+    assert mainline.served == len(mainline.fake.state.dispatches)
+
+
 def test_a_pull_request_never_starts_a_search(mainline: Mainline) -> None:
     head = mainline.commit(parse=0.0096)
     run_git(mainline.bare, "update-ref", "refs/pull/7/head", head)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from bot.codec.bisect_job import encode_job_result
 from bot.codec.bisect_request import decode_request
@@ -82,13 +83,13 @@ class Line:
     def run(self, commit: str, time: datetime | None = None) -> Run:
         """What a machine measures of it."""
         self.seed += 1
-        levels = {name: self._level(commit, name) for name in self.levels[commit]}
+        levels = {name: self.level(commit, name) for name in self.levels[commit]}
         machine = Environment(components={**MACHINE.components, "runner_image": self.image})
         noise = self.noise
         run = measured(levels, seed=self.seed, commit=commit, environment=machine, noise=noise, run_noise=noise / 2)
         return replace(run, time=time or self.time)
 
-    def _level(self, commit: str, benchmark: str) -> float:
+    def level(self, commit: str, benchmark: str) -> float:
         return self.levels[commit][benchmark] * self.speed * self.slowness.get(benchmark, 1.0)
 
 
@@ -99,6 +100,8 @@ class Mainline(Line):
     fake: FakeGitHub
     runner: Runner
     served: int = 0
+    job_seconds: float = 60.0
+    suite_seconds: float = 30.0
 
     def push(self) -> JobResult:
         """The commits so far, measured."""
@@ -149,15 +152,22 @@ class Mainline(Line):
             assert len(said) < MOST_DISPATCHES
         return "\n".join(said)
 
+    def factors(self, benchmarks: Sequence[str], count: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """The noise of `count` executions, one after the other on one machine, shape (count, benchmarks)."""
+        noise: NDArray[np.float64] = np.exp(rng.normal(0, 3 * self.noise, (count, len(benchmarks))))
+        return noise
+
     def _measured(self, request: BisectRequest, job: BisectJob) -> BisectJobResult:
         rng = np.random.default_rng([self.seed, zlib.crc32(f"{request.dispatch} {job.id}".encode())])
         offset = float(np.exp(rng.normal(0, 0.05)))
 
         keys = (request.key, *request.followed)
+        executions = sum(len(entry.commits) for entry in job.rounds)
+        factors = iter(offset * self.factors([key.benchmark for key in keys], executions, rng))
 
         def values(commit: str) -> tuple[float, ...]:
-            level = offset * np.array([self._level(commit, key.benchmark) for key in keys])
-            return tuple((level * np.exp(rng.normal(0, 3 * self.noise, len(keys)))).tolist())
+            level = np.array([self.level(commit, key.benchmark) for key in keys])
+            return tuple((level * next(factors)).tolist())
 
         measured = {each.id: {name: values(name) for name in each.commits} for each in job.rounds}
         rounds = tuple(
@@ -171,6 +181,7 @@ class Mainline(Line):
             rounds=rounds,
             metric=SECONDS,
             environment={**MACHINE.components, "runner_image": self.image},
+            elapsed_seconds=self.job_seconds + executions * self.suite_seconds,
             followed={
                 number: {name: numbers[1:] for name, numbers in commits.items()}
                 for number, commits in measured.items()
@@ -206,14 +217,18 @@ def recorded_mainline(
 
 @contextmanager
 def open_mainline(
-    recorded: Recorded, folder: Path, monkeypatch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]
+    recorded: Recorded,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capture: pytest.CaptureFixture[str],
+    kind: type[Mainline] = Mainline,
 ) -> Iterator[Mainline]:
     bare = Path(shutil.copytree(recorded.folder / "served.git", folder / "served.git"))
     workspace = init_repository(folder / "workspace")
     run_git(workspace, "remote", "add", "origin", str(bare))
     with FakeGitHub(git_dir=bare) as fake:
         runner = Runner(fake=fake, workspace=workspace, temp=folder / "temp", monkeypatch=monkeypatch, capture=capture)
-        yield Mainline(
+        yield kind(
             fake=fake,
             runner=runner,
             bare=bare,

@@ -92,3 +92,33 @@ def test_a_benchmark_that_some_runs_lack_is_followed_over_the_hole() -> None:
     runs = line({"a": [1.0] * 8 + [1.4] * 4, "b": [1.0] * 12}, {"a": [11]})
     runs[7] = replace(runs[7], benchmarks=runs[7].benchmarks[1:])
     assert ends(runs) == [(5, 11)]
+
+
+def test_one_slow_run_is_no_step_until_a_second_run_or_measurement_says_so() -> None:
+    levels = [1.0] * 10 + [1.4]
+    runs = line({"a": levels}, {"a": [10]})
+    assert ends(runs) == []
+    confirmed = [*runs[:-1], replace(runs[-1], confirmed=runs[-1].regressions)]
+    assert ends(confirmed) == [(8, 10)]
+    assert ends(line({"a": [*levels, 1.4]}, {"a": [10]})) == [(8, 10)]
+
+
+def test_a_step_too_small_for_any_one_run_is_seen_by_many() -> None:
+    noise = np.exp(np.random.default_rng(3).normal(0, 0.02, 60))
+    after = np.where(np.arange(60) < 45, 1.0, 1.10) * noise
+    ((good, bad),) = ends(line({"a": after.tolist()}, {}))
+    assert good < 45 <= bad
+    assert bad < 60
+    assert ends(line({"a": noise.tolist()}, {})) == []
+    # Less is better here, so it got well.
+    assert ends(line({"a": (1 / after).tolist()}, {})) == []
+
+
+def test_what_steps_with_it_though_less_clearly_is_in_the_same_search() -> None:
+    rng = np.random.default_rng(4)
+    step = np.where(np.arange(55) < 45, 1.0, 1.3)
+    noise = {f"b{number}": np.exp(rng.normal(0, 0.01 + 0.02 * number, 55)) for number in range(5)}
+    levels = {name: (step * values).tolist() for name, values in noise.items()} | {"still": noise["b1"].tolist()}
+    (only,) = found(line(levels, {"b0": [45, 46, 47]}), ())
+    assert {entry.key.benchmark for entry in only.alarm.metrics} == set(noise)
+    assert only.alarm.metrics[0].key.benchmark == "b0"

@@ -1,0 +1,29 @@
+"""Private folders that a process keeps: what was fetched once is there, for one user at a time."""
+
+import pytest
+
+from bot.git.private import MOST_KEPT, kept_folder, remove_kept
+
+
+def test_the_next_user_has_what_the_one_before_fetched_and_two_at_once_are_apart() -> None:
+    with kept_folder("one") as first:
+        (first / "fetched").touch()
+        with kept_folder("one") as other:
+            assert other != first
+    with kept_folder("one") as again:
+        assert (again / "fetched").exists()
+    remove_kept()
+    assert not first.exists()
+    assert not other.exists()
+
+
+def test_after_trouble_nothing_is_kept_and_never_more_than_a_few() -> None:
+    with pytest.raises(KeyboardInterrupt), kept_folder("two") as broken:
+        raise KeyboardInterrupt
+    assert not broken.exists()
+    folders = []
+    for number in range(MOST_KEPT + 1):
+        with kept_folder(f"purpose {number}") as folder:
+            folders.append(folder)
+    assert [folder.exists() for folder in folders] == [False, *[True] * MOST_KEPT]
+    remove_kept()
