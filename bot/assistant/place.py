@@ -1,11 +1,16 @@
 """The repository that a server was started in: which files, commits and commands of it the tools may use."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
+
+import anyio
 
 from bot import git
 from bot.config.reader import DEFAULT_PATH
 from bot.errors import UsageError, did_you_mean
+
+MOST_AT_ONCE: Final = 4
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -17,7 +22,8 @@ class Place:
 
     root: Path
     scratch: Path
-    settings: tuple[str, ...] | None = None
+    settings: tuple[str, ...] = ()
+    turns: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(MOST_AT_ONCE))
 
     @property
     def config_file(self) -> Path | None:

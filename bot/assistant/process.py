@@ -12,7 +12,8 @@ import anyio
 from anyio.abc import ByteReceiveStream, Process
 from anyio.streams.text import TextReceiveStream
 
-from bot.errors import EXIT_INFRASTRUCTURE, BotError
+from bot.assistant.place import Place
+from bot.errors import BotError, DataError, InfrastructureError, UsageError
 from bot.files import read_limited
 from bot.report.inert import plain
 
@@ -21,41 +22,37 @@ MOST_LOG: Final = 16_000
 # bisect and measure remove their worktrees in it.
 STOP_SECONDS: Final = 20.0
 ERROR: Final = "error: "
+KINDS: Final = {kind.exit_code: kind for kind in (UsageError, DataError, InfrastructureError)}
 
 Tell = Callable[[str], Awaitable[None]]
 
 
-class CommandError(BotError):
-    """A command that gave no answer, with its own words and exit code."""
-
-    def __init__(self, message: str, *, code: int) -> None:
-        super().__init__(message)
-        self.code = code
-
-
-async def run_json(command: str, *options: str, root: Path, tell: Tell) -> tuple[Any, bytes]:
-    """What a command writes as JSON, whatever its exit code; a CommandError where that is nothing."""
+async def run_json(command: str, *options: str, place: Place, tell: Tell) -> tuple[Any, bytes]:
+    """What a command writes as JSON, whatever its exit code; its error where that is nothing."""
     with TemporaryDirectory(prefix="perf-culprit-") as folder:
         file = Path(folder) / "answer.json"
-        code, _, message = await _run([command, *options, f"--json={file}"], root=root, tell=tell)
+        _, failure = await _run([command, *options, f"--json={file}"], place=place, tell=tell)
         if not file.exists():
-            raise CommandError(message, code=code)
+            raise failure or InfrastructureError("wrote no answer", place=command)
         data = read_limited(file, MOST_BYTES, next_step="name fewer benchmarks or files")
     return json.loads(data), data
 
 
-async def run_text(command: str, *options: str, root: Path, tell: Tell) -> str:
-    """What a command prints; a CommandError where it fails."""
-    code, output, message = await _run([command, *options], root=root, tell=tell)
-    if code:
-        raise CommandError(message, code=code)
+async def run_text(command: str, *options: str, place: Place, tell: Tell) -> str:
+    """What a command prints; its error where it fails."""
+    output, failure = await _run([command, *options], place=place, tell=tell)
+    if failure is not None:
+        raise failure
     return output
 
 
-async def _run(arguments: Sequence[str], *, root: Path, tell: Tell) -> tuple[int, str, str]:
-    """Exit code, the beginning of what it prints, its error. `tell` hears the other lines of its standard error."""
+async def _run(arguments: Sequence[str], *, place: Place, tell: Tell) -> tuple[str, BotError | None]:
+    """The beginning of what it prints, and why it failed. `tell` hears the other lines of its standard error."""
     command = [sys.executable, "-m", "bot", *arguments]
-    async with await anyio.open_process(command, cwd=root, stdin=DEVNULL, start_new_session=True) as process:
+    async with (
+        place.turns,
+        await anyio.open_process(command, cwd=place.root, stdin=DEVNULL, start_new_session=True) as process,
+    ):
         assert process.stdout is not None and process.stderr is not None  # noqa: S101, PT018 - pipes by default
         output, log = [""], [""]
         try:
@@ -67,7 +64,8 @@ async def _run(arguments: Sequence[str], *, root: Path, tell: Tell) -> tuple[int
         finally:
             await _stop(process)
     _, _, error = f"\n{log[0]}".rpartition(f"\n{ERROR}")
-    return (code if code > 0 else EXIT_INFRASTRUCTURE if code else 0), output[0], error.strip()
+    failure = KINDS.get(code, InfrastructureError)(error.strip() or f"ended with exit code {code}")
+    return output[0], failure if code else None
 
 
 async def _listen(stream: ByteReceiveStream, log: list[str], tell: Tell) -> None:

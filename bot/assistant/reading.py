@@ -39,7 +39,7 @@ class Reading:
         """Which suites are stored, and the newest run of one: its benchmarks with metric, unit and samples."""
 
         def read() -> dict[str, Any]:
-            chosen = config.load_config(self.place.config_file)
+            chosen = config.with_database(config.load_config(self.place.config_file), environ=os.environ)
             suites, run = pipeline.stored_benchmarks(self.place.root, config=chosen, suite=suite)
             return {"suites": list(suites), **(json.loads(run) if run else {})}
 
@@ -150,8 +150,8 @@ class Reading:
     ) -> Answered:
         """What a search for the culprit between two commits would measure and cost, without measuring anything."""
         options = [f"--good={self.place.commit(good)}", f"--bad={self.place.commit(bad)}"]
-        options += [*named(benchmark=benchmark, metric=metric), *(self.place.settings or ())]
-        text = await run_text("bisect", "--dry-run", *options, root=self.place.root, tell=teller(call))
+        options += [*named(benchmark=benchmark, metric=metric), *self.place.settings]
+        text = await run_text("bisect", "--dry-run", *options, place=self.place, tell=teller(call))
         return answer({"plan": text.splitlines()})
 
     async def _report(self, path: str) -> dict[str, Any]:
@@ -161,13 +161,13 @@ class Reading:
         return document
 
     async def _json(self, command: str, *options: str, call: Call) -> Any:
-        document, _ = await run_json(command, "--verbose", *options, root=self.place.root, tell=teller(call))
+        document, _ = await run_json(command, "--verbose", *options, place=self.place, tell=teller(call))
         return document
 
 
 async def judged(place: Place, call: Call, *options: str, files: Sequence[Path] = ()) -> CallToolResult:
     """What `compare` says, kept in a file for `report` and `why`; `files` are named besides."""
-    document, data = await run_json("compare", "--verbose", *options, root=place.root, tell=teller(call))
+    document, data = await run_json("compare", "--verbose", *options, place=place, tell=teller(call))
     kept = place.scratch / f"report-{len(list(place.scratch.iterdir()))}.json"
     replace_file(kept, data)
     return answer(document, page="findings", form="report-v1", files=[str(file) for file in (kept, *files)])

@@ -37,10 +37,10 @@ class Running:
         Uncommitted changes are not measured. The answer names the files for `report`, `why` and `diagnose`.
         """
         commits = [self.place.own_commit(revision) for revision in (base, head)]
-        folder, pinned = self.place.scratch / "-".join(["measured", *commits]), self.place.settings or ()
+        folder, pinned = self.place.scratch / "-".join(["measured", *commits]), self.place.settings
         options = ["--commits", *commits, f"--rounds={rounds}", f"--output={folder}", *(["--trace"] if trace else [])]
         async with self.turn:
-            await run_text("measure", *options, *pinned, root=self.place.root, tell=teller(call))
+            await run_text("measure", *options, *pinned, place=self.place, tell=teller(call))
         sides = [f"--baseline={folder / 'baseline.json'}", f"--target={folder / 'target.json'}"]
         why = [f"--diagnosis={folder / 'diagnosis.json'}"] if trace else []
         traces = sorted(folder.glob("*-trace.json")) if trace else []
@@ -60,7 +60,7 @@ class Running:
         """Find the commits that introduced a change, by measuring with the configured command; minutes to hours."""
         options = [f"--good={self.place.own_commit(good)}", f"--bad={self.place.own_commit(bad)}"]
         options += named(benchmark=benchmark, metric=metric, direction=direction, minutes=minutes)
-        options += self.place.settings or ()
+        options += self.place.settings
         async with self.turn:
-            document, _ = await run_json("bisect", *options, root=self.place.root, tell=teller(call))
+            document, _ = await run_json("bisect", *options, place=self.place, tell=teller(call))
         return answer(document, form="bisection-v1")

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, ParamSpec
 
 from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from mcp.types import CallToolResult, ToolAnnotations
 
 from bot import __version__, config, git, pipeline
@@ -42,11 +43,13 @@ def serve(repository: Path, *, allow_run: bool) -> None:
 
 def build_server(place: Place) -> "MCPServer[Any]":
     """Tools that run something are not even listed without `place.settings`."""
-    runs = place.settings is not None
     server: MCPServer[Any] = MCPServer(
-        "perf-culprit", instructions=INSTRUCTIONS + (RUNNING if runs else ""), version=__version__, log_level="WARNING"
+        "perf-culprit",
+        instructions=INSTRUCTIONS + RUNNING * bool(place.settings),
+        version=__version__,
+        log_level="WARNING",
     )
-    families: tuple[Reading | Running, ...] = (Reading(place), *((Running(place),) if runs else ()))
+    families: tuple[Reading | Running, ...] = (Reading(place), *((Running(place),) if place.settings else ()))
     for family in families:
         hints = ToolAnnotations(read_only_hint=isinstance(family, Reading), open_world_hint=False)
         for name in family.TOOLS:
@@ -55,7 +58,10 @@ def build_server(place: Place) -> "MCPServer[Any]":
     @server.resource("perf-culprit://schema/{name}", mime_type="application/schema+json")
     def schema(name: str) -> str:
         """The JSON schema of a file that is read or written: report-v1, run-v1, bisection-v1, config, ..."""
-        return pipeline.schema(name.removesuffix("-v1")).decode()
+        try:
+            return pipeline.schema(name.removesuffix("-v1")).decode()
+        except KeyError:
+            raise ResourceNotFoundError("there is no such schema: `perf-culprit schema --help` lists them") from None
 
     return server
 
@@ -68,7 +74,7 @@ def _answering(tool: Callable[Given, Awaitable[CallToolResult]]) -> Callable[Giv
         try:
             return await tool(*given, **named)
         except BotError as error:
-            return failure(str(error), exit_code=getattr(error, "code", error.exit_code))
+            return failure(str(error), exit_code=error.exit_code)
 
     return answered
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mcp.shared.exceptions import MCPError
 
 from bot.cli import main
 from bot.git import Remote
@@ -182,6 +183,8 @@ def test_the_schema_of_an_answer_is_a_resource(reader: Assistant) -> None:
     result = reader.portal.call(reader.client.read_resource, "perf-culprit://schema/report-v1")
     (content,) = result.contents
     assert "findings" in content.model_dump()["text"]
+    with pytest.raises(MCPError, match="no such schema"):
+        reader.portal.call(reader.client.read_resource, "perf-culprit://schema/raport-v1")
 
 
 def test_a_search_names_the_culprit(own: Path, tmp_path: Path) -> None:
