@@ -56,8 +56,9 @@ def _time_series(evidence: Evidence, times_s: Floats, values: Floats, *, is_scal
         violations = evidence.rules.violations
     else:
         lower, upper = (evidence.details.get(f"{side}_control_limit", np.nan) for side in ("lower", "upper"))
-        # What was dropped as idle lies below and violates nothing.
-        below = np.zeros(count, dtype=bool) if evidence.details.get("idle_share") else medians < lower
+        # The lowest of the values were dropped as idle, and violate nothing.
+        idle = np.nanquantile(values, evidence.details.get("idle_share", 0.0))
+        below = (medians < lower) & (medians >= idle)
         violations = tuple(
             (start_s + first * interval_s, start_s + last * interval_s)
             for first, last in spans(below | (medians > upper))

@@ -183,12 +183,16 @@ def test_axe_finds_nothing(browser: Page, site: Path, fragment: str, scheme: str
 
 
 @in_chromium
-@pytest.mark.parametrize("width", [320, 3840])
-def test_no_page_is_wider_than_the_screen(browser: Page, site: Path, width: int) -> None:
+@pytest.mark.parametrize("width", [320, 360, 3840])
+def test_no_page_is_wider_than_the_screen_and_a_number_keeps_its_unit(browser: Page, site: Path, width: int) -> None:
     for fragment in ("", f"suite=api&benchmark={quote_plus(HOSTILE)}", "compare=1"):
         page = opened(browser, site, fragment, width=width)
         waited(page, "document.querySelectorAll('tbody tr').length > 0")
         assert page.value("document.documentElement.scrollWidth") <= width
+        lines = "Math.max(...[...document.querySelectorAll('td.number')].map((cell) => {"
+        lines += " const range = document.createRange(); range.selectNodeContents(cell);"
+        lines += " return new Set([...range.getClientRects()].map((one) => one.top)).size; }))"
+        assert width < 360 or page.value(lines) == 1
 
 
 @in_chromium

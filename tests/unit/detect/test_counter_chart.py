@@ -54,6 +54,16 @@ def test_a_long_test_is_drawn_in_intervals_and_a_gap_stays_one() -> None:
     assert series.violations[-1][1] == pytest.approx(15.0 * 1800)
 
 
+def test_too_low_beside_idle_time_is_in_violation_and_the_idle_time_is_not() -> None:
+    idle = np.random.default_rng(2).normal(5, 1, 30)
+    runs = [counter_run({"busy": np.concatenate([idle, each])}) for each in QUIET[1:]]
+    finding = drawn(counter_run({"busy": np.concatenate([idle, QUIET[0] - 40])}), *runs)
+    series = finding.time_series
+    assert series is not None
+    assert finding.evidence.details["share_below"] == 1.0
+    assert series.violations == pytest.approx(np.array([(450.0, 1800.0)]), abs=31)
+
+
 def test_an_instant_that_comes_late_leaves_no_gap() -> None:
     target = counter_run({"busy": QUIET[0] * 2})
     (table,) = target.counters
