@@ -124,11 +124,12 @@ class Reading:
         logs: Annotated[
             Literal["labelled", "spring", "json"] | None, Field(description="The files are logs of this form.")
         ] = None,
+        profile_format: Annotated[Name | None, Field(description="Where it can't be found by content.")] = None,
         commit: Annotated[Revision | None, Field(description="The commit between both, where it is known.")] = None,
         offset: Offset = 0,
     ) -> Answered:
         """Which methods cost most, or, with a baseline, which got slower and why: suspects, the likeliest first."""
-        form = [f"--pattern={logs}"] if logs else []
+        form = named(pattern=logs, format=profile_format)
         files = self.place.files(target)
         if baseline:
             between = ["--repo=.", f"--commit={self.place.commit(commit)}"] if commit else []
