@@ -20,6 +20,7 @@ from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.reason import Reason
 from bot.model.report import Conclusion, Prediction, Report, Settings
 from bot.model.rules import RuleEvidence
+from bot.model.run import LONGEST_SECONDS, MOST_EXECUTIONS, NO_COST, Cost
 
 SCHEMA_NAME = "report-v1"
 MOST_PREDICTIONS = 20
@@ -90,6 +91,14 @@ class PredictionEntry:
 
 
 @dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
+class CostEntry:
+    """What measuring took: executions of the suite and the machine's time."""
+
+    executions: Annotated[int, Field(ge=1, le=MOST_EXECUTIONS)]
+    seconds: Annotated[float, Field(ge=0, le=LONGEST_SECONDS)]
+
+
+@dataclass(config=WIRE_CONFIG, frozen=True, kw_only=True)
 class ReportFile:
     """The whole file. `format` and `version` make it known by content."""
 
@@ -118,6 +127,7 @@ class ReportFile:
     diagnosis: TreeComparisonFile | None = None
     costs: CostsEntry | None = None
     predictions: Annotated[tuple[PredictionEntry, ...], Field(max_length=MOST_PREDICTIONS)] = ()
+    cost: CostEntry | None = None
 
 
 def encode_report(report: Report, *, sentence: Sentence = no_sentence) -> bytes:
@@ -138,6 +148,7 @@ def report_parts(report: Report, *, sentence: Sentence = no_sentence) -> Iterato
         environment_changes=report.environment_changes[:MOST_CHANGES],
         diagnosis=None if report.diagnosis is None else tree_comparison_entry(report.diagnosis),
         costs=None if report.costs is None else costs_entry(report.costs),
+        cost=same_fields(CostEntry, report.cost) if report.cost.executions else None,
         predictions=tuple(
             same_fields(PredictionEntry, each, findings=tuple(FindingEntry(**_entry(one)) for one in each.findings))
             for each in report.predictions[:MOST_PREDICTIONS]
@@ -170,6 +181,7 @@ def decode_report(data: bytes, *, place: str) -> Report:
         environment=Environment(components=file.environment).bounded,
         diagnosis=None if file.diagnosis is None else tree_comparison(file.diagnosis, place=place),
         costs=None if file.costs is None else costs(file.costs),
+        cost=NO_COST if file.cost is None else same_fields(Cost, file.cost),
         predictions=tuple(
             same_fields(Prediction, each, findings=tuple(_finding(one, suite=file.suite) for one in each.findings))
             for each in file.predictions

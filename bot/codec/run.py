@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Final, Literal, TypeVar
 
@@ -13,7 +14,7 @@ from bot.codec.large import decode_large
 from bot.errors import DataError
 from bot.model.environment import LONGEST_NAME, LONGEST_VALUE, MOST_COMPONENTS, Environment
 from bot.model.metric import Direction, Metric, MetricKey
-from bot.model.run import Benchmark, Run, Summary
+from bot.model.run import LONGEST_SECONDS, MOST_EXECUTIONS, NO_COST, Benchmark, Cost, Run, Summary
 
 RUN_FORMAT: Final = "perf-culprit-run"
 SCHEMA_NAME = "run-v1"
@@ -50,6 +51,11 @@ class RunKeyEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     metric: str
 
 
+class CostEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    executions: Annotated[int, msgspec.Meta(ge=1, le=MOST_EXECUTIONS)]
+    seconds: Annotated[float, msgspec.Meta(ge=0, le=LONGEST_SECONDS)]
+
+
 class RunFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The whole file. `format` and `version` make it known by content."""
 
@@ -71,6 +77,7 @@ class RunFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     regressions: tuple[RunKeyEntry, ...] = ()
     confirmed: tuple[RunKeyEntry, ...] | UnsetType | None = UNSET
     looks: Annotated[int, msgspec.Meta(ge=1, le=1000)] | UnsetType | None = UNSET
+    cost: CostEntry | UnsetType | None = UNSET
     notes: tuple[str, ...] = ()
 
 
@@ -103,6 +110,7 @@ def encode_run(run: Run) -> bytes:
         regressions=_key_entries(run.regressions),
         confirmed=_key_entries(run.confirmed) or UNSET,
         looks=run.analyses if run.analyses > 1 else UNSET,
+        cost=CostEntry(**asdict(run.cost)) if run.cost.executions else UNSET,
         notes=run.notes,
     )
     return msgspec.json.encode(file) + b"\n"
@@ -132,6 +140,7 @@ def decode_run(data: bytes, *, place: str) -> Run:
         regressions=_keys(file.regressions),
         confirmed=_keys(file.confirmed or ()),
         analyses=file.looks or 1,
+        cost=Cost(file.cost.executions, file.cost.seconds) if file.cost else NO_COST,
         notes=file.notes,
     )
 

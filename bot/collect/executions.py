@@ -70,5 +70,6 @@ def _parsed(run: Run, benchmarks: tuple[Benchmark, ...]) -> Parsed:
         job=run.job,
         regressions=run.regressions,
         analyses=run.analyses,
+        cost=run.cost,
         notes=run.notes,
     )

@@ -14,7 +14,7 @@ from bot.errors import DataError
 from bot.model.counter import CounterTable
 from bot.model.environment import HARDWARE_COMPONENTS, Environment
 from bot.model.metric import MetricKey
-from bot.model.run import Benchmark, Run
+from bot.model.run import NO_COST, Benchmark, Run
 
 DEFAULT_SUITE = "default"
 RUNTIMES = ("python", "java", "go", "rust", "node", "dotnet", "julia")
@@ -67,6 +67,7 @@ def merge(
         regressions=tuple(dict.fromkeys(key for read in reads for key in read.parsed.regressions)),
         confirmed=tuple(dict.fromkeys(key for read in reads for key in read.parsed.confirmed)),
         analyses=max((read.parsed.analyses for read in reads), default=1),
+        cost=sum((read.parsed.cost for read in reads), NO_COST),
         notes=tuple(dict.fromkeys(all_notes)),
     )
 

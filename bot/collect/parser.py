@@ -14,7 +14,7 @@ from bot.model.commit import FULL_HASH
 from bot.model.counter import CounterTable
 from bot.model.environment import Environment
 from bot.model.metric import Direction, Metric, MetricKey
-from bot.model.run import Benchmark, Summary
+from bot.model.run import NO_COST, Benchmark, Cost, Summary
 
 MAX_NAME_CHARACTERS = 10_000
 MAX_UNIT_CHARACTERS = 100
@@ -37,8 +37,8 @@ class Parsed:
     """What one file says about one run. `commit` is a full hash, `time` aware UTC; None where the file is silent.
 
     `benchmarks` of unknown direction are left out unless the configuration states it (`directions`): `undirected` of
-    them were. `suite`, `job`, `regressions`, `confirmed` and `analyses` come only from our own run files. `notes` are
-    data-quality remarks for the report.
+    them were. `suite`, `job`, `regressions`, `confirmed`, `analyses` and `cost` come only from our own run files.
+    `notes` are data-quality remarks for the report.
     """
 
     benchmarks: tuple[Benchmark, ...] = ()
@@ -51,6 +51,7 @@ class Parsed:
     regressions: tuple[MetricKey, ...] = ()
     confirmed: tuple[MetricKey, ...] = ()
     analyses: int = 1
+    cost: Cost = NO_COST
     undirected: int = 0
     notes: tuple[str, ...] = ()
 

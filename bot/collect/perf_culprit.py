@@ -70,6 +70,7 @@ def parse(source: Source, /) -> Parsed:
         regressions=run.regressions,
         confirmed=run.confirmed,
         analyses=run.analyses,
+        cost=run.cost,
         notes=run.notes,
     )
 

@@ -28,7 +28,8 @@ CLEAR: Final = 4.0
 # One run may be slow for its machine's sake. A second one at that level says that it is not, or a second measurement of
 # the first, and together they are so many standard errors from the runs before.
 LEAST_WORSE: Final = 2
-LIKELY: Final = 3.0
+# What may step with them: its numbers cost nothing, as the search executes the suite anyway, and they decide.
+POSSIBLE: Final = 1.5
 LEAST_NOISE: Final = 0.002
 
 _Searched = tuple[frozenset[MetricKey], int, int]
@@ -142,7 +143,7 @@ def _companions(
         if not 0 < split < len(near):
             continue
         step = _step(near, key, split, last=lead.last, margin=0)
-        if step is None or step.size < math.log1p(rule.minimum_effect) or _errors(step, near, split) < LIKELY:
+        if step is None or step.size < math.log1p(rule.minimum_effect) or _errors(step, near, split) < POSSIBLE:
             continue
         if not any(key in search[0] and _overlap(step, search) for search in searched):
             yield step

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from bot.bisect.beside import Block, Place, place_of
+from bot.model.bisection import OutcomeKind
 from bot.model.dispatch import Alarm, Bisection
 from bot.model.metric import MetricKey
 
@@ -28,6 +29,11 @@ def places_of(bisection: Bisection) -> dict[MetricKey, Steps]:
     for entry in alarm.metrics[1:]:
         blocks = [] if entry.key not in numbers else _blocks(bisection, numbers[entry.key])
         commit_range = bisection.search.commit_range
+        if outcome.kind is OutcomeKind.NOT_REPRODUCED:
+            # The lead's change was not seen again; one of this metric is another one.
+            seen = place_of(commit_range, blocks, commit_range.bad, worse_sign=signs[entry.key])
+            places_by_key[entry.key] = Steps(is_open=True, is_left=seen in (Place.HERE, Place.ELSEWHERE))
+            continue
         places = {commit: place_of(commit_range, blocks, commit, worse_sign=signs[entry.key]) for commit in culprits}
         here = frozenset(commit for commit, place in places.items() if place is Place.HERE)
         places_by_key[entry.key] = Steps(

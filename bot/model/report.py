@@ -9,6 +9,7 @@ from bot.model.environment import Environment, EnvironmentChange
 from bot.model.finding import Finding, Level, Verdict
 from bot.model.metric import MetricKey
 from bot.model.reason import BaselineReason, Reason
+from bot.model.run import NO_COST, Cost
 from bot.model.tree_comparison import TreeComparison
 
 
@@ -60,7 +61,8 @@ class Report:
     `detectable_effect`: a worsening of this fraction would have been seen in every metric judged `no_change`.
     `environment_changes`: what differs from the newest baseline run's environment.
     `diagnosis`: where the time went, compared by the call trees of the two revisions.
-    `costs`: which methods of the target cost most. `predictions`: what simulations say of model files that changed;
+    `cost`: what measuring the target took, and what was measured beside it. `costs`: which methods of the target cost
+    most. `predictions`: what simulations say of model files that changed;
     they fail nothing.
     """
 
@@ -84,6 +86,7 @@ class Report:
     diagnosis: TreeComparison | None = None
     costs: MethodCosts | None = None
     predictions: tuple[Prediction, ...] = ()
+    cost: Cost = NO_COST
 
     @property
     def blames_target(self) -> bool:

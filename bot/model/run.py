@@ -58,6 +58,24 @@ class Benchmark:
         return sum(self.samples) / len(self.samples)
 
 
+MOST_EXECUTIONS = 1_000_000
+LONGEST_SECONDS = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What measuring took: executions, warm-ups included, and the machine's time with builds. 0 executions: unknown."""
+
+    executions: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: "Cost") -> "Cost":
+        return Cost(self.executions + other.executions, self.seconds + other.seconds)
+
+
+NO_COST = Cost()
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Run:
     """Everything measured for one commit in one environment at one time.
@@ -82,6 +100,7 @@ class Run:
     confirmed: tuple[MetricKey, ...] = ()
     analyses: int = 1
     is_separate: bool = False
+    cost: Cost = NO_COST
     notes: tuple[str, ...] = ()
 
     @property

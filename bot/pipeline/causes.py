@@ -16,6 +16,7 @@ from bot.model.bisection_report import BisectionReport
 from bot.model.dispatch import AlarmedMetric, Bisection
 from bot.model.metric import MetricKey
 from bot.model.reason import Reason, VerdictReason, because
+from bot.model.run import Cost
 from bot.pipeline.innocence import environment_changed
 from bot.pipeline.publish import Destination
 from bot.pipeline.settings import policy_settings
@@ -42,18 +43,19 @@ def report_search(
     `branch` is the default branch's full name in `repository`. Called again, it changes nothing.
     """
     report = report_of(bisection)
+    cost = Cost(report.outcome.executions, bisection.runner_seconds)
     if not _is_real(report.outcome):
-        say(no_issue_line(report, _innocent(bisection)))
+        say(no_issue_line(report, _innocent(bisection), cost=cost))
         return
     for cause in causes_of(bisection):
         gone = None if cause.culprit is None else _gone(repository, cause.culprit.commit, branch)
         if gone is not None:
-            say(no_issue_line(report, gone))
+            say(no_issue_line(report, gone, cost=cost))
             continue
-        url = _tracked(host, destination, bisection, cause, report=report, config=config)
+        url = _tracked(host, destination, bisection, cause, report=report, config=config, cost=cost)
         number = _pull_request(host, cause, branch)
         if cause.culprit is not None and number is not None:
-            body = culprit_comment(cause, issue_url=url, repository_url=destination.repository_url)
+            body = culprit_comment(cause, issue_url=url, repository_url=destination.repository_url, cost=cost)
             host.upsert_comment(number=number, mark=culprit_marker(cause.culprit.commit), body=body)
         say(f"{cause_title(cause)}: {url or 'no issue'}")
 
@@ -133,6 +135,7 @@ def _tracked(
     *,
     report: BisectionReport,
     config: Config,
+    cost: Cost,
 ) -> str | None:
     if not _is_loud(cause.metrics, config):
         return None
@@ -151,9 +154,9 @@ def _tracked(
     )
     if tracked is not None and before:
         _, _, text = tracked.body.partition("\n")
-        note = joined_comment(cause, report, options=options)
+        note = joined_comment(cause, report, options=options, cost=cost)
         return host.reopen_issue(tracked, body=f"{options.marker}\n{text}", note=note)
-    body = cause_body(cause, report, options=options)
+    body = cause_body(cause, report, options=options, cost=cost)
     if tracked is None:
         return host.open_issue(
             suite=bisection.suite, key=key, title=cause_title(cause), body=body, labels=config.issues.labels

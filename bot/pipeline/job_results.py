@@ -104,6 +104,8 @@ def compare_results(
         confirm_baseline=(results.confirm_baseline,) if results.confirm_baseline else (),
         merge=merge,
     )
+    again = (run.cost for run in (results.confirm, results.confirm_baseline) if run is not None)
+    report = replace(report, cost=sum(again, report.cost))
     if base is None and merge is None:
         report = with_innocence(
             report,

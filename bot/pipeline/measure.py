@@ -1,7 +1,9 @@
 """measure -> collect -> detect: two or more commits side by side on this machine, until the evidence suffices."""
 
+import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +20,7 @@ from bot.files import replace_file
 from bot.measure import Commands, Workplace, analysis_rounds, interleaved
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.report import Conclusion, Report
-from bot.model.run import Run
+from bot.model.run import NO_COST, Cost, Run
 from bot.pipeline.also import with_quantities
 from bot.pipeline.confirm import BENCHMARKS_VARIABLE, flagged, only
 from bot.pipeline.judge import judge_run
@@ -75,11 +77,19 @@ class _Side:
     commit: str
     results: list[tuple[str, Run]] = field(default_factory=list)
     rounds: list[int] = field(default_factory=list)
+    costs: list[Cost] = field(default_factory=list)
 
     def add(self, number: int, result: tuple[Path, Run]) -> None:
         path, run = result
         self.results.append((str(path), run))
         self.rounds.append(number)
+
+    @contextmanager
+    def spends(self, *, executions: int = 1) -> Iterator[None]:
+        """The block's time is this side's."""
+        begun = time.monotonic()
+        yield
+        self.costs.append(Cost(executions, time.monotonic() - begun))
 
 
 def measure_commits(
@@ -138,12 +148,14 @@ def _sides(repository: Path, revisions: Sequence[str], plan: MeasurePlan) -> tup
 def _warm_up(workplace: Workplace, sides: Sequence[_Side], plan: MeasurePlan, say: Say) -> None:
     for side in sides:
         say(f"build {side.name} {side.commit[:12]}" if plan.commands.build else f"check out {side.name}")
-        workplace.prepare(side.commit)
+        with side.spends(executions=0):
+            workplace.prepare(side.commit)
     for number in range(1, plan.warmup + 1):
         for side in sides:
             say(f"warm-up {number} of {plan.warmup}: {side.name} {side.commit[:12]}")
             # A count does not need a counted run to warm up.
-            workplace.warm_up(side.commit) if plan.commands.count else workplace.execute(side.commit)
+            with side.spends():
+                workplace.warm_up(side.commit) if plan.commands.count else workplace.execute(side.commit)
 
 
 def _measure(
@@ -153,7 +165,8 @@ def _measure(
     executions = list(interleaved(sides, rounds=plan.rounds))
     for position, (number, side) in enumerate(executions, start=1):
         say(f"round {number} of {plan.rounds}: {side.name} {side.commit[:12]}")
-        side.add(number, workplace.execute(side.commit))
+        with side.spends():
+            side.add(number, workplace.execute(side.commit))
         is_round_end = position == len(executions) or executions[position][0] != number
         if plan.until_decided and is_round_end and number in plan.analyses:
             report = _judged(sides, plan, config)
@@ -182,7 +195,8 @@ def _measure_again(
     again = [_Side(name=f"confirm-{side.name}", commit=side.commit) for side in sides]
     for number, side in interleaved(again, rounds=plan.rounds):
         say(f"confirm {len(names)} benchmarks, round {number} of {plan.rounds}: {side.name} {side.commit[:12]}")
-        side.add(number, workplace.execute(side.commit, variables={BENCHMARKS_VARIABLE: "\n".join(names)}))
+        with side.spends():
+            side.add(number, workplace.execute(side.commit, variables={BENCHMARKS_VARIABLE: "\n".join(names)}))
     job = f"confirm-{uuid.uuid4().hex}"
     files = tuple(output / f"{side.name}.json" for side in again)
     for file, side in zip(files, again, strict=True):
@@ -217,4 +231,5 @@ def _side_run(side: _Side, *, config: Config, job: str, analyses: int, tree: Pat
         job=job,
     )
     here = machine_environment() if tree is None else surroundings(tree)
-    return replace(run, analyses=analyses, environment=run.environment.merged(here))
+    cost = sum(side.costs, NO_COST)
+    return replace(run, analyses=analyses, environment=run.environment.merged(here), cost=cost)

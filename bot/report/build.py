@@ -1,6 +1,6 @@
 """A judgement with everything around it that a reader needs: the report."""
 
-from bot.model.baseline import Baseline
+from bot.model.baseline import Baseline, BaselineSource
 from bot.model.judgement import Judgement
 from bot.model.reason import remark
 from bot.model.report import Report, Settings
@@ -8,6 +8,7 @@ from bot.model.run import Run
 
 
 def build_report(judgement: Judgement, *, baseline: Baseline, target: Run, settings: Settings) -> Report:
+    is_paired = baseline.source is BaselineSource.PAIRED
     return Report(
         conclusion=judgement.conclusion,
         findings=judgement.findings,
@@ -25,4 +26,5 @@ def build_report(judgement: Judgement, *, baseline: Baseline, target: Run, setti
         detectable_effect=judgement.detectable_effect,
         notes=(*judgement.notes, *baseline.notes, *map(remark, target.notes)),
         failed=judgement.failed,
+        cost=sum((run.cost for run in baseline.runs), target.cost) if is_paired else target.cost,
     )

@@ -8,13 +8,14 @@ from bot.model.bisection import Culprit
 from bot.model.bisection_report import BisectionReport
 from bot.model.dispatch import AlarmedMetric
 from bot.model.reason import Reason
+from bot.model.run import Cost
 from bot.report.amounts import amount_markdown
 from bot.report.bisection import bisection_markdown, headline
 from bot.report.inert import Safe, clean, code, commit, join, link, own, prose, row
 from bot.report.numbers import percent, quantities
 from bot.report.reasons import sentence_markdown
 from bot.report.tracking import TITLE_NAME_LIMIT, IssueOptions, accept_lines
-from bot.report.words import counted
+from bot.report.words import counted, took
 
 SHOWN_METRICS: Final = 50
 SUBJECT_LIMIT: Final = 100
@@ -39,11 +40,13 @@ def cause_title(cause: Cause) -> str:
     return f"Performance regression: {what} by {percent(abs(size))}{where}"
 
 
-def cause_body(cause: Cause, report: BisectionReport, *, options: IssueOptions) -> str:
+def cause_body(cause: Cause, report: BisectionReport, *, options: IssueOptions, cost: Cost) -> str:
+    """`cost` is the whole search's."""
     blocks = _facts(cause, report, options)
     blocks.append(Safe("This issue is closed when every benchmark of it is back at its level, or is accepted."))
     if options.run_url:
-        blocks.append(own("Found by {}; nobody asked for it.", link(Safe("this run"), options.run_url)))
+        found_by = link(Safe("this run"), options.run_url)
+        blocks.append(own("Found by {}; nobody asked for it. The search took {}.", found_by, Safe(took(cost))))
     if options.mentions:
         # The configuration's pattern allows nothing but a user's or a team's name.
         blocks.append(Safe(f"cc {' '.join(options.mentions)}"))
@@ -51,29 +54,31 @@ def cause_body(cause: Cause, report: BisectionReport, *, options: IssueOptions) 
     return f"{options.marker}\n{text}\n"
 
 
-def joined_comment(cause: Cause, report: BisectionReport, *, options: IssueOptions) -> str:
+def joined_comment(cause: Cause, report: BisectionReport, *, options: IssueOptions, cost: Cost) -> str:
     """For the issue of a cause that another search came to again: what that search adds."""
-    return join("\n\n", [Safe("Another search ended at this cause."), *_facts(cause, report, options)]) + "\n"
+    begin = own("Another search ended at this cause. It took {}.", Safe(took(cost)))
+    return join("\n\n", [begin, *_facts(cause, report, options)]) + "\n"
 
 
-def culprit_comment(cause: Cause, *, issue_url: str | None, repository_url: str) -> str:
+def culprit_comment(cause: Cause, *, issue_url: str | None, repository_url: str, cost: Cost) -> str:
     """For the pull request that brought the culprit."""
     if cause.culprit is None:
         raise ValueError("no culprit, no pull request")
     about = own(" {} has the measurements.", link(Safe("The issue"), issue_url)) if issue_url else Safe("")
     text = own(
-        "This pull request, as {}, made {} worse on the default branch.{}",
+        "This pull request, as {}, made {} worse on the default branch.{} The search took {}.",
         commit(cause.culprit.commit, repository_url=repository_url),
         Safe(_counted(len(_names(cause)))),
         about,
+        Safe(took(cost)),
     )
     return join("\n\n", [text, _table(cause)]) + "\n"
 
 
-def no_issue_line(report: BisectionReport, why: Reason | None) -> str:
+def no_issue_line(report: BisectionReport, why: Reason | None, *, cost: Cost) -> str:
     """For the log and the job summary: what became of an alarm that opens no issue."""
     text = Safe(headline(report)) if why is None else sentence_markdown(why)
-    return own("Searched for what made {} worse: {}.", code(report.key.benchmark), text)
+    return own("Searched for what made {} worse ({}): {}.", code(report.key.benchmark), Safe(took(cost)), text)
 
 
 def _facts(cause: Cause, report: BisectionReport, options: IssueOptions) -> list[Safe]:

@@ -22,7 +22,7 @@ from bot.report.sections import UNJUDGED, Sections, split
 from bot.report.surroundings import surroundings_fold
 from bot.report.view import Fold, Part, View
 from bot.report.wording import headline, next_step
-from bot.report.words import counted
+from bot.report.words import counted, took
 
 FOOTER_COMPONENTS = ("cpu", "runner_image", "os")
 WARNED_NAMES = 3
@@ -185,6 +185,7 @@ def _footer(report: Report, options: MarkdownOptions) -> Safe:
         merged = commit(report.merge_commit, repository_url=options.repository_url)
         ends[-1] = own("{}, measured as merged into base ({})", ends[-1], merged)
     parts = [own("{}{}", join(" and ", ends), Safe(f"{', ' if ends else ''}{_source(report)}"))]
+    parts += [Safe(words)] if (words := took(report.cost)) else []
     components = report.environment.components
     machine = [code(components[name], limit=60) for name in FOOTER_COMPONENTS if components.get(name)]
     if machine:

@@ -17,7 +17,7 @@ from bot.report.reasons import sentence
 from bot.report.sections import Sections, crossing, split
 from bot.report.surroundings import surroundings_blocks
 from bot.report.wording import comparison, headline, more_samples, next_step
-from bot.report.words import counted
+from bot.report.words import counted, took
 
 NAME_LIMIT = 300
 LISTED_NAMES = 20
@@ -231,6 +231,7 @@ def _footer(report: Report) -> str:
     return ", ".join(
         [
             *ends,
+            *([words] if (words := took(report.cost)) else []),
             f"detector {plain(settings.detector, limit=40)}",
             f"false discovery rate {percent(settings.false_discovery_rate)}",
             f"minimum effect {percent(settings.minimum_effect)}",

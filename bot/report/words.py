@@ -1,12 +1,21 @@
 """Words that several sentences share."""
 
+import math
+
 from bot.model.finding import Finding
 from bot.model.metric import Direction, Metric
+from bot.model.run import Cost
 from bot.report.numbers import is_time
 from bot.report.sections import Sections
 
 MORE_ROUNDS = "measure more rounds of both sides"
 BOTH_SIDES = "measure both sides in one job"
+
+
+def took(cost: Cost) -> str:
+    """What measuring took, in words; empty where nobody knows."""
+    minutes = f" in {counted(math.ceil(cost.seconds / 60), 'runner minute')}" if cost.seconds else ""
+    return f"{counted(cost.executions, 'execution')}{minutes}" if cost.executions else ""
 
 
 def counted(count: int, noun: str) -> str:

@@ -72,6 +72,7 @@ def test_a_regression_becomes_an_issue_that_names_its_culprit(mainline: Mainline
     (comment,) = mainline.fake.state.comments.values()
     assert comment.issue == 9
     assert "1 benchmark worse" in comment.body
+    assert re.search(r"The search took \d+ executions", comment.body)
     # Further pushes and repeated events change nothing: it is known.
     dispatches = len(mainline.fake.state.dispatches)
     mainline.commit()
@@ -194,7 +195,7 @@ def test_a_later_search_that_names_the_same_commit_joins_its_issue(mainline: Mai
     assert (issue.body or "").partition("\n")[2] == text
     assert "`parse`" in text
     (comment,) = mainline.fake.state.comments.values()
-    assert comment.body.startswith("Another search ended at this cause.")
+    assert comment.body.startswith("Another search ended at this cause. It took ")
     assert {"render"} == set(re.findall(r"^\| `(\w+)` \| time", comment.body, re.MULTILINE))
     # It is about both from now on, so it is closed when both are well.
     marker = ISSUE.match(issue.body or "")

@@ -64,6 +64,8 @@ def test_both_sides_are_runs_of_one_job(repository: Path, capsys: pytest.Capture
         assert len(benchmark["samples"]) == 12
         assert benchmark["group_sizes"] == [2] * 6
         assert "looks" not in run
+        assert run["cost"]["executions"] == 8
+        assert 0 < run["cost"]["seconds"] < 60
     assert (repository.parent / "counter").read_text() == "16\n"  # 2 warm-ups and 6 executions per side
     assert worktrees(repository) == 1
     assert "compare --paired --baseline" in said
@@ -71,11 +73,14 @@ def test_both_sides_are_runs_of_one_job(repository: Path, capsys: pytest.Capture
     assert "execution" not in (out / "log.txt").read_text()
 
 
-def test_compare_reads_what_measure_wrote(repository: Path) -> None:
-    assert measure(repository) == 0
+def test_compare_reads_what_measure_wrote(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert measure(repository, "--rounds", "7") == 0
     out = repository.parent / "out"
     pair = ["--paired", "--baseline", str(out / "baseline.json"), "--target", str(out / "target.json")]
-    assert main(["compare", *pair]) == 1
+    assert main(["compare", *pair, "--markdown", str(out / "comment.md")]) == 1
+    # Both sides, with a warm-up each.
+    assert "30 executions in 1 runner minute" in capsys.readouterr().out
+    assert "30 executions in 1 runner minute" in (out / "comment.md").read_text()
 
 
 def test_counts_stand_beside_times(

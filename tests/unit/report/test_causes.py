@@ -6,12 +6,14 @@ from dataclasses import replace
 from bot.model.dispatch import AlarmedMetric
 from bot.model.metric import MetricKey
 from bot.model.reason import VerdictReason, because
+from bot.model.run import Cost
 from bot.report.causes import Cause, cause_body, cause_title, culprit_comment, no_issue_line
 from bot.report.tracking import IssueOptions
 from tests.support.bisections import REPORT
 from tests.support.measurements import SECONDS
 
 CULPRIT = REPORT.outcome.culprits[0]
+COST = Cost(executions=56, seconds=2765.0)
 EVIL = 'x`|@octocat ![](http://evil) <b> "#1'
 
 
@@ -23,7 +25,7 @@ def metrics(count: int, name: str = "b{}") -> tuple[AlarmedMetric, ...]:
 def test_200_benchmarks_of_one_cause_are_one_text() -> None:
     cause = Cause(culprit=CULPRIT, metrics=metrics(200))
     assert cause_title(cause) == f"Performance regression: 200 benchmarks by 30% since {CULPRIT.commit[:7]}"
-    body = cause_body(cause, REPORT, options=IssueOptions(marker="<!-- m -->", mentions=("@octo-org/perf",)))
+    body = cause_body(cause, REPORT, options=IssueOptions(marker="<!-- m -->", mentions=("@octo-org/perf",)), cost=COST)
     assert body.startswith("<!-- m -->\n200 benchmarks got worse on the default branch by `")
     assert "Fold accents" in body.splitlines()[1]
     assert (
@@ -38,7 +40,7 @@ def test_200_benchmarks_of_one_cause_are_one_text() -> None:
 
 def test_without_a_culprit_it_says_so_and_names_stay_names() -> None:
     cause = Cause(culprit=None, metrics=metrics(1, EVIL))
-    body = cause_body(cause, REPORT, options=IssueOptions(marker="<!-- m -->"))
+    body = cause_body(cause, REPORT, options=IssueOptions(marker="<!-- m -->"), cost=COST)
     assert "the search could not name one commit" in body
     assert '``x`\\|@octocat ![](http://evil) <b> "#1``' in body
     assert "/perf-accept" not in body
@@ -47,14 +49,17 @@ def test_without_a_culprit_it_says_so_and_names_stay_names() -> None:
 
 def test_a_pull_request_is_told_what_it_made_worse() -> None:
     text = culprit_comment(
-        Cause(culprit=CULPRIT, metrics=metrics(2)), issue_url="https://x.example/1", repository_url="https://x.example"
+        Cause(culprit=CULPRIT, metrics=metrics(2)),
+        issue_url="https://x.example/1",
+        repository_url="https://x.example",
+        cost=COST,
     )
+    assert "The search took 56 executions in 47 runner minutes." in text
     assert "made 2 benchmarks worse on the default branch. [The issue](https://x.example/1) has the" in text
 
 
 def test_an_alarm_that_opens_nothing_is_a_line() -> None:
-    assert no_issue_line(replace(REPORT, key=MetricKey("parse", "time")), None).startswith(
-        "Searched for what made `parse` worse: "
-    )
+    line = no_issue_line(replace(REPORT, key=MetricKey("parse", "time")), None, cost=COST)
+    assert line.startswith("Searched for what made `parse` worse (56 executions in 47 runner minutes): ")
     why = because(VerdictReason.ENVIRONMENT_CHANGED, changes=("numpy 2.4.5 → 2.4.6",))
-    assert "the code is innocent: `numpy 2.4.5 → 2.4.6`." in no_issue_line(REPORT, why)
+    assert "the code is innocent: `numpy 2.4.5 → 2.4.6`." in no_issue_line(REPORT, why, cost=COST)

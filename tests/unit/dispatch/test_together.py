@@ -1,0 +1,45 @@
+"""Which metrics of an alarm its search answers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bot.bisect import Search
+from bot.dispatch.together import without_left
+from bot.model.bisection import Outcome, OutcomeKind
+from bot.model.dispatch import Alarm, AlarmedMetric
+from bot.model.metric import MetricKey
+from tests.support.runner_pool import KEY, TIME, new_bisection
+
+STEADY, STEPPING = MetricKey("steady", "time"), MetricKey("stepping", "time")
+
+
+@pytest.mark.parametrize(
+    ("kind", "kept"),
+    [(OutcomeKind.NOT_REPRODUCED, {KEY, STEADY}), (OutcomeKind.SUSPECT_SET, {KEY, STEADY, STEPPING})],
+)
+def test_where_the_lead_was_a_wrong_alarm_what_did_step_is_searched_again(
+    kind: OutcomeKind, kept: set[MetricKey]
+) -> None:
+    begun = new_bisection()
+    commit_range = begun.search.commit_range
+    noise = np.random.default_rng(5)
+    followed = {
+        f"round-{number}": {
+            commit_range.good: (1.0 + 0.01 * noise.normal(), 1.0 + 0.01 * noise.normal()),
+            commit_range.bad: (1.0 + 0.01 * noise.normal(), 1.2 + 0.01 * noise.normal()),
+        }
+        for number in range(6)
+    }
+    metrics = tuple(AlarmedMetric(key=key, metric=TIME, before=1.0, after=1.2) for key in (KEY, STEADY, STEPPING))
+    outcome = Outcome(kind=kind, culprits=(), executions=12, rounds=6)
+    ended = replace(
+        begun,
+        alarm=Alarm(metrics=metrics),
+        followed=followed,
+        search=replace(Search(begun.search).state, outcome=outcome),
+    )
+    left = without_left(ended)
+    assert left is not None
+    assert left.keys == kept
