@@ -82,10 +82,15 @@ def _part(
     return _part(around, items, inside[1:])
 
 
+def inert(text: str) -> str:
+    """Foreign text without what could hide or act in it, and not without end."""
+    return plain_lines(text if len(text) <= MOST_TEXT else f"{text[: MOST_TEXT - 1]}…")
+
+
 def _bounded(value: Any, most: int) -> tuple[Any, int]:
     """The value with inert strings and short lists, and how many entries that left out."""
     if isinstance(value, str):
-        return plain_lines(value if len(value) <= MOST_TEXT else f"{value[: MOST_TEXT - 1]}…"), 0
+        return inert(value), 0
     if not isinstance(value, Mapping | list):
         return value, 0
     names = list(value)[:most] if isinstance(value, Mapping) else range(min(len(value), most))

@@ -14,7 +14,7 @@ from mcp.types import CallToolResult
 from pydantic import Field
 
 from bot import config, pipeline
-from bot.assistant.answer import Answered, answer
+from bot.assistant.answer import Answered, answer, inert
 from bot.assistant.place import Place
 from bot.assistant.process import Tell, run_json, run_text
 from bot.errors import UsageError, did_you_mean
@@ -88,7 +88,10 @@ class Reading:
         """
         document = await self._report(path)
         findings = [
-            one for one in document["findings"] if one["benchmark"] == benchmark and metric in (None, one["metric"])
+            one
+            for one in document["findings"]
+            # By the names that other answers show.
+            if inert(one["benchmark"]) == benchmark and metric in (None, inert(one["metric"]))
         ]
         if not findings:
             names = sorted({one["benchmark"] if metric is None else one["metric"] for one in document["findings"]})

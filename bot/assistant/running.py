@@ -42,7 +42,8 @@ class Running:
         async with self.turn:
             await run_text("measure", *options, *pinned, place=self.place, tell=teller(call))
         sides = [f"--baseline={folder / 'baseline.json'}", f"--target={folder / 'target.json'}"]
-        why = [f"--diagnosis={folder / 'diagnosis.json'}"] if trace else []
+        diagnosis = folder / "diagnosis.json"
+        why = [f"--diagnosis={diagnosis}"] if trace and diagnosis.is_file() else []
         traces = sorted(folder.glob("*-trace.json")) if trace else []
         return await judged(self.place, call, "--paired", *sides, *why, *pinned, files=traces)
 
