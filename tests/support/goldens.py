@@ -35,6 +35,7 @@ JSON_GOLDENS = (
     ("skia_perf", "skia_perf/keys.json"),
     ("tinybench", "tinybench/samples.json"),
     ("tinybench", "tinybench/tasks.json"),
+    ("vitest", "vitest/bench-5.json"),
     ("vitest", "vitest/bench.json"),
 )
 

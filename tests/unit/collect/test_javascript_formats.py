@@ -40,6 +40,22 @@ def test_vitest_names_are_file_suite_and_name_and_what_threw_is_noted() -> None:
     assert summary.confidence_interval == pytest.approx((0.33468205 - 0.12595872, 0.33468205 + 0.12595872))
 
 
+def test_vitest_5_has_its_benchmarks_in_tests_and_what_an_earlier_run_left_is_none() -> None:
+    content = from_golden("vitest/bench-5.json")
+    test = content["testResults"][0]["assertionResults"][0]
+    test["benchmarks"][0]["tasks"].append({"name": "stored", "latency": {"mean": 1.0}, "fromStore": True})
+    parsed = parse("vitest", content)
+    assert names(parsed) == [
+        ("text.bench.js > text > join > template", "time", "ms"),
+        ("text.bench.js > text > join > array", "time", "ms"),
+        ("text.bench.js > text > parse > json", "time", "ms"),
+    ]
+    assert parsed.notes == (FAILED,)
+    summary = parsed.benchmarks[0].summary
+    assert summary is not None
+    assert summary.confidence_level == 0.95
+
+
 def test_vitest_samples_count_where_they_were_kept() -> None:
     content = from_golden("vitest/bench.json")
     content["files"][0]["groups"][0]["benchmarks"][0]["samples"] = [1.5, 2.5]

@@ -19,12 +19,6 @@ DATA_JS = (
     b'window.BENCHMARK_DATA = {"entries": {"S": [{"commit": {"id": "x"}, "date": 1, "tool": "go",'
     b' "benches": [{"name": "f", "value": 1, "unit": "ns/op"}]}]}}'
 )
-# Written by hand after bench/bench.py of Luau: no tool was run.
-LUAU = b"""SUCCESS: sieve                                   :   12.500ms +/-  2.000% on luau -O2
-SUCCESS: string concat                           :    4.250ms +/-  0.000% on luau -O2
-Test          | Min         | Average     | StdDev%    | Driver
-sieve         |   12.100ms  |   12.500ms  |    2.000%  | luau -O2
-"""
 FILES = (
     ("bencher_text", golden("criterion/bencher_0.5.txt")),
     ("bencher_text", golden("criterion/bencher_0.8.txt")),
@@ -32,7 +26,7 @@ FILES = (
     ("benchmark_ips_text", golden("benchmark_ips/ips.txt")),
     ("benchmarkjs_text", golden("benchmarkjs/suite.txt")),
     ("dart", b"Template(RunTime): 0.1568472448997197 us.\n"),
-    ("luau_text", LUAU),
+    ("luau_text", golden("luau/bench.txt")),
     ("gnu_time", golden("gnu_time/verbose.txt")),
     ("jmh_text", golden("jmh/console.txt")),
     ("rebench", golden("rebench/rebench.data")),
