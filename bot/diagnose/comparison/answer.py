@@ -47,7 +47,8 @@ class Judgement:
     def is_slower_whole(self) -> bool:
         """The whole takes so much longer that it is hardly chance, though no method does for sure."""
         return any(
-            doubt.code is Doubt.WHOLE_SLOWER and float(str(doubt.arguments["change"])) >= MUCH for doubt in self.doubts
+            doubt.code in (Doubt.WHOLE_SLOWER, Doubt.MORE_SAMPLES) and float(str(doubt.arguments["change"])) >= MUCH
+            for doubt in self.doubts
         )
 
 

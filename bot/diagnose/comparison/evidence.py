@@ -46,10 +46,24 @@ def _origins(one: Searched) -> list[float]:
     # What functions in C and of the standard library take longer for is their caller's doing.
     for i, node in enumerate(nodes):
         gain = max(0.0, float(one.gains[i]))
-        begins = _by_calls(one, i) if _is_counted(node) else gain * _growth_beyond_caller(nodes, i)
-        origins[own_caller(nodes, i)] += min(begins, gain)
+        place = i
+        if _is_counted(node):
+            begins = _by_calls(one, i)
+        elif is_newly_called(one, i):
+            # Stacks do not count calls, but that there are none before says who began to call.
+            place, begins = node.parent, gain
+        else:
+            begins = gain * _growth_beyond_caller(nodes, i)
+        origins[own_caller(nodes, place)] += min(begins, gain)
     # What was passed on from below is part of the caller's gain, and not more.
     return [min(amount, max(0.0, float(one.gains[i]))) for i, amount in enumerate(origins)]
+
+
+def is_newly_called(one: Searched, i: int) -> bool:
+    """By a method that both revisions run."""
+    node = one.tree.nodes[i]
+    is_new = node.baseline is None and one.judged[i].is_real
+    return is_new and node.parent >= 0 and one.tree.nodes[node.parent].is_in_both
 
 
 def own_caller(nodes: Sequence[AlignedNode], i: int) -> int:

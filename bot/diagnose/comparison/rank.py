@@ -78,11 +78,12 @@ def rank(
         for judged in one.methods:
             method, places = judged.method, judged.method.places
             added = any(SuspectReason.ADDED in one.judged[i].reasons for i in places)
+            calls_others = method.name in callers or any(one.judged[i].changed_calls for i in places)
             if (
                 judged.own_is_slower
                 or judged.is_slower
                 or added
-                or (method.name in callers and by_name[method.name].origin >= ORIGIN * one.slowdown > 0)
+                or (calls_others and by_name[method.name].origin >= ORIGIN * one.slowdown > 0)
                 or (number in uncertain and by_name[method.name].total >= EVIDENT * one.slowdown > 0)
             ):
                 entry = methods.setdefault(method.name, _Method())
@@ -135,6 +136,8 @@ def _suspect(
         reasons.add(SuspectReason.PATH_END)
     if shares["origin"] >= ORIGIN:
         reasons.add(SuspectReason.ORIGIN)
+        if any(one.changed_calls for one in judged):
+            reasons.add(SuspectReason.CHANGED_CALLS)
     match = None
     if touched is not None:
         file, line = _place(method, searched)

@@ -1,7 +1,7 @@
 """Call graphs (who called whom, without the paths) unfolded into a tree of paths, and how well that can be done."""
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -117,7 +117,7 @@ def _without_recursion(graph: CallGraph) -> tuple[list[list[tuple[int, Edge]]], 
         if state[start]:
             continue
         state[start] = 1
-        stack = [(start, iter(graph.callees[start].items()))]
+        stack = [(start, _heaviest_first(graph.callees[start]))]
         while stack:
             function, remaining = stack[-1]
             for callee, edge in remaining:
@@ -126,13 +126,18 @@ def _without_recursion(graph: CallGraph) -> tuple[list[list[tuple[int, Edge]]], 
                 edges[function].append((callee, edge))
                 if state[callee] == 0:
                     state[callee] = 1
-                    stack.append((callee, iter(graph.callees[callee].items())))
+                    stack.append((callee, _heaviest_first(graph.callees[callee])))
                     break
             else:
                 state[function] = 2
                 finished.append(function)
                 stack.pop()
     return edges, finished[::-1]
+
+
+def _heaviest_first(callees: Mapping[int, Edge]) -> Iterator[tuple[int, Edge]]:
+    """So that of a circle the call is left out that hardly costs: a cheap call into it must not become its way in."""
+    return iter(sorted(callees.items(), key=lambda call: -call[1].inclusive))
 
 
 def _shares(graph: CallGraph, edges: list[list[tuple[int, Edge]]]) -> dict[tuple[int, int], float]:

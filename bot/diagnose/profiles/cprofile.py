@@ -1,6 +1,7 @@
 """cProfile's statistics (`python -m cProfile -o FILE`): a call graph with times, marshalled."""
 
 import math
+import re
 from typing import Any, Final
 
 from bot.diagnose.profiles.call_graph import CallGraph, unfold
@@ -18,6 +19,8 @@ MS_PER_S: Final = 1e3
 _DICTIONARY: Final = (0x7B, 0xFB)
 _TUPLE: Final = (0x28, 0xA8, 0x29, 0xA9)
 _BUILT_IN: Final = "~"
+# Where an object of this process lay: `<built-in method __new__ of type object at 0x7f139065ea00>`.
+_ADDRESS: Final = re.compile(" at 0x[0-9a-fA-F]+")
 
 
 def matches(file: ProfileFile, /) -> bool:
@@ -81,6 +84,7 @@ def _is_function(key: object) -> bool:
 
 
 def _frame(file: str, line: int, name: str) -> Frame:
+    name = _ADDRESS.sub("", name)
     return frame(name) if file == _BUILT_IN or not bounded(file) else frame(name, file, line)
 
 

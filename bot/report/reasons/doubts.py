@@ -29,8 +29,8 @@ DOUBTS: Final[Mapping[ReasonCode, str]] = {
         "turns on one machine"
     ),
     Doubt.MORE_SAMPLES: (
-        "the number of samples grew by {change:%} and all methods kept their shares; where both revisions did the same "
-        "work the whole is slower: compare again with --same-work"
+        "the number of samples grew by {change:%}, and no method's share did for sure; where both revisions did the "
+        "same work the whole is slower: compare again with --same-work"
     ),
     Doubt.NOT_PROFILED: "it and its parent were not profiled: {why:prose}[; {next:prose}]",
     Doubt.NOISY_METHODS: (

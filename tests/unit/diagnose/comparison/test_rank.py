@@ -161,3 +161,12 @@ def test_what_the_standard_library_takes_longer_for_is_its_callers_doing(file: s
 )
 def test_where_the_standard_library_is(file: str | None, standard: bool) -> None:
     assert is_standard(file) is standard
+
+
+def test_who_calls_what_nobody_called_before_comes_first_though_stacks_count_no_calls() -> None:
+    before = {"main": 0, "main>check": 0, "main>check>unique": 40, "main>check>read": 900, "main>check>find": 60}
+    new = {"main>check>unique>equal": 2_000, "main>check>unique>equal>compare": 1_500}
+    comparison = compare_profiles([sampled(before)], [sampled(before | new)])
+    first, second, *_ = comparison.suspects
+    assert (first.method, second.method) == ("unique", "equal")
+    assert SuspectReason.CHANGED_CALLS in first.reasons
