@@ -4,25 +4,31 @@
 
 DIR holds a clone per repository (`git clone https://github.com/OWNER/NAME DIR/OWNER+NAME`). The baseline is the fix,
 the target its parent, so that the target is slower. `again` is the baseline once more: a pair in which nothing changed.
-With a Python from 3.12 on that has what the workload imports, the level-by-level tracer runs as well, 20 s per side.
+A workload runs as often in a process as the slower side needs to take WORKLOAD_S of processor time. With a Python
+from 3.12 on that has what the workload imports, our tracer runs as well, as `measure --trace` does.
 """
 
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from bot.trace.budget import Budget
 from bot.trace.command import trace_command
-from bot.trace.profile import Trace, as_profile, descended_paths, down_to, encode_trace
+from bot.trace.profile import encode_trace
 
 HERE = Path(__file__).parent
 PY_SPY_RATE = "200"
-TRACE_BUDGET_S = 20.0
-TRACE_REPETITIONS = 5
+WORKLOAD_S = 2.0
+MOST_TIMES = 20
+TRACE_BUDGET_S = 30.0
+TRACE_REPETITIONS = 10
+TOOLS = ("tracer", "pyspy", "cprofile")
 
 
 def main() -> None:
@@ -33,10 +39,15 @@ def main() -> None:
     parser.add_argument("--only", action="append")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--traced-python")
+    parser.add_argument("--tool", choices=TOOLS, action="append")
+    parser.add_argument("--half", choices=("tune", "report", "new"), action="append")
     arguments = parser.parse_args()
     for pair in json.loads((HERE / "pairs.json").read_text()):
-        if arguments.only is None or pair["id"] in arguments.only:
-            record(pair, arguments)
+        if (arguments.only and pair["id"] not in arguments.only) or (
+            arguments.half and pair["half"] not in arguments.half
+        ):
+            continue
+        record(pair, arguments)
 
 
 def record(pair: dict[str, str], arguments: argparse.Namespace) -> None:
@@ -51,45 +62,60 @@ def record(pair: dict[str, str], arguments: argparse.Namespace) -> None:
             tree.mkdir()
             archive = subprocess.run(["git", "-C", clone, "archive", revision], check=True, capture_output=True)
             subprocess.run(["tar", "-x", "-C", tree], check=True, input=archive.stdout)
+    tools = arguments.tool or TOOLS
     workload = HERE / "workloads" / (pair["id"].replace("-", "_") + ".py")
-    if arguments.traced_python:
-        trace(pair, out, [arguments.traced_python, str(workload)])
+    script = [
+        str(HERE / "repeat.py"),
+        str(times(workload, _environment(out / "target" / pair["source"]))),
+        str(workload),
+    ]
+    if arguments.traced_python and "tracer" in tools:
+        trace(pair, out, [arguments.traced_python, *script])
         print(pair["id"], "traced", flush=True)
     for run in range(arguments.runs):
         for name, side in (("baseline", "baseline"), ("target", "target"), ("again", "baseline")):
-            environment = os.environ | {"PYTHONPATH": str(out / side / pair["source"]), "PYTHONHASHSEED": "0"}
-            cprofile = [sys.executable, "-m", "cProfile", "-o", out / f"cprofile-{name}-{run}.prof", workload]
-            spy = [arguments.py_spy, "record", "-r", PY_SPY_RATE, "-f", "raw"]
-            py_spy = [*spy, "-o", out / f"pyspy-{name}-{run}.txt", "--", sys.executable, workload]
-            for command in (cprofile, py_spy):
-                subprocess.run(command, check=True, env=environment, capture_output=True)
+            spy = [arguments.py_spy, "record", "-r", PY_SPY_RATE, "-f", "raw", "-o", out / f"pyspy-{name}-{run}.txt"]
+            commands = {
+                "cprofile": [sys.executable, "-m", "cProfile", "-o", out / f"cprofile-{name}-{run}.prof", *script],
+                "pyspy": [*spy, "--", sys.executable, *script],
+            }
+            for tool in set(tools) & commands.keys():
+                environment = _environment(out / side / pair["source"])
+                subprocess.run(commands[tool], check=True, env=environment, capture_output=True)
     print(pair["id"], "recorded", flush=True)
 
 
+def times(workload: Path, environment: Mapping[str, str]) -> int:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, workload], check=True, env=environment, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    took_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return max(1, min(MOST_TIMES, round(WORKLOAD_S / took_s)))
+
+
+def _execute(command: Sequence[str], environment: Mapping[str, str], variables: Mapping[str, str]) -> None:
+    subprocess.run(command, check=True, env={**environment, **variables}, capture_output=True)
+
+
+def _environment(source: Path) -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": str(source), "PYTHONHASHSEED": "0"}
+
+
 def trace(pair: dict[str, str], out: Path, command: Sequence[str]) -> None:
-    """As `measure --trace` does: the later sides follow the paths of the first, and all end at one level."""
-    traces: dict[str, Trace] = {}
+    """Sampled, as `measure --trace` does with a command of this length."""
     for name, side in (("baseline", "baseline"), ("target", "target"), ("again", "baseline")):
-        source = str(out / side / pair["source"])
-
-        def execute(variables: Mapping[str, str]) -> None:
-            subprocess.run(command, check=True, env=os.environ | variables, capture_output=True)
-
-        traces[name] = trace_command(
-            execute,
+        environment = _environment(out / side / pair["source"])
+        one = trace_command(
+            partial(_execute, command, environment),
             root=out / side,
             service="workload",
             repetitions=TRACE_REPETITIONS,
-            python_path=source,
+            python_path=environment["PYTHONPATH"],
             at=pair.get("at"),
-            follow=descended_paths(map(as_profile, traces.values())),
             budget=Budget(seconds=TRACE_BUDGET_S),
-            is_sampled=next((one.is_sampled for one in traces.values()), None),
+            is_sampled=True,
         )
-    levels = min(one.levels for one in traces.values())
-    is_partial = any(one.is_partial for one in traces.values())
-    for name, one in traces.items():
-        (out / f"tracer-{name}-0.json").write_bytes(encode_trace(down_to(one, levels) if is_partial else one))
+        (out / f"tracer-{name}-0.json").write_bytes(encode_trace(one))
 
 
 if __name__ == "__main__":

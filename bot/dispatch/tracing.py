@@ -11,7 +11,7 @@ from bot.trace import TraceError
 from bot.trace.budget import Budget
 from bot.trace.command import trace_command
 from bot.trace.levels import MINIMUM_SHARE
-from bot.trace.profile import Trace, as_profile, descended_paths, down_to
+from bot.trace.profile import Trace, as_profile, descended_paths
 
 TRACE_REPETITIONS: Final = 10
 TRACE_BUDGET_S: Final = 60.0
@@ -22,7 +22,7 @@ class TracePlan:
     """`full`: follow every path, not only where time goes. `include`: modules or packages that are followed as well.
 
     `at`: the function that the trace begins at, as `package.module:function`.
-    `budget_s`: of executions per commit; a trace that it ends has the upper levels.
+    `budget_s`: of executions per commit; as much again for samples where it ends a trace by levels.
     """
 
     repetitions: int = TRACE_REPETITIONS
@@ -37,7 +37,7 @@ def trace_commits(
 ) -> dict[str, Trace]:
     """Trace each commit, by its name; the baseline (the first) is traced again where a target goes deeper than it.
 
-    Where the budget ended a trace, all end at the same level, so that they have the same paths.
+    Where the budget ends a trace before its last level, all are sampled: a culprit may lie below.
     """
     traces: dict[str, Trace] = {}
     baseline, *_ = commits
@@ -67,13 +67,12 @@ def trace_commits(
         follow = descended_paths(map(as_profile, traces.values()))
         # What the baseline was sampled for, no other is traced for: one kind is compared.
         traces[name] = traced(name, follow, is_sampled=traces[baseline].is_sampled if traces else None)
+        if traces[name].is_partial:
+            say(f"trace {name}: {plan.budget_s:.0f} s end above the last level; stacks are sampled instead")
+            return {one: traced(one, frozenset(), is_sampled=True) for one in commits}
     if traces[baseline].is_sampled:
         return traces
     everything = descended_paths(map(as_profile, traces.values()))
-    partial = [trace.levels for trace in traces.values() if trace.is_partial]
-    if partial:
-        say(f"compared down to level {min(partial)}: the budget of {plan.budget_s:.0f} s per commit ends there")
-        return {name: down_to(trace, min(partial)) for name, trace in traces.items()}
     if everything - descended_paths([as_profile(traces[baseline])]):
         say(f"trace {baseline} once more, down to where the others went")
         traces[baseline] = traced(baseline, everything)

@@ -7,9 +7,11 @@ from typing import Final
 
 # Fewer repetitions than this show no noise; more levels than this a short budget hardly reaches *(choice)*.
 FEWEST_REPETITIONS: Final = 3
+# Samples are chance as well; with fewer executions than this hardly anything is sure.
+FEWEST_SAMPLED: Final = 5
 EXPECTED_PASSES: Final = 4
 # A real program's culprit lies that deep *(choice)*; where there is no time for as many levels, stacks are sampled.
-WANTED_LEVELS: Final = 10
+WANTED_LEVELS: Final = 20
 
 
 @dataclass(kw_only=True, slots=True)
@@ -42,9 +44,9 @@ class Budget:
         return self.seconds is not None and WANTED_LEVELS * FEWEST_REPETITIONS * self.one_s > self.seconds
 
     def plan_samples(self, repetitions: int) -> int:
-        """An execution per repetition; two at least, so that noise shows."""
+        """An execution per repetition."""
         fitting = repetitions if self.seconds is None else int(self.seconds / max(self.one_s, 1e-9))
-        self.repetitions = max(min(repetitions, fitting), min(2, repetitions))
+        self.repetitions = max(min(repetitions, fitting), min(FEWEST_SAMPLED, repetitions))
         self.say(
             f"stacks are sampled: {self.repetitions} executions, about {self.repetitions * self.one_s:.0f} s; to trace "
             f"level by level allow {WANTED_LEVELS * FEWEST_REPETITIONS * self.one_s:.0f} s or more (--trace-budget)"
@@ -60,7 +62,7 @@ class Budget:
         # The first level is always timed: a trace without it says nothing.
         if self.seconds is not None and self.level > 1 and self.spent_s + expected_s > self.seconds:
             self.is_spent = True
-            self.say(f"{planned}: left out, its time stays with the callers; --trace-budget allows more")
+            self.say(f"{planned}: left out; --trace-budget allows more")
             return False
         self.say(planned)
         return True

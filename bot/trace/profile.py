@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from .levels import Path, TimedNode
@@ -27,31 +27,6 @@ class Trace:
     passes: int
     is_partial: bool = False
     is_sampled: bool = False
-
-    @property
-    def levels(self) -> int:
-        return max(_depths(self.nodes), default=-1) + 1
-
-
-def down_to(trace: Trace, levels: int) -> Trace:
-    """Without the levels below: their time is their callers' own. For traces that are compared and ended at others."""
-    depths = _depths(trace.nodes)
-    kept = [i for i, depth in enumerate(depths) if depth < levels]
-    places = {i: place for place, i in enumerate(kept)}
-    nodes = []
-    for i in kept:
-        node = trace.nodes[i]
-        parent = None if node.parent is None else places[node.parent]
-        own = node.elapsed_ms if depths[i] == levels - 1 else node.self_ms
-        nodes.append(replace(node, parent=parent, self_ms=own))
-    return replace(trace, nodes=tuple(nodes))
-
-
-def _depths(nodes: Sequence[TimedNode]) -> list[int]:
-    depths: list[int] = []
-    for node in nodes:
-        depths.append(0 if node.parent is None else depths[node.parent] + 1)
-    return depths
 
 
 def as_profile(trace: Trace) -> "Profile":
