@@ -12,7 +12,7 @@ from typing import BinaryIO, Final, Protocol
 from bot.diagnose.part import MAX_LINE_BYTES
 from bot.errors import DataError, UsageError
 
-BLOCK_BYTES: Final = 16 << 20
+BLOCK_BYTES: Final = 32 << 20
 STDIN_NAME: Final = "-"
 # gzip and zstd make text that repeats itself some 100 times smaller; beyond that somebody means harm.
 MAX_RATIO: Final = 300
@@ -33,15 +33,16 @@ class Stretch:
 
     def read(self) -> bytes:
         with Path(self.path).open("rb") as file:
-            if self.start:
-                file.seek(self.start - 1)
-            data = file.read(self.end - self.start + bool(self.start))
+            begin = _line_end(file, self.start - 1, self.end - self.start + 1) if self.start else 0
             # The last line may end behind the stretch, but no further than a line may be long.
-            tail = b"" if data.endswith(b"\n") else file.readline(MAX_LINE_BYTES + 1)
-        begin = data.find(b"\n") + 1 if self.start else 0
-        if self.start and not begin:
-            return b""
-        return data[begin:] + tail if begin < len(data) else b""
+            end = _line_end(file, self.end - 1, MAX_LINE_BYTES + 2)
+            file.seek(begin)
+            return file.read(end - begin) if begin < self.end else b""
+
+
+def _line_end(file: BinaryIO, place: int, limit: int) -> int:
+    file.seek(place)
+    return place + len(file.readline(limit))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Final
 
 from bot.diagnose.merged_tree import MergedTree
-from bot.diagnose.pattern import Row
+from bot.diagnose.pattern import ELAPSED, LABEL, THREAD, TIME, Row
 from bot.diagnose.response_times import ResponseTimes, merged, response_times, seconds_since_1970
 from bot.diagnose.settings import ReadingSettings
 from bot.diagnose.shape import Shape, shape_of
@@ -20,11 +20,6 @@ MAX_SERVICES: Final = 1_000
 MAX_LABEL_BYTES: Final = 1 << 15
 # Some decades: more is a broken clock.
 MAX_ELAPSED_MS: Final = 1e12
-LABEL: Final = 2
-METHOD: Final = 3
-ELAPSED: Final = 4
-TIME: Final = 5
-THREAD: Final = 6
 
 
 def check_services(count: int) -> None:
@@ -79,8 +74,8 @@ class CompleteCalls:
 
     def add(self, rows: Sequence[Row]) -> None:
         """One service call: rows that share `service` and `call`."""
-        _, _, labels, methods, elapsed, times, _ = zip(*rows, strict=True)
-        service, call = rows[0][:2]
+        times, _, _, _, labels, methods, elapsed = zip(*rows, strict=True)
+        service, call = rows[0][2:4]
         alike = self._alike.get(service, {}).get((labels, methods))
         times_ms = self._times_ms(elapsed)
         if alike is not None and times_ms is not None:
@@ -115,8 +110,8 @@ class CompleteCalls:
     def _add_usable(self, rows: Sequence[Row]) -> None:
         if not rows:
             return
-        _, _, labels, methods, elapsed, times, _ = zip(*rows, strict=True)
-        service, call = rows[0][:2]
+        times, _, _, _, labels, methods, elapsed = zip(*rows, strict=True)
+        service, call = rows[0][2:4]
         shapes = self._alike.get(service)
         if shapes is None:
             shapes = self._alike[service] = {}
@@ -181,7 +176,7 @@ class CompleteCalls:
 
 
 def _fault(row: Row, ms_per_unit: float) -> LineFault | None:
-    if None in row[:TIME]:
+    if None in row[2:]:
         return LineFault.NO_MATCH
     try:
         elapsed_ms = float(row[ELAPSED]) * ms_per_unit

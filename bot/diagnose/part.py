@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
-from bot.diagnose.calls import LABEL, METHOD, CompleteCalls, ServicePart, check_services
+from bot.diagnose.calls import CompleteCalls, ServicePart, check_services
 from bot.diagnose.merged_tree import MAX_NODES
-from bot.diagnose.pattern import LinePattern, Row
+from bot.diagnose.pattern import LABEL, METHOD, LinePattern, Row
 from bot.diagnose.settings import ReadingSettings
 from bot.model.call_tree import LineFault, UnusedLine
 
@@ -34,7 +34,7 @@ class OpenCall:
 
     @property
     def key(self) -> _Key:
-        return self.rows[0][:2]
+        return self.rows[0][2:4]
 
     @property
     def is_too_long(self) -> bool:
@@ -61,32 +61,56 @@ class Part:
 
 def analyse(data: bytes, *, pattern: LinePattern, settings: ReadingSettings) -> Part:
     """The part of whole lines."""
-    lines = (data.replace(b"\r\n", b"\n") if b"\r\n" in data else data).split(b"\n")
-    if not lines[-1]:
-        lines.pop()
+    # One byte is searched for much faster than two.
+    data = data.replace(b"\r\n", b"\n") if b"\r" in data else data
     unused: list[UnusedLine] = []
     counts: Counter[LineFault] = Counter()
-    if lines and max(map(len, lines)) > MAX_LINE_BYTES:
-        for i, line in enumerate(lines):
-            if len(line) > MAX_LINE_BYTES:
-                _note(unused, counts, LineFault.TOO_LONG, i, line)
-                lines[i] = b""
-    read = pattern.read(lines)
-    rows = [row for row in read if row is not None]
-    if len(rows) < len(lines):
-        for i, row in enumerate(read):
-            if row is None and lines[i].strip():
-                _note(unused, counts, LineFault.NO_MATCH, i, lines[i])
+    rows = None if _has_long_line(data) else pattern.read_all(data)
+    lines = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+    if rows is None:
+        rows = [row for row in _each(data, pattern, unused, counts) if row is not None]
+    elif len(rows) < lines:
+        for place, line in pattern.unmatched(data):
+            if line.strip():
+                number = data.count(b"\n", 0, place) if len(unused) < MAX_EXAMPLES else 0
+                _note(unused, counts, LineFault.NO_MATCH, number, line)
     closed, open_calls = _by_call(rows, settings.horizon)
     part = Part(
         settings=settings,
         ms_per_unit=pattern.ms_per_unit,
-        lines=len(lines),
+        lines=lines,
         rows=len(rows),
         unused=counts,
         examples=tuple(unused),
     )
     return _with_calls(part, closed=closed, open_calls=open_calls)
+
+
+def _has_long_line(data: bytes) -> bool:
+    start = 0
+    while len(data) - start > MAX_LINE_BYTES:
+        start = data.rfind(b"\n", start, start + MAX_LINE_BYTES + 1) + 1
+        if not start:
+            return True
+    return False
+
+
+def _each(
+    data: bytes, pattern: LinePattern, unused: list[UnusedLine], counts: Counter[LineFault]
+) -> Sequence[Row | None]:
+    """Line by line, with what cannot be used noted."""
+    lines = data.split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    for i, line in enumerate(lines):
+        if len(line) > MAX_LINE_BYTES:
+            _note(unused, counts, LineFault.TOO_LONG, i, line)
+            lines[i] = b""
+    read = pattern.read(lines)
+    for i, row in enumerate(read):
+        if row is None and lines[i].strip():
+            _note(unused, counts, LineFault.NO_MATCH, i, lines[i])
+    return read
 
 
 def merge(a: Part, b: Part) -> Part:
@@ -139,15 +163,15 @@ def finish(part: Part) -> Part:
 def _by_call(rows: Sequence[Row], horizon: int) -> tuple[list[list[Row]], list[OpenCall]]:
     calls: dict[_Key, list[Row]] = {}
     for row in rows:
-        key = row[:2]
+        key = row[2:4]
         if key in calls:
             calls[key].append(row)
         else:
             calls[key] = [row]
-    from_end = {row[:2]: len(rows) - 1 - i for i, row in enumerate(rows[-horizon:], max(0, len(rows) - horizon))}
+    from_end = {row[2:4]: len(rows) - 1 - i for i, row in enumerate(rows[-horizon:], max(0, len(rows) - horizon))}
     from_start: dict[_Key, int] = {}
     for i, row in enumerate(rows[:horizon]):
-        from_start.setdefault(row[:2], i)
+        from_start.setdefault(row[2:4], i)
     ends = from_start.keys() | from_end.keys()
     open_calls = [
         OpenCall(rows=own, from_start=from_start.get(key, horizon), from_end=from_end.get(key, horizon))

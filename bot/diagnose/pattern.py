@@ -2,8 +2,9 @@
 
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -11,8 +12,14 @@ from bot.diagnose.presets import PRESETS
 from bot.errors import ConfigError, UsageError
 from bot.files import read_limited
 
-# service, call, label, method, elapsed, time, thread; the last two None where the pattern has no such group.
-Row: TypeAlias = tuple[bytes, bytes, bytes, bytes, bytes, bytes | None, bytes | None]
+# time, thread, service, call, label, method, elapsed; the first two None where the pattern has no such group.
+# `row[2:4]` is the key of a call.
+Row: TypeAlias = tuple[bytes | None, bytes | None, bytes, bytes, bytes, bytes, bytes]
+TIME: Final = 0
+THREAD: Final = 1
+LABEL: Final = 4
+METHOD: Final = 5
+ELAPSED: Final = 6
 
 NEEDED: Final = ("service", "call", "label", "method")
 OPTIONAL: Final = ("time", "thread")
@@ -22,26 +29,60 @@ MAX_PATTERN_BYTES: Final = 10_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LinePattern:
-    """`expression` is None for JSON lines, whose unit of time is named on each line."""
+    """`expression` is None for JSON lines, whose unit of time is named on each line.
+
+    `whole`: finds the same in many lines at once, each after a line feed; None where a match may go over a line's end.
+    `rest`: the other lines.
+    """
 
     name: str
     expression: re.Pattern[bytes] | None
     ms_per_unit: float
+    whole: re.Pattern[bytes] | None = None
+    rest: re.Pattern[bytes] | None = None
+
+    def read_all(self, data: bytes) -> list[Row] | None:
+        """What the lines of `data` say that are method executions, in one pass; None where that is not possible."""
+        if self.whole is None:
+            return None
+        (first,) = self.read([_first_line(data)])
+        rows = self.whole.findall(data)
+        order = [group - 1 for group in self._groups()]
+        if order != [*range(len(order))]:
+            rows = [*map(itemgetter(*order), rows)]
+        return rows if first is None else [first, *rows]
+
+    def unmatched(self, data: bytes) -> Iterator[tuple[int, bytes]]:
+        """Lines that `read_all` leaves out, with the places that they begin at."""
+        first = _first_line(data)
+        if self.read([first]) == [None]:
+            yield 0, first
+        if self.rest is not None:
+            yield from ((match.start() + 1, match[0][1:]) for match in self.rest.finditer(data))
 
     def read(self, lines: Sequence[bytes]) -> list[Row | None]:
         """What each line says; None where it is no method execution."""
         if self.expression is None:
             return [_json_row(line) for line in lines]
         search = self.expression.search
-        groups = self.expression.groupindex
-        elapsed = next(group for group in MILLISECONDS_PER_UNIT if group in groups)
-        picked = [groups[name] for name in (*NEEDED, elapsed, *OPTIONAL) if name in groups]
+        picked = self._groups()
         rows: list[Any] = [match and match.group(*picked) for match in map(search, lines)]
-        missing = [name not in groups for name in OPTIONAL]
-        if not any(missing):
+        has_time, has_thread = (name in self.expression.groupindex for name in OPTIONAL)
+        if has_time and has_thread:
             return rows
-        no_time, no_thread = missing
-        return [row and (*row[:5], None if no_time else row[5], None if no_thread else row[-1]) for row in rows]
+        if has_time:
+            return [row and (row[0], None, *row[1:]) for row in rows]
+        return [row and ((None, *row) if has_thread else (None, None, *row)) for row in rows]
+
+    def _groups(self) -> list[int]:
+        """The numbers of the groups that there are, in a row's order."""
+        groups = {} if self.expression is None else self.expression.groupindex
+        return [groups[name] for name in (*OPTIONAL, *NEEDED, *MILLISECONDS_PER_UNIT) if name in groups]
+
+
+def _first_line(data: bytes) -> bytes:
+    end = data.find(b"\n")
+    return data if end < 0 else data[:end]
 
 
 def load_pattern(name: str) -> LinePattern:
@@ -50,7 +91,9 @@ def load_pattern(name: str) -> LinePattern:
     if preset is not None:
         if preset.expression is None:
             return LinePattern(name=name, expression=None, ms_per_unit=1.0)
-        return compile_pattern(preset.expression, name=name)
+        pattern = compile_pattern(preset.expression, name=name)
+        line = preset.expression.removeprefix(b"^")
+        return replace(pattern, whole=re.compile(b"\n" + line), rest=re.compile(b"\n(?!" + line + b")[^\n]*+"))
     path = Path(name)
     if not path.exists():
         raise UsageError(
@@ -107,8 +150,7 @@ def _json_row(line: bytes) -> Row | None:
     elapsed = _elapsed_ms(fields)
     if elapsed is None or None in needed:
         return None
-    time, thread = (_text(fields.get(name)) for name in OPTIONAL)
-    return (*needed, elapsed, time, thread)  # type: ignore[return-value] # None was refused above
+    return (*(_text(fields.get(name)) for name in OPTIONAL), *needed, elapsed)  # type: ignore[return-value] # None was refused above
 
 
 def _text(value: Any) -> bytes | None:

@@ -6,7 +6,7 @@ from typing import Final
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Preset:
-    """`expression` is None where a line is a JSON object."""
+    """`expression` begins with `^`, has all groups, and no line feed fits it; None where a line is a JSON object."""
 
     expression: bytes | None
     example: str
@@ -16,7 +16,7 @@ class Preset:
 PRESETS: Final[dict[str, Preset]] = {
     "labelled": Preset(
         expression=(
-            rb"^(?P<time>\S++ \S++) \[(?P<thread>[^\]]*+)\] service=(?P<service>\S++) call=(?P<call>\S++) "
+            rb"^(?P<time>\S++ \S++) \[(?P<thread>[^\]\n]*+)\] service=(?P<service>\S++) call=(?P<call>\S++) "
             rb"(?P<label>[0-9.]++) (?P<method>\S++) (?P<elapsed_ms>-?+[0-9.]++) ?ms\b"
         ),
         example=(
@@ -25,8 +25,8 @@ PRESETS: Final[dict[str, Preset]] = {
     ),
     "spring": Preset(
         expression=(
-            rb"^(?P<time>[0-9]\S++(?: [0-9]\S++)?+) ++[A-Z]++ ++[0-9]++ --- \[ *+(?P<service>[^\]]*+)\] "
-            rb"\[ *+(?P<thread>[^\]]*+)\] \[(?P<call>[^\]-]++)[^\]]*+\] ++\S++ *+: "
+            rb"^(?P<time>[0-9]\S++(?: [0-9]\S++)?+) ++[A-Z]++ ++[0-9]++ --- \[ *+(?P<service>[^\]\n]*+)\] "
+            rb"\[ *+(?P<thread>[^\]\n]*+)\] \[(?P<call>[^\]\n-]++)[^\]\n]*+\] ++\S++ *+: "
             rb"(?P<label>[0-9.]++) (?P<method>\S++) (?P<elapsed_ms>-?+[0-9.]++) ?ms\b"
         ),
         example=(

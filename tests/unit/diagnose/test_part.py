@@ -1,5 +1,7 @@
 """Stretches of a log: what is used, what is counted instead, and calls that go over the edges."""
 
+from dataclasses import replace
+
 import pytest
 
 from bot.diagnose import Part, ReadingSettings, calls, compile_pattern, finish, load_pattern, merge, part
@@ -178,3 +180,22 @@ def test_nothing_is_neutral() -> None:
     some = part_of(log(call("c1", ROWS)))
     assert merge(Part(settings=ReadingSettings()), some) is some
     assert merge(some, part_of(b"")) is some
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_lines_read_at_once_are_read_as_one_by_one(end: bytes) -> None:
+    pattern = load_pattern("labelled")
+    executions = log(call("c1", ROWS)).splitlines()
+    odd = [
+        b"",
+        b" \t",
+        b"no [",
+        executions[0][:40],
+        executions[1] + b" ms",
+        b"[" + executions[2],
+        b"\x85" + executions[0],
+    ]
+    for start in range(len(odd)):
+        data = end.join([*odd[start:], *executions, *odd, *executions, *odd[:start]])
+        at_once, one_by_one = part_of(data), part_of(data, pattern=replace(pattern, whole=None))
+        assert at_once == one_by_one

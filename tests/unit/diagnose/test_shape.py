@@ -1,28 +1,35 @@
 """Who called whom, from labels."""
 
-from bot.diagnose.shape import shape_of
+from collections.abc import Sequence
+
+from bot.diagnose import shape
+from bot.diagnose.shape import Shape
+
+
+def shape_of(labels: Sequence[bytes], methods: Sequence[bytes]) -> Shape:
+    return shape.shape_of(tuple(labels), tuple(methods))
 
 
 def test_methods_6_2_the_parent_of_1_1_2_1_is_1_1_2() -> None:
     labels = [b"1", b"1.1", b"1.1.1", b"1.1.2", b"1.1.2.1", b"1.2", b"1.10"]
-    shape = shape_of(labels, [b"m"] * len(labels))
-    assert shape.parents == (-1, 0, 1, 1, 3, 0, 0)
-    assert (shape.tops, shape.has_root) == ((0,), True)
+    one = shape_of(labels, [b"m"] * len(labels))
+    assert one.parents == (-1, 0, 1, 1, 3, 0, 0)
+    assert (one.tops, one.has_root) == ((0,), True)
 
 
 def test_any_order_of_lines_gives_the_same_tree() -> None:
-    shape = shape_of([b"1.1.1", b"1.1", b"1"], [b"c", b"b", b"a"])
-    assert shape.parents == (1, 2, -1)
-    assert shape.digest == shape_of([b"1", b"1.1", b"1.1.1"], [b"a", b"b", b"c"]).digest
-    assert shape.digest != shape_of([b"1", b"1.1", b"1.1.1"], [b"a", b"b", b"d"]).digest
-    assert shape.digest != shape_of([b"1", b"1.1", b"1.2"], [b"a", b"b", b"c"]).digest
+    one = shape_of([b"1.1.1", b"1.1", b"1"], [b"c", b"b", b"a"])
+    assert one.parents == (1, 2, -1)
+    assert one.digest == shape_of([b"1", b"1.1", b"1.1.1"], [b"a", b"b", b"c"]).digest
+    assert one.digest != shape_of([b"1", b"1.1", b"1.1.1"], [b"a", b"b", b"d"]).digest
+    assert one.digest != shape_of([b"1", b"1.1", b"1.2"], [b"a", b"b", b"c"]).digest
 
 
 def test_parents_come_before_children() -> None:
-    shape = shape_of([b"1.1.1", b"2", b"1.1", b"1"], [b"m"] * 4)
+    one = shape_of([b"1.1.1", b"2", b"1.1", b"1"], [b"m"] * 4)
     seen = {-1}
-    for execution in shape.order:
-        assert shape.parents[execution] in seen
+    for execution in one.order:
+        assert one.parents[execution] in seen
         seen.add(execution)
 
 
@@ -31,13 +38,13 @@ def test_a_missing_parent_gives_its_children_to_the_nearest_ancestor() -> None:
 
 
 def test_without_root_there_are_tops_but_no_root() -> None:
-    shape = shape_of([b"1.1", b"1.2", b"1.2.1"], [b"m"] * 3)
-    assert (shape.tops, shape.has_root) == ((0, 1), False)
+    one = shape_of([b"1.1", b"1.2", b"1.2.1"], [b"m"] * 3)
+    assert (one.tops, one.has_root) == ((0, 1), False)
 
 
 def test_several_roots_are_a_whole_call() -> None:
-    shape = shape_of([b"1", b"2", b"2.1"], [b"m"] * 3)
-    assert (shape.tops, shape.has_root) == ((0, 1), True)
+    one = shape_of([b"1", b"2", b"2.1"], [b"m"] * 3)
+    assert (one.tops, one.has_root) == ((0, 1), True)
 
 
 def test_components_may_be_words() -> None:
