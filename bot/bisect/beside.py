@@ -26,11 +26,19 @@ class Place(StrEnum):
     UNKNOWN = "unknown"
 
 
-def place_of(commit_range: CommitRange, blocks: Sequence[Block], culprit: str, *, worse_sign: int) -> Place:
+def place_of(
+    commit_range: CommitRange,
+    blocks: Sequence[Block],
+    culprit: str,
+    *,
+    worse_sign: int,
+    convincing: float = CONVINCING,
+) -> Place:
     """Whether the metric steps at `culprit`.
 
     `blocks` hold a positive number per commit, measured side by side; what they share is the machine's. One step of
-    any candidate is fitted to their logarithms by least squares, and those fits are compared.
+    any candidate is fitted to their logarithms by least squares, and those fits are compared; `convincing` is the
+    logarithm of the ratio from which on one was seen at all.
     """
     position = {commit: place for place, commit in enumerate((commit_range.good, *commit_range.commits))}
     rows = [
@@ -57,7 +65,7 @@ def place_of(commit_range: CommitRange, blocks: Sequence[Block], culprit: str, *
         return -half * log(max(total - explained, total * 1e-9, 1e-18))
 
     best = likelihood(float(fits.max(initial=0.0)))
-    if best - likelihood(0.0) < CONVINCING:
+    if best - likelihood(0.0) < convincing:
         return Place.NOWHERE
     return Place.HERE if best - likelihood(float(fits[own])) < CONVINCING else Place.ELSEWHERE
 

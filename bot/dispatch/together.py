@@ -1,8 +1,9 @@
 """Metrics that got worse together: which of them the culprits of one search explain, by its own executions."""
 
 from dataclasses import dataclass, replace
+from math import log
 
-from bot.bisect.beside import Block, Place, place_of
+from bot.bisect.beside import CONVINCING, Block, Place, place_of
 from bot.model.bisection import OutcomeKind
 from bot.model.dispatch import Alarm, Bisection
 from bot.model.metric import MetricKey
@@ -31,7 +32,15 @@ def places_of(bisection: Bisection) -> dict[MetricKey, Steps]:
         commit_range = bisection.search.commit_range
         if outcome.kind is OutcomeKind.NOT_REPRODUCED:
             # The lead's change was not seen again; one of this metric is another one.
-            seen = place_of(commit_range, blocks, commit_range.bad, worse_sign=signs[entry.key])
+            # Of many metrics and commits chance alone makes some look so.
+            chances = len(alarm.metrics) * len(commit_range.commits)
+            seen = place_of(
+                commit_range,
+                blocks,
+                commit_range.bad,
+                worse_sign=signs[entry.key],
+                convincing=CONVINCING + log(chances),
+            )
             places_by_key[entry.key] = Steps(is_open=True, is_left=seen in (Place.HERE, Place.ELSEWHERE))
             continue
         places = {commit: place_of(commit_range, blocks, commit, worse_sign=signs[entry.key]) for commit in culprits}
