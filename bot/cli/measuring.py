@@ -70,6 +70,7 @@ def add_verbs(verbs: Verbs) -> None:
     verb.add_argument(
         "--confirm", action="store_true", help="measure what looks like a regression once more (docs/confirm.md)"
     )
+    verb.add_argument("--dry-run", action="store_true", help="only say what it would take, by what DIR holds")
     verb.add_argument(
         "--output", type=Path, required=True, metavar="DIR", help="gets a run file per commit and log.txt"
     )
@@ -117,6 +118,10 @@ def _measure(arguments: argparse.Namespace) -> int:
         rounds=rounds,
         trace=_trace(arguments),
     )
+    if arguments.dry_run:
+        cost = pipeline.foreseen_cost(arguments.repo, revisions, plan=plan, output=arguments.output)
+        print(f"would take at most {pipeline.took(cost)}, without traces and --also")
+        return EXIT_FINE
     try:
         measured = pipeline.measure_commits(
             arguments.repo,

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from bot.pipeline.doctor import checkup, recording_permissions
     from bot.pipeline.event import BaselineOrigin, EventEnds, Merge, event_ends, merge_of
     from bot.pipeline.job_results import JobResults, collect_baseline, compare_results, judge_anew, result_files
-    from bot.pipeline.measure import Measured, MeasurePlan, measure_commits
+    from bot.pipeline.measure import Measured, MeasurePlan, foreseen_cost, measure_commits
     from bot.pipeline.other_history import HistoryImport, import_history
     from bot.pipeline.pages import report_html
     from bot.pipeline.prediction import predict
@@ -101,6 +101,6 @@ if TYPE_CHECKING:
     from bot.report.text import render_text as report_text
     from bot.report.tree_comparison import tree_comparison_text
     from bot.report.unmeasured import unmeasured_text, unpublished_text
-    from bot.report.words import counted
+    from bot.report.words import counted, took
 else:
     __getattr__ = front_door(__name__)

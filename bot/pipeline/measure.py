@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from bot import git
-from bot.codec.run import encode_run
+from bot.codec.run import decode_run, encode_run
 from bot.collect import join_executions, machine_environment, surroundings
 from bot.config import Config
 from bot.dispatch.machine import Say, this_machine
@@ -130,6 +130,15 @@ def measure_commits(
         flagged=names,
         confirm=second,
     )
+
+
+def foreseen_cost(repository: Path, revisions: Sequence[str], *, plan: MeasurePlan, output: Path) -> Cost:
+    """Executions at most. Seconds by the last measurement in `output`, builds included; 0 where there is none."""
+    sides = _sides(repository, revisions, plan)
+    executions = len(list(interleaved(sides, rounds=plan.rounds))) * (1 + plan.confirm) + len(sides) * plan.warmup
+    files = [file for side in sides if (file := output / f"{side.name}.json").is_file()]
+    before = sum((decode_run(file.read_bytes(), place=str(file)).cost for file in files), NO_COST)
+    return Cost(executions, executions * before.seconds / before.executions if before.executions else 0.0)
 
 
 def _sides(repository: Path, revisions: Sequence[str], plan: MeasurePlan) -> tuple[_Side, ...]:

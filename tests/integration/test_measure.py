@@ -74,8 +74,13 @@ def test_both_sides_are_runs_of_one_job(repository: Path, capsys: pytest.Capture
 
 
 def test_compare_reads_what_measure_wrote(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert measure(repository, "--rounds", "7") == 0
     out = repository.parent / "out"
+    assert measure(repository, "--rounds", "7", "--dry-run") == 0
+    assert "would take at most 30 executions, without" in capsys.readouterr().out
+    assert not out.exists()
+    assert measure(repository, "--rounds", "7") == 0
+    assert measure(repository, "--rounds", "7", "--dry-run") == 0
+    assert "would take at most 30 executions in 1 runner minute, without" in capsys.readouterr().out
     pair = ["--paired", "--baseline", str(out / "baseline.json"), "--target", str(out / "target.json")]
     assert main(["compare", *pair, "--markdown", str(out / "comment.md")]) == 1
     # Both sides, with a warm-up each.
