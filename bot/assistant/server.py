@@ -11,6 +11,7 @@ from typing import Any, Final, ParamSpec
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
+from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, ToolAnnotations
 
 from bot import __version__, config, git, pipeline
@@ -43,17 +44,14 @@ def serve(repository: Path, *, allow_run: bool) -> None:
 
 def build_server(place: Place) -> "MCPServer[Any]":
     """Tools that run something are not even listed without `place.settings`."""
+    families: tuple[Reading | Running, ...] = (Reading(place), *((Running(place),) if place.settings else ()))
     server: MCPServer[Any] = MCPServer(
         "perf-culprit",
         instructions=INSTRUCTIONS + RUNNING * bool(place.settings),
         version=__version__,
         log_level="WARNING",
+        tools=[_tool(family, name) for family in families for name in family.TOOLS],
     )
-    families: tuple[Reading | Running, ...] = (Reading(place), *((Running(place),) if place.settings else ()))
-    for family in families:
-        hints = ToolAnnotations(read_only_hint=isinstance(family, Reading), open_world_hint=False)
-        for name in family.TOOLS:
-            server.add_tool(_answering(getattr(family, name)), name=name, annotations=hints)
 
     @server.resource("perf-culprit://schema/{name}", mime_type="application/schema+json")
     def schema(name: str) -> str:
@@ -64,6 +62,16 @@ def build_server(place: Place) -> "MCPServer[Any]":
             raise ResourceNotFoundError("there is no such schema: `perf-culprit schema --help` lists them") from None
 
     return server
+
+
+def _tool(family: Reading | Running, name: str) -> Tool:
+    """A misspelt argument is refused; the SDK would ignore it, and a search run without its limit."""
+    hints = ToolAnnotations(read_only_hint=isinstance(family, Reading), open_world_hint=False)
+    tool = Tool.from_function(_answering(getattr(family, name)), name=name, annotations=hints)
+    arguments = tool.fn_metadata.arg_model
+    arguments.model_config["extra"] = "forbid"
+    arguments.model_rebuild(force=True)
+    return tool.model_copy(update={"parameters": arguments.model_json_schema(by_alias=True)})
 
 
 def _answering(tool: Callable[Given, Awaitable[CallToolResult]]) -> Callable[Given, Awaitable[CallToolResult]]:

@@ -86,6 +86,8 @@ def test_what_runs_nothing_is_all_that_is_listed_by_default(reader: Assistant) -
     tools = {tool.name: tool for tool in reader.tools()}
     assert list(tools) == ["benchmarks", "history", "report", "why", "compare", "diagnose", "plan"]
     assert all(tool.annotations.read_only_hint and tool.output_schema for tool in tools.values())
+    assert all(tool.input_schema["additionalProperties"] is False for tool in tools.values())
+    assert "not permitted" in reader.refused("plan", good="HEAD~3", bad="HEAD", benchmrk="parse")
     assert "Unknown tool" in reader.refused("bisect", good="HEAD~3", bad="HEAD")
 
 
