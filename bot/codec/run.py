@@ -4,10 +4,11 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
+from msgspec.structs import asdict
 
 from bot.codec.counters import CounterTableEntry, decode_table, encode_table
 from bot.codec.large import decode_large
@@ -161,36 +162,14 @@ def _or_unset(value: T | None) -> T | UnsetType:
     return UNSET if value is None else value
 
 
-def _known(value: T | UnsetType | None) -> T | None:
-    return None if value is UNSET else value
-
-
 def _summary_entry(summary: Summary) -> SummaryEntry:
-    return SummaryEntry(
-        value=summary.value,
-        statistic=summary.statistic,
-        count=_or_unset(summary.count),
-        standard_deviation=_or_unset(summary.standard_deviation),
-        minimum=_or_unset(summary.minimum),
-        maximum=_or_unset(summary.maximum),
-        median=_or_unset(summary.median),
-        confidence_interval=_or_unset(summary.confidence_interval),
-        confidence_level=_or_unset(summary.confidence_level),
-    )
+    numbers = {name: getattr(summary, name) for name in SummaryEntry.__struct_fields__}
+    return SummaryEntry(**{name: number for name, number in numbers.items() if number is not None})
 
 
 def _summary(entry: SummaryEntry) -> Summary:
-    return Summary(
-        value=entry.value,
-        statistic=entry.statistic,
-        count=_known(entry.count),
-        standard_deviation=_known(entry.standard_deviation),
-        minimum=_known(entry.minimum),
-        maximum=_known(entry.maximum),
-        median=_known(entry.median),
-        confidence_interval=_known(entry.confidence_interval),
-        confidence_level=_known(entry.confidence_level),
-    )
+    stated: dict[str, Any] = asdict(entry)
+    return Summary(**{name: number for name, number in stated.items() if number is not UNSET})
 
 
 def _benchmark(entry: BenchmarkEntry, metric: Metric, place: str) -> Benchmark:

@@ -1,9 +1,9 @@
 """github-action-benchmark's custom JSON: `[{name, unit, value}]`. Only the tool's name says which way is good."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.collect.json_value import JsonValue
-from bot.collect.parser import VALUE, Parsed, direction_of, from_summary, unique
+from bot.collect.parser import NAMED_DIRECTIONS, VALUE, Parsed, direction_of, from_summary, unique
 from bot.collect.source import Source
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Summary
@@ -65,15 +65,13 @@ EITHER = CustomBenchmark(
     EXAMPLE="any tool that writes [{name, unit, value}]",
     direction=None,
 )
-SMALLER = CustomBenchmark(
-    ID="custom_smaller_is_better",
-    DESCRIPTION="custom JSON of github-action-benchmark, smaller is better",
-    EXAMPLE="any tool, with --tool custom_smaller_is_better",
-    direction=Direction.LOWER_IS_BETTER,
-)
-BIGGER = CustomBenchmark(
-    ID="custom_bigger_is_better",
-    DESCRIPTION="custom JSON of github-action-benchmark, bigger is better",
-    EXAMPLE="any tool, with --tool custom_bigger_is_better",
-    direction=Direction.HIGHER_IS_BETTER,
+SMALLER, BIGGER = (
+    replace(
+        EITHER,
+        ID=f"custom_{way}_is_better",
+        DESCRIPTION=f"custom JSON of github-action-benchmark, {way} is better",
+        EXAMPLE=f"any tool, with --tool custom_{way}_is_better",
+        direction=direction,
+    )
+    for way, direction in NAMED_DIRECTIONS.items()
 )

@@ -14,7 +14,17 @@ from itertools import islice
 
 from bot.collect.console import is_number, number_of
 from bot.collect.content import shown
-from bot.collect.parser import VALUE, Parsed, direction_of, epoch_time, from_summary, full_hash, unique, utc_time
+from bot.collect.parser import (
+    NAMED_DIRECTIONS,
+    VALUE,
+    Parsed,
+    direction_of,
+    epoch_time,
+    from_summary,
+    full_hash,
+    unique,
+    utc_time,
+)
 from bot.collect.source import Source
 from bot.errors import DataError
 from bot.model.metric import Direction, Metric
@@ -147,15 +157,13 @@ EITHER = OtavaCsv(
     EXAMPLE="any table of time,commit,branch,NAME_ms",
     direction=None,
 )
-SMALLER = OtavaCsv(
-    ID="otava_csv_smaller",
-    DESCRIPTION="Otava CSV, smaller is better",
-    EXAMPLE="any table of time,commit,branch,NAME with --tool otava_csv_smaller",
-    direction=Direction.LOWER_IS_BETTER,
-)
-BIGGER = OtavaCsv(
-    ID="otava_csv_bigger",
-    DESCRIPTION="Otava CSV, bigger is better",
-    EXAMPLE="any table of time,commit,branch,NAME with --tool otava_csv_bigger",
-    direction=Direction.HIGHER_IS_BETTER,
+SMALLER, BIGGER = (
+    replace(
+        EITHER,
+        ID=f"otava_csv_{way}",
+        DESCRIPTION=f"Otava CSV, {way} is better",
+        EXAMPLE=f"any table of time,commit,branch,NAME with --tool otava_csv_{way}",
+        direction=direction,
+    )
+    for way, direction in NAMED_DIRECTIONS.items()
 )

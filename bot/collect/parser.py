@@ -22,6 +22,8 @@ MAX_SAMPLES = 1_000_000
 TIME = "time"
 # The metric's name where the file has none.
 VALUE = "value"
+# Where only the name that a user gives says which way is good.
+NAMED_DIRECTIONS = {"smaller": Direction.LOWER_IS_BETTER, "bigger": Direction.HIGHER_IS_BETTER}
 TIME_UNITS = {
     *("ns", "nsec", "nanoseconds", "us", "\N{MICRO SIGN}s", "\N{GREEK SMALL LETTER MU}s", "usec", "microseconds"),
     *("ms", "msec", "milliseconds", "s", "sec", "second", "seconds", "min", "minutes"),
