@@ -7,8 +7,7 @@ from datetime import datetime
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
-from msgspec import UNSET, UnsetType
-from msgspec.structs import asdict
+from msgspec import UNSET, UnsetType, structs
 
 from bot.codec.counters import CounterTableEntry, decode_table, encode_table
 from bot.codec.large import decode_large
@@ -168,7 +167,7 @@ def _summary_entry(summary: Summary) -> SummaryEntry:
 
 
 def _summary(entry: SummaryEntry) -> Summary:
-    stated: dict[str, Any] = asdict(entry)
+    stated: dict[str, Any] = structs.asdict(entry)
     return Summary(**{name: number for name, number in stated.items() if number is not UNSET})
 
 
