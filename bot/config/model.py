@@ -229,7 +229,10 @@ class Config(Section):
         ),
     ] = ()
     also: Annotated[
-        tuple[Annotated[str, Field(max_length=200, pattern=QUANTITY), AfterValidator(as_quantity)], ...],
+        tuple[
+            Annotated[str, Field(max_length=200, json_schema_extra={"pattern": QUANTITY}), AfterValidator(as_quantity)],
+            ...,
+        ],
         Field(max_length=20, description="what `measure` and `backfill` take of the whole command besides"),
     ] = ()
     ignore_environment: Annotated[bool, Field(description="compare runs of different hardware all the same")] = False

@@ -92,7 +92,7 @@ def backfill(repository: Path, plan: BackfillPlan, *, config: Config, say: Say) 
                     say(f"the time is spent: {len(commits) - len(levels) - len(failed)} commits are left")
                     break
                 commit = commits[place]
-                say(f"{len(levels) - stored + 1} of {todo}: {commit[:12]}")
+                say(f"{len(levels) - stored + len(failed) + 1} of {todo}: {commit[:12]}")
                 try:
                     run = _measured(repository, workplace, commit, plan, config)
                     (run,) = with_quantities(workplace, [run], rounds=1, say=say)
@@ -201,11 +201,13 @@ def _minutes(workplace: Workplace, commit: str, plan: BackfillPlan, say: Say) ->
     try:
         workplace.prepare(commit)
         built = time.monotonic()
-        workplace.execute(commit)
+        _, run = workplace.execute(commit)
+        executed = time.monotonic()
+        with_quantities(workplace, [replace(run, commit=commit)], rounds=1, say=say)
     except ExecutionError as error:
         say(f"{commit[:12]} gave no result: {error.message}")
         return None
-    return (built - begun + (1 + plan.executions) * (time.monotonic() - built)) / 60
+    return (built - begun + (1 + plan.executions) * (executed - built) + time.monotonic() - executed) / 60
 
 
 def _measured(repository: Path, workplace: Workplace, commit: str, plan: BackfillPlan, config: Config) -> Run:

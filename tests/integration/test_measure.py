@@ -145,6 +145,9 @@ def test_the_configuration_names_what_is_measured_besides(repository: Path, caps
     assert "there is no build command to time" in "".join(capsys.readouterr())
     file.write_text("also: [peak-memry, 'size:/etc']\n")
     assert measure(repository, "--config", str(file)) == 2
+    said = capsys.readouterr().err
+    assert "did you mean peak-memory?" in said
+    assert "files lie in the checkout" in said
 
 
 def test_a_build_alone_is_timed_or_weighed_without_a_command_that_measures(repository: Path) -> None:
