@@ -1,6 +1,8 @@
 """One command of ours in a process of its own: told as it goes, ended when its call is cancelled."""
 
 import json
+import os
+import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -83,7 +85,8 @@ async def _stop(process: Process) -> None:
     if process.returncode is not None:
         return
     with anyio.CancelScope(shield=True):
-        process.terminate()
+        # As Ctrl-C does: a command that reads then removes its temporary files, too.
+        process.send_signal(signal.SIGINT if os.name == "posix" else signal.SIGTERM)
         with anyio.move_on_after(STOP_SECONDS):
             await process.wait()
         if process.returncode is None:
