@@ -36,8 +36,9 @@ def cause_title(cause: Cause) -> str:
     names = _names(cause)
     what = clean(names[0], limit=TITLE_NAME_LIMIT) if len(names) == 1 else f"{len(names):,} benchmarks"
     size = max(map(_change, cause.metrics), key=abs)
+    most = "up to " if len(cause.metrics) > 1 else ""
     where = "" if cause.culprit is None else f" since {cause.culprit.commit[:7]}"
-    return f"Performance regression: {what} by {percent(abs(size))}{where}"
+    return f"Performance regression: {what} by {most}{percent(abs(size))}{where}"
 
 
 def cause_body(cause: Cause, report: BisectionReport, *, options: IssueOptions, cost: Cost) -> str:

@@ -24,7 +24,7 @@ def metrics(count: int, name: str = "b{}") -> tuple[AlarmedMetric, ...]:
 
 def test_200_benchmarks_of_one_cause_are_one_text() -> None:
     cause = Cause(culprit=CULPRIT, metrics=metrics(200))
-    assert cause_title(cause) == f"Performance regression: 200 benchmarks by 30% since {CULPRIT.commit[:7]}"
+    assert cause_title(cause) == f"Performance regression: 200 benchmarks by up to 30% since {CULPRIT.commit[:7]}"
     body = cause_body(cause, REPORT, options=IssueOptions(marker="<!-- m -->", mentions=("@octo-org/perf",)), cost=COST)
     assert body.startswith("<!-- m -->\n200 benchmarks got worse on the default branch by `")
     assert "Fold accents" in body.splitlines()[1]
