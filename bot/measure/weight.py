@@ -21,6 +21,8 @@ def weigh(tree: Path, pattern: str) -> int:
     `tree` does. Two names of one file count once.
     """
     parts = PurePosixPath(pattern).parts
+    if not parts or parts[0] == "/" or ".." in parts:
+        raise WeighingError(f"{pattern} is not in the checkout")
     weights: dict[tuple[int, int], int] = {}
     seen = 0
     for folder, names, files in os.walk(_literal(tree, parts)):

@@ -55,6 +55,12 @@ def test_links_lead_nowhere_and_two_names_of_a_file_weigh_once(tree: Path) -> No
         weigh(tree, "*/folder/*.whl")
 
 
+@pytest.mark.parametrize("pattern", ["../outside/*", "dist/../../outside/secret.whl", "/etc/passwd", "", "."])
+def test_a_request_s_pattern_leads_nowhere_else(tree: Path, pattern: str) -> None:
+    with pytest.raises(WeighingError, match="is not in the checkout"):
+        weigh(tree, pattern)
+
+
 def test_a_huge_tree_is_no_endless_walk(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.measure.weight.MOST_ENTRIES", 3)
     assert weigh(tree, "other/*.whl") == 50_000
