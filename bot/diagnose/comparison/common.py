@@ -16,6 +16,8 @@ FEWEST_METHODS: Final = 8
 # Of the whole, and in sampled profiles also samples of both sides together: smaller ones are noise.
 SMALLEST_SHARE: Final = 0.001
 SMALLEST_COUNT: Final = 10.0
+# Times that differ by more in most methods: no machine's state or build is told from more work by them *(choice)*.
+MOST_COMMON: Final = 3.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,7 +26,8 @@ class Common:
 
     Medians over methods, as DESeq normalises counts of genes [Anders & Huber 2010, section 2.2]: right as long as
     fewer than half of the methods changed. Where calls are counted, of the time per call: what is called more often is
-    the program, not the machine. All 1 where there are too few methods. `variance`: of the factor's logarithm.
+    the program, not the machine. All 1 where there are too few methods, or where times differ by more than MOST_COMMON.
+    `variance`: of the factor's logarithm.
     """
 
     baseline: Floats
@@ -35,8 +38,14 @@ class Common:
 
 
 def common(tree: AlignedTree, methods: Sequence[Method]) -> Common:
-    sides = (tree.baseline, tree.target)
     none = Common(baseline=np.ones(tree.baseline.repetitions), target=np.ones(tree.target.repetitions), factor=1.0)
+    result = _common(tree, methods, none)
+    is_state = is_relative(tree) or 1 / MOST_COMMON <= result.factor <= MOST_COMMON
+    return result if is_state else none
+
+
+def _common(tree: AlignedTree, methods: Sequence[Method], none: Common) -> Common:
+    sides = (tree.baseline, tree.target)
     totals = [side.total for side in sides]
     if min(totals) <= 0:
         return none

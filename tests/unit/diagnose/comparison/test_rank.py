@@ -170,3 +170,15 @@ def test_who_calls_what_nobody_called_before_comes_first_though_stacks_count_no_
     first, second, *_ = comparison.suspects
     assert (first.method, second.method) == ("unique", "equal")
     assert SuspectReason.CHANGED_CALLS in first.reasons
+
+
+def test_who_calls_all_else_a_hundred_times_as_often_comes_first_though_stacks_count_no_calls() -> None:
+    rng = np.random.default_rng(3)
+    work = {"main>call>parse": 2.0} | {f"main>call>parse>step{i}": 5.0 for i in range(12)}
+
+    def side(times: float) -> Profile:
+        own = {"main": 300.0, "main>call": 1.0} | {path: own * times for path, own in work.items()}
+        return Tree(own=own, noise=0.05, counted=False).profile(rng, 5)
+
+    suspects = compare_profiles([side(1.0)], [side(100.0)]).suspects
+    assert suspects[0].method == "call"
