@@ -7,16 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from bot import pipeline
 from bot.config import Config
 from bot.dispatch.automatic import automatic_searches
 from bot.history.opening import open_history
 from bot.model.metric import MetricKey
 from bot.pipeline.causes import report_search
 from bot.publish.markers import ISSUE, benchmark_key
-from tests.support.fake_github.clients import connected
-from tests.support.fake_github.server import BOT_TOKEN
-from tests.support.fake_github.state import BOT, PullRequest
+from tests.support.fake_github.clients import connected, destination
+from tests.support.fake_github.state import PullRequest
 from tests.support.git_repository import run_git
 from tests.support.mainline import CONFIG, Mainline, Recorded, open_mainline, recorded_mainline
 from tests.support.webhooks import event
@@ -178,13 +176,7 @@ def test_a_later_search_that_names_the_same_commit_joins_its_issue(mainline: Mai
     for _ in range(2):  # the second time it is known
         report_search(
             connected(mainline.fake)[0],
-            pipeline.Destination(
-                repository=mainline.fake.repository,
-                api_url=mainline.fake.api_url,
-                server_url="https://github.example",
-                token=BOT_TOKEN,
-                bot_login=BOT,
-            ),
+            destination(mainline.fake),
             later,
             config=Config.model_validate(CONFIG),
             repository=mainline.bare,

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import requests
 
-from bot import pipeline
 from bot.config import Config
 from bot.config.database import parse_database
 from bot.dispatch.automatic import automatic_searches, tend_searches
@@ -20,9 +19,9 @@ from bot.history.protocol import Store
 from bot.history.sql.store import SqlHistory
 from bot.model.dispatch import Bisection
 from bot.pipeline.causes import report_search
-from tests.support.fake_github.clients import connected
-from tests.support.fake_github.server import BOT_TOKEN, FakeGitHub
-from tests.support.fake_github.state import BOT, PullRequest, State
+from tests.support.fake_github.clients import connected, destination
+from tests.support.fake_github.server import FakeGitHub
+from tests.support.fake_github.state import PullRequest, State
 from tests.support.git_repository import init_repository, run_git
 from tests.support.mainline import CONFIG, Line
 from tests.support.runner_pool import KEY, Clock, Killed, Pool
@@ -114,13 +113,7 @@ class World:
         def report(bisection: Bisection) -> None:
             report_search(
                 host,
-                pipeline.Destination(
-                    repository=self.fake.repository,
-                    api_url=self.fake.api_url,
-                    server_url="https://github.example",
-                    token=BOT_TOKEN,
-                    bot_login=BOT,
-                ),
+                destination(self.fake),
                 bisection,
                 config=config,
                 repository=self.bare,

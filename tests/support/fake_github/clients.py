@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass, field
 
+from bot.pipeline.publish import Destination
 from bot.publish.github.client import connect
 from bot.publish.github.host import GitHub
 from tests.support.fake_github.server import BOT_TOKEN, FakeGitHub
+from tests.support.fake_github.state import BOT
 
 
 @dataclass(kw_only=True, slots=True)
@@ -17,6 +19,16 @@ class Waits:
     @property
     def long(self) -> list[float]:
         return [seconds for seconds in self.seconds if seconds > 0]
+
+
+def destination(fake: FakeGitHub) -> Destination:
+    return Destination(
+        repository=fake.repository,
+        api_url=fake.api_url,
+        server_url="https://github.example",
+        token=BOT_TOKEN,
+        bot_login=BOT,
+    )
 
 
 def connected(fake: FakeGitHub, *, token: str = BOT_TOKEN, timeout_seconds: int = 5) -> tuple[GitHub, Waits]:
