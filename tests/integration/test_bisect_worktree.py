@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +17,7 @@ import pytest
 from bot.cli import main
 from tests.support.counting_valgrind import counting_valgrind
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
-from tests.support.measured_repository import COUNTER, RUN, Commit, line, measured_repository
+from tests.support.measured_repository import RUN, Commit, line, measured_repository, temporary_folders
 
 # Whole searches of real worktrees and processes.
 pytestmark = pytest.mark.slow
@@ -28,14 +27,8 @@ CULPRIT = 5
 
 @pytest.fixture(autouse=True)
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """All temporary folders of a test, empty again at its end."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    monkeypatch.setenv("TMPDIR", str(folder))
-    monkeypatch.setenv(COUNTER, str(tmp_path / "counter"))
-    yield folder
-    assert list(folder.iterdir()) == []
+    with temporary_folders(tmp_path, monkeypatch) as folder:
+        yield folder
 
 
 @pytest.fixture

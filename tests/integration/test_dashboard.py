@@ -71,6 +71,14 @@ def drawn(page: Page) -> None:
     waited(page, "!!document.querySelector('.js-plotly-plot .main-svg') && !!document.querySelector('main details')")
 
 
+def shown(page: Page, fragment: str) -> None:
+    """Waited for: the curve of a benchmark's page, the rows of any other."""
+    if "benchmark" in fragment:
+        drawn(page)
+    else:
+        waited(page, "document.querySelectorAll('tbody tr').length > 0")
+
+
 def test_a_site_that_grew_by_a_run_is_the_site_that_is_built_anew(kept: Kept, site: Path, tmp_path: Path) -> None:
     grown = copytree(site, tmp_path / "grown")
     before = files(grown)
@@ -175,10 +183,7 @@ def test_two_commits_are_compared_by_what_lasts(browser: Page, site: Path, kept:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(browser: Page, site: Path, fragment: str, scheme: str) -> None:
     page = opened(browser, site, fragment, scheme=scheme)
-    if "benchmark" in fragment:
-        drawn(page)
-    else:
-        waited(page, "document.querySelectorAll('tbody tr').length > 0")
+    shown(page, fragment)
     assert violations(page) == []
 
 
@@ -207,9 +212,6 @@ def test_nothing_overlaps_and_the_outline_is_in_order(browser: Page, site: Path,
     }
     for fragment, expected in pages.items():
         page = opened(browser, site, fragment, width=width)
-        if "benchmark" in fragment:
-            drawn(page)
-        else:
-            waited(page, "document.querySelectorAll('tbody tr').length > 0")
+        shown(page, fragment)
         assert layout_faults(page) == []
         assert outline(page) == [*frame, *expected, "contentinfo"]

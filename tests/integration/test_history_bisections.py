@@ -1,22 +1,18 @@
 """Bisections on a real branch: replaced by the one who read them last, never forced, and whole whoever is killed."""
 
-import itertools
-import os
-import signal
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
-import bot.git.command
-import bot.git.objects
-import bot.git.revisions
 from bot import git
 from bot.history import open_git_branch
 from bot.history.bisections import BisectionConflictError, GitBranchBisections
 from tests.support.git_repository import init_repository, run_git
+from tests.support.killed import dies_at_git_call
 from tests.support.runner_pool import NAME, new_bisection
 from tests.support.stored_runs import make_run
 
@@ -105,36 +101,13 @@ def test_a_branch_that_was_rewritten_meanwhile_is_noticed_and_not_overwritten(se
     assert run_git(served, "for-each-ref") == ""
 
 
-def store_and_die(bisections: GitBranchBisections, *, expected: str, step: int) -> bool:
-    """Store in a child process that is killed before its git call number `step`; False if there were fewer."""
-    child = os.fork()
-    if child:
-        status = os.waitpid(child, 0)[1]
-        assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0
-        return os.WIFSIGNALED(status)
-    try:
-        steps = itertools.count(1)
-        real = bot.git.command.run_git
-
-        def dying(*arguments: Any, **options: Any) -> bytes:
-            if next(steps) == step:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return real(*arguments, **options)
-
-        for module in (bot.git.objects, bot.git.revisions):
-            vars(module)["run_git"] = dying
-        bisections.store(LATER, expected=expected)
-        os._exit(0)
-    finally:
-        os._exit(1)
-
-
 @pytest.mark.slow  # a store and a check of the whole repository for every git call that a store makes
 def test_killed_at_any_git_call_the_branch_is_as_it_was_or_whole(served: Path, tmp_path: Path) -> None:
     version = branch(served, tmp_path / "first").store(BISECTION, expected=None)
     before = run_git(served, "rev-parse", BRANCH)
     for step in range(1, 100):
-        if not store_and_die(branch(served, tmp_path / f"private{step}"), expected=version, step=step):
+        bisections = branch(served, tmp_path / f"private{step}")
+        if not dies_at_git_call(step, partial(bisections.store, LATER, expected=version)):
             break
         assert run_git(served, "rev-parse", BRANCH) == before
         assert run_git(served, "fsck", "--strict") == ""

@@ -1,22 +1,16 @@
 """The git branch history on real repositories: local paths and git over HTTP, racing writers, kill -9 at every step."""
 
-import itertools
 import json
 import logging
-import os
-import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
-import bot.git.command
-import bot.git.objects
-import bot.git.revisions
 from bot import git
 from bot.codec.run import encode_run
 from bot.errors import ConfigError, InfrastructureError
@@ -27,6 +21,7 @@ from bot.history.retention import FILES_SHARE, compact
 from bot.model.run import Run
 from tests.support.git_http import TOKEN, serve_git
 from tests.support.git_repository import init_repository, run_git
+from tests.support.killed import dies_at_git_call
 from tests.support.stored_runs import make_run
 
 BRANCH = "refs/heads/perf-history"
@@ -327,30 +322,6 @@ def test_a_run_that_is_too_large_for_one_file_loses_its_samples_with_a_note(serv
     assert any("samples were not stored" in note for note in run.notes)
 
 
-def append_and_die(history: GitBranchHistory, run: Run, *, step: int) -> bool:
-    """Append in a child process that dies by kill -9 before its git call number `step`; False if there were fewer."""
-    child = os.fork()
-    if child:
-        status = os.waitpid(child, 0)[1]
-        assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0
-        return os.WIFSIGNALED(status)
-    try:
-        steps = itertools.count(1)
-        real = bot.git.command.run_git
-
-        def dying(*arguments: Any, **options: Any) -> bytes:
-            if next(steps) == step:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return real(*arguments, **options)
-
-        for module in (bot.git.objects, bot.git.revisions):
-            vars(module)["run_git"] = dying
-        history.append(run)
-        os._exit(0)
-    finally:
-        os._exit(1)
-
-
 @pytest.mark.slow  # one append, with a check of the whole repository, for every git call that an append makes
 @pytest.mark.parametrize("starts_over", [False, True])
 def test_kill_at_any_step_loses_nothing(served: Path, tmp_path: Path, starts_over: bool) -> None:
@@ -361,7 +332,7 @@ def test_kill_at_any_step_loses_nothing(served: Path, tmp_path: Path, starts_ove
     before = run_git(served, "rev-parse", BRANCH)
     for step in range(1, 100):
         history = GitBranchHistory(remote, tmp_path / f"private{step}", retention=retention)
-        if not append_and_die(history, make_run(2), step=step):
+        if not dies_at_git_call(step, partial(history.append, make_run(2))):
             break
         assert run_git(served, "rev-parse", BRANCH) == before
         assert run_git(served, "fsck", "--strict") == ""

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,19 +15,13 @@ import pytest
 from bot.cli import main
 from tests.support.counting_valgrind import counting_valgrind
 from tests.support.git_repository import run_git
-from tests.support.measured_repository import COUNTER, RUN, line, measured_repository
+from tests.support.measured_repository import COUNTER, RUN, line, measured_repository, temporary_folders
 
 
 @pytest.fixture(autouse=True)
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """All temporary folders of a test, empty again at its end."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    monkeypatch.setenv("TMPDIR", str(folder))
-    monkeypatch.setenv(COUNTER, str(tmp_path / "counter"))
-    yield folder
-    assert list(folder.iterdir()) == []
+    with temporary_folders(tmp_path, monkeypatch) as folder:
+        yield folder
 
 
 @pytest.fixture

@@ -3,9 +3,13 @@
 No clock is involved: the command prints the level of the commit's file `value`, up to 1% off, by a counter of its own.
 """
 
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+import pytest
 
 from tests.support.git_repository import init_repository, run_git
 
@@ -53,6 +57,18 @@ def measured_repository(folder: Path, commits: Mapping[str, Commit]) -> dict[str
 
 def _data(text: str) -> list[str]:
     return [f"data {len(text.encode())}", text]
+
+
+@contextmanager
+def temporary_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of all temporary ones of a test, empty again at its end; the command's counter is beside it."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setenv(COUNTER, str(tmp_path / "counter"))
+    yield folder
+    assert list(folder.iterdir()) == []
 
 
 def line(count: int, *, step_at: int, low: int = 1000, high: int = 1600) -> dict[str, Commit]:

@@ -1,0 +1,35 @@
+"""A child process that dies by kill -9 in the middle of its work with git."""
+
+import itertools
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import bot.git.command
+import bot.git.objects
+import bot.git.revisions
+
+
+def dies_at_git_call(step: int, action: Callable[[], object]) -> bool:
+    """Do `action` in a child that is killed before its git call number `step`; False if there were fewer."""
+    child = os.fork()
+    if child:
+        status = os.waitpid(child, 0)[1]
+        assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0
+        return os.WIFSIGNALED(status)
+    try:
+        steps = itertools.count(1)
+        real = bot.git.command.run_git
+
+        def dying(*arguments: Any, **options: Any) -> bytes:
+            if next(steps) == step:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return real(*arguments, **options)
+
+        for module in (bot.git.objects, bot.git.revisions):
+            vars(module)["run_git"] = dying
+        action()
+        os._exit(0)
+    finally:
+        os._exit(1)
