@@ -27,12 +27,13 @@ def main_line(
     revision: str = "HEAD",
     any_hardware: bool = False,
     most: int | None = None,
+    merged: bool = False,
 ) -> MainLine:
     """The runs of the commits that `revision` leads to by first parents, on the newest run's hardware.
 
-    With `most`, of so many of the newest commits that have runs.
+    With `most`, of so many of the newest commits that have runs; `merged`: of branches that were merged as well.
     """
-    line = line_of(repository, revision)
+    line = line_of(repository, revision, merged=merged)
     stored = history.commits(suite)
     on_line = [commit for commit in line if commit in stored]
     entries = list(history.runs(suite, on_line[:most]))
@@ -48,15 +49,15 @@ def main_line(
     return MainLine(runs=tuple(reversed(runs)), notes=notes)
 
 
-def line_of(repository: Path, revision: str = "HEAD") -> tuple[str, ...]:
-    """The commits that `revision` leads to by first parents, the newest first."""
+def line_of(repository: Path, revision: str = "HEAD", *, merged: bool = False) -> tuple[str, ...]:
+    """The commits that `revision` leads to by first parents, or by all (`merged`), the newest first."""
     if git.is_shallow(repository):
         raise UsageError(
             "this checkout is shallow, so the order of the stored runs is unknown",
             place=str(repository),
             next_step="check out with `fetch-depth: 0`; with `filter: blob:none` beside it that stays fast",
         )
-    return git.ancestors(repository, [git.resolve_commit(repository, revision)], first_parent=True)
+    return git.ancestors(repository, [git.resolve_commit(repository, revision)], first_parent=not merged)
 
 
 def _on_one_hardware(newest_first: Sequence[Run]) -> list[Run]:

@@ -10,10 +10,15 @@ from bot.history.opening import open_history
 MOST_SUITES = 20
 
 
-def stored_line(repository: Path, *, config: Config, history_url: str | None) -> tuple[MainLine, str]:
-    """The runs of the configured suite, the oldest first, at least one, and where they are stored, to be shown."""
+def stored_line(
+    repository: Path, *, config: Config, history_url: str | None, merged: bool = False
+) -> tuple[MainLine, str]:
+    """The runs of the configured suite, the oldest first, at least one, and where they are stored, to be shown.
+
+    `merged`: of branches that were merged as well.
+    """
     with open_history(config.history, repository, url=history_url) as history:
-        line = main_line(history, repository, suite=config.suite, any_hardware=config.ignore_environment)
+        line = main_line(history, repository, suite=config.suite, any_hardware=config.ignore_environment, merged=merged)
         suites = history.suites()
     place = history.place
     if not line.runs:

@@ -31,13 +31,13 @@ def releases_in_files(named: Sequence[str], *, config: Config) -> DeviationMatri
 
 
 def releases_in_history(repository: Path, *, config: Config, history_url: str | None = None) -> DeviationMatrix:
-    """Of the tags of HEAD's own line whose commits have stored runs."""
-    line, place = stored_line(repository, config=config, history_url=history_url)
+    """Of the tags whose commits have stored runs; many a release is of a branch that was merged."""
+    line, place = stored_line(repository, config=config, history_url=history_url, merged=True)
     names = {commit: name for name, commit in git.tags(repository).items()}
     runs = {names[run.commit]: run for run in line.runs if run.commit in names}
     if len(runs) < 2:
         raise DataError(
-            f"holds runs of {len(runs)} of this line's {len(names):,} tagged commits; two are compared",
+            f"holds runs of {len(runs)} of HEAD's {len(names):,} tagged commits; two are compared",
             place=place,
             next_step="record runs of the tags, or give their files: " + EXAMPLE.removeprefix("such as: "),
         )

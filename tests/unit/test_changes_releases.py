@@ -80,16 +80,21 @@ def test_the_tags_of_a_repository(tmp_path: Path, capsys: pytest.CaptureFixture[
     run_git(code, "remote", "add", "origin", str(origin))
     with open_git_branch(Remote(url=str(origin))) as history:
         for seed, (name, level) in enumerate(LEVELS.items()):
+            if name == "v1.2":
+                run_git(code, "checkout", "--quiet", "-b", "stable")
             run_git(code, "commit", "--quiet", "--allow-empty", "-m", name)
             run_git(code, "tag", *(["-a", "-m", name] if seed % 2 else []), name)
             commit = run_git(code, "rev-parse", "HEAD").strip()
             if name != "v1.1":
                 benchmark = Benchmark(name="a", metric=TIME, samples=tuple(numbers(level, seed)))
                 history.append(Run(benchmarks=(benchmark,), commit=commit))
+            if name == "v1.2":
+                run_git(code, "checkout", "--quiet", "main")
+                run_git(code, "merge", "--quiet", "--no-ff", "-m", "merge", "stable")
     assert main(["changes", "--releases", "--repo", str(code)]) == 0
     text = capsys.readouterr().out
     assert "1 benchmark over 3 versions: 1 worse, 1 better" in text
     assert "v1.1" not in text
     run_git(code, "tag", "-d", "v1.2", "v1.3")
     assert main(["changes", "--releases", "--repo", str(code)]) == 3
-    assert "holds runs of 1 of this line's 2 tagged commits" in capsys.readouterr().err
+    assert "holds runs of 1 of HEAD's 2 tagged commits" in capsys.readouterr().err
