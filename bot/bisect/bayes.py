@@ -11,7 +11,7 @@ from bot.bisect.confirm import confirming_rounds, log_pair
 from bot.bisect.cost import entropy_bits, expected_confirmation, expected_executions
 from bot.bisect.phases import FIRST_ANALYSIS, advance, convincing, residual_budget
 from bot.bisect.rounds import choose_suspects
-from bot.bisect.standing import Standing
+from bot.bisect.standing import WHOLE_ROUNDS, Standing
 from bot.model.bisection import Outcome, OutcomeKind, Phase, Progress, Purpose, Suspect
 
 __all__ = ["advance", "next_rounds", "partial_outcome", "progress"]
@@ -32,18 +32,22 @@ def next_rounds(standing: Standing, k: int) -> Sequence[Round]:  # noqa: PLR0911
             bases = tuple(-1 - place for place in range(len(state.commit_range.merge_bases)))
             return [(Purpose.MERGE_BASE, (0, *bases, last))] * min(k, max(FIRST_ANALYSIS // 2 - pending, 0))
         case Phase.REPRODUCE:
-            # Alternation: good, bad, bad, good.
-            done = len(standing.pending) + len(state.results)
-            wanted = max(FIRST_ANALYSIS - done, MORE_AT_ONCE - pending, 0)
+            # Alternation: good, bad, bad, good. As many again as there are, so that a plain change costs few.
+            done = pending + len(state.results)
+            wanted = max(len(state.results), WHOLE_ROUNDS if standing.begins_whole else MORE_AT_ONCE) - pending
+            whole = tuple(np.flatnonzero(standing.usable).tolist())
             return [
-                (Purpose.REPRODUCE, (0, last) if (done + more) % 2 == 0 else (last, 0))
-                for more in range(min(k, wanted))
+                (
+                    Purpose.REPRODUCE,
+                    whole if number < WHOLE_ROUNDS and standing.begins_whole else (0, last)[:: 1 - 2 * (number % 2)],
+                )
+                for number in range(done, done + min(k, max(wanted, 0)))
             ]
         case Phase.SEARCH:
             return _search_rounds(standing, k)
         case Phase.CONFIRM:
             before, after = standing.edges(standing.positions[state.suspect or ""] - 1)
-            at_once = 1 if standing.before_phase.model.is_quiet else MORE_AT_ONCE
+            at_once = 1 if standing.before_phase.model.is_quiet else min(max(standing.fresh_rounds, 1), MORE_AT_ONCE)
             wanted = max(confirming_rounds(standing) - standing.fresh_rounds, at_once) - pending
             return [(Purpose.CONFIRM, _distinct(*before, after))] * min(k, max(wanted, 0))
         case Phase.RESIDUAL:

@@ -1,5 +1,7 @@
 """Is the change real, and is it this commit: log Bayes factors for the reproduction and for a confirmation."""
 
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -8,20 +10,22 @@ from scipy.special import chdtri, ndtri
 
 from bot.bisect import evidence
 from bot.bisect.evidence import Design, G
-from bot.bisect.exchange import DifferenceShape, log_exchange, log_quotient
+from bot.bisect.exchange import DifferenceShape, combined, log_exchange_factors, log_quotient
 from bot.bisect.hypotheses import Model
 from bot.bisect.modes import log_bayes_factor
 from bot.bisect.noise import UNNAMED
 from bot.bisect.pairs import differences
-from bot.bisect.samples import Samples
-from bot.bisect.standing import Standing
+from bot.bisect.samples import Samples, samples_of
+from bot.bisect.standing import WHOLE_ROUNDS, Standing
 
 Floats = npt.NDArray[np.float64]
 
 CONVINCING: Final = 3.0  # log BF that counts as settled
 CONFIRM_ROUNDS: Final = 3
+STABLE_ROUNDS: Final = 2
 QUIET_ROUNDS: Final = 4  # of the ends and of the pair together: fewer could be a change of the machine
 EXACT: Final = 12.0  # a change of this many bounds of the noise: a single round confirms it
+LEARNED_AFTER: Final = (0, 1, 2, 4, 8, 16, 32)  # confirming rounds after which noise and step are learned anew
 SMALLEST_STEP: Final = 0.2  # of the whole change: smaller ones are not looked for
 # The mean of the quotient without a step stays below 1.1 for widths down to this part of the standard deviation, for
 # normal, Laplace, uniform, Student's and two-valued noise (computed), so that the bound of the width may be this much
@@ -76,23 +80,32 @@ def log_pair(standing: Standing, candidate: int) -> float:
     A merge must differ from each of its parents: the weakest pair counts.
     """
     before, after = standing.edges(candidate)
-    earlier = standing.before_phase
-    shape_of_pairs = _difference_shape(earlier, candidate)
-    return min(
-        _log_evidence(differences(standing.fresh, commit, after), shape_of_pairs, earlier.model) for commit in before
-    )
+    factors = [
+        [_log_factors(*stretch, candidate, (commit, after)) for stretch in _stretches(standing)] for commit in before
+    ]
+    return min((combined(np.sum(own, axis=0)) for own in factors if own), default=0.0)
 
 
-def _log_evidence(pairs: Floats, shape_of_pairs: DifferenceShape, model: Model) -> float:
-    """The mean of what the exchange of a round's values says and of what the known size of its noise says.
+def _stretches(standing: Standing) -> Iterator[tuple[Standing, Samples]]:
+    """The rounds of this phase in stretches, each with all that was measured before it: none judges itself."""
+    results = standing.state.results
+    starts = [start for place in LEARNED_AFTER if 0 < (start := standing.state.since + place) < len(results)]
+    for start, end in pairwise([*starts, len(results)]):
+        yield standing.before(start), samples_of(standing.state, standing.positions, results[start:end])
+
+
+def _log_factors(earlier: Standing, samples: Samples, candidate: int, pair: tuple[int, int]) -> Floats:
+    """What the exchange of a round's values says of each of `STEPS`, and what the known size of its noise says.
 
     Where modes of the machine were learned there is no such size.
     """
-    exchanged = log_exchange(pairs, shape_of_pairs)
-    if model.learned_modes is not None:
-        return exchanged
-    width = max(SAFE_WIDTH * _pair_bound(model), UNNAMED * abs(shape_of_pairs.step))
-    return float(np.logaddexp(exchanged, log_quotient(pairs, shape_of_pairs.step, width)) - np.log(2))
+    pairs = differences(samples, *pair)
+    shape_of_pairs = _difference_shape(earlier, candidate)
+    exchanged = log_exchange_factors(pairs, shape_of_pairs)
+    if earlier.model.learned_modes is not None:
+        return np.append(exchanged, exchanged[0])
+    width = max(SAFE_WIDTH * _pair_bound(earlier.model), UNNAMED * abs(shape_of_pairs.step))
+    return np.append(exchanged, log_quotient(pairs, shape_of_pairs.step, width))
 
 
 def _pair_bound(model: Model) -> float:
@@ -105,10 +118,12 @@ def _pair_bound(model: Model) -> float:
 
 def confirming_rounds(standing: Standing) -> int:
     """Rounds before which a suspect is never named: of a quiet machine fewer say as much."""
+    if not standing.state.since:
+        return WHOLE_ROUNDS
     model = standing.before_phase.model
     if not model.is_quiet:
-        return CONFIRM_ROUNDS
-    if model.change > EXACT * model.spread_bound:
+        return STABLE_ROUNDS if model.is_stable or standing.begins_whole else CONFIRM_ROUNDS
+    if standing.state.settings.counts and model.change > EXACT * model.spread_bound:
         return 1
     counts = model.samples.counts(model.reach.size + 1)
     return max(QUIET_ROUNDS - int(min(counts[0], counts[-1])), 1)

@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from bot.bisect.rounds import information_bits
-from bot.bisect.standing import ROUNDS_WITHOUT_ENDS, Standing
+from bot.bisect.standing import ROUNDS_WITHOUT_ENDS, STABLE_SUSPECT, Standing
 from bot.model.bisection import Phase
 
 # Executions of the suspects themselves over the bound H / C, as simulated (benchmarks/bisect).
@@ -36,8 +36,9 @@ def expected_executions(standing: Standing, *, optimistic: bool = False) -> int:
         return int(np.ceil(bits / _pace(standing, information_bits(d_prime), bits))) + QUIET_CONFIRMATION
     # A stable machine measures both ends in every fourth round only.
     per_ends = standing.state.settings.suspects_per_round + (ROUNDS_WITHOUT_ENDS if model.is_stable else 0)
+    confirmation = CONFIRMATION // 2 if model.is_stable else CONFIRMATION
     pace = _pace(standing, information_bits(d_prime) / OVER_THE_BOUND * per_ends / (2 + per_ends), bits)
-    return int(min(np.ceil((bits + _missing_bits(standing)) / pace) + CONFIRMATION, 10**6))
+    return int(min(np.ceil((bits + _missing_bits(standing)) / pace) + confirmation, 10**6))
 
 
 def _pace(standing: Standing, theory: float, bits: float) -> float:
@@ -55,7 +56,7 @@ def _pace(standing: Standing, theory: float, bits: float) -> float:
 def _missing_bits(standing: Standing) -> float:
     """From the odds of the leading commit to those that stop the search; at most `STOP_BITS`."""
     best = float(np.clip(standing.model.posterior.max(), 1e-9, 1 - 1e-9))
-    stop = standing.state.settings.stop
+    stop = STABLE_SUSPECT if standing.model.is_stable else standing.state.settings.stop
     missing = np.log2(stop / (1 - stop)) - np.log2(best / (1 - best))
     return float(np.clip(missing / 2, 0.0, STOP_BITS))
 

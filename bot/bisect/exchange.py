@@ -38,11 +38,21 @@ class DifferenceShape:
 
 def log_exchange(differences: Floats, shape: DifferenceShape) -> float:
     """Log e-value of `differences` [n] (after - before, in their order) against "equally fast", averaged over steps."""
+    return float(logsumexp(log_exchange_factors(differences, shape) + np.log(STEP_WEIGHTS)))
+
+
+def combined(log_factors: Floats) -> float:
+    """The mean of the e-value of the exchange (by step, averaged) and of the quotient, the last of `log_factors`."""
+    return float(np.logaddexp(logsumexp(log_factors[:-1] + np.log(STEP_WEIGHTS)), log_factors[-1]) - np.log(2))
+
+
+def log_exchange_factors(differences: Floats, shape: DifferenceShape) -> Floats:
+    """The same for each of `STEPS`."""
     steps = shape.step * STEPS
     ahead = _log_density(differences[:, None] - steps, shape)
     behind = _log_density(-differences[:, None] - steps, shape)
     factors = np.log(2.0) + ahead - np.logaddexp(ahead, behind)
-    return float(logsumexp(factors.sum(axis=0) + np.log(STEP_WEIGHTS)))
+    return np.asarray(factors.sum(axis=0))
 
 
 def log_quotient(differences: Floats, step: float, width: float) -> float:

@@ -78,6 +78,12 @@ class Model(MachineNoise):
         return shape.log_classes(self.samples.y, block, patterns, self.modes, references=int(self.ends.sum()))
 
     @cached_property
+    def log_change(self) -> float:
+        """Log BF of one step somewhere against none, on all samples, by the closed forms."""
+        some = evidence.log_one_step(self.design, self._patterns[0]) + self._log_class_prior
+        return float(logsumexp(some)) - evidence.log_no_step(self.design)
+
+    @cached_property
     def mass(self) -> Floats:
         """P(c | samples) [N] of the one (further) step."""
         _, member = self._patterns
@@ -126,7 +132,7 @@ class Model(MachineNoise):
     @cached_property
     def _triples(self) -> StepSets:
         """Three steps among the likeliest patterns for one of two."""
-        if not len(self._pairs.log_m):
+        if not np.isfinite(self._pairs.log_total):  # too few commits can be a step
             return self._pairs
         likely = np.sum(self._pairs.masses(len(self._class_prior)), axis=0)
         return self._sets(3, np.sort(np.argsort(-likely, kind="stable")[:LARGEST_TRIPLE]))

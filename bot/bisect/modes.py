@@ -20,7 +20,7 @@ from bot.bisect.shape import (
 PRIOR_EXECUTIONS: Final = 3.0
 PRIOR_WIDTH: Final = 0.35  # of the whole noise's standard deviation
 STICKINESSES: Final = (0.0, 0.2, 0.4, 0.6, 0.8, 0.95)
-SMALLEST_FIT: Final = 12  # executions below which no shape is learned
+SMALLEST_FIT: Final = 16  # executions below which no shape is learned
 SMALLEST_SPREAD: Final = 1e-6  # ends that never differ more are counts, not times: no noise to learn
 STARTS_KEPT: Final = 6  # best solutions of the expectation maximisation that get a chain
 

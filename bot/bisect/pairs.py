@@ -46,7 +46,12 @@ def step_size(standing: Standing, candidate: int) -> Size | None:
     vary alike. Of a merge the parent that is nearest counts.
     """
     before, after = standing.edges(candidate)
-    confirming = {job.id for job in standing.state.jobs if job.purpose is Purpose.CONFIRM}
+    good_and_bad = {standing.state.commit_range.good, standing.state.commit_range.bad}
+    confirming = {
+        job.id
+        for job in standing.state.jobs
+        if job.purpose is Purpose.CONFIRM or (job.purpose is Purpose.REPRODUCE and set(job.commits) > good_and_bad)
+    }
     results = [result for result in standing.state.results if result.job_id in confirming]
     samples = samples_of(standing.state, standing.positions, results)
     measured = [own for own in (differences(samples, commit, after) for commit in before) if own.size]

@@ -12,20 +12,21 @@ from bot.bisect.confirm import CONVINCING, confirming_rounds, log_pair, log_repr
 from bot.bisect.cost import expected_executions
 from bot.bisect.evidence import Design
 from bot.bisect.pairs import step_size
-from bot.bisect.presumption import EARLY_ANALYSIS, QUIET_ANALYSIS, is_premature, seems_quiet
+from bot.bisect.presumption import QUIET_ANALYSIS, begins_early, is_premature, seems_quiet
 from bot.bisect.samples import samples_of
-from bot.bisect.standing import Standing, executions
-from bot.model.bisection import NEGLIGIBLE, SMALLEST_EFFECT, NamedStep, OutcomeKind, Phase, SearchState, Sought
+from bot.bisect.standing import STABLE_SUSPECT, Standing, executions
+from bot.model.bisection import NEGLIGIBLE, NamedStep, OutcomeKind, Phase, SearchState, Sought
 
-EARLY_CONVINCING: Final = 4.6
 FIRST_ANALYSIS: Final = 10  # executions per end before any other decision
 NULL_ANALYSIS: Final = 30  # executions per end before "not reproduced"
 DENIED: Final = -2.3  # log BF of "not reproduced": odds of 10 ("strong": Jeffreys 1961, appendix B)
 LAST_ANALYSIS: Final = 100  # executions per end after which reproduction is given up
 LAST_CONFIRM_ROUND: Final = 60
 REFUTED: Final = -2.0
+CERTAIN: Final = 6.9  # log BF on samples that are not all of the ends: odds of 1,000
 RAMP_CONVINCING: Final = 5.0
 LEAST_FOR_DECAY: Final = 7  # commits measured between the ends: fewer cannot tell a ramp from three steps
+LOST_POSTERIOR: Final = 0.5  # a suspect below this is no longer the likeliest
 NAMED_POSTERIOR: Final = 0.9  # a confirmed suspect below this goes back to the search, with all its samples
 FURTHER_STEP: Final = 3.0  # log BF, prices paid, at which a further step is searched; below 0 the search for it ends
 FURTHER_CONVINCING: Final = 4.6  # several may be tried: 1% each
@@ -99,21 +100,17 @@ def _reproduce(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of 
         return _enter(standing, Phase.SEARCH) if seems_quiet(standing) else state
     is_first_analysis = per_end >= FIRST_ANALYSIS
     # Equal numbers may be rounded ones: of a time a few say nothing.
-    if (is_first_analysis or state.settings.minimum_effect > SMALLEST_EFFECT) and _is_negligible(standing):
+    if (is_first_analysis or state.settings.counts) and _is_negligible(standing):
         return conclude(standing, OutcomeKind.NOT_REPRODUCED)
     is_early = not is_first_analysis and not standing.model.is_quiet
-    if is_early and per_end < EARLY_ANALYSIS:
-        return state
     judged, log_bf = _weighed(standing)
-    if log_bf > (EARLY_CONVINCING if is_early else CONVINCING):
-        state = judged.state
-        standing = judged
-        needed = expected_executions(standing, optimistic=True)
-        if needed > standing.left:
-            return conclude(standing, OutcomeKind.INCONCLUSIVE, needed=needed)
-        return _enter(standing, Phase.SEARCH)
     if is_early:
-        return state
+        return _enter(judged, Phase.SEARCH) if begins_early(judged, log_bf) else state
+    if log_bf > CONVINCING:
+        needed = expected_executions(judged, optimistic=True)
+        if needed > standing.left:
+            return conclude(judged, OutcomeKind.INCONCLUSIVE, needed=needed)
+        return _enter(judged, Phase.SEARCH)
     if (log_bf < DENIED and _may_deny(standing)) or _is_opposite(standing):
         return conclude(standing, OutcomeKind.NOT_REPRODUCED)
     if per_end >= LAST_ANALYSIS:
@@ -178,8 +175,11 @@ def _search(standing: Standing) -> SearchState:
         if interior >= LEAST_FOR_DECAY and model.log_ramp > RAMP_CONVINCING:
             return conclude(standing, OutcomeKind.DECAY)
     suspect, posterior = standing.leading
-    if posterior >= state.settings.stop:
-        return _enter(standing, Phase.CONFIRM, suspect=standing.name(suspect + 1))
+    if posterior >= (STABLE_SUSPECT if _is_plain(standing) else state.settings.stop):
+        confirming = _enter(standing, Phase.CONFIRM, suspect=standing.name(suspect + 1))
+        # Rounds of all commits hold the pair; that it was chosen by them has its price (`convincing`).
+        judges_all = standing.begins_whole and state.settings.one_machine and not (state.named or state.withdrawn)
+        return replace(confirming, since=0) if judges_all else confirming
     return state
 
 
@@ -189,12 +189,12 @@ def _confirm(standing: Standing) -> SearchState:
         return state
     candidate = standing.positions[state.suspect] - 1
     log_e = log_pair(standing, candidate)
-    if log_e > convincing(state):
-        posterior = float(standing.model.posterior[standing.group_of(candidate)].sum())
-        if posterior < NAMED_POSTERIOR:
-            return _enter(standing, Phase.SEARCH, suspect=None)
-        if state.named and _is_small(standing, candidate):
-            return _enter(standing, Phase.SEARCH, suspect=None, withdrawn=(*state.withdrawn, state.suspect))
+    posterior = float(standing.model.posterior[standing.group_of(candidate)].sum())
+    is_convincing = log_e > convincing(state) and _is_certain(standing)
+    is_lost = posterior < NAMED_POSTERIOR if is_convincing else not state.named and posterior < LOST_POSTERIOR
+    if is_lost:
+        return _enter(standing, Phase.SEARCH, suspect=None)
+    if is_convincing:
         step = NamedStep(
             commit=state.suspect,
             posterior=posterior,
@@ -211,9 +211,21 @@ def _confirm(standing: Standing) -> SearchState:
     return state
 
 
+def _is_plain(standing: Standing) -> bool:
+    """The first step on a stable machine: its posterior weighs the rounds of the pair like all others."""
+    return standing.model.is_stable and not standing.model.is_quiet and not standing.state.named
+
+
+def _is_certain(standing: Standing) -> bool:
+    """That there is a change at all, by the ends or by all samples."""
+    return bool(standing.state.named) or log_reproduced(standing) > CONVINCING or standing.model.log_change > CERTAIN
+
+
 def convincing(state: SearchState) -> float:
     """The log e-value at which a suspect is named."""
-    return FURTHER_CONVINCING if state.named else CONVINCING
+    if state.named:
+        return FURTHER_CONVINCING
+    return CONVINCING + (0.0 if state.since else float(np.log(len(state.commit_range.commits))))
 
 
 def _is_small(standing: Standing, candidate: int) -> bool:

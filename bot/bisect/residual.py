@@ -38,7 +38,7 @@ class Stretch:
 
     @property
     def open(self) -> bool:
-        return OPEN <= self.probability < SURE
+        return OPEN <= self.probability < LEFT_OVER
 
     def decidable(self, more: int) -> bool:
         """Whether `more` executions at each end would tell, if its change is what it seems to be."""

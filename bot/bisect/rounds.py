@@ -14,6 +14,7 @@ Floats = npt.NDArray[np.float64]
 
 CANDIDATES: Final = 24  # commits that are compared, thinned in p
 LARGEST_JOINT: Final = 8  # picks whose joint outcomes are told apart: 2^8 states
+WORTH: Final = 0.15  # of what the first round of a batch tells, that each further one must add
 ACTIVE: Final = 1e-5  # hypotheses below this mass do not steer
 
 
@@ -133,6 +134,7 @@ def choose_suspects(standing: Standing, jobs: int) -> list[tuple[int, ...]]:
     # A second suspect of a round saves ends; where a round has none, what the first one gives is worth waiting for.
     alone = standing.model.is_quiet or standing.skips_ends
     per_round = 1 if alone else standing.state.settings.suspects_per_round
+    gains: list[float] = []
     for _ in range(jobs):
         suspects: list[int] = []
         total = 0.0
@@ -143,6 +145,9 @@ def choose_suspects(standing: Standing, jobs: int) -> list[tuple[int, ...]]:
             suspects.append(best[0])
             total += best[1]
             picker.choose(best[0])
-        if suspects:
-            chosen.append(tuple(suspects))
+        # What the rounds before it in this batch leave to learn must be worth a round.
+        if not suspects or (gains and total < WORTH * gains[0]):
+            break
+        chosen.append(tuple(suspects))
+        gains.append(total)
     return chosen

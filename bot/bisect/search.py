@@ -106,7 +106,7 @@ class Search:
     def _job(self, number: int, purpose: Purpose, commits: Sequence[int]) -> Job:
         names = [self._standing.name(commit) for commit in commits]
         order: Sequence[int] = range(len(names))
-        if purpose is not Purpose.REPRODUCE:  # the ends alternate instead
+        if purpose is not Purpose.REPRODUCE or len(names) > len(("good", "bad")):  # the ends alone alternate instead
             order = np.random.default_rng([self.state.settings.seed, number]).permutation(len(names)).tolist()
         return Job(id=f"round-{number + 1:04d}", commits=tuple(names[place] for place in order), purpose=purpose)
 

@@ -19,7 +19,9 @@ Floats = npt.NDArray[np.float64]
 # A crash may be the machine's; a failed build is the commit's. As often as it works is too often.
 CRASHES_TO_SKIP: Final = 2
 SMALL_RANGE: Final = 8  # candidates of which each is looked at once before an answer: steps that cancel hide
+WHOLE_ROUNDS: Final = 2  # of all commits, with which a small range begins
 ROUNDS_WITHOUT_ENDS: Final = 3  # in a row, of a stable machine
+STABLE_SUSPECT: Final = 0.8  # posterior at which a stable machine measures a suspect and its parent, both worth it
 WITHDRAWAL: Final = float(np.exp(-3.0))  # what a failed confirmation leaves of a commit's prior
 
 
@@ -83,8 +85,12 @@ class Standing:
 
     @cached_property
     def before_phase(self) -> "Standing":
-        """The same without what the present phase measured."""
-        return Standing(replace(self.state, results=self.state.results[: self.state.since]), self.reach)
+        """The same without what the present phase measured; where that is all, its first round."""
+        return self.before(max(self.state.since, 1))
+
+    def before(self, result: int) -> "Standing":
+        """The same without what came with this result and later ones."""
+        return Standing(replace(self.state, results=self.state.results[:result]), self.reach)
 
     @cached_property
     def unseen(self) -> tuple[int, ...]:
@@ -93,6 +99,11 @@ class Standing:
             return ()
         counts = self.samples.counts(self.reach.size + 1)
         return tuple(int(commit) for commit in np.flatnonzero(self.usable & (counts == 0)))
+
+    @property
+    def begins_whole(self) -> bool:
+        """Whether the first rounds measure all commits: of a small range all are wanted. Counts need no second look."""
+        return 1 < self.reach.size <= SMALL_RANGE and not self.state.settings.counts
 
     @cached_property
     def prior(self) -> Floats:

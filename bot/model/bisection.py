@@ -85,6 +85,11 @@ class SearchSettings:
     repetitions: int = 10
     alpha: float = 0.01
 
+    @property
+    def counts(self) -> bool:
+        """Counts are searched, not times: the same number at every execution of a commit, or nearly."""
+        return self.minimum_effect > SMALLEST_EFFECT
+
 
 class Purpose(StrEnum):
     """Why a round is measured, for people who watch."""

@@ -1,12 +1,14 @@
 """What is measured next, seen from outside: the batch rule, pending jobs, and the same picks from a stored state."""
 
+from itertools import groupby
+
 import numpy as np
 import pytest
 
 from benchmarks.bisect.machine import chain, merge_dag
 from bot.bisect import Search
 from bot.codec.bisect_session import BisectSession, decode_session, encode_session
-from bot.model.bisection import Engine, Phase, Purpose
+from bot.model.bisection import Engine, Job, Phase, Purpose
 from bot.model.metric import Direction, Metric, MetricKey
 from tests.support.virtual_searches import Virtual, names, reproduced, steps, suspects_of
 
@@ -47,7 +49,9 @@ def test_a_stable_machine_measures_at_most_three_suspects_in_a_row_without_ends(
         (job,) = search.propose()
         has_ends.append({"c0", "c64"} <= set(job.commits))
         search.record(job.id, *machine.run(job.commits))
-    assert has_ends[:8] == [False, False, False, True] * 2 or has_ends[:8] == [False, False, True, False] * 2
+    in_a_row = [len(list(same)) for both, same in groupby(has_ends) if not both]
+    assert in_a_row
+    assert max(in_a_row) <= 3
     (job,) = reproduced(virtual, 0, one_machine=False).propose()
     assert {"c0", "c64"} < set(job.commits)
 
@@ -55,16 +59,18 @@ def test_a_stable_machine_measures_at_most_three_suspects_in_a_row_without_ends(
 def test_a_machine_that_turns_unstable_gets_its_ends_back() -> None:
     """A level that jumps from round to round once the ends were seen shows in the next round that holds both."""
     virtual = steps(chain(64), {21: 0.10}, noise="1%")
-    search, machine = reproduced(virtual, 0), virtual.machine(1)
-    jumping = np.random.default_rng(0)
-    while (outcome := search.outcome()) is None:
-        for job in search.propose():
-            level = float(np.exp(jumping.normal(0, 0.1)))
-            values, _ = machine.run(job.commits)
-            search.record(job.id, {commit: [level * value for value in own] for commit, own in values.items()})
-    searched = [job for job in search.state.jobs if job.purpose is Purpose.SEARCH]
-    assert sum({"c0", "c64"} <= set(job.commits) for job in searched) >= len(searched) / 2
-    assert [culprit.commit for culprit in outcome.culprits] == ["c22"]
+    searched: list[Job] = []
+    for seed in range(3):
+        search, machine = reproduced(virtual, seed), virtual.machine(1)
+        jumping = np.random.default_rng(seed)
+        while (outcome := search.outcome()) is None:
+            for job in search.propose():
+                level = float(np.exp(jumping.normal(0, 0.1)))
+                values, _ = machine.run(job.commits)
+                search.record(job.id, {commit: [level * value for value in own] for commit, own in values.items()})
+        assert [culprit.commit for culprit in outcome.culprits] == ["c22"]
+        searched += [job for job in search.state.jobs if job.purpose is Purpose.SEARCH]
+    assert sum({"c0", "c64"} <= set(job.commits) for job in searched) >= len(searched) / 3
 
 
 def test_the_first_suspect_splits_the_range_in_half() -> None:

@@ -159,3 +159,10 @@ def test_stored_samples_alone_can_reproduce() -> None:
     stored = [machine.run(["c0", "c4"])[0] for _ in range(10)]
     search = Search.start(virtual.commit_range, settings=SearchSettings(), stored=stored)
     assert search.state.phase is Phase.SEARCH
+
+
+def test_a_small_range_in_which_one_commit_alone_can_be_the_culprit() -> None:
+    virtual = steps(replace(chain(8), unchanged=(0, 1, 2, 4, 5, 6, 7)), {3: 0.6}, noise="1%")
+    outcome = virtual.search(1)
+    assert names(outcome) == ["c4"]
+    assert outcome.executions <= 2 * 9 + 2  # both whole rounds, and a confirming one
