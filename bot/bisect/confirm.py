@@ -22,7 +22,6 @@ Floats = npt.NDArray[np.float64]
 
 CONVINCING: Final = 3.0  # log BF that counts as settled
 CONFIRM_ROUNDS: Final = 3
-STABLE_ROUNDS: Final = 2
 QUIET_ROUNDS: Final = 4  # of the ends and of the pair together: fewer could be a change of the machine
 EXACT: Final = 12.0  # a change of this many bounds of the noise: a single round confirms it
 LEARNED_AFTER: Final = (0, 1, 2, 4, 8, 16, 32)  # confirming rounds after which noise and step are learned anew
@@ -122,7 +121,7 @@ def confirming_rounds(standing: Standing) -> int:
         return WHOLE_ROUNDS
     model = standing.before_phase.model
     if not model.is_quiet:
-        return STABLE_ROUNDS if model.is_stable or standing.begins_whole else CONFIRM_ROUNDS
+        return WHOLE_ROUNDS if standing.begins_whole else CONFIRM_ROUNDS
     if standing.state.settings.counts and model.change > EXACT * model.spread_bound:
         return 1
     counts = model.samples.counts(model.reach.size + 1)
