@@ -1,7 +1,7 @@
 """`measure` with a command that writes what the simulated machine gives, then the `compare` that it prints."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,8 @@ from benchmarks.truth.verbs import compare, perf_culprit
 from benchmarks.truth.way import Judged, Row, Way
 from benchmarks.truth.with_files import IN_ONE_JOB, planted, slowed
 from bot.dispatch import machine
+from bot.measure import Commands
+from bot.model.run import Run
 from tests.support.git_repository import chain, import_commits, init_repository
 
 BENCHMARKS: Final = 10
@@ -24,9 +26,16 @@ SAMPLES: Final = 5
 class SimulatedWorkplace:
     """In the place of `bot.measure.Workplace`: an execution writes the next numbers of one job of the machine."""
 
+    commands = Commands(run="simulated")
+
     def __init__(self, job: Job, folder: Path, *, slow: str, effect: float, samples: int) -> None:
         self._job, self._folder, self._slow, self._effect, self._samples = job, folder, slow, effect, samples
         self._executions = 0
+        self._read: Callable[[Path], Run] | None = None
+
+    def reading(self, read: Callable[[Path], Run]) -> "SimulatedWorkplace":
+        self._read = read
+        return self
 
     def prepare(self, commit: str) -> None:
         """Nothing is built."""
@@ -35,13 +44,14 @@ class SimulatedWorkplace:
         """Without lock files."""
         return self._folder
 
-    def execute(self, commit: str, **_: object) -> tuple[Path, None]:
+    def execute(self, commit: str, **_: object) -> tuple[Path, Run]:
         """What it is told to measure again it ignores, as a command may, and measures all."""
         times = self._job.execute(self._samples)
         self._executions += 1
         path = self._folder / f"{self._executions}.json"
         write_results(path, slowed(times, self._effect) if commit == self._slow else times)
-        return path, None
+        assert self._read is not None
+        return path, self._read(path)
 
 
 def measured(
@@ -70,8 +80,8 @@ def measured(
 @contextmanager
 def simulated(workplace: SimulatedWorkplace) -> Iterator[None]:
     @contextmanager
-    def opened(*_: object, **__: object) -> Iterator[SimulatedWorkplace]:
-        yield workplace
+    def opened(*_: object, read: Callable[[Path], Run], **__: object) -> Iterator[SimulatedWorkplace]:
+        yield workplace.reading(read)
 
     with patch.object(machine, "open_workplace", opened):
         yield
