@@ -99,8 +99,9 @@ def _reproduce(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of 
     if per_end < QUIET_ANALYSIS:
         return _enter(standing, Phase.SEARCH) if seems_quiet(standing) else state
     is_first_analysis = per_end >= FIRST_ANALYSIS
-    # Equal numbers may be rounded ones: of a time a few say nothing.
-    if (is_first_analysis or state.settings.counts) and _is_negligible(standing):
+    # Equal numbers may be rounded ones: of a time a few say nothing. In whole rounds the other commits say it too.
+    tells = is_first_analysis or state.settings.counts or counts.sum() >= 2 * FIRST_ANALYSIS
+    if tells and _is_negligible(standing):
         return conclude(standing, OutcomeKind.NOT_REPRODUCED)
     is_early = not is_first_analysis and not standing.model.is_quiet
     judged, log_bf = _weighed(standing)

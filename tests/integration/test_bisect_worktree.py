@@ -562,9 +562,9 @@ def test_what_cannot_be_counted_is_measured(
 
 
 def noisy(counter: Path, value: str) -> str:
-    """A command whose numbers differ by a standard deviation of 15%, and repeat themselves from test to test."""
+    """A command whose numbers differ by a standard deviation of 29%, and repeat themselves from test to test."""
     count = f"n=$(cat {counter} 2>/dev/null || echo 0); echo $((n + 1)) > {counter}"
-    return f"{count}; echo $(({value} * (1000 + (n * 377 + n * n * 211) % 521 - 260)))"
+    return f"{count}; echo $(({value} * (1000 + (n * 377 + n * n * 211) % 1001 - 500)))"
 
 
 @pytest.mark.usefixtures("counting")

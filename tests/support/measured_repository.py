@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.git.private import remove_kept
 from tests.support.git_repository import init_repository, run_git
 
 COUNTER = "MEASURED_COUNTER"
@@ -61,13 +62,14 @@ def _data(text: str) -> list[str]:
 
 @contextmanager
 def temporary_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder of all temporary ones of a test, empty again at its end; the command's counter is beside it."""
+    """The folder of all temporary ones of a test, empty when a process ends; the counter is beside it."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     monkeypatch.setenv("TMPDIR", str(folder))
     monkeypatch.setenv(COUNTER, str(tmp_path / "counter"))
     yield folder
+    remove_kept()
     assert list(folder.iterdir()) == []
 
 
