@@ -45,7 +45,8 @@ def reason_of(report: BisectionReport) -> str:
             more = counted(outcome.needed, "more execution")
             return f"The change is real; finding its commit takes about {more}, which is over the budget."
         case OutcomeKind.BUDGET_SPENT if outcome.suspects:
-            return f"{left[:1].upper()}{left[1:]} hold 95% of the probability."
+            one = "One candidate holds 95% of the probability; it is not confirmed against its parent."
+            return one if len(outcome.suspects) == 1 else f"{left} hold 95% of the probability."
         case kind:
             return PLAIN[kind]
 

@@ -64,6 +64,13 @@ def test_every_outcome_has_words(kind: OutcomeKind) -> None:
     assert subject.is_definite is (kind in DEFINITE)
 
 
+@pytest.mark.parametrize(("count", "holds"), [(1, "One candidate holds 95%"), (2, "2 candidates hold 95%")])
+def test_candidates_of_a_spent_budget_are_counted(count: int, holds: str) -> None:
+    suspects = tuple(Suspect(commit=name, posterior=0.96 / count) for name in (FIRST, BAD)[:count])
+    spent = replace(REPORT, outcome=Outcome(kind=OutcomeKind.BUDGET_SPENT, suspects=suspects))
+    assert reason_of(spent).startswith(holds)
+
+
 def test_foreign_text_stays_text() -> None:
     hostile = "`</code>@everyone **x** | ##[error] ::add-mask::y \x1b[2J\n# head ```"
     outcome = replace(
