@@ -11,7 +11,7 @@ from bot.bisect.shape import (
     Modes,
     Rounds,
     log_classes,
-    log_likelihood,
+    log_likelihoods,
     log_null,
     normal,
     pad,
@@ -23,6 +23,7 @@ STICKINESSES: Final = (0.0, 0.2, 0.4, 0.6, 0.8, 0.95)
 SMALLEST_FIT: Final = 16  # executions below which no shape is learned
 SMALLEST_SPREAD: Final = 1e-6  # ends that never differ more are counts, not times: no noise to learn
 STARTS_KEPT: Final = 6  # best solutions of the expectation maximisation that get a chain
+SETTLED_AFTER: Final = 12  # iterations after which only those go on
 
 
 def fit_modes(y: Floats, x: Floats, block: Integers) -> Modes | None:
@@ -49,16 +50,16 @@ def _best(y: Floats, x: Floats, block: Integers) -> tuple[float, Modes]:
     return max((_chained(rounds, modes) for modes in _em(y, x, block)), key=lambda pair: pair[0])
 
 
-def _log_at(rounds: Rounds, modes: Modes) -> float:
-    table = log_likelihood(rounds, modes, level=np.array([modes.level]), step=np.array([modes.step]))
-    return float(table.sum())
-
-
 def _chained(rounds: Rounds, modes: Modes) -> tuple[float, Modes]:
     """The best stickiness and offset spread for these modes, with the log likelihood."""
     offsets = (0.0, modes.offset_sd) if modes.offset_sd > 0.1 * modes.slow_sd else (0.0,)
-    variants = [replace(modes, stickiness=stay, offset_sd=offset) for offset in offsets for stay in STICKINESSES]
-    scored = [(_log_at(rounds, variant), variant) for variant in variants]
+    level, step = np.array([modes.level]), np.array([modes.step])
+    scored = []
+    for offset in offsets:
+        variant = replace(modes, offset_sd=offset)
+        sums = log_likelihoods(rounds, variant, STICKINESSES, level=level, step=step).sum(axis=(1, 2, 3))
+        best = int(np.argmax(sums))
+        scored.append((float(sums[best]), replace(variant, stickiness=STICKINESSES[best])))
     return max(scored, key=lambda pair: pair[0])
 
 
@@ -103,7 +104,12 @@ def _em(y: Floats, x: Floats, block: Integers, *, iterations: int = 40) -> list[
     offset_sd = np.full((len(slow), 1), spread / 4)
     level = low = share = np.zeros((len(slow), 1))
     in_slow = in_fast = slow
-    for _ in range(iterations):
+    for iteration in range(iterations):
+        if iteration == SETTLED_AFTER:
+            best = _likeliest(in_slow + in_fast, offset / offset_sd)
+            slow, step, offset, slow_sd, fast_sd, offset_sd = (
+                part[best] for part in (slow, step, offset, slow_sd, fast_sd, offset_sd)
+            )
         fast = 1 - slow
         rest = y - step * x - offset @ indicator.T
         share = np.clip(slow.mean(axis=1, keepdims=True), 1.5 / len(y), 1 - 1.5 / len(y))
@@ -123,8 +129,6 @@ def _em(y: Floats, x: Floats, block: Integers, *, iterations: int = 40) -> list[
         in_slow = share * normal(rest - level, slow_sd) + 1e-12
         in_fast = (1 - share) * normal(rest - low, fast_sd) + 1e-12
         slow = in_slow / (in_slow + in_fast)
-    log_p = np.log(in_slow + in_fast).sum(axis=1) - 0.5 * (offset**2 / offset_sd**2).sum(axis=1)
-    best = np.argsort(-log_p, kind="stable")[:STARTS_KEPT]
     return [
         Modes(
             gap=float(level[s, 0] - low[s, 0]),
@@ -135,8 +139,14 @@ def _em(y: Floats, x: Floats, block: Integers, *, iterations: int = 40) -> list[
             level=float(level[s, 0]),
             step=float(step[s, 0]),
         )
-        for s in best
+        for s in _likeliest(in_slow + in_fast, offset / offset_sd)
     ]
+
+
+def _likeliest(densities: Floats, offsets: Floats) -> Integers:
+    """The best starts, by densities [starts, n] and offsets of rounds in standard deviations [starts, rounds]."""
+    log_p = np.log(densities).sum(axis=1) - 0.5 * (offsets**2).sum(axis=1)
+    return np.argsort(-log_p, kind="stable")[:STARTS_KEPT]
 
 
 def _shifts(y: Floats, x: Floats) -> tuple[float, ...]:

@@ -5,6 +5,7 @@ round: with probability `stickiness` the mode stays, else it is drawn anew. A sc
 gap = 0. The levels mu and delta are summed over a grid, never plugged in (decision rule in docs/bisection.md).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -85,8 +86,16 @@ def pad(y: Floats, x: Floats, block: Integers) -> Rounds:
 
 def log_likelihood(rounds: Rounds, modes: Modes, *, level: Floats, step: Floats) -> Floats:
     """Log p(round | level, step) by round and node: [rounds, levels, steps]; the round's offset is integrated out."""
+    return np.asarray(log_likelihoods(rounds, modes, (modes.stickiness,), level=level, step=step)[0])
+
+
+def log_likelihoods(
+    rounds: Rounds, modes: Modes, stickiness: Sequence[float], *, level: Floats, step: Floats
+) -> Floats:
+    """`log_likelihood` for each `stickiness` in the place of the modes' own: [stickiness, rounds, levels, steps]."""
+    stays = np.array(stickiness)[:, None, None, None]
     if modes.offset_sd <= 0:
-        return _log_forward(rounds, modes, level, step)
+        return _log_forward(rounds, modes, stays, level, step)
     # mu and u_b only enter as their sum: one grid of sums serves all levels.
     fine = min(modes.slow_sd, modes.fast_sd, modes.offset_sd) * 0.7
     reach = 3.2 * modes.offset_sd
@@ -94,16 +103,16 @@ def log_likelihood(rounds: Rounds, modes: Modes, *, level: Floats, step: Floats)
     sums = np.linspace(level.min() - reach, level.max() + reach, nodes)
     kernel = np.exp(-0.5 * ((sums[None] - level[:, None]) / modes.offset_sd) ** 2)
     kernel /= kernel.sum(axis=1, keepdims=True)
-    log_p = _log_forward(rounds, modes, sums, step)
-    highest = log_p.max(axis=1, keepdims=True)
+    log_p = _log_forward(rounds, modes, stays, sums, step)
+    highest = log_p.max(axis=2, keepdims=True)
     return np.asarray(np.log(np.maximum(kernel @ np.exp(log_p - highest), 1e-300)) + highest)
 
 
-def _log_forward(rounds: Rounds, modes: Modes, level: Floats, step: Floats) -> Floats:
-    """The forward recursion over the two modes, for every round and node."""
+def _log_forward(rounds: Rounds, modes: Modes, stay: Floats, level: Floats, step: Floats) -> Floats:
+    """The forward recursion over the two modes, for every stickiness `stay` [stickiness, 1, 1, 1], round and node."""
     prior = (modes.slow_share, 1 - modes.slow_share)
-    stay, move = modes.stickiness, 1 - modes.stickiness
-    shape = (len(rounds.y), len(level), len(step))
+    move = 1 - stay
+    shape = (len(stay), len(rounds.y), len(level), len(step))
     slow, fast = np.full(shape, prior[0]), np.full(shape, prior[1])
     for place in range(rounds.y.shape[1]):
         y, x, present = (part[:, place] for part in (rounds.y, rounds.x, rounds.present))
