@@ -53,7 +53,7 @@ def one(cell: Cell, seed: int) -> tuple[str, int]:
     effects = {culprit: float(np.log1p(cell.effect))} if cell.effect else {}
     machine = Machine(
         levels=levels_of(commit_range, effects),
-        noise=_recorded(cell.series, generator) if cell.series else stream(NOISES[cell.noise], generator),
+        noise=recorded(cell.series, generator) if cell.series else stream(NOISES[cell.noise], generator),
         offset=lambda: float(generator.normal(0, cell.offset)) if cell.offset else 0.0,
     )
     settings = SearchSettings(engine=cell.engine, budget_executions=BUDGET, seed=seed)
@@ -65,7 +65,7 @@ def one(cell: Cell, seed: int) -> tuple[str, int]:
     return ("right" if named == planted else "wrong"), machine.executions
 
 
-def _recorded(series: Sequence[float], generator: np.random.Generator) -> Iterator[float]:
+def recorded(series: Sequence[float], generator: np.random.Generator) -> Iterator[float]:
     start = int(generator.integers(0, len(series)))
     return islice(cycle(series), start, None)
 

@@ -19,7 +19,7 @@ from bot.cli.options import (
     request,
     shell_commands,
 )
-from bot.cli.output import Status, show, text_stream, write, write_page
+from bot.cli.output import Status, colour, show, text_stream, write, write_page
 from bot.errors import EXIT_FINE, EXIT_NO_DATA
 
 
@@ -154,7 +154,8 @@ def _bisect(arguments: argparse.Namespace) -> int:
         write_page(arguments, pipeline.bisection_svg(report))
     if arguments.log:
         write(arguments.log, pipeline.bisection_log(report).encode())
-    show(pipeline.bisection_text(report), text_stream(arguments.json))
+    stream = text_stream(arguments.json)
+    show(pipeline.bisection_text(report, colour=colour(stream)), stream)
     return EXIT_FINE if report.is_definite else EXIT_NO_DATA
 
 

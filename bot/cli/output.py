@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import shutil
 import sys
 import webbrowser
@@ -13,6 +14,7 @@ from typing import TextIO
 from bot.files import replace_file
 
 UNLIMITED = 10_000
+COLOURED = re.compile(r"^((?:\x1b\[\d+m)*)(.*?)((?:\x1b\[0m)?)$")
 
 
 def write(path: Path | None, data: bytes | Iterator[bytes]) -> None:
@@ -29,11 +31,15 @@ def text_stream(*written: Path | None) -> TextIO:
 
 
 def show(text: str, stream: TextIO) -> None:
-    """On a terminal its sentences break between words. A command stays one line, to be copied; tables fit already."""
+    """On a terminal its sentences break between words. A command stays one line, to be copied; tables fit already.
+
+    A coloured line is a sentence where it begins as one.
+    """
     at_words = TextWrapper(width(), break_long_words=False, break_on_hyphens=False)
     for line in text.removesuffix("\n").split("\n"):
-        is_kept = not stream.isatty() or " --" in line or "\x1b" in line
-        print(line if is_kept else at_words.fill(line), file=stream)
+        start, words, end = COLOURED.findall(line)[0]
+        is_kept = not stream.isatty() or " --" in line or (start and not words[:1].isalnum())
+        print(line if is_kept else f"{start}{at_words.fill(words)}{end}", file=stream)
 
 
 def write_page(arguments: argparse.Namespace, page: str) -> None:

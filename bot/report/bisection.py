@@ -1,12 +1,15 @@
 """A bisection's answer, for a terminal and for a comment: one view in two forms."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Final, TypeVar
 
 from bot.model.bisection import Culprit, OutcomeKind
 from bot.model.bisection_report import BisectionReport, MeasuredCommit
+from bot.model.finding import Verdict
 from bot.report.bisection_words import HEADLINES, certainty, cost_of, facts_of, introduced, reason_of
+from bot.report.changed_table import BOLD, COLOURS, RESET
 from bot.report.culprit_diagnosis import diagnosis_blocks
 from bot.report.form import Form
 from bot.report.inert import (
@@ -34,9 +37,11 @@ MOST_ROWS: Final = 60
 SUBJECT_LIMIT: Final = 120
 COMMAND_LIMIT: Final = 2000
 SHOWN_UPDATES: Final = 10
+SHADES: Final = {**COLOURS, Verdict.NO_CHANGE: "\x1b[32m"}
+BY_WORSE: Final = (Verdict.IMPROVEMENT, Verdict.REGRESSION)
 
 
-def bisection_text(report: BisectionReport) -> str:
+def bisection_text(report: BisectionReport, *, colour: bool = False) -> str:
     """For a terminal; foreign control characters never reach it."""
     form = Form(
         name=_plain,
@@ -50,7 +55,7 @@ def bisection_text(report: BisectionReport) -> str:
         item="  {}",
         folds=False,
     )
-    return _view(report, form)
+    return _view(report, replace(form, shade=_coloured) if colour else form)
 
 
 def bisection_markdown(report: BisectionReport) -> str:
@@ -78,6 +83,25 @@ def headline(report: BisectionReport) -> str:
     return HEADLINES[report.outcome.kind] if culprit is None else f"{_short(culprit.commit)} {introduced(culprit)}"
 
 
+def _coloured(line: str, verdict: Verdict) -> Safe:
+    return Safe(f"{BOLD}{SHADES[verdict]}{line}{RESET}")
+
+
+def _verdict(report: BisectionReport) -> Verdict:
+    """What became of the change, as a comparison would call it."""
+    outcome = report.outcome
+    if outcome.kind is OutcomeKind.NOT_REPRODUCED:
+        return Verdict.NO_CHANGE
+    if not report.is_definite or (not outcome.culprits and outcome.relative_change is None):
+        return Verdict.INCONCLUSIVE
+    worse = report.settings.direction.worse_sign * (outcome.relative_change or 0.0) > 0
+    return max(map(_own_verdict, outcome.culprits), default=BY_WORSE[worse], key=BY_WORSE.index)
+
+
+def _own_verdict(culprit: Culprit) -> Verdict:
+    return BY_WORSE[not culprit.improvement]
+
+
 def _one_culprit(report: BisectionReport) -> Culprit | None:
     """The commit that the first line names."""
     outcome = report.outcome
@@ -90,10 +114,12 @@ def _view(report: BisectionReport, form: Form) -> str:
     about = [] if one is None else _about(report, one, form)
     benchmark = own("Benchmark: {}, {}.", form.name(report.key.benchmark), form.name(report.key.metric))
     facts = [Safe(reason_of(report)), benchmark, *map(Safe, facts_of(report))]
-    blocks = [join("\n", [own(form.heading, first), *about]), join("\n", facts)]
+    blocks = [join("\n", [form.shade(own(form.heading, first), _verdict(report)), *about]), join("\n", facts)]
     if one is None and outcome.culprits:
-        lines = ([_named(report, culprit, form), *_about(report, culprit, form)] for culprit in outcome.culprits)
-        blocks.append(join("\n", (own(form.item, join("; ", line)) for line in lines)))
+        lines = (
+            (each, join("; ", [_named(report, each, form), *_about(report, each, form)])) for each in outcome.culprits
+        )
+        blocks.append(join("\n", (form.shade(own(form.item, line), _own_verdict(each)) for each, line in lines)))
     if report.diagnosis is not None:
         blocks += diagnosis_blocks(report.diagnosis, form)
     if outcome.suspects:
@@ -114,7 +140,7 @@ def _view(report: BisectionReport, form: Form) -> str:
         ]
         blocks.append(form.table(("after", "until", "change", "share"), rows))
     if report.measured:
-        blocks.append(own(form.figure, Safe("Measured, against the good commit:"), Safe(plot(report.measured))))
+        blocks.append(own(form.figure, Safe("Measured, against the good commit:"), Safe(_plot(report, form))))
     if outcome.skipped:
         skipped = (own("{} {}", form.commit(name), form.prose(why)) for name, why in outcome.skipped.items())
         blocks.append(_items("Skipped:", _cut(skipped), form))
@@ -165,8 +191,15 @@ def _aligned(head: Sequence[str], rows: Sequence[Sequence[Safe]]) -> Safe:
     return join("\n", (Safe(f"  {line.rstrip()}") for line in lines))
 
 
-def plot(measured: Sequence[MeasuredCommit], *, width: int = PLOT_WIDTH) -> str:
-    """One line per commit: its mean as a dot on its interval, the good commit's level as an axis. Only our own text."""
+def _plot(report: BisectionReport, form: Form) -> str:
+    """The named commits' lines stand out."""
+    named = {culprit.commit: _own_verdict(culprit) for culprit in report.outcome.culprits}
+    lines = zip(_cut(report.measured), plot(report.measured), strict=True)
+    return "\n".join(form.shade(line, named[entry.commit]) if entry.commit in named else line for entry, line in lines)
+
+
+def plot(measured: Sequence[MeasuredCommit], *, width: int = PLOT_WIDTH) -> list[str]:
+    """A line per commit: its mean as a dot on its interval, the good commit's level as an axis. Only our own text."""
     shown = _cut(measured)
     ends = [0.0]
     for entry in shown:
@@ -192,7 +225,7 @@ def plot(measured: Sequence[MeasuredCommit], *, width: int = PLOT_WIDTH) -> str:
             cells[column(entry.relative_change)] = "●"
             change = percent(entry.relative_change, signed=True)
         lines.append(f"  {_short(entry.commit)}  {''.join(cells)}  {change:>9}  n = {entry.executions}")
-    return "\n".join(lines)
+    return lines
 
 
 def _subject(report: BisectionReport, name: str, form: Form) -> Safe:

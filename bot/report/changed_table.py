@@ -10,6 +10,7 @@ from bot.report.charts import sparkline
 MARK = "• "
 INDENT = " " * len(MARK)
 RESET = "\x1b[0m"
+BOLD = "\x1b[1m"
 COLOURS = {Verdict.REGRESSION: "\x1b[31m", Verdict.IMPROVEMENT: "\x1b[36m", Verdict.INCONCLUSIVE: "\x1b[33m"}
 RIGHT = frozenset({"before", "after", "change"})
 ORDER = ("before", "after", "change", "interval", "", "certainty", "trend")

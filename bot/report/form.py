@@ -3,13 +3,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from bot.model.finding import Verdict
 from bot.model.reason import Reason
 from bot.report.inert import Safe
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Form:
-    """How the parts of an answer become text. Every function takes foreign text."""
+    """How the parts of an answer become text. Every function takes foreign text, but `shade` a line of ours."""
 
     name: Callable[..., Safe]
     prose: Callable[[str], Safe]
@@ -21,3 +22,4 @@ class Form:
     figure: str
     item: str
     folds: bool
+    shade: Callable[[str, Verdict], Safe] = lambda text, _: Safe(text)

@@ -7,7 +7,7 @@ from bot.model.metric import MetricKey
 from bot.model.report import Conclusion, Report
 from bot.report.amounts import amount_text
 from bot.report.cells import MOST_BESIDE, NOTHING, change_text
-from bot.report.changed_table import INDENT, MARK, changed_table
+from bot.report.changed_table import BOLD, INDENT, MARK, RESET, changed_table
 from bot.report.charts import strips
 from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, plain
 from bot.report.numbers import percent, percent_at_least, quantities
@@ -25,8 +25,6 @@ WARNED_NAMES = 3
 DRAWN_FINDINGS = 5
 FEWEST_DRAWN = 5
 _UNIT_WIDTH = 12
-_RESET = "\x1b[0m"
-_BOLD = "\x1b[1m"
 _COLOURS = {
     Conclusion.REGRESSION: "\x1b[31m",
     Conclusion.OTHER_HARDWARE: "\x1b[33m",
@@ -44,7 +42,7 @@ def render_text(report: Report, *, colour: bool, width: int) -> str:
     words = headline(report, sections).text
     if report.suite != "default":
         words = f"{words} in {plain(report.suite)}"
-    blocks = [_coloured(words, _BOLD + _COLOURS[report.conclusion]) if colour else words, _advice(report, sections)]
+    blocks = [_coloured(words, BOLD + _COLOURS[report.conclusion]) if colour else words, _advice(report, sections)]
     if sections.changed:
         blocks.append(_table_of(sections.changed, sections, width=width, colour=colour))
         blocks += _samples_of(sections.changed, sections)
@@ -88,7 +86,7 @@ def _predictions(report: Report, *, width: int, colour: bool) -> Iterator[str]:
 
 
 def _coloured(text: str, start: str) -> str:
-    return f"{start}{text}{_RESET}"
+    return f"{start}{text}{RESET}"
 
 
 def _advice(report: Report, sections: Sections) -> str:

@@ -1,5 +1,6 @@
 """A bisection's answer in words: whole texts, every outcome, and foreign text that stays text."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -45,6 +46,18 @@ def test_the_culprits_methods_are_in_the_answer() -> None:
     without = bisection_text(replace(REPORT, diagnosis=replace(found, comparison=None, doubt=doubt)))
     assert "Which methods got slower is not known: it and its parent were not profiled: no perf here; inst" in without
     assert "It changed 3 functions" in without
+
+
+def test_on_a_terminal_what_is_named_stands_out_in_red_or_in_the_colour_of_better() -> None:
+    plainly, coloured = bisection_text(REPORT), bisection_text(REPORT, colour=True)
+    assert re.sub(r"\x1b\[\d+m", "", coloured) == plainly
+    marked = [line for line in coloured.splitlines() if line.startswith("\x1b[1m\x1b[31m")]
+    named = [culprit.commit[:7] for culprit in REPORT.outcome.culprits]
+    assert marked
+    assert all(any(name in line for line in marked) for name in named)
+    better = replace(REPORT.outcome, culprits=tuple(replace(one, improvement=True) for one in REPORT.outcome.culprits))
+    assert "\x1b[31m" not in bisection_text(replace(REPORT, outcome=better), colour=True)
+    assert "\x1b" not in bisection_markdown(REPORT)
 
 
 @pytest.mark.parametrize("kind", OutcomeKind)
@@ -109,10 +122,10 @@ def test_foreign_text_stays_text() -> None:
 
 def test_the_plot_is_bounded_and_marks_what_is_unknown() -> None:
     many = [MeasuredCommit(commit=f"{number:040x}", executions=1, relative_change=0.1) for number in range(200)]
-    lines = plot(many).splitlines()
+    lines = plot(many)
     assert len(lines) == MOST_ROWS
     assert len({len(line) for line in lines}) == 1
-    (lost,) = plot([MeasuredCommit(commit=GOOD, executions=2, failures=("x",))]).splitlines()
+    (lost,) = plot([MeasuredCommit(commit=GOOD, executions=2, failures=("x",))])
     assert "no number" in lost
 
 
@@ -121,6 +134,6 @@ def test_a_wide_interval_does_not_squeeze_the_others() -> None:
         commit=BAD, executions=2, relative_change=0.5, confidence_interval=Interval(low=-0.9, high=90.0, level=0.95)
     )
     good = MeasuredCommit(commit=GOOD, executions=2, relative_change=0.0)
-    first, second = plot([good, wide]).splitlines()
+    first, second = plot([good, wide])
     assert first.index("●") < second.index("●")
     assert second.index("●") - first.index("●") > 25
