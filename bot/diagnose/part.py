@@ -5,7 +5,7 @@ same settings is neutral. A call whose lines lie near an end of the stretch stay
 neighbour.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
@@ -161,13 +161,9 @@ def finish(part: Part) -> Part:
 
 
 def _by_call(rows: Sequence[Row], horizon: int) -> tuple[list[list[Row]], list[OpenCall]]:
-    calls: dict[_Key, list[Row]] = {}
+    calls: defaultdict[_Key, list[Row]] = defaultdict(list)
     for row in rows:
-        key = row[2:4]
-        if key in calls:
-            calls[key].append(row)
-        else:
-            calls[key] = [row]
+        calls[row[2:4]].append(row)
     from_end = {row[2:4]: len(rows) - 1 - i for i, row in enumerate(rows[-horizon:], max(0, len(rows) - horizon))}
     from_start: dict[_Key, int] = {}
     for i, row in enumerate(rows[:horizon]):

@@ -10,6 +10,7 @@ from bot.model.call_tree import LineFault
 from tests.support.execution_logs import Execution, call, line, log, part_of, paths, trees_of
 
 ROWS = [("1", "order", 10.0), ("1.1", "find", 4.0), ("1.1.1", "read", 1.0)]
+ANY_TIME = compile_pattern(rb"(?P<service>s) (?P<call>c) (?P<label>\S+) (?P<method>\S+) (?P<elapsed_ms>.*)", name="p")
 ONE_CALL = {"order": (1, 10, 6), "order > find": (1, 4, 3), "order > find > read": (1, 1, 1)}
 
 
@@ -75,13 +76,16 @@ def test_broken_lines_are_counted_and_shown_with_their_numbers() -> None:
 
 @pytest.mark.parametrize("elapsed", ["-1", "1e13", "nan", "inf", "-inf", "12,5", "", "1.2.3"])
 def test_bad_times(elapsed: str) -> None:
-    pattern = compile_pattern(
-        rb"(?P<service>s) (?P<call>c) (?P<label>\S+) (?P<method>\S+) (?P<elapsed_ms>.*)", name="p"
-    )
     data = f"s c 1 order 10\ns c 1.1 find {elapsed}\ns c 1.2 save 3\n".encode()
-    broken = part_of(data, pattern=pattern)
+    broken = part_of(data, pattern=ANY_TIME)
     tree = trees_of(broken)["s"]
     assert paths(tree) == {"order": (1, 10, 7), "order > save": (1, 3, 3)}
+
+
+@pytest.mark.parametrize("elapsed", ["4.", "+4", "04.0", "0_4"])
+def test_times_that_json_writes_in_another_way(elapsed: str) -> None:
+    read = part_of(f"s c 1 order 10\ns c 1.1 find {elapsed}\n".encode(), pattern=ANY_TIME)
+    assert paths(trees_of(read)["s"])["order > find"] == (1, 4, 4)
 
 
 def test_bad_labels_and_groups_that_took_no_part() -> None:
