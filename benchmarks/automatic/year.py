@@ -45,7 +45,7 @@ WARM_UP: Final = 40
 LOST_PUSHES: Final = 0.01
 LOST_EVENTS: Final = 0.05
 # A dispatch takes a while: so many end between two pushes.
-DISPATCHES: Final = 2
+DISPATCHES: Final = 3
 WEEK_DAYS: Final = 7
 TOLD: Final = ("search", "innocent", "regressions wait", "reproduced", "bisection")
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from bot.bisect import evidence, residual
+from bot.bisect.beside import REFUTING_ANALYSIS, excludes
 from bot.bisect.evidence import Design, G
 from bot.bisect.pairs import LEVEL, Size, step_size
 from bot.bisect.samples import autocorrelation
@@ -77,6 +78,17 @@ def end_to_end(standing: Standing) -> tuple[float, float]:
     fit = standing.model.step
     half = float(stdtrit(fit.dof, (1 + LEVEL) / 2) * np.sqrt(max(fit.covariance[0, 0], 0.0)))
     return float(fit.delta[0]), half
+
+
+def is_refuted(standing: Standing) -> bool:
+    """Whether the change that was expected would have been seen at the ends by now, and was not."""
+    settings = standing.state.settings
+    counts = standing.samples.counts(standing.reach.size + 1)
+    if settings.expected_change is None or min(counts[0], counts[-1]) < REFUTING_ANALYSIS:
+        return False
+    center, half = end_to_end(standing)
+    worse = center if standing.sign == settings.direction.worse_sign else -center
+    return excludes(worse, half, expected=settings.expected_change)
 
 
 def _with_change(standing: Standing, base: Outcome) -> Outcome:

@@ -2,17 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from math import log
+from math import log, sqrt
+from statistics import fmean, stdev
 from typing import Final
 
 import numpy as np
+from scipy.special import stdtrit
 
+from bot.bisect.pairs import LEVEL
 from bot.bisect.reach import Floats, Reach
 from bot.model.bisection import CommitRange
 
 # A Bayes factor of 20 by the likelihood ratio of two least-squares fits: "strong" [Kass & Raftery 1995].
 CONVINCING: Final = log(20)
 LEAST_BLOCKS: Final = 3
+REFUTING_ANALYSIS: Final = 6  # executions per end before a change that was expected is denied
+REFUTED_SHARE: Final = 0.5  # of it: what looked like a change is often larger than it is
 
 Block = Mapping[str, float]
 
@@ -68,6 +73,28 @@ def place_of(
     if best - likelihood(0.0) < convincing:
         return Place.NOWHERE
     return Place.HERE if best - likelihood(float(fits[own])) < CONVINCING else Place.ELSEWHERE
+
+
+def is_refuted(commit_range: CommitRange, blocks: Sequence[Block], *, worse_sign: int, expected: float) -> bool:
+    """Whether the ends, executed side by side, exclude half of a step for the worse by `expected`, in logarithms.
+
+    Student's t over the blocks; it assumes that they are independent.
+    """
+    good, bad = commit_range.good, commit_range.bad
+    steps = [worse_sign * log(block[bad] / block[good]) for block in blocks if good in block and bad in block]
+    if len(steps) < REFUTING_ANALYSIS:
+        return False
+    half = float(stdtrit(len(steps) - 1, (1 + LEVEL) / 2)) * stdev(steps) / sqrt(len(steps))
+    return excludes(fmean(steps), half, expected=expected)
+
+
+def excludes(center: float, half: float, *, expected: float) -> bool:
+    """Whether half of the change that was expected would have been seen, and was not; `half` is half the interval.
+
+    It must be narrower than that half to either side, so that a change of the expected size is four standard errors
+    away; and a change that it asserts is never denied, however small.
+    """
+    return max(half, center + half) < REFUTED_SHARE * expected and center - half <= 0
 
 
 def _centred(values: Floats, owner: np.ndarray) -> Floats:

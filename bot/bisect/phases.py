@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from bot.bisect import evidence, residual
-from bot.bisect.answer import conclude, end_to_end, visible_effect
+from bot.bisect.answer import conclude, end_to_end, is_refuted, visible_effect
 from bot.bisect.confirm import CONVINCING, confirming_rounds, log_pair, log_reproduced
 from bot.bisect.cost import expected_executions
 from bot.bisect.evidence import Design
@@ -112,7 +112,7 @@ def _reproduce(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of 
         if needed > standing.left:
             return conclude(judged, OutcomeKind.INCONCLUSIVE, needed=needed)
         return _enter(judged, Phase.SEARCH)
-    if (log_bf < DENIED and _may_deny(standing)) or _is_opposite(standing):
+    if (log_bf < DENIED and _may_deny(standing)) or _is_opposite(standing) or is_refuted(standing):
         return conclude(standing, OutcomeKind.NOT_REPRODUCED)
     if per_end >= LAST_ANALYSIS:
         return conclude(standing, OutcomeKind.INCONCLUSIVE)
@@ -170,7 +170,8 @@ def _search(standing: Standing) -> SearchState:
     if state.named and (_is_explained(standing) or _gives_up_further(standing)):
         return replace(state, phase=Phase.RESIDUAL)
     if not state.named:
-        if standing.fresh_rounds % 5 == 4 and log_reproduced(standing) < DENIED and _may_deny(standing):
+        is_denied = standing.fresh_rounds % 5 == 4 and log_reproduced(standing) < DENIED and _may_deny(standing)
+        if is_denied or is_refuted(standing):
             return conclude(standing, OutcomeKind.NOT_REPRODUCED)
         interior = len(model.samples.measured()) - 2
         if interior >= LEAST_FOR_DECAY and model.log_ramp > RAMP_CONVINCING:

@@ -102,8 +102,12 @@ class Standing:
 
     @property
     def begins_whole(self) -> bool:
-        """Whether the first rounds measure all commits: of a small range all are wanted. Counts need no second look."""
-        return 1 < self.reach.size <= SMALL_RANGE and not self.state.settings.counts
+        """Whether the first rounds measure all commits: of a small range all are wanted. Counts need no second look.
+
+        Of a change that was expected the ends come first: most such alarms are the machine's.
+        """
+        settings = self.state.settings
+        return 1 < self.reach.size <= SMALL_RANGE and not settings.counts and settings.expected_change is None
 
     @cached_property
     def prior(self) -> Floats:

@@ -12,7 +12,8 @@ from statistics import median
 from typing import Final
 
 from bot.dispatch.gate import gated_steps
-from bot.model.dispatch import Alarm, AlarmedMetric, Bisection
+from bot.dispatch.together import refutes
+from bot.model.dispatch import MOST_FOLLOWED, Alarm, AlarmedMetric, Bisection
 from bot.model.metric import Metric, MetricKey
 from bot.model.run import Run
 
@@ -32,7 +33,6 @@ LEAST_WORSE: Final = 2
 POSSIBLE: Final = 1.5
 LEAST_NOISE: Final = 0.002
 
-_Searched = tuple[frozenset[MetricKey], int, int]
 # A metric's numbers, with the positions of their runs.
 _Series = Sequence[tuple[int, Metric, float]]
 
@@ -76,6 +76,22 @@ class _Stepped:
     distance: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Searched:
+    """A search, and between which runs. Of a line that was pushed away by force nothing was searched here."""
+
+    bisection: Bisection
+    first: int
+    last: int
+
+    def answers(self, step: _Stepped) -> bool:
+        """Whether it was of this metric near here, or its executions of runs around the step show none."""
+        alarm = self.bisection.alarm
+        if alarm is not None and step.entry.key in alarm.keys:
+            return self.first < step.last and step.first < self.last
+        return self.first < step.since <= self.last and refutes(self.bisection, step.entry)
+
+
 def new_steps(
     runs: Sequence[Run], searches: Iterable[Bisection], *, suite: str, window: int, minimum_effect: float
 ) -> tuple[Step, ...]:
@@ -102,16 +118,14 @@ def new_steps(
             fresh[key] = step
     others = {key: series for key, series in by_metric.items() if key not in fresh}
     return tuple(
-        _joined(runs, [*group, *_companions(group, others, searched, rule)], suite=suite)
+        _joined(runs, [*group, *_companions(group, others, searched, rule)], suite=suite, every=by_metric)
         for group in _groups(fresh.values())
     )
 
 
 def _searched(bisection: Bisection, positions: Mapping[str, int]) -> _Searched:
-    """What it followed, and between which runs. Of a line that was pushed away by force nothing was searched here."""
-    keys = frozenset() if bisection.alarm is None else bisection.alarm.keys
     commit_range = bisection.search.commit_range
-    return keys, positions.get(commit_range.good, -1), positions.get(commit_range.bad, -1)
+    return _Searched(bisection, positions.get(commit_range.good, -1), positions.get(commit_range.bad, -1))
 
 
 def _gated(series: _Series, key: MetricKey, searched: Sequence[_Searched], rule: _Rule) -> _Stepped | None:
@@ -126,7 +140,7 @@ def _gated(series: _Series, key: MetricKey, searched: Sequence[_Searched], rule:
         near = series[max(0, since - rule.window) :]
         split = min(since, rule.window)
         step = _step(near, key, split, last=series[raised][0], margin=GATE_MARGIN_RUNS) if split else None
-        if step is not None and not any(_overlap(step, search) for search in searched if key in search[0]):
+        if step is not None and not any(search.answers(step) for search in searched):
             return step
     return None
 
@@ -145,7 +159,7 @@ def _companions(
         step = _step(near, key, split, last=lead.last, margin=0)
         if step is None or step.size < math.log1p(rule.minimum_effect) or _errors(step, near, split) < POSSIBLE:
             continue
-        if not any(key in search[0] and _overlap(step, search) for search in searched):
+        if not any(search.answers(step) for search in searched):
             yield step
 
 
@@ -157,17 +171,12 @@ def _errors(step: _Stepped, series: _Series, split: int) -> float:
 def _unsearched(series: _Series, marked: _Marked, searched: Sequence[_Searched], rule: _Rule) -> _Stepped | None:
     """Its newest step that no search has looked at: one that lasts is marked at every run."""
     step = _marked_step(series, marked, start=max(0, marked.place - rule.window))
-    for search in sorted(searched, key=lambda search: search[2]):
-        if step is not None and marked.key in search[0] and _overlap(step, search):
-            step = _marked_step(series, marked, start=search[2])
+    for search in sorted(searched, key=lambda search: search.last):
+        if step is not None and search.answers(step):
+            step = _marked_step(series, marked, start=search.last)
             if step is not None and (step.distance < CLEAR or step.size < math.log1p(rule.minimum_effect)):
                 return None
     return step
-
-
-def _overlap(step: _Stepped, search: _Searched) -> bool:
-    _, first, last = search
-    return first < step.last and step.first < last
 
 
 def _marked_step(series: _Series, marked: _Marked, *, start: int) -> _Stepped | None:
@@ -236,11 +245,12 @@ def _groups(steps: Iterable[_Stepped]) -> Iterator[list[_Stepped]]:
         yield group
 
 
-def _joined(runs: Sequence[Run], group: Sequence[_Stepped], *, suite: str) -> Step:
+def _joined(runs: Sequence[Run], group: Sequence[_Stepped], *, suite: str, every: Iterable[MetricKey]) -> Step:
     first, last = min(step.first for step in group), max(step.last for step in group)
     ordered = sorted(group, key=lambda step: (-step.distance, step.entry.key))
     good, bad = runs[first], runs[last]
-    lead = ordered[0].entry.key
+    keys = [step.entry.key for step in ordered]
+    lead = keys[0]
     digest = hashlib.sha256(
         "\0".join((suite, str(bad.commit), lead.benchmark, lead.metric)).encode(errors="surrogateescape")
     ).hexdigest()
@@ -255,5 +265,6 @@ def _joined(runs: Sequence[Run], group: Sequence[_Stepped], *, suite: str) -> St
         alarm=Alarm(
             metrics=tuple(step.entry for step in ordered[:MOST_METRICS]),
             changes=good.environment.changes_to(bad.environment),
+            beside=tuple(sorted(set(every) - set(keys)))[:MOST_FOLLOWED],
         ),
     )

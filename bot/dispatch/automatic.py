@@ -18,7 +18,7 @@ from bot.dispatch.advance import advance
 from bot.dispatch.alarms import AUTOMATIC, Step, new_steps
 from bot.dispatch.controller import Controller
 from bot.dispatch.start import DispatchPlan, start_bisection
-from bot.dispatch.together import without_left
+from bot.dispatch.together import left_of
 from bot.errors import BotError, DataError
 from bot.history.bisections import BisectionConflictError
 from bot.history.layout import BISECTION_PATH
@@ -109,8 +109,8 @@ def _mark_reported(controller: Controller, bisection_id: str) -> None:
     loaded = controller.bisections.load(bisection_id)
     if loaded is None or loaded.bisection.alarm is None:
         return
-    alarm = without_left(loaded.bisection)
-    reported = replace(loaded.bisection, alarm=None if alarm is None else replace(alarm, reported=True))
+    alarm = replace(loaded.bisection.alarm, left=left_of(loaded.bisection), reported=True)
+    reported = replace(loaded.bisection, alarm=alarm)
     with suppress(BisectionConflictError):  # whoever stored meanwhile reported it too, or the next event will
         controller.bisections.store(reported, expected=loaded.version)
 

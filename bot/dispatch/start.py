@@ -83,6 +83,7 @@ def _begun(
         minimum_effect=MINIMUM_EFFECT if is_exact(count) else SMALLEST_EFFECT,
         budget_executions=config.bisect.budget_executions,
         one_machine=False,
+        expected_change=None if plan.alarm is None or is_exact(count) else plan.alarm.metrics[0].size,
         seed=int(hashlib.sha256(plan.id.encode()).hexdigest()[:8], 16),
     )
     stored = usable_blocks(runs, commit_range, key=key, commands=commands).blocks
@@ -103,7 +104,8 @@ def _begun(
         # Nobody waits for a search that began by itself: an event of it that was lost costs hours, not the answer.
         deadline=None if plan.alarm else now + timedelta(minutes=config.bisect.budget_minutes),
         suite=config.suite,
-        jobs_per_dispatch=config.bisect.jobs_per_round,
+        # Nor need it be quick: on one machine after the other, none is started for rounds that prove needless.
+        jobs_per_dispatch=1 if plan.alarm else config.bisect.jobs_per_round,
         rounds_per_job=config.bisect.rounds_per_job,
         runner=config.bisect.runner,
         subjects=_subjects(candidates),

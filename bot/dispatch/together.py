@@ -1,11 +1,11 @@
 """Metrics that got worse together: which of them the culprits of one search explain, by its own executions."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import log
 
-from bot.bisect.beside import CONVINCING, Block, Place, place_of
+from bot.bisect.beside import CONVINCING, Block, Place, is_refuted, place_of
 from bot.model.bisection import OutcomeKind
-from bot.model.dispatch import Alarm, Bisection
+from bot.model.dispatch import AlarmedMetric, Bisection
 from bot.model.metric import MetricKey
 
 
@@ -53,12 +53,22 @@ def places_of(bisection: Bisection) -> dict[MetricKey, Steps]:
     return places_by_key
 
 
-def without_left(bisection: Bisection) -> Alarm | None:
-    """The alarm without the metrics that step elsewhere: they are to be searched on their own."""
-    if bisection.alarm is None:
-        return None
-    left = {key for key, steps in places_of(bisection).items() if steps.is_left}
-    return replace(bisection.alarm, metrics=tuple(entry for entry in bisection.alarm.metrics if entry.key not in left))
+def left_of(bisection: Bisection) -> frozenset[MetricKey]:
+    """The metrics of the alarm that step elsewhere: they are to be searched on their own."""
+    return frozenset(key for key, steps in places_of(bisection).items() if steps.is_left)
+
+
+def refutes(bisection: Bisection, metric: AlarmedMetric) -> bool:
+    """Whether the search's own executions of its ends show no such step of a metric that they gave as well."""
+    keys = () if bisection.alarm is None else bisection.alarm.followed
+    if not bisection.is_done or metric.key not in keys:
+        return False
+    return is_refuted(
+        bisection.search.commit_range,
+        _blocks(bisection, keys.index(metric.key)),
+        worse_sign=metric.metric.direction.worse_sign,
+        expected=metric.size,
+    )
 
 
 def _blocks(bisection: Bisection, number: int) -> list[Block]:

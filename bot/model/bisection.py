@@ -70,7 +70,8 @@ class SearchSettings:
     every change of the code would show.
 
     `suspects_per_round` is 1 to 3. Only rounds of `one_machine` can be compared without ends of their
-    own. `repetitions` and `alpha` belong to the weighted engine.
+    own. `repetitions` and `alpha` belong to the weighted engine. `expected_change`, of the logarithm, is what made
+    somebody look: reproduction ends once the ends exclude half of it.
     """
 
     engine: Engine = Engine.BAYES
@@ -84,6 +85,7 @@ class SearchSettings:
     seed: int = 0
     repetitions: int = 10
     alpha: float = 0.01
+    expected_change: float | None = None
 
     @property
     def counts(self) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from math import log
 from typing import Protocol
 
 from bot.model.bisection import Job, Progress, Result, SearchState
@@ -132,32 +133,42 @@ class AlarmedMetric:
     before: float
     after: float
 
+    @property
+    def size(self) -> float:
+        """Of the step, in logarithms."""
+        return abs(log(self.after / self.before))
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Alarm:
     """Why a search began by itself: metrics that got worse at the same place, first the one that it follows.
 
     `changes`: what else differs between the runs at its two ends. `reported`: its answer is where it belongs.
+    `beside`: metrics that did not get worse there. The same executions give their numbers, which answer later alarms.
+    `left`: metrics that step elsewhere, to be searched on their own.
     """
 
     metrics: tuple[AlarmedMetric, ...]
     changes: tuple[EnvironmentChange, ...] = ()
     reported: bool = False
+    beside: tuple[MetricKey, ...] = ()
+    left: frozenset[MetricKey] = frozenset()
 
     @property
     def keys(self) -> frozenset[MetricKey]:
-        return frozenset(entry.key for entry in self.metrics)
+        """What the search answers for."""
+        return frozenset(entry.key for entry in self.metrics) - self.left
 
     @property
     def followed(self) -> tuple[MetricKey, ...]:
         """The further metrics whose numbers are asked for, as many as a dispatch has room for."""
         keys: list[MetricKey] = []
         room = FOLLOWED_CHARACTERS
-        for entry in self.metrics[1 : MOST_FOLLOWED + 1]:
-            room -= len(entry.key.benchmark) + len(entry.key.metric)
+        for key in (*(entry.key for entry in self.metrics[1:]), *self.beside)[:MOST_FOLLOWED]:
+            room -= len(key.benchmark) + len(key.metric)
             if room < 0:
                 break
-            keys.append(entry.key)
+            keys.append(key)
         return tuple(keys)
 
 

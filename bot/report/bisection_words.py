@@ -64,6 +64,12 @@ def _resolved(outcome: Outcome) -> str:
 
 def _denied(report: BisectionReport) -> str:
     interval, sought = report.outcome.confidence_interval, report.settings.sought
+    expected, change = report.settings.expected_change, report.outcome.relative_change
+    if expected is not None and interval is not None and change is not None:
+        stored = expm1(report.settings.direction.worse_sign * expected)
+        measured = f"{percent(change, signed=True)} {percent_interval(interval.low, interval.high)}"
+        seen = f"Measured side by side, the two ends differ by {measured}"
+        return f"{seen}, not by the {percent(stored, signed=True)} of the stored runs."
     if sought is Sought.ANY or interval is None or interval.low <= 0 <= interval.high:
         return "The ends of the range do not differ."
     actual, other = ("better", Sought.BETTER) if sought is Sought.WORSE else ("worse", Sought.WORSE)

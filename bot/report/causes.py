@@ -11,6 +11,7 @@ from bot.model.reason import Reason
 from bot.model.run import Cost
 from bot.report.amounts import amount_markdown
 from bot.report.bisection import bisection_markdown, headline
+from bot.report.bisection_words import reason_of
 from bot.report.inert import Safe, clean, code, commit, join, link, own, prose, row
 from bot.report.numbers import percent, quantities
 from bot.report.reasons import sentence_markdown
@@ -78,8 +79,8 @@ def culprit_comment(cause: Cause, *, issue_url: str | None, repository_url: str,
 
 def no_issue_line(report: BisectionReport, why: Reason | None, *, cost: Cost) -> str:
     """For the log and the job summary: what became of an alarm that opens no issue."""
-    text = Safe(headline(report)) if why is None else sentence_markdown(why)
-    return own("Searched for what made {} worse ({}): {}.", code(report.key.benchmark), Safe(took(cost)), text)
+    text = own("{}.", sentence_markdown(why)) if why else Safe(f"{headline(report)}. {reason_of(report)}")
+    return own("Searched for what made {} worse ({}): {}", code(report.key.benchmark), Safe(took(cost)), text)
 
 
 def _facts(cause: Cause, report: BisectionReport, options: IssueOptions) -> list[Safe]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bot.bisect.beside import Block, Place, place_of
+from bot.bisect.beside import Block, Place, is_refuted, place_of
 from tests.support.runner_pool import chain_range, commits
 
 SIZE = 16
@@ -45,3 +45,16 @@ def test_of_too_little_nothing_is_said_and_equal_numbers_are_no_step() -> None:
     assert place_of(chain_range(SIZE), blocks(CULPRIT, count=2), culprit, worse_sign=1) is Place.UNKNOWN
     same = [dict.fromkeys(block, 2.0) for block in blocks(None)]
     assert place_of(chain_range(SIZE), same, culprit, worse_sign=1) is Place.NOWHERE
+
+
+@pytest.mark.parametrize(
+    ("step", "expected", "is_denied"), [(None, 0.15, 20), (None, 0.02, 0), (1, 0.15, 0), (1, 0.5, 0)]
+)
+def test_a_step_that_was_expected_is_denied_where_half_of_it_would_show(
+    step: int | None, expected: float, is_denied: int
+) -> None:
+    denied = [
+        is_refuted(chain_range(SIZE), blocks(step, seed=seed), worse_sign=1, expected=expected) for seed in range(20)
+    ]
+    assert abs(sum(denied) - is_denied) <= 2, denied
+    assert not is_refuted(chain_range(SIZE), blocks(None, count=5), worse_sign=1, expected=expected)

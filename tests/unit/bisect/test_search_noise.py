@@ -164,3 +164,15 @@ def test_what_noise_hides_is_said_with_a_number() -> None:
     assert outcome.kind in {OutcomeKind.NOT_REPRODUCED, OutcomeKind.INCONCLUSIVE}
     assert outcome.visible_effect is not None
     assert 0.02 < outcome.visible_effect < 0.2
+
+
+@pytest.mark.parametrize(("true", "kind"), [(0.0, OutcomeKind.NOT_REPRODUCED), (0.1, OutcomeKind.CULPRIT)])
+def test_a_change_that_was_expected_is_denied_by_few_executions_and_never_where_it_is_there(
+    true: float, kind: OutcomeKind
+) -> None:
+    for seed in range(3):
+        virtual = planted(8, effect=true, seed=seed, offset_sd=0.05)
+        settings = {"one_machine": False, "expected_change": float(np.log1p(0.1))}
+        outcome = virtual.search(seed, jobs=4, **settings)
+        assert outcome.kind is kind
+        assert true or outcome.executions <= 24

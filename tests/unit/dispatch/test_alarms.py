@@ -8,7 +8,7 @@ import numpy as np
 
 from bot.bisect import Search
 from bot.dispatch.alarms import Step, new_steps
-from bot.model.bisection import CommitRange, SearchSettings
+from bot.model.bisection import CommitRange, Outcome, OutcomeKind, SearchSettings
 from bot.model.dispatch import BisectCommands, Bisection
 from bot.model.metric import MetricKey
 from bot.model.run import Run
@@ -122,3 +122,25 @@ def test_what_steps_with_it_though_less_clearly_is_in_the_same_search() -> None:
     (only,) = found(line(levels, {"b0": [45, 46, 47]}), ())
     assert {entry.key.benchmark for entry in only.alarm.metrics} == set(noise)
     assert only.alarm.metrics[0].key.benchmark == "b0"
+
+
+def test_what_a_search_measured_beside_its_own_is_answered_where_its_ends_show_no_step() -> None:
+    runs = line({"a": [1.0] * 6 + [1.4] * 6, "b": [1.0] * 7 + [1.4] * 5}, {"a": [6, 7], "b": [7, 8]})
+    of_a = line({"a": [1.0] * 6 + [1.4] * 6, "b": [1.0] * 12}, {"a": [6, 7]})
+    begun = searched(4, 7, of_a, ())
+    assert begun.alarm is not None
+    assert begun.alarm.beside == (MetricKey("b", "time"),)
+    good, bad = begun.search.commit_range.good, begun.search.commit_range.bad
+
+    def ended(after: float) -> Bisection:
+        noise = np.exp(np.random.default_rng(6).normal(0, 0.02, (8, 2)))
+        followed = {
+            f"round-{number}": {good: (float(first),), bad: (float(after * second),)}
+            for number, (first, second) in enumerate(noise)
+        }
+        outcome = Outcome(kind=OutcomeKind.NOT_REPRODUCED, executions=16)
+        return replace(begun, followed=followed, search=replace(begun.search, outcome=outcome))
+
+    assert ends(runs, begun) == [(5, 8)]  # nothing was measured yet
+    assert ends(runs, ended(1.0)) == []
+    assert ends(runs, ended(1.4)) == [(5, 8)]
