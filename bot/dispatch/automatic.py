@@ -27,8 +27,8 @@ from bot.history.protocol import Store
 from bot.model.dispatch import Bisection
 
 DAY: Final = timedelta(days=1)
-# A mark may be a window old, and so is the level before it.
-WINDOWS: Final = 3
+# A mark may be a window old, and so is the level before it; the gate of pairs needs two windows of levels and a mark.
+WINDOWS: Final = 4
 # Older ones are forgotten, as are those that the history no longer keeps.
 MOST_SEARCHES: Final = 100
 

@@ -1,9 +1,10 @@
-"""Steps of stored runs that are too small for one run to show: nine in a row at a worse level do."""
+"""Steps of stored runs that are too small for one run to show: nine in a row at a worse level do, or nine pairs."""
 
 from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from bot.stats.change_point_evidence import SEPARATION_REACH
@@ -18,12 +19,25 @@ def gated_steps(
 ) -> tuple[tuple[int, int], ...]:
     """Oldest first: which run is the first at the worse level, and which of the newest `window` says so.
 
-    `values`: one positive number per run, oldest first. `worse_sign`: 1 where more is worse, -1 where less is. False
-    alarms and what is found how late: docs/detectors/change-point.md.
+    `values`: one positive number per run, oldest first. `worse_sign`: 1 where more is worse, -1 where less is. Means of
+    two runs, one after the other, show in noise what single runs do not. False alarms and what is found how late:
+    docs/detectors/change-point.md, docs/tracking-issues.md.
     """
-    if len(values) <= FIRST_JUDGED:
-        return ()
     given = np.asarray(values, dtype=np.float64)
+    single = _gated(given, worse_sign=worse_sign, window=window, minimum_effect=minimum_effect)
+    skipped = len(given) % 2
+    means = given[skipped:].reshape(-1, 2).mean(axis=1)
+    paired = _gated(means, worse_sign=worse_sign, window=max(window // 2, 1), minimum_effect=minimum_effect)
+    # The step may lie within a pair, and then as well within the one before.
+    ends = ((max(skipped + 2 * since - 1, 1), skipped + 2 * raised + 1) for since, raised in paired)
+    return tuple(sorted({*single, *ends}))
+
+
+def _gated(
+    given: npt.NDArray[np.float64], *, worse_sign: int, window: int, minimum_effect: float
+) -> tuple[tuple[int, int], ...]:
+    if len(given) <= FIRST_JUDGED:
+        return ()
     reach = min(SEPARATION_REACH, len(given) - NEWEST)
     logs = np.log(given[-window - NEWEST - reach :]) * worse_sign
     newest = np.median(sliding_window_view(logs[reach:], NEWEST), axis=1)

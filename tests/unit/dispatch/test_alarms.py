@@ -114,6 +114,16 @@ def test_a_step_too_small_for_any_one_run_is_seen_by_many() -> None:
     assert ends(line({"a": (1 / after).tolist()}, {})) == []
 
 
+def test_a_step_that_nine_single_runs_do_not_show_is_seen_by_pairs_of_runs() -> None:
+    rng = np.random.default_rng(11)
+    seen = []
+    for _ in range(6):
+        after = np.where(np.arange(120) < 90, 1.0, 1.10) * np.exp(rng.normal(0, 0.045, 120))
+        seen += ends(line({"a": after.tolist()}, {}))
+    assert len(seen) >= 5
+    assert all(good < 90 <= bad for good, bad in seen)
+
+
 def test_what_steps_with_it_though_less_clearly_is_in_the_same_search() -> None:
     rng = np.random.default_rng(4)
     step = np.where(np.arange(55) < 45, 1.0, 1.3)

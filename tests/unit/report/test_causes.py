@@ -3,7 +3,11 @@
 import re
 from dataclasses import replace
 
+import numpy as np
+
+from bot.model.bisection import Outcome, OutcomeKind
 from bot.model.dispatch import AlarmedMetric
+from bot.model.finding import Interval
 from bot.model.metric import MetricKey
 from bot.model.reason import VerdictReason, because
 from bot.model.run import Cost
@@ -63,3 +67,14 @@ def test_an_alarm_that_opens_nothing_is_a_line() -> None:
     assert line.startswith("Searched for what made `parse` worse (56 executions in 47 runner minutes): ")
     why = because(VerdictReason.ENVIRONMENT_CHANGED, changes=("numpy 2.4.5 → 2.4.6",))
     assert "the code is innocent: `numpy 2.4.5 → 2.4.6`." in no_issue_line(REPORT, why, cost=COST)
+
+
+def test_a_wrong_alarm_says_what_the_ends_differ_by_and_what_the_stored_runs_said() -> None:
+    outcome = Outcome(
+        kind=OutcomeKind.NOT_REPRODUCED,
+        relative_change=0.004,
+        confidence_interval=Interval(low=-0.012, high=0.02, level=0.95),
+    )
+    settings = replace(REPORT.settings, expected_change=float(np.log(1.2)))
+    line = no_issue_line(replace(REPORT, outcome=outcome, settings=settings), None, cost=COST)
+    assert "differ by +0.4% (\u22121.2 … +2.0), not by the +20.0% of the stored runs." in line
