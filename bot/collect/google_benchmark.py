@@ -52,12 +52,14 @@ def read(entries: list[JsonValue], context: JsonValue) -> Parsed:
     measured = {benchmark.name for benchmark in benchmarks}
     # --benchmark_report_aggregates_only leaves no repetition in the file.
     aggregates = [entry for entry in timed if _aggregate(entry, names) and _run_name(entry, names) not in measured]
+    summaries = unique(_summaries(aggregates, names))
+    without_mean = {_run_name(entry, names) for entry in aggregates}.difference(summary.name for summary in summaries)
     failed = names.difference(entry.at("name").text() for entry in good)
     return Parsed(
-        benchmarks=benchmarks + unique(_summaries(aggregates, names)),
+        benchmarks=benchmarks + summaries,
         environment=_environment(context),
         time=utc_time(context.peek("date"), local_is_unknown=True),
-        notes=tuple(_notes(context, failed=len(failed))),
+        notes=tuple(_notes(context, failed=len(failed), without_mean=len(without_mean))),
     )
 
 
@@ -121,9 +123,11 @@ def _summaries(aggregates: list[JsonValue], names: frozenset[str]) -> Iterator[t
             yield from_summary(name, metric=metric, summary=summary, place=value.place), value.place
 
 
-def _notes(context: JsonValue, *, failed: int) -> Iterator[str]:
+def _notes(context: JsonValue, *, failed: int, without_mean: int) -> Iterator[str]:
     if failed:
         yield f"left out because they failed or were skipped: {failed}"
+    if without_mean:
+        yield f"left out because neither a repetition nor a mean is in the file: {without_mean}"
     if context.peek("library_build_type") == "debug":
         yield "Google Benchmark was built as debug: its times are not to be trusted"
     if context.peek("cpu_scaling_enabled") is True:

@@ -40,7 +40,7 @@ MICROSECONDS = Measured(metric=Metric(name=TIME, unit="us", direction=LOWER))
 CRITERION_LEVEL = 0.95
 # What a run costs. A hit of a near cache may be good news (no miss) or bad (one access more): nothing says which.
 VALGRIND_COSTS = frozenset(
-    {"Instructions", "Total read+write", "RAM Hits", "Estimated Cycles", "Total bytes", "Total blocks"}
+    {"Instructions", "Total read+write", "RAM Hits", "RAM Accesses", "Estimated Cycles", "Total bytes", "Total blocks"}
 )
 ASV_KINDS = {"mem": "memory", "peakmem": "peak_memory"}
 
@@ -174,6 +174,18 @@ LINE_FORMATS: Final = (
         summary=None,
     ),
     LineFormat(
+        ID="iai",
+        DESCRIPTION="iai console text",
+        EXAMPLE="cargo bench | tee bench.txt",
+        mark="L1 Accesses:",
+        title=re.compile(r"(?P<name>\w{1,999})"),
+        row=re.compile(
+            rf" {{2,8}}(?P<label>[A-Z][A-Za-z0-9 ]{{1,40}}): {{1,60}}{VALUE_GROUP}(?: {{1,40}}\(.{{0,99}}\))?"
+        ),
+        measures=lambda row: (Measured(metric=valgrind_metric(row["label"])),),
+        summary=None,
+    ),
+    LineFormat(
         ID="benchmarkjs_text",
         DESCRIPTION="benchmark.js text",
         EXAMPLE="node bench.js | tee bench.txt",
@@ -233,9 +245,13 @@ LINE_FORMATS: Final = (
         ID="dart",
         DESCRIPTION="Dart's benchmark_harness text",
         EXAMPLE="dart run benchmark/main.dart | tee bench.txt",
-        mark="(RunTime",
-        row=re.compile(rf"{NAME}\(RunTime(?:Raw)?\): {VALUE_GROUP} us\.\s{{0,9}}"),
-        measures=lambda _: (MICROSECONDS,),
+        mark="(Run",
+        # Emitters of one's own leave out the full stop or write the time again after it; Flutter's log has a prefix.
+        row=re.compile(
+            rf"(?:(?:I/)?flutter(?: \([ 0-9]{{1,9}}\))?: )?{NAME}\(Run[Tt]ime(?:Raw)?\): {VALUE_GROUP} "
+            rf"(?P<unit>{TIME_UNIT})\.?(?: \|.{{0,999}})?\s{{0,9}}"
+        ),
+        measures=lambda row: (replace(MICROSECONDS, factor=NANOSECONDS[row["unit"]] / 1e3),),
         summary=lambda _, value: Summary(value=value, statistic="mean"),
     ),
     LineFormat(
@@ -249,6 +265,33 @@ LINE_FORMATS: Final = (
         ),
         measures=lambda _: (MILLISECONDS,),
         summary=_luau_interval,
+    ),
+    LineFormat(
+        ID="ruby_benchmark",
+        DESCRIPTION="Ruby's Benchmark (bm, bmbm)",
+        EXAMPLE="ruby bench.rb | tee bench.txt",
+        mark=" user     system      total        real",
+        row=re.compile(
+            rf"(?P<name>.{{0,999}}?){SPACE}(?P<user>{NUMBER}){SPACE}(?P<system>{NUMBER}){SPACE}{NUMBER}"
+            rf"{SPACE}\(\s{{0,9}}{VALUE_GROUP}\)\s{{0,9}}"
+        ),
+        measures=lambda _: (SECONDS, replace(USER_SECONDS, group="user"), replace(SYSTEM_SECONDS, group="system")),
+        summary=None,
+        # bmbm measures twice and means the second.
+        warm_up=re.compile(r"(?P<begins>Rehearsal )-{1,9999}|-{1,9999} total: .{1,99}sec"),
+    ),
+    LineFormat(
+        ID="console_time",
+        DESCRIPTION="console.time of Node, Deno and browsers",
+        EXAMPLE="node bench.js | tee bench.txt",
+        mark=": ",
+        row=re.compile(
+            r"(?P<name>.{0,999}): (?P<value>(?:[0-9]{1,9}:){0,2}[0-9]{1,15}(?:\.[0-9]{1,20})?)"
+            r" ?(?P<unit>ms|s|\((?:h:m)?m:ss\.mmm\))(?: - timer ended)?\s{0,9}"
+        ),
+        measures=lambda row: (replace(SECONDS, factor=1e-3 if row["unit"] == "ms" else 1.0),),
+        number=_clock,
+        summary=None,
     ),
     LineFormat(
         ID="gnu_time",

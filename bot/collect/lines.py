@@ -33,6 +33,7 @@ class LineFormat:
     `measures` says what a row is; nothing: it is left out. `number` makes a number of the text; `summary` takes the row
     and the number in the metric's unit, and is None where the number is a sample; `spelling` takes a name as the line
     has it. `mark` stands in every such file. `lost` matches lines whose results cannot be read, which `loss` describes.
+    `warm_up` matches the lines before and after results that do not count; the one before has a group `begins`.
     """
 
     ID: str
@@ -45,6 +46,7 @@ class LineFormat:
     number: Callable[[str], float] = number_of
     spelling: Callable[[str], str] = str.strip
     summary: Callable[[re.Match[str], float], Summary] | None = plain_summary
+    warm_up: re.Pattern[str] | None = None
     lost: re.Pattern[str] | None = None
     loss: str = ""
 
@@ -58,8 +60,11 @@ class LineFormat:
         placed: list[tuple[Benchmark, str]] = []
         name = "value" if source.name == STDIN_NAME else PurePath(source.parts[-1]).stem
         lost = 0
+        counts = True
         for number, line in lines(source):
-            if (row := self.row.fullmatch(line)) is not None:
+            if self.warm_up is not None and (edge := self.warm_up.fullmatch(line)) is not None:
+                counts = edge["begins"] is None
+            elif counts and (row := self.row.fullmatch(line)) is not None:
                 own = self.spelling(row.groupdict().get("name") or "") or name
                 benchmarks = self._benchmarks(own, row, f"{source.place}:{number}")
                 placed += benchmarks

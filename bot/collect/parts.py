@@ -11,7 +11,10 @@ from bot.errors import DataError
 
 # A line that may begin a document: not `[INFO]`, and not a lone brace of a program's own output.
 BEGINNING = re.compile(r"^[ \t]{0,20}(?=\{\s{0,40}\"|\[\s{0,40}[\[{])", re.MULTILINE)
-BLANK_LINES = re.compile(r"\n[ \t\r]{0,20}\n\s{0,1000}")
+# Blank lines, and what may be the header of a table.
+BREAKS = re.compile(
+    r"\n[ \t\r]{0,20}\n\s{0,1000}|\n(?=(?:time(?:stamp|Stamp)?|date(?:time)?|commit|command|name|metric_name)[,;\t])"
+)
 MAX_DOCUMENTS = 2_000
 # Every attempt that fails reads the text up to its error, to count lines: a second of that is enough.
 MAX_CHARACTERS_READ = 500_000_000
@@ -52,8 +55,8 @@ def documents(source: Source, is_known: Callable[[Source], bool]) -> tuple[list[
 
 
 def paragraphs(source: Source) -> Iterator[Source]:
-    """What stands between blank lines, where there are some."""
-    texts = [] if isinstance(source, LargeFile) else BLANK_LINES.split(source.text_or_empty(), MAX_PARAGRAPHS)
+    """What stands between blank lines or begins with a header, where there is more than one part."""
+    texts = [] if isinstance(source, LargeFile) else BREAKS.split(source.text_or_empty(), MAX_PARAGRAPHS)
     if len(texts) > 1 and source.json_or_none() is None:
         yield from (_named(source, text) for text in texts if "\n" in text)
 

@@ -126,9 +126,12 @@ CONSOLE_PARSERS: Final = frozenset(
     }
 )
 
-# Their content is the same as that of custom_benchmark and otava_csv: only a name tells which way is good.
+# Only a name tells which way is good (custom_benchmark, otava_csv), or that a log's times are results.
 NAMED_ONLY: Final = frozenset(
-    {"custom_smaller_is_better", "custom_bigger_is_better", "otava_csv_smaller", "otava_csv_bigger"}
+    {
+        *("custom_smaller_is_better", "custom_bigger_is_better", "otava_csv_smaller", "otava_csv_bigger"),
+        "console_time",
+    }
 )
 
 # The `tool` names of github-action-benchmark, so that its users change nothing.

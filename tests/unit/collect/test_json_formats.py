@@ -83,6 +83,8 @@ def test_google_benchmark_of_aggregates_only_is_a_summary() -> None:
     assert summary is not None
     assert (summary.value, summary.statistic, summary.count, summary.standard_deviation) == (5.0, "mean", 3, 0.5)
     assert len(parsed.benchmarks) == 2
+    own = entry("BM_best", 5.0, run_name="BM", run_type="aggregate", aggregate_name="best")
+    assert google(own).notes == ("left out because neither a repetition nor a mean is in the file: 1",)
 
 
 def test_google_benchmark_before_run_type_tells_aggregates_by_name() -> None:

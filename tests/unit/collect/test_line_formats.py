@@ -71,9 +71,44 @@ def test_asv_benchmarks_without_parameters_are_read_and_others_noted() -> None:
     assert parsed.notes[0].endswith("which only the result file holds: 3")
 
 
-def test_dart_prints_microseconds() -> None:
-    (benchmark,) = PARSERS["dart"].parse(Source("d", b"Template(RunTime): 0.157 us.\n")).benchmarks
-    assert (benchmark.name, benchmark.value, benchmark.metric.unit) == ("Template", 0.157, "us")
+@pytest.mark.parametrize(
+    ("line", "name", "microseconds"),
+    [
+        ("Template(RunTime): 0.157 us.", "Template", 0.157),
+        ("Resolve (cold caches)(RunTime): 190.25 us | 0.1903 ms | 0.000190 s", "Resolve (cold caches)", 190.25),
+        ("I/flutter (14407): growable[32](RunTime): 1.5 us.", "growable[32]", 1.5),
+        ("io(Runtime): 7442817.0 us.", "io", 7442817.0),
+        ("SelfCompile(RunTimeRaw): 123 ms.", "SelfCompile", 123_000.0),
+    ],
+)
+def test_dart_prints_a_time_and_its_unit_as_its_emitter_likes(line: str, name: str, microseconds: float) -> None:
+    (benchmark,) = PARSERS["dart"].parse(Source("d", f"{line}\nText(Size): 10044 bytes\n".encode())).benchmarks
+    assert (benchmark.name, benchmark.value, benchmark.metric.unit) == (name, microseconds, "us")
+
+
+def test_ruby_rehearses_once_and_measures_once() -> None:
+    found = {b.key.full_name: b.samples for b in parse("ruby_benchmark", "ruby_benchmark/bmbm.txt").benchmarks}
+    assert found["sort by length time"] == (0.256634,)
+    assert found["sort by length user_time"] == (0.056032,)
+    assert found["bmbm time"] == (0.091657,)
+    assert len(found) == 9
+
+
+def test_iai_counts_have_the_metrics_of_its_successor() -> None:
+    found = {b.key.full_name: b for b in parse("iai", "iai/iai.txt").benchmarks}
+    assert found["sum_long instructions"].samples == (3756.0,)
+    assert found["sum_short ram_accesses"].metric.direction is Direction.LOWER_IS_BETTER
+    assert found["sum_short l2_accesses"].metric.direction is Direction.UNKNOWN
+
+
+def test_console_times_are_results_only_where_somebody_says_so() -> None:
+    source = Source("spin.txt", golden("console_time/spin.txt"))
+    times = {b.name: b.value for b in collect_sources([source], tool="console_time").benchmarks}
+    assert times == {"spin: 100000": 0.041683, "spin: 300000000": 2.997, "default": 61.065}
+    firefox = Source("f", b"benchmark 3: The Third - timer: 8827ms - timer ended\n")
+    assert collect_sources([firefox], tool="console_time").benchmarks[0].value == pytest.approx(8.827)
+    with pytest.raises(DataError):
+        collect_sources([source])
 
 
 def test_rebench_invocations_are_groups() -> None:

@@ -37,9 +37,10 @@ def test_an_appended_document_that_is_cut_off_is_refused_with_its_line() -> None
         read(b'[{"name": "f", "unit": "ms", "value": 3}]', b"", b'[{"name": "f", "unit": "m')
 
 
-def test_a_table_in_the_log_of_another_tool_is_refused_with_both_names() -> None:
+@pytest.mark.parametrize("between", [(), (b"",)])
+def test_a_table_in_the_log_of_another_tool_is_refused_with_both_names(between: tuple[bytes, ...]) -> None:
     with pytest.raises(DataError, match="two formats, divan and hyperfine_csv"):
-        read(golden("divan/table.txt"), b"", golden("hyperfine/parameters.csv"))
+        read(golden("divan/table.txt").rstrip(), *between, golden("hyperfine/parameters.csv"))
 
 
 @pytest.mark.parametrize("noise", [b"[INFO] starting", b"{", b"[1] 4242", b'{"a": [[[[', b"42\n43"])

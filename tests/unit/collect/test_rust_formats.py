@@ -1,5 +1,7 @@
 """What divan and Gungraun print, and Go's events, beyond their golden files."""
 
+import json
+
 import pytest
 
 from bot.collect import PARSERS, collect_sources, divan, go_json, go_text
@@ -54,6 +56,28 @@ def test_gungraun_json_gives_the_metrics_of_its_text() -> None:
     counts = {(b.name, b.metric.name): b.samples for b in parsed.benchmarks}
     assert counts["g::sums::bench_sum short:(10)", "instructions"] == (49.0,)
     assert counts["g::sums::bench_sum long:(1000)", "estimated_cycles"] == (2502.0,)
+
+
+def test_gungraun_json_of_version_6_gives_the_newest_counts_and_notes_what_it_leaves_out() -> None:
+    counts = {
+        "Ir": {"Both": [{"Int": 60}, {"Int": 50}]},
+        "D1mr": {"Left": {"Int": 3}},
+        "TotalRW": {"Right": {"Int": 9}},
+    }
+    total = {"summary": {"Callgrind": {kind: {"diffs": None, "metrics": new} for kind, new in counts.items()}}}
+    empty = {"summaries": {"parts": [], "total": {"summary": "None"}}}
+    summary = {
+        "version": "6",
+        "module_path": "g::f",
+        "id": "short",
+        "details": "(10)",
+        "profiles": [{"summaries": {"parts": [], "total": total}}, empty],
+    }
+    parsed = PARSERS["gungraun_json"].parse(Source("g", json.dumps(summary).encode()))
+    assert {b.key.full_name: b.samples for b in parsed.benchmarks} == {"g::f short:(10) instructions": (60.0,)}
+    assert parsed.notes == ("left out: other kinds of counts, such as `D1mr`",)
+    with pytest.raises(DataError, match="another version than 6 and 7"):
+        PARSERS["gungraun_json"].parse(Source("g", json.dumps({**summary, "version": "5"}).encode()))
 
 
 def test_gungraun_json_names_the_line_that_is_cut_off() -> None:
