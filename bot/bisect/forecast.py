@@ -7,11 +7,17 @@ from typing import Final
 from bot.bisect.cost import CONFIRMATION, OVER_THE_BOUND, STOP_BITS
 from bot.bisect.phases import FIRST_ANALYSIS
 from bot.bisect.rounds import information_bits
+from bot.bisect.standing import ROUNDS_WITHOUT_ENDS
 from bot.model.bisection import CommitRange, SearchSettings
 
 # The size of the step over the standard deviation of one execution: plain to see, and lost in the noise of one.
 CLEAR: Final = 4.0
 HIDDEN: Final = 1.0
+# One machine, whose level hardly moves: the ends until a change is likely, and the suspects over the bound, as
+# simulated for 64 commits at d' of 1 to 3 (docs/bisection.md).
+STABLE_ENDS: Final = 4
+STABLE_OVER_THE_BOUND: Final = 1.3
+COUNTED: Final = 4  # executions by counts beside one for each halving
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,9 +39,16 @@ def executions_for(commit_range: CommitRange, settings: SearchSettings, *, d_pri
     """For a step of `d_prime` standard deviations of one execution.
 
     Both ends first, then (log2 N + certainty) / information suspects, each with its part of the ends (BISECT 4). The
-    prior is taken as uniform over the candidates that can be the culprit.
+    prior is taken as uniform over the candidates that can be the culprit; one machine as stable. Of counts any step is
+    plain.
     """
     candidates = max(len(commit_range.commits) - len(commit_range.unchanged), 1)
-    suspects = OVER_THE_BOUND * (log2(candidates) + STOP_BITS) / information_bits(d_prime)
-    per_round = settings.suspects_per_round
-    return 2 * FIRST_ANALYSIS + ceil(suspects * (2 + per_round) / per_round) + CONFIRMATION
+    bits = log2(candidates)
+    if settings.counts:
+        return ceil(bits) + COUNTED
+    suspects = (bits + STOP_BITS) / information_bits(d_prime)
+    per_ends = settings.suspects_per_round
+    if not settings.one_machine:
+        return 2 * FIRST_ANALYSIS + ceil(OVER_THE_BOUND * suspects * (2 + per_ends) / per_ends) + CONFIRMATION
+    per_ends += ROUNDS_WITHOUT_ENDS
+    return STABLE_ENDS + ceil(STABLE_OVER_THE_BOUND * suspects * (2 + per_ends) / per_ends) + CONFIRMATION // 2

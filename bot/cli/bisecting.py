@@ -128,7 +128,7 @@ def _bisect(arguments: argparse.Namespace) -> int:
         ),
     )
     if arguments.dry_run:
-        print(dispatch.bisection_plan(arguments.repo, plan, config=config), end="")
+        show(dispatch.bisection_plan(arguments.repo, plan, config=config), sys.stdout)
         return EXIT_FINE
     if arguments.git_run:
         write(arguments.git_run, pipeline.git_run(arguments.repo, plan, name=str(arguments.git_run)).encode())

@@ -63,10 +63,12 @@ def plan_text(
     ]
     if len(commits) > LISTED:
         lines.append(f"  … and {len(commits) - LISTED} more")
-    cost = (
-        f"Expected: about {clear} executions for a step of four standard deviations of one execution, about {hidden} "
-        f"for a step of one; budget {budget}."
-    )
+    cost = f"Expected: about {clear} executions; budget {budget}."
+    if hidden > clear:
+        cost = (
+            f"Expected: about {clear} executions for a step of four standard deviations of one execution, about "
+            f"{hidden} for a step of one, where the machine's level hardly moves; budget {budget}."
+        )
     lines += ["", cost, *_history(noise), "Nothing was measured."]
     return "\n".join(lines) + "\n"
 

@@ -1,8 +1,10 @@
+import math
 from itertools import groupby
+from statistics import fmean
 
 import pytest
 
-from bot.bisect.forecast import forecast
+from bot.bisect.forecast import executions_for, forecast
 from bot.model.bisection import CommitRange, Phase, SearchSettings
 from tests.support.virtual_searches import NOTHING, planted
 
@@ -18,8 +20,20 @@ def test_more_noise_and_more_commits_cost_more() -> None:
     assert small.clear < small.hidden
     assert small.clear < large.clear
     assert small.hidden < large.hidden
-    # 64 commits and a step of four standard deviations took 40 to 148 executions on real culprits (BISECT 6).
-    assert 40 <= forecast(line(64), SearchSettings()).clear <= 148
+    machines = forecast(line(64), SearchSettings(one_machine=False))
+    assert 40 <= machines.clear <= 148, "as it took on real culprits, when every round had both ends"
+
+
+@pytest.mark.parametrize(("noise", "effect"), [("1%", 0.03), ("3%", 0.05)])
+def test_the_forecast_is_what_a_search_on_one_machine_takes(noise: str, effect: float) -> None:
+    said = executions_for(line(64), SearchSettings(), d_prime=math.log1p(effect) / (float(noise.rstrip("%")) / 100))
+    virtual = planted(64, effect=effect, seed=3, noise=noise)
+    taken = [virtual.search(seed).executions for seed in range(2)]
+    assert 0.6 < said / fmean(taken) < 1.7, (said, taken)
+
+
+def test_of_counts_a_commit_is_a_halving_each() -> None:
+    assert forecast(line(64), SearchSettings(minimum_effect=0.005)).hidden == 10
 
 
 def test_commits_that_change_nothing_cost_nothing() -> None:
