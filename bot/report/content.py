@@ -18,7 +18,7 @@ from bot.report.parts import bullets, key, table, titled
 from bot.report.predictions import prediction_folds, prediction_remarks
 from bot.report.reasons import sentence_markdown
 from bot.report.results import results_fold
-from bot.report.sections import UNJUDGED, Sections, split
+from bot.report.sections import UNJUDGED, Sections, by_benchmark, split
 from bot.report.surroundings import surroundings_fold
 from bot.report.view import Fold, Part, View
 from bot.report.wording import headline, next_step
@@ -116,11 +116,12 @@ def _remarks(report: Report, sections: Sections) -> Iterator[Safe]:
         if note.code is Remark.PROPOSED_VERDICT
     )
     yield from prediction_remarks(report)
-    count = len(report.missing)
-    if not count:
+    gone = by_benchmark(report.missing)
+    if not gone:
         return
-    names = join(", ", (key(name, with_metric=sections.several_metrics) for name in report.missing[:WARNED_NAMES]))
-    shown = own("{} and {} more", names, count - WARNED_NAMES) if count > WARNED_NAMES else names
+    names = join(", ", (key(name, with_metric=sections.several_metrics) for name in gone[:WARNED_NAMES]))
+    shown = own("{} and {} more", names, len(gone) - WARNED_NAMES) if len(gone) > WARNED_NAMES else names
+    count = len(report.missing if sections.several_metrics else gone)
     missing = f"{counted(count, sections.noun)} of the baseline {'is' if count == 1 else 'are'} missing here"
     yield own("**{}:** {}", Safe(missing), shown)
 

@@ -8,7 +8,7 @@ from bot.report import cells
 from bot.report.inert import Safe, code, commit, own, prose
 from bot.report.parts import keys, table, titled
 from bot.report.reasons import sentence_markdown
-from bot.report.sections import Sections
+from bot.report.sections import Sections, by_benchmark
 from bot.report.view import Fold, Part
 from bot.report.wording import more_samples
 from bot.report.words import counted
@@ -54,10 +54,11 @@ def results_fold(report: Report, sections: Sections, *, most_rows: int) -> Fold:
         for findings, title, cells_of, head in tables
         if findings
     ]
-    if report.missing:
-        parts.append((f"{len(report.missing):,} missing", keys(report.missing, most_rows=most_rows)))
-    if report.new:
-        parts.append((f"{len(report.new):,} new", keys(report.new, most_rows=most_rows)))
+    parts += [
+        (f"{len(named):,} {word}", keys(named, most_rows=most_rows))
+        for word, named in (("missing", by_benchmark(report.missing)), ("new", by_benchmark(report.new)))
+        if named
+    ]
     return Fold(
         summary=Safe(" · ".join(title for title, _ in parts)),
         # A single part has its title in the summary already.

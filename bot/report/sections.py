@@ -55,6 +55,14 @@ class Sections:
         return "metric" if self.several_metrics else "benchmark"
 
 
+def by_benchmark(keys: Sequence[MetricKey]) -> tuple[MetricKey, ...]:
+    """Metrics that are missing or new: each benchmark once, with all of its metrics as one."""
+    metrics: dict[str, list[str]] = {}
+    for key in keys:
+        metrics.setdefault(key.benchmark, []).append(key.metric)
+    return tuple(MetricKey(name, ", ".join(own)) for name, own in metrics.items())
+
+
 def split(report: Report) -> Sections:
     findings, beside = _one_time_each(ordered(report.findings, _reading_order, parts=6))
     judged = report.conclusion not in UNJUDGED

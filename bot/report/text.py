@@ -14,7 +14,7 @@ from bot.report.numbers import percent, percent_at_least, quantities
 from bot.report.out_of_control import not_called, outside, title
 from bot.report.predictions import predicted, verdict
 from bot.report.reasons import sentence
-from bot.report.sections import Sections, crossing, split
+from bot.report.sections import Sections, by_benchmark, crossing, split
 from bot.report.surroundings import surroundings_blocks
 from bot.report.wording import comparison, headline, more_samples, next_step
 from bot.report.words import counted, took
@@ -64,7 +64,7 @@ def render_text(report: Report, *, colour: bool, width: int) -> str:
         blocks.append(f"{title(sections, len(left))}:\n{_outside(left, sections)}")
     blocks += [
         f"{len(keys):,} {word}:\n{_names(keys)}"
-        for word, keys in (("missing", report.missing), ("new", report.new))
+        for word, keys in (("missing", by_benchmark(report.missing)), ("new", by_benchmark(report.new)))
         if keys
     ]
     if report.notes:

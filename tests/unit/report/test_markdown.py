@@ -124,6 +124,11 @@ def test_missing_benchmarks_are_visible() -> None:
         "**5 benchmarks of the baseline are missing here:** `gone0`, `gone1`, `gone2` and 2 more\n"
         in text[: text.index("<details>")]
     )
+    both = tuple(MetricKey(f"gone{i}", metric) for i in range(2) for metric in ("time", "cpu_time"))
+    text = render_markdown(replace(report(Conclusion.NO_CHANGE, *UNCHANGED), missing=both))
+    assert "**2 benchmarks of the baseline are missing here:** `gone0`, `gone1`\n" in text
+    assert "2 missing" in text
+    assert "- `gone0` · time, cpu" in text
 
 
 def test_no_address_means_no_link() -> None:
