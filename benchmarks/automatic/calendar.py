@@ -11,6 +11,7 @@ from tests.support.fake_github.state import Issue
 SIZES: Final = (1.10, 1.10, 1.12, 1.15, 1.15, 1.2, 1.2, 1.25, 1.3, 1.4, 1.6, 2.0)
 # A cause often reaches more than one benchmark, rarely all.
 SHARES: Final = (0.005, 0.005, 0.005, 0.01, 0.015, 0.025, 0.04, 0.065, 0.1, 0.2, 0.5, 1.0)
+EACH_STAYS: Final = 4
 IMAGES: Final = ((0.21, 1.3, 0.1), (0.54, 0.9, 1.0), (0.87, 1.15, 0.3))
 MODES: Final = ((0.13, 1.2, 1.0), (0.29, 1.0, 1.0), (0.46, 1.35, 0.5), (0.63, 1.0, 0.5), (0.79, 1.1, 1.0))
 
@@ -23,7 +24,10 @@ class Kind(StrEnum):
 
 @dataclass(kw_only=True, slots=True)
 class Planted:
-    """From `day` on these benchmarks take `factor` times as long; of a mode, as long as at first."""
+    """From `day` on these benchmarks take `factor` times as long; of a mode, as long as at first.
+
+    `stays`: nobody mends it, so that its issue must stay open, also while machines are faster.
+    """
 
     kind: Kind
     day: float
@@ -33,7 +37,9 @@ class Planted:
     answer: str = ""
     issue: Issue | None = None
     waited: timedelta | None = None
-    fixed: bool = False
+    stays: bool = False
+    fixed_on: float | None = None
+    closed_on: float | None = None
 
 
 def calendar(rng: Generator, *, days: int, benchmarks: int, part: int = 1, parts: int = 1) -> tuple[Planted, ...]:
@@ -52,7 +58,11 @@ def _whole(rng: Generator, *, days: int, benchmarks: int) -> tuple[Planted, ...]
 
     commits = [
         Planted(
-            kind=Kind.COMMIT, day=days * (number + 0.4) / len(SIZES), factor=float(size), benchmarks=some(float(share))
+            kind=Kind.COMMIT,
+            day=days * (number + 0.4) / len(SIZES),
+            factor=float(size),
+            benchmarks=some(float(share)),
+            stays=number % EACH_STAYS == 0,
         )
         for number, (size, share) in enumerate(zip(sizes, shares, strict=True))
     ]

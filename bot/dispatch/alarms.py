@@ -85,11 +85,16 @@ class _Searched:
     last: int
 
     def answers(self, step: _Stepped) -> bool:
-        """Whether it was of this metric near here, or its executions of runs around the step show none."""
+        """Whether it was of this metric near here, or its executions of runs around the step show none.
+
+        Where something besides the code changed as well, each metric's own search is to tell of it.
+        """
         alarm = self.bisection.alarm
-        if alarm is not None and step.entry.key in alarm.keys:
+        if alarm is None:
+            return False
+        if not alarm.closes and step.entry.key in alarm.keys:
             return self.first < step.last and step.first < self.last
-        return self.first < step.since <= self.last and refutes(self.bisection, step.entry)
+        return self.first < step.since <= self.last and not alarm.changes and refutes(self.bisection, step.entry)
 
 
 def new_steps(
@@ -108,7 +113,7 @@ def new_steps(
             is_confirmed = key in runs[place].confirmed or (key in marks and marks[key].is_confirmed)
             marks[key] = _Marked(key=key, place=place, is_confirmed=is_confirmed)
     rule = _Rule(window=window, minimum_effect=minimum_effect)
-    by_metric = _series(runs)
+    by_metric = series_by_metric(runs)
     fresh: dict[MetricKey, _Stepped] = {}
     for key, series in by_metric.items():
         step = _gated(series, key, searched, rule)
@@ -213,7 +218,7 @@ def _step(series: _Series, key: MetricKey, split: int, *, last: int, margin: int
     )
 
 
-def _series(runs: Sequence[Run]) -> Mapping[MetricKey, _Series]:
+def series_by_metric(runs: Sequence[Run]) -> Mapping[MetricKey, _Series]:
     """By metric, in one pass over the runs."""
     series: dict[MetricKey, list[tuple[int, Metric, float]]] = {}
     for place, run in enumerate(runs):
@@ -245,19 +250,21 @@ def _groups(steps: Iterable[_Stepped]) -> Iterator[list[_Stepped]]:
         yield group
 
 
+def step_id(bad: Run, *names: str) -> str:
+    """The stored bisections that are kept are the last ones by name, so it begins with the time."""
+    digest = hashlib.sha256("\0".join(names).encode(errors="surrogateescape")).hexdigest()
+    when = f"{bad.time:%Y%m%dT%H%M%S}" if bad.time else "0"
+    return f"{AUTOMATIC}{when}-{digest[:12]}"
+
+
 def _joined(runs: Sequence[Run], group: Sequence[_Stepped], *, suite: str, every: Iterable[MetricKey]) -> Step:
     first, last = min(step.first for step in group), max(step.last for step in group)
     ordered = sorted(group, key=lambda step: (-step.distance, step.entry.key))
     good, bad = runs[first], runs[last]
     keys = [step.entry.key for step in ordered]
     lead = keys[0]
-    digest = hashlib.sha256(
-        "\0".join((suite, str(bad.commit), lead.benchmark, lead.metric)).encode(errors="surrogateescape")
-    ).hexdigest()
-    when = f"{bad.time:%Y%m%dT%H%M%S}" if bad.time else "0"
     return Step(
-        # The stored bisections that are kept are the last ones by name.
-        id=f"{AUTOMATIC}{when}-{digest[:12]}",
+        id=step_id(bad, suite, str(bad.commit), lead.benchmark, lead.metric),
         good=str(good.commit),
         bad=str(bad.commit),
         first=first,

@@ -17,6 +17,7 @@ from bot.config import Config
 from bot.dispatch.advance import advance
 from bot.dispatch.alarms import AUTOMATIC, Step, new_steps
 from bot.dispatch.controller import Controller
+from bot.dispatch.recovery import recoveries
 from bot.dispatch.start import DispatchPlan, start_bisection
 from bot.dispatch.together import left_of
 from bot.errors import BotError, DataError
@@ -66,12 +67,10 @@ def tend_searches(
     if under_way is not None:
         say(f"search {under_way.id} is under way")
         return
-    window = config.history.window
-    runs = main_line(store, repository, suite=config.suite, revision=branch, most=WINDOWS * window).runs
-    steps = new_steps(runs, searches, suite=config.suite, window=window, minimum_effect=config.minimum_effect)
+    steps = _due(repository, searches, branch=branch, store=store, config=config)
     started = sum(controller.now() - bisection.started_at < DAY for bisection in searches)
     if steps and started >= config.bisect.searches_per_day:
-        say(f"{len(steps)} regressions wait: the day's {started} searches are spent (bisect.searches-per-day)")
+        say(f"waiting to be searched: {len(steps)}; the day's {started} searches are spent (bisect.searches-per-day)")
         return
     for step in steps:
         try:
@@ -80,6 +79,16 @@ def tend_searches(
             say(f"no search from {step.good[:10]} to {step.bad[:10]}: {error.message}")
         else:
             return
+
+
+def _due(
+    repository: Path, searches: Sequence[Bisection], *, branch: str, store: Store, config: Config
+) -> tuple[Step, ...]:
+    """What got worse first; where nothing did, what may be well again."""
+    suite, window = config.suite, config.history.window
+    runs = main_line(store, repository, suite=suite, revision=branch, most=WINDOWS * window).runs
+    steps = new_steps(runs, searches, suite=suite, window=window, minimum_effect=config.minimum_effect)
+    return steps or recoveries(runs, searches, suite=suite, window=window)
 
 
 def _resume(searches: Sequence[Bisection], controller: Controller, say: Say) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from bot.bisect import Search
 from bot.dispatch.auto import following
 from bot.dispatch.controller import MOST_FRUITLESS, Controller
+from bot.dispatch.recovery import is_still_there
 from bot.dispatch.step import step_of
 from bot.dispatch.stop import ended, stopped
 from bot.dispatch.stored import record_search
@@ -52,6 +53,8 @@ def _stopped(controller: Controller, bisection: Bisection) -> Bisection:
     objection = controller.objection(bisection)
     if objection is not None:
         return stopped(bisection, objection)
+    if is_still_there(bisection):
+        return ended(bisection, note="the regression is still there")
     if bisection.deadline is not None and controller.now() > bisection.deadline:
         return ended(bisection, note="the time was spent before the search had ended")
     if bisection.fruitless >= MOST_FRUITLESS:

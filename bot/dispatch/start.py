@@ -14,6 +14,7 @@ from bot.dispatch.advance import advance
 from bot.dispatch.candidates import Candidates, fetch_missing, find_candidates
 from bot.dispatch.controller import Controller
 from bot.dispatch.facts import Prior, dependency_updates, prior_of
+from bot.dispatch.recovery import MOST_EXECUTIONS
 from bot.dispatch.settle import settle
 from bot.dispatch.stored import known_metrics, stored_runs, usable_blocks
 from bot.errors import ConfigError, UsageError
@@ -81,7 +82,7 @@ def _begun(
         engine=plan.engine,
         direction=Direction.LOWER_IS_BETTER if metric is None else metric.direction,
         minimum_effect=MINIMUM_EFFECT if is_exact(count) else SMALLEST_EFFECT,
-        budget_executions=config.bisect.budget_executions,
+        budget_executions=MOST_EXECUTIONS if plan.alarm and plan.alarm.closes else config.bisect.budget_executions,
         one_machine=False,
         expected_change=None if plan.alarm is None or is_exact(count) else plan.alarm.metrics[0].size,
         seed=int(hashlib.sha256(plan.id.encode()).hexdigest()[:8], 16),

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import log
 
 from bot.bisect.beside import CONVINCING, Block, Place, is_refuted, place_of
-from bot.model.bisection import OutcomeKind
+from bot.model.bisection import Outcome, OutcomeKind
 from bot.model.dispatch import AlarmedMetric, Bisection
 from bot.model.metric import MetricKey
 
@@ -51,6 +51,13 @@ def places_of(bisection: Bisection) -> dict[MetricKey, Steps]:
             is_left=bool(places) and not here and Place.ELSEWHERE in places.values(),
         )
     return places_by_key
+
+
+def is_real(outcome: Outcome) -> bool:
+    """Whether the change was seen again, though its commit may stay unknown."""
+    named = any(not culprit.improvement for culprit in outcome.culprits)
+    seen = outcome.kind in (OutcomeKind.SUSPECT_SET, OutcomeKind.DECAY, OutcomeKind.BUDGET_SPENT) and outcome.suspects
+    return named or bool(seen) or bool(outcome.decay) or outcome.needed is not None
 
 
 def left_of(bisection: Bisection) -> frozenset[MetricKey]:

@@ -145,7 +145,8 @@ class Alarm:
 
     `changes`: what else differs between the runs at its two ends. `reported`: its answer is where it belongs.
     `beside`: metrics that did not get worse there. The same executions give their numbers, which answer later alarms.
-    `left`: metrics that step elsewhere, to be searched on their own.
+    `left`: metrics that step elsewhere, to be searched on their own. `closes`: the commits that an issue is known by
+    whose regression seems over; then the search measures only whether it is.
     """
 
     metrics: tuple[AlarmedMetric, ...]
@@ -153,6 +154,7 @@ class Alarm:
     reported: bool = False
     beside: tuple[MetricKey, ...] = ()
     left: frozenset[MetricKey] = frozenset()
+    closes: tuple[str, ...] = ()
 
     @property
     def keys(self) -> frozenset[MetricKey]:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from bot import git
 from bot.bisect.graph import reverted_commits
 from bot.config import Config
+from bot.dispatch.recovery import is_over
 from bot.dispatch.step import report_of
-from bot.dispatch.together import Steps, places_of
-from bot.model.bisection import Culprit, Outcome, OutcomeKind
+from bot.dispatch.together import Steps, is_real, places_of
+from bot.model.bisection import Culprit
 from bot.model.bisection_report import BisectionReport
 from bot.model.dispatch import AlarmedMetric, Bisection
 from bot.model.metric import MetricKey
@@ -21,7 +22,16 @@ from bot.pipeline.innocence import environment_changed
 from bot.pipeline.publish import Destination
 from bot.pipeline.settings import policy_settings
 from bot.publish.markers import benchmark_key, cause_key, culprit_marker, issue_marker
-from bot.report.causes import Cause, cause_body, cause_title, culprit_comment, joined_comment, no_issue_line
+from bot.report.causes import (
+    Cause,
+    cause_body,
+    cause_title,
+    checked_line,
+    culprit_comment,
+    joined_comment,
+    no_issue_line,
+    over_note,
+)
 from bot.report.tracking import IssueOptions
 
 if TYPE_CHECKING:
@@ -44,7 +54,15 @@ def report_search(
     """
     report = report_of(bisection)
     cost = Cost(report.outcome.executions, bisection.runner_seconds)
-    if not _is_real(report.outcome):
+    if bisection.alarm is not None and bisection.alarm.closes:
+        tracked = host.tracked_issues(suite=bisection.suite).get(cause_key(*bisection.alarm.closes))
+        if tracked is not None and tracked.is_worse:
+            if is_over(bisection):
+                note = over_note(report, repository_url=destination.repository_url, cost=cost)
+                host.close_issue(tracked, suite=bisection.suite, note=note)
+            say(checked_line(report, url=tracked.url, is_over=is_over(bisection), cost=cost))
+        return
+    if not is_real(report.outcome):
         say(no_issue_line(report, _innocent(bisection), cost=cost))
         return
     for cause in causes_of(bisection):
@@ -92,13 +110,6 @@ def _measured(
         if (is_largest if (steps := places[entry.key]).is_open else culprit.commit in steps.commits)
     )
     return replace(lead, after=after), *kept
-
-
-def _is_real(outcome: Outcome) -> bool:
-    """Whether the change was seen again, though its commit may stay unknown."""
-    named = any(not culprit.improvement for culprit in outcome.culprits)
-    seen = outcome.kind in (OutcomeKind.SUSPECT_SET, OutcomeKind.DECAY, OutcomeKind.BUDGET_SPENT) and outcome.suspects
-    return named or bool(seen) or bool(outcome.decay) or outcome.needed is not None
 
 
 def _innocent(bisection: Bisection) -> Reason | None:

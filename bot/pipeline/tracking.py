@@ -167,13 +167,21 @@ def _opened(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str
 
 
 def _closed(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str]:
-    """What is no longer worse. An undecided or missing benchmark closes nothing."""
+    """What is no longer worse. An undecided or missing benchmark closes nothing.
+
+    Of a cause that was searched, runs alone do not tell a mended commit from a faster machine: a check of its own
+    does (`dispatch.recovery`), or somebody accepts it.
+    """
     fine = _fine(board.report)
+    accepted = {benchmark_key(entry.benchmark) for entry in board.accepted if entry.benchmark is not None}
     lines = []
     for key, tracked in board.issues.items():
         keys = tracked.benchmarks or frozenset({key})
-        if tracked.is_worse and keys and keys <= fine.keys() and keys.isdisjoint(worse):
-            note = _note(board, None if tracked.benchmarks else fine[key])
+        is_searched = board.config.bisect.automatic and bool(tracked.benchmarks) and key != JOINT
+        if not tracked.is_worse or not keys <= fine.keys() or not keys.isdisjoint(worse):
+            continue
+        if keys <= accepted or not is_searched:
+            note = _note(board, None if tracked.benchmarks and not keys <= accepted else fine[min(keys)])
             url = board.host.close_issue(tracked, suite=board.report.suite, note=note)
             lines.append(f"closed {url}")
     return lines

@@ -83,6 +83,34 @@ def no_issue_line(report: BisectionReport, why: Reason | None, *, cost: Cost) ->
     return own("Searched for what made {} worse ({}): {}", code(report.key.benchmark), Safe(took(cost)), text)
 
 
+def over_note(report: BisectionReport, *, repository_url: str | None, cost: Cost) -> str:
+    """Why the issue of a cause is closed: what the commits before it and the newest measure, side by side."""
+    good, bad = (
+        commit(end, repository_url=repository_url) for end in (report.commit_range.good, report.commit_range.bad)
+    )
+    text = own(
+        "Back at its level: {} (good) and {} (bad) were measured again. {}\n\nThe check took {}. "
+        "Closed; if it returns, this issue is reopened.",
+        good,
+        bad,
+        Safe(reason_of(report)),
+        Safe(took(cost)),
+    )
+    return f"{text}\n"
+
+
+def checked_line(report: BisectionReport, *, url: str, is_over: bool, cost: Cost) -> str:
+    """For the log and the job summary: whether a regression that seemed over is."""
+    what = "is over" if is_over else "is still there, though nine runs in a row looked well"
+    return own(
+        "Checked whether {} is back at its level ({}): the regression {}: {}",
+        code(report.key.benchmark),
+        Safe(took(cost)),
+        Safe(what),
+        link(Safe("its issue"), url),
+    )
+
+
 def _facts(cause: Cause, report: BisectionReport, options: IssueOptions) -> list[Safe]:
     facts = [_summary(cause, report, options), _table(cause)]
     if lines := accept_lines(_names(cause)[:SHOWN_COMMANDS]):

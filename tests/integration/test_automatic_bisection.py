@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,10 @@ from bot.publish.markers import ISSUE, benchmark_key
 from tests.support.fake_github.clients import connected, destination
 from tests.support.fake_github.state import PullRequest
 from tests.support.git_repository import run_git
-from tests.support.mainline import CONFIG, Mainline, Recorded, open_mainline, recorded_mainline
+from tests.support.mainline import CONFIG, START, Mainline, Recorded, open_mainline, recorded_mainline
 from tests.support.webhooks import event
+
+LATER = START + timedelta(days=30)
 
 pytestmark = pytest.mark.slow  # each a dozen jobs with git over HTTP
 
@@ -147,7 +150,7 @@ def killed(*_: object, **__: object) -> None:
 def test_the_days_budget_holds_for_many_slow_commits(mainline: Mainline) -> None:
     mainline.configure({**CONFIG, "bisect": {**CONFIG["bisect"], "searches-per-day": 1}})
     two_regressions(mainline)
-    assert "1 regressions wait: the day's 1 searches are spent" in mainline.search()
+    assert "waiting to be searched: 1; the day's 1 searches are spent" in mainline.search()
     assert len({dispatch["inputs"]["bisection"] for dispatch in mainline.fake.state.dispatches}) == 1
     assert len(mainline.fake.state.issues) == 1
 
@@ -160,6 +163,39 @@ def test_benchmarks_that_step_together_are_one_issue(mainline: Mainline) -> None
     assert issue.title.startswith("Performance regression: 2 benchmarks by up to 1")
     assert {"parse", "render"} == set(re.findall(r"^\| `(\w+)` \| time", issue.body or "", re.MULTILINE))
     assert culprit[:7] in issue.title
+
+
+def quiet_runs(mainline: Mainline, count: int) -> None:
+    """So many more stored runs of the default branch, without the action."""
+    made = [mainline.commit() for _ in range(count)]
+    run_git(mainline.bare, "update-ref", "refs/heads/main", made[-1])
+    with open_history(Config().history, url=str(mainline.bare)) as history:
+        history.append_all(
+            [mainline.run(commit, START + timedelta(days=30, hours=at)) for at, commit in enumerate(made)]
+        )
+
+
+def test_a_faster_machine_leaves_the_issue_open_and_the_fix_closes_it(mainline: Mainline) -> None:
+    alarm(mainline, parse=0.0096)
+    mainline.search()
+    (issue,) = mainline.fake.state.issues.values()
+    mainline.speed = 0.004 / 0.0096
+    quiet_runs(mainline, 9)
+    mainline.push()
+    assert "the regression is still there" in mainline.search()
+    assert issue.state == "open"
+    mainline.speed = 1.0
+    mainline.commit("Faster again", parse=0.004)
+    quiet_runs(mainline, 31)
+    mainline.push()
+    assert "the regression is over" in mainline.search()
+    assert issue.state == "closed"
+    (note,) = (comment.body for comment in mainline.fake.state.comments.values() if comment.issue == issue.number)
+    assert re.search(r"the two ends differ by .*, not by the \+\d+(\.\d)?% of the stored runs", note)
+    assert re.search(r"The check took \d+ executions in \d+ runner minutes", note)
+    mainline.commit()
+    mainline.push()
+    assert mainline.served == len(mainline.fake.state.dispatches)
 
 
 def test_a_later_search_that_names_the_same_commit_joins_its_issue(mainline: Mainline) -> None:

@@ -133,6 +133,20 @@ def test_an_issue_of_one_cause_covers_its_benchmarks_and_is_closed_when_all_are_
     assert "Every benchmark of this issue is back at its level" in mainline.comments(issue)[0]
 
 
+def test_of_a_searched_cause_one_well_run_closes_nothing_but_an_acceptance_does(mainline: Mainline) -> None:
+    client, _ = connected(mainline.fake)
+    settings = {"bisect": {"automatic": True, "run": "./bench"}, "issues": {"when": "regression"}}
+    automatic = Config.model_validate(settings)
+    keys = [benchmark_key("parse")]
+    marker = issue_marker("default", key="c" * 16, worse=True, commit=mainline.commits["main3"], benchmarks=keys)
+    client.open_issue(suite="default", key="c" * 16, title="one cause", body=f"{marker}\n", labels=[])
+    assert mainline.track(mainline.report(FAST, at=4), config=automatic) == []
+    mainline.track(mainline.report(FAST, at=4), config=automatic, accepted=(acceptance(mainline),))
+    (issue,) = mainline.issues
+    assert issue.state == "closed"
+    assert mainline.comments(issue)[0].startswith("Accepted by `ada` at ")
+
+
 def test_where_a_search_begins_by_itself_nothing_opens_at_once(mainline: Mainline) -> None:
     automatic = {"bisect": {"automatic": True, "run": "./bench"}, "issues": {"when": "regression"}}
     assert mainline.track(mainline.report(SLOW, at=3), config=Config.model_validate(automatic)) == []
@@ -155,10 +169,8 @@ def test_recovered_is_closed_with_a_note_and_back_is_reopened(mainline: Mainline
     assert "back" in mainline.comments(issue)[1]
 
 
-def test_accepted_is_closed_with_who_and_why(mainline: Mainline) -> None:
-    mainline.track(mainline.report(SLOW, at=3))
-    (issue,) = mainline.issues
-    accepted = Acceptance(
+def acceptance(mainline: Mainline) -> Acceptance:
+    return Acceptance(
         suite="default",
         benchmark="parse",
         commit=mainline.commits["main3"],
@@ -166,7 +178,12 @@ def test_accepted_is_closed_with_who_and_why(mainline: Mainline) -> None:
         author="ada",
         time=datetime(2026, 1, 1, tzinfo=UTC),
     )
-    mainline.track(mainline.report(SLOW, at=4, base=SLOW), accepted=(accepted,))
+
+
+def test_accepted_is_closed_with_who_and_why(mainline: Mainline) -> None:
+    mainline.track(mainline.report(SLOW, at=3))
+    (issue,) = mainline.issues
+    mainline.track(mainline.report(SLOW, at=4, base=SLOW), accepted=(acceptance(mainline),))
     assert issue.state == "closed"
     (note,) = mainline.comments(issue)
     assert note.startswith("Accepted by `ada` at ")

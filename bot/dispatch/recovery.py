@@ -1,0 +1,93 @@
+"""Issues whose regression seems over: nine runs in a row look so, and a short search of both ends says whether it is.
+
+Runs alone cannot tell a commit that mends the code from a machine that became faster.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import log
+from statistics import median
+from typing import Final
+
+from bot.bisect.beside import REFUTING_ANALYSIS
+from bot.dispatch.alarms import Step, series_by_metric, step_id
+from bot.dispatch.together import is_real, left_of
+from bot.model.bisection import OutcomeKind, Phase
+from bot.model.dispatch import Alarm, AlarmedMetric, Bisection
+from bot.model.run import Run
+from bot.stats.change_point_online import NEWEST
+
+MOST_EXECUTIONS: Final = 40
+EARLY_PHASES: Final = (Phase.MERGE_BASE, Phase.REPRODUCE)
+
+
+def recoveries(runs: Sequence[Run], searches: Sequence[Bisection], *, suite: str, window: int) -> tuple[Step, ...]:
+    """The checks that are due, of the oldest search first; `runs` of one line, from oldest to newest.
+
+    One that found the regression still there is repeated after `window` more runs.
+    """
+    positions = {run.commit: place for place, run in enumerate(runs) if run.commit}
+    newest = len(runs) - 1
+    waiting = {
+        check.alarm.closes
+        for check in searches
+        if check.alarm is not None
+        and check.alarm.closes
+        and (is_over(check) or newest < positions.get(check.search.commit_range.bad, -window) + window)
+    }
+    due = [
+        (search, closes, lead)
+        for search in searches
+        for closes, lead in _told(search)
+        if closes not in waiting and positions.get(search.search.commit_range.bad, -1) <= newest - NEWEST
+    ]
+    by_metric = series_by_metric(runs) if due else {}
+    steps: list[Step] = []
+    for search, closes, lead in due:
+        values = [value for _, _, value in by_metric.get(lead.key, ())][-NEWEST:]
+        if search.alarm is None or len(values) < NEWEST or not _is_back(median(values), lead):
+            continue
+        good = search.search.commit_range.good
+        others = (entry for entry in search.alarm.metrics[1:] if entry.key not in search.alarm.left)
+        steps.append(
+            Step(
+                id=step_id(runs[-1], suite, *closes),
+                good=good,
+                bad=str(runs[-1].commit),
+                first=positions.get(good, 0),
+                last=newest,
+                alarm=Alarm(metrics=(lead, *others), closes=closes),
+            )
+        )
+    return tuple(steps)
+
+
+def is_over(check: Bisection) -> bool:
+    """Whether the ends, measured side by side, show the regression no more in any metric of its issue."""
+    outcome = check.search.outcome
+    return outcome is not None and outcome.kind is OutcomeKind.NOT_REPRODUCED and not left_of(check)
+
+
+def is_still_there(bisection: Bisection) -> bool:
+    """Whether a check has seen enough: which commit it is, is told already."""
+    state = bisection.search
+    closes = bisection.alarm is not None and bisection.alarm.closes
+    return bool(closes) and state.phase not in EARLY_PHASES and len(state.results) >= REFUTING_ANALYSIS
+
+
+def _told(search: Bisection) -> Iterator[tuple[tuple[str, ...], AlarmedMetric]]:
+    """The issues of a search: by which commits each is known, and the metric that was followed, with its size."""
+    alarm, outcome = search.alarm, search.search.outcome
+    if alarm is None or outcome is None or not alarm.reported or alarm.closes or not is_real(outcome):
+        return
+    lead, ends = alarm.metrics[0], search.search.commit_range
+    worse = [culprit for culprit in outcome.culprits if not culprit.improvement]
+    for culprit in worse:
+        change = max(culprit.relative_change, -0.99)
+        yield (culprit.commit,), replace(lead, after=lead.before * (1 + change))
+    if not worse:
+        yield (ends.good, ends.bad), lead
+
+
+def _is_back(level: float, lead: AlarmedMetric) -> bool:
+    return abs(log(level / lead.before)) < abs(log(level / lead.after))

@@ -1,0 +1,87 @@
+"""When an issue is checked for being over, and what the check says."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from bot.bisect import Search
+from bot.dispatch.recovery import is_over, is_still_there, recoveries
+from bot.model.bisection import Culprit, Outcome, OutcomeKind, Phase, Result, SearchSettings
+from bot.model.dispatch import Alarm, AlarmedMetric, Bisection
+from bot.model.finding import Interval
+from bot.model.metric import MetricKey
+from bot.model.run import Run
+from tests.support.measurements import SECONDS, measured
+from tests.support.runner_pool import chain_range, commits, new_bisection
+
+BEFORE, AFTER = 1.0, 1.4
+CULPRIT = commits(7)[6]
+LEAD = AlarmedMetric(key=MetricKey("a", "time"), metric=SECONDS, before=BEFORE, after=AFTER)
+
+
+def line(levels: Sequence[float]) -> list[Run]:
+    """The runs of the eight candidates, then of others."""
+    names = [*commits(7), *(f"{place + 100:040x}" for place in range(len(levels)))]
+    return [measured({"a": level}, seed=place, commit=names[place]) for place, level in enumerate(levels)]
+
+
+def told(**changes: object) -> Bisection:
+    culprit = Culprit(
+        commit=CULPRIT,
+        posterior=0.99,
+        relative_change=0.4,
+        confidence_interval=Interval(low=0.3, high=0.5, level=0.95),
+    )
+    outcome = Outcome(kind=OutcomeKind.CULPRIT, culprits=(culprit,))
+    state = Search.start(chain_range(7), settings=SearchSettings()).state
+    alarm = Alarm(metrics=(LEAD,), reported=True)
+    return replace(new_bisection(), search=replace(state, outcome=outcome), alarm=replace(alarm, **changes))  # type: ignore[arg-type]
+
+
+def check(bad: str, kind: OutcomeKind) -> Bisection:
+    begun = told(closes=(CULPRIT,))
+    state = replace(begun.search, outcome=Outcome(kind=kind))
+    return replace(begun, search=replace(state, commit_range=replace(state.commit_range, bad=bad)))
+
+
+def due(levels: Sequence[float], *searches: Bisection) -> int:
+    return len(recoveries(line(levels), searches, suite="default", window=30))
+
+
+SLOWED = [BEFORE] * 6 + [AFTER] * 4
+
+
+@pytest.mark.parametrize(("well", "is_due"), [(4, False), (9, True)])
+def test_nine_runs_nearer_to_the_level_before_than_after_begin_a_check(well: int, is_due: bool) -> None:
+    runs = line([*SLOWED, *[1.1] * well])
+    steps = recoveries(runs, [told()], suite="default", window=30)
+    assert bool(steps) is is_due
+    for step in steps:
+        assert (step.good, step.bad, step.alarm.closes) == (commits(7)[0], runs[-1].commit, (CULPRIT,))
+        assert step.alarm.metrics[0].after == pytest.approx(1.4)
+
+
+def test_what_is_slow_or_was_never_told_is_not_checked() -> None:
+    assert due([*SLOWED, *[1.3] * 12], told()) == 0
+    assert due([*SLOWED, *[1.0] * 12], told(reported=False)) == 0
+
+
+def test_a_check_that_found_it_over_is_the_last_one_and_another_is_repeated_after_a_window() -> None:
+    levels = [*SLOWED, *[1.0] * 12]
+    bad = str(line(levels)[-1].commit)
+    assert due([*levels, *[1.0] * 40], told(), check(bad, OutcomeKind.NOT_REPRODUCED)) == 0
+    assert due([*levels, *[1.0] * 20], told(), check(bad, OutcomeKind.BUDGET_SPENT)) == 0
+    assert due([*levels, *[1.0] * 31], told(), check(bad, OutcomeKind.BUDGET_SPENT)) == 1
+
+
+@pytest.mark.parametrize(
+    ("phase", "rounds", "is_seen"), [(Phase.SEARCH, 6, True), (Phase.SEARCH, 5, False), (Phase.REPRODUCE, 6, False)]
+)
+def test_a_check_ends_once_it_has_seen_the_change_again(phase: Phase, rounds: int, is_seen: bool) -> None:
+    begun = told(closes=(CULPRIT,))
+    results = tuple(Result(job_id=f"round-{number}") for number in range(rounds))
+    state = replace(begun.search, outcome=None, results=results, phase=phase)
+    assert not is_over(begun)
+    assert is_still_there(replace(begun, search=state)) is is_seen
+    assert not is_still_there(replace(told(), search=state))
