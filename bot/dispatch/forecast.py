@@ -10,7 +10,7 @@ from bot.bisect.forecast import executions_for, forecast
 from bot.config import Config
 from bot.dispatch.facts import prior_of
 from bot.dispatch.local import DEFAULT_EXECUTIONS, BisectPlan, candidates_of, settings_of, stored_in_range
-from bot.model.run import Run
+from bot.model.run import NO_COST, Run
 from bot.report.bisection_plan import StoredNoise, plan_text
 
 LEAST_RUNS = 8
@@ -24,8 +24,11 @@ def bisection_plan(repository: Path, plan: BisectPlan, *, config: Config) -> str
     commit_range, settings = candidates.commit_range, settings_of(plan)
     expected = forecast(commit_range, settings)
     noise: list[StoredNoise] = []
+    cost = NO_COST
     if plan.history is not None:
-        for (benchmark, metric), values in _medians(stored_in_range(repository, candidates, plan, config), plan):
+        runs = stored_in_range(repository, candidates, plan, config)
+        cost = sum((run.cost for run in runs), NO_COST)
+        for (benchmark, metric), values in _medians(runs, plan):
             spread = run_spread(values)
             if spread is not None:
                 costs = [
@@ -44,6 +47,7 @@ def bisection_plan(repository: Path, plan: BisectPlan, *, config: Config) -> str
         executions=(expected.clear, expected.hidden),
         budget=plan.executions or DEFAULT_EXECUTIONS,
         noise=None if plan.history is None else tuple(noise),
+        seconds=cost.seconds / cost.executions if cost.executions else None,
     )
 
 

@@ -1,5 +1,6 @@
 """What a bisection would do: its candidates and what it would cost."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -34,11 +35,12 @@ def plan_text(
     budget: int,
     prior: Mapping[str, float] | None = None,
     noise: Sequence[StoredNoise] | None = None,
+    seconds: float | None = None,
 ) -> str:
     """`executions`: expected for a clear step and for one that is hidden in the noise of one execution.
 
     `prior`: the chance of each commit before anything is measured; None: all alike.
-    `noise`: what the history says; None where none was asked.
+    `noise`: what the history says; None where none was asked. `seconds` of an execution, with its part of the builds.
     """
     commits = commit_range.commits
     merges = sum(len(parents) > 1 for parents in commit_range.parents)
@@ -69,8 +71,16 @@ def plan_text(
             f"Expected: about {clear} executions for a step of four standard deviations of one execution, about "
             f"{hidden} for a step of one, where the machine's level hardly moves; budget {budget}."
         )
-    lines += ["", cost, *_history(noise), "Nothing was measured."]
+    lines += ["", cost, _minutes(executions, budget, seconds), *_history(noise), "Nothing was measured."]
     return "\n".join(lines) + "\n"
+
+
+def _minutes(executions: tuple[int, int], budget: int, seconds: float | None) -> str:
+    if seconds is None:
+        return "How many minutes: unknown, as no stored run says how long an execution takes (see --history)."
+    clear, hidden, most = (math.ceil(count * seconds / 60) for count in (*executions, budget))
+    span = counted(clear, "minute") if hidden == clear else f"{clear:,} to {counted(hidden, 'minute')}"
+    return f"By the stored runs, {seconds:.3g} s an execution with builds: about {span}, at most {most:,}."
 
 
 def _chance(commit: str, prior: Mapping[str, float] | None) -> str:

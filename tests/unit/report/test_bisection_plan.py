@@ -25,8 +25,9 @@ def test_the_plan_counts_and_lists() -> None:
     assert "\x1b" not in lines[3]
     assert lines[4] == "  0000000  Second  (unchanged)"
     assert f"  … and {60 - LISTED} more" in lines
-    assert "about 50 executions" in lines[-2]
-    assert "budget 400" in lines[-2]
+    assert "about 50 executions" in lines[-3]
+    assert "budget 400" in lines[-3]
+    assert lines[-2].startswith("How many minutes: unknown")
 
 
 def test_the_noise_of_the_history_gives_costs_by_step() -> None:
@@ -38,6 +39,11 @@ def test_the_noise_of_the_history_gives_costs_by_step() -> None:
         "parse `x` (time): 3.1% from run to run in 12 stored runs; executions for +5% about 210, +30% about 1,050"
         in text
     )
+
+
+def test_the_minutes_are_those_that_stored_executions_took() -> None:
+    text = plan_text(RANGE, subjects={}, executions=(50, 150), budget=400, seconds=12.3)
+    assert "12.3 s an execution with builds: about 11 to 31 minutes, at most 82." in text
 
 
 def test_a_history_without_runs_says_so() -> None:
