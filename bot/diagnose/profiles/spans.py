@@ -25,6 +25,8 @@ _IDS: Final = re.compile(r"(?<=[/=])(?:[0-9]++|(?=[a-fA-F-]*+[0-9])[0-9a-fA-F-]{
 # Of one request type; more calls than this are put together in the order of their time.
 MOST_REPETITIONS: Final = 1_000
 _NO_PARENT: Final = -1
+# What a caller waits for beyond the callee's span: transport, queues, retries.
+NETWORK: Final = "(network)"
 
 
 @dataclass(kw_only=True, slots=True)
@@ -104,7 +106,7 @@ def profiles(spans: Spans, place: str, intake: Intake) -> tuple[Profile, ...]:
     """One per operation that begins traces (a request type), as `service: operation`; each trace is a call of it.
 
     All spans are `service: name`, ids in paths left out. Self time is the time of a span in which none of its children
-    ran.
+    ran; of a span that only calls another service it is `callee: (network)`, below it.
     """
     parents = array("l", [_NO_PARENT]) * len(spans.starts)
     children: dict[int, list[int]] = {}
@@ -162,16 +164,21 @@ def _add(
                 place=place,
                 next_step="check that the names of root spans leave out arguments and ids",
             )
-        stack = [(root, TOP)]
+        stack = [(root, TOP, "")]
         while stack:
-            i, parent = stack.pop()
+            i, parent, caller = stack.pop()
             reached[i] = 1
-            node = request.tree.child(parent, _frame(spans.services[i], spans.names[i]))
+            service, below = spans.services[i], children.get(i, [])
+            node = request.tree.child(parent, _frame(service, spans.names[i]))
+            callees = {spans.services[child] for child in below}
+            is_client = service == caller and len(callees) == 1 and service not in callees
             if node == parent:
                 intake.reject(RecordFault.TOO_DEEP, place=place, text=spans.names[i])
             else:
-                request.add(node, elapsed=spans.ends[i] - spans.starts[i], own=own[i])
-            stack += [(child, node) for child in children.get(i, ())]
+                request.add(node, elapsed=spans.ends[i] - spans.starts[i], own=0 if is_client else own[i])
+            if is_client and (network := request.tree.child(node, _frame(*callees, NETWORK))) != node:
+                request.add(network, elapsed=own[i], own=own[i])
+            stack += [(child, node, service) for child in below]
         request.calls += 1
     return reached
 

@@ -133,7 +133,8 @@ def test_zipkins_shared_span_is_the_clients_and_the_servers(tmp_path: Path) -> N
     assert profile.service == "shop: get /order"
     assert paths(profile) == {
         "shop: get /order": (9.0, 3.0),
-        "shop: get /order;shop: get /stock": (6.0, 2.0),
+        "shop: get /order;shop: get /stock": (6.0, 0.0),
+        "shop: get /order;shop: get /stock;stock: (network)": (2.0, 2.0),
         "shop: get /order;shop: get /stock;stock: get /stock": (4.0, 3.0),
         "shop: get /order;shop: get /stock;stock: get /stock;stock: select": (1.0, 1.0),
     }

@@ -36,7 +36,8 @@ def test_services_self_times_and_what_is_wrong(tmp_path: Path) -> None:
     order, orphan = reading.profiles
     assert {node.method: (node.elapsed_ms[0], node.self_ms[0]) for node in order.nodes} == {
         "shop: order": (100, 30),
-        "shop: call db": (50, 20),
+        "shop: call db": (50, 0),
+        "db: (network)": (20, 20),
         "shop: call log": (40, 40),
         "db: query": (30, 30),
     }

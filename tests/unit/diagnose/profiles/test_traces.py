@@ -53,6 +53,29 @@ def test_a_slow_service_below_all_callers_is_named_once_with_certainty() -> None
     assert not compare_profiles(half, half).suspects
 
 
+def test_a_slow_network_is_named_by_the_service_behind_it(tmp_path: Path) -> None:
+    """Two services call a third; its own time is what it was, and so is everybody's own work."""
+
+    def side(name: str, network_us: int) -> str:
+        rows = ["TraceID,SpanID,ParentID,ServiceName,OperationName,StartTime,Duration"]
+        for i in range(40):
+            spent = 900 + 10 * (i % 7)
+            for caller, root in (("shop", "GET /order"), ("search", "GET /search")):
+                waits = 1_000 + network_us + 5 * (i % 3)
+                rows += [
+                    f"{caller}{i},1,,{caller},{root},{i * 10_000},{spent + waits}",
+                    f"{caller}{i},2,1,{caller},price,{i * 10_000 + 100},{waits}",
+                    f"{caller}{i},3,2,prices,price,{i * 10_000 + 200},1000",
+                ]
+        (tmp_path / name).write_text("\n".join(rows))
+        return str(tmp_path / name)
+
+    sides = [read_profiles([side(*one)], format=COLUMNS).profiles for one in (("before", 200), ("after", 700))]
+    comparison = compare_profiles(*sides)
+    assert comparison.answer is Answer.SLOWER
+    assert comparison.suspects[0].method == "prices: (network)"
+
+
 def test_many_calls_are_put_together_in_their_order(tmp_path: Path) -> None:
     rows = ["t,s,p,service,name,start,length"]
     rows += [f"{i},1,,shop,GET /item/{i},{i * 1000},{10 if i % 2 else 30}" for i in range(2_500)]
