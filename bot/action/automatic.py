@@ -28,8 +28,8 @@ def tend(job: Job, host: Host, config: Config) -> None:
                 job.log.say(text)
                 summarise(job, f"{text}\n")
 
-            def report(bisection: Bisection) -> None:
-                pipeline.report_search(
+            def report(bisection: Bisection) -> bool:
+                return pipeline.report_search(
                     host,
                     job.destination,
                     bisection,

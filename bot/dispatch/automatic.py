@@ -33,7 +33,7 @@ WINDOWS: Final = 4
 # Older ones are forgotten, as are those that the history no longer keeps.
 MOST_SEARCHES: Final = 100
 
-ReportEnd = Callable[[Bisection], None]
+ReportEnd = Callable[[Bisection], bool]  # whether an issue follows it
 Say = Callable[[str], None]
 
 
@@ -59,8 +59,7 @@ def tend_searches(
         searches = automatic_searches(store, config.suite)
     unreported = [each for each in searches if each.is_done and each.alarm is not None and not each.alarm.reported]
     for bisection in unreported:
-        report(bisection)
-        _mark_reported(controller, bisection.id)
+        _mark_reported(controller, bisection.id, tracked=report(bisection))
     if unreported:
         searches = automatic_searches(store, config.suite)
     under_way = next((bisection for bisection in searches if not bisection.is_done), None)
@@ -114,11 +113,11 @@ def automatic_searches(store: Store, suite: str) -> tuple[Bisection, ...]:
     return tuple(bisection for bisection in read if bisection.suite == suite)
 
 
-def _mark_reported(controller: Controller, bisection_id: str) -> None:
+def _mark_reported(controller: Controller, bisection_id: str, *, tracked: bool) -> None:
     loaded = controller.bisections.load(bisection_id)
     if loaded is None or loaded.bisection.alarm is None:
         return
-    alarm = replace(loaded.bisection.alarm, left=left_of(loaded.bisection), reported=True)
+    alarm = replace(loaded.bisection.alarm, left=left_of(loaded.bisection), reported=True, tracked=tracked)
     reported = replace(loaded.bisection, alarm=alarm)
     with suppress(BisectionConflictError):  # whoever stored meanwhile reported it too, or the next event will
         controller.bisections.store(reported, expected=loaded.version)

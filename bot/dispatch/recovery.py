@@ -78,7 +78,7 @@ def is_still_there(bisection: Bisection) -> bool:
 def _told(search: Bisection) -> Iterator[tuple[tuple[str, ...], AlarmedMetric]]:
     """The issues of a search: by which commits each is known, and the metric that was followed, with its size."""
     alarm, outcome = search.alarm, search.search.outcome
-    if alarm is None or outcome is None or not alarm.reported or alarm.closes or not is_real(outcome):
+    if alarm is None or outcome is None or not alarm.tracked or alarm.closes or not is_real(outcome):
         return
     lead, ends = alarm.metrics[0], search.search.commit_range
     worse = [culprit for culprit in outcome.culprits if not culprit.improvement]

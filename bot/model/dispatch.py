@@ -143,7 +143,8 @@ class AlarmedMetric:
 class Alarm:
     """Why a search began by itself: metrics that got worse at the same place, first the one that it follows.
 
-    `changes`: what else differs between the runs at its two ends. `reported`: its answer is where it belongs.
+    `changes`: what else differs between the runs at its two ends. `reported`: its answer is where it belongs, and
+    `tracked`: an issue follows it.
     `beside`: metrics that did not get worse there. The same executions give their numbers, which answer later alarms.
     `left`: metrics that step elsewhere, to be searched on their own. `closes`: the commits that an issue is known by
     whose regression seems over; then the search measures only whether it is.
@@ -152,6 +153,7 @@ class Alarm:
     metrics: tuple[AlarmedMetric, ...]
     changes: tuple[EnvironmentChange, ...] = ()
     reported: bool = False
+    tracked: bool = False
     beside: tuple[MetricKey, ...] = ()
     left: frozenset[MetricKey] = frozenset()
     closes: tuple[str, ...] = ()

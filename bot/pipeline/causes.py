@@ -47,10 +47,11 @@ def report_search(
     repository: Path,
     branch: str,
     say: Callable[[str], None],
-) -> None:
+) -> bool:
     """Open or join an issue, and comment on the culprit's pull request; or `say` why there is none.
 
-    `branch` is the default branch's full name in `repository`. Called again, it changes nothing.
+    `branch` is the default branch's full name in `repository`. Called again, it changes nothing. Whether an issue
+    follows what was found.
     """
     report = report_of(bisection)
     cost = Cost(report.outcome.executions, bisection.runner_seconds)
@@ -61,10 +62,11 @@ def report_search(
                 note = over_note(report, repository_url=destination.repository_url, cost=cost)
                 host.close_issue(tracked, suite=bisection.suite, note=note)
             say(checked_line(report, url=tracked.url, is_over=is_over(bisection), cost=cost))
-        return
+        return False
     if not is_real(report.outcome):
         say(no_issue_line(report, _innocent(bisection), cost=cost))
-        return
+        return False
+    urls: list[str | None] = []
     for cause in causes_of(bisection):
         gone = None if cause.culprit is None else _gone(repository, cause.culprit.commit, branch)
         if gone is not None:
@@ -76,6 +78,8 @@ def report_search(
             body = culprit_comment(cause, issue_url=url, repository_url=destination.repository_url, cost=cost)
             host.upsert_comment(number=number, mark=culprit_marker(cause.culprit.commit), body=body)
         say(f"{cause_title(cause)}: {url or 'no issue'}")
+        urls.append(url)
+    return any(urls)
 
 
 def causes_of(bisection: Bisection) -> tuple[Cause, ...]:

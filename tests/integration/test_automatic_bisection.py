@@ -126,6 +126,8 @@ def test_a_default_branch_pushed_by_force_opens_nothing(mainline: Mainline) -> N
     mainline.push()
     assert "the default branch no longer has it" in mainline.search()
     assert not mainline.fake.state.issues
+    # No issue follows it, so none is checked for being over.
+    assert len({dispatch["inputs"]["bisection"] for dispatch in mainline.fake.state.dispatches}) == 1
 
 
 def test_a_lost_event_and_a_killed_job_cost_time_only(mainline: Mainline, monkeypatch: pytest.MonkeyPatch) -> None:

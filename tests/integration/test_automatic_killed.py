@@ -110,8 +110,8 @@ class World:
         config = Config.model_validate(CONFIG)
         host = connected(self.fake)[0]
 
-        def report(bisection: Bisection) -> None:
-            report_search(
+        def report(bisection: Bisection) -> bool:
+            return report_search(
                 host,
                 destination(self.fake),
                 bisection,

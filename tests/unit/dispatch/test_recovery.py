@@ -35,7 +35,7 @@ def told(**changes: object) -> Bisection:
     )
     outcome = Outcome(kind=OutcomeKind.CULPRIT, culprits=(culprit,))
     state = Search.start(chain_range(7), settings=SearchSettings()).state
-    alarm = Alarm(metrics=(LEAD,), reported=True)
+    alarm = Alarm(metrics=(LEAD,), reported=True, tracked=True)
     return replace(new_bisection(), search=replace(state, outcome=outcome), alarm=replace(alarm, **changes))  # type: ignore[arg-type]
 
 
@@ -64,7 +64,7 @@ def test_nine_runs_nearer_to_the_level_before_than_after_begin_a_check(well: int
 
 def test_what_is_slow_or_was_never_told_is_not_checked() -> None:
     assert due([*SLOWED, *[1.3] * 12], told()) == 0
-    assert due([*SLOWED, *[1.0] * 12], told(reported=False)) == 0
+    assert due([*SLOWED, *[1.0] * 12], told(tracked=False)) == 0
 
 
 def test_a_check_that_found_it_over_is_the_last_one_and_another_is_repeated_after_a_window() -> None:
