@@ -133,9 +133,8 @@ def _culprits(standing: Standing, base: Outcome) -> Outcome:
         if len(group) > 1:
             share = standing.prior[group] / max(float(standing.prior[group].sum()), 1e-300) * step.posterior
             suspects += [_suspect(standing, int(c), float(p)) for c, p in zip(group, share, strict=True)]
-    unresolved = max(
-        (stretch.upper for stretch in residual.stretches(standing) if stretch.probability > 0.05), default=0.0
-    )
+    open_stretches = [stretch for stretch in residual.stretches(standing) if stretch.probability > 0.05]
+    widest = max(open_stretches, key=lambda stretch: stretch.upper, default=None)
     if suspects:
         kind = OutcomeKind.SUSPECT_SET
         culprits = [culprit for culprit in culprits if culprit.commit not in {suspect.commit for suspect in suspects}]
@@ -146,7 +145,8 @@ def _culprits(standing: Standing, base: Outcome) -> Outcome:
         kind=kind,
         culprits=tuple(culprits),
         suspects=tuple(suspects),
-        unresolved=min(unresolved, 1.0),
+        unresolved=0.0 if widest is None else min(widest.upper, 1.0),
+        unresolved_part=None if widest is None else (standing.name(widest.low), standing.name(widest.high)),
     )
 
 

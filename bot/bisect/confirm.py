@@ -25,6 +25,7 @@ CONFIRM_ROUNDS: Final = 3
 QUIET_ROUNDS: Final = 4  # of the ends and of the pair together: fewer could be a change of the machine
 EXACT: Final = 12.0  # a change of this many bounds of the noise: a single round confirms it
 LEARNED_AFTER: Final = (0, 1, 2, 4, 8, 16, 32)  # confirming rounds after which noise and step are learned anew
+ONE_STATE: Final = 6.9  # log BF on all samples at which two states of the machine are no explanation any more
 SMALLEST_STEP: Final = 0.2  # of the whole change: smaller ones are not looked for
 # The mean of the quotient without a step stays below 1.1 for widths down to this part of the standard deviation, for
 # normal, Laplace, uniform, Student's and two-valued noise (computed), so that the bound of the width may be this much
@@ -104,7 +105,8 @@ def _log_factors(earlier: Standing, samples: Samples, candidate: int, pair: tupl
     if earlier.model.learned_modes is not None:
         return np.append(exchanged, exchanged[0])
     width = max(SAFE_WIDTH * _pair_bound(earlier.model), UNNAMED * abs(shape_of_pairs.step))
-    return np.append(exchanged, log_quotient(pairs, shape_of_pairs.step, width))
+    two_states = not earlier.state.settings.counts and (bool(earlier.named) or earlier.model.log_two_states < ONE_STATE)
+    return np.append(exchanged, log_quotient(pairs, shape_of_pairs.step, width, two_states=two_states))
 
 
 def _pair_bound(model: Model) -> float:

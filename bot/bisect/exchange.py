@@ -55,22 +55,29 @@ def log_exchange_factors(differences: Floats, shape: DifferenceShape) -> Floats:
     return np.asarray(factors.sum(axis=0))
 
 
-def log_quotient(differences: Floats, step: float, width: float) -> float:
+def log_quotient(differences: Floats, step: float, width: float, *, two_states: bool) -> float:
     """Log likelihood ratio of `differences` [n] under a step against none, for noise of a known `width`.
 
-    Student's t with `TAILS` degrees of freedom. Unlike `log_exchange` it believes in that noise: for quiet machines.
+    Student's t with `TAILS` degrees of freedom. Unlike `log_exchange` it believes in that noise. With `two_states`
+    "none" is the likelier, round by round, of that noise alone and of a machine in one of two states as far apart as
+    the step, drawn anew by each execution: a quarter of its pairs look like the step, so that a round says ln 4 at
+    most. The larger of both denominators keeps the mean at 1 under either, whatever the share of a state.
     """
-    return float((_log_t((differences - step) / width) - _log_t(differences / width)).sum())
+    up, level, down = (log_t((differences - shift) / width) for shift in (step, 0.0, -step))
+    if two_states:
+        level = np.maximum(level, np.logaddexp(level + np.log(0.5), np.logaddexp(up, down) + np.log(0.25)))
+    return float((up - level).sum())
 
 
 def _log_density(rest: Floats, shape: DifferenceShape) -> Floats:
     """Up to a constant, which the quotient does not see."""
-    together = np.log1p(-shape.apart) + _log_t(rest / shape.width)
+    together = np.log1p(-shape.apart) + log_t(rest / shape.width)
     if shape.apart <= 0:
         return np.asarray(together)
-    sides = np.logaddexp(_log_t((rest - shape.gap) / shape.width), _log_t((rest + shape.gap) / shape.width))
+    sides = np.logaddexp(log_t((rest - shape.gap) / shape.width), log_t((rest + shape.gap) / shape.width))
     return np.asarray(np.logaddexp(together, np.log(shape.apart / 2) + sides))
 
 
-def _log_t(z: Floats) -> Floats:
+def log_t(z: Floats) -> Floats:
+    """Log density of Student's t with `TAILS` degrees of freedom, up to a constant."""
     return np.asarray(-0.5 * (TAILS + 1) * np.log1p(z**2 / TAILS))

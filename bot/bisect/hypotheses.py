@@ -9,7 +9,8 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from bot.bisect import evidence, shape
-from bot.bisect.noise import MachineNoise
+from bot.bisect.exchange import log_t
+from bot.bisect.noise import SMALLEST_SPREAD, MachineNoise
 from bot.bisect.sets import StepSets, weighed_sets
 
 Floats = npt.NDArray[np.float64]
@@ -21,6 +22,7 @@ RAMP_PRIOR: Final = 0.05
 THREE_STEPS_PRIOR: Final = 0.05  # asked for only where a decay would be the answer
 LARGEST_TRIPLE: Final = 12  # patterns of which three are taken
 LARGEST_PAIRED: Final = 10  # patterns of which two further ones are taken
+SLOW_SHARES: Final = (0.25, 0.5, 0.75)  # of a machine that may be in one of two states
 PRICE: Final = float(np.log(TWO_STEPS_PRIOR / ONE_STEP_PRIOR))  # of one step more
 
 
@@ -82,6 +84,20 @@ class Model(MachineNoise):
         """Log BF of one step somewhere against none, on all samples, by the closed forms."""
         some = evidence.log_one_step(self.design, self._patterns[0]) + self._log_class_prior
         return float(logsumexp(some)) - evidence.log_no_step(self.design)
+
+    @cached_property
+    def log_two_states(self) -> float:
+        """Log BF of one step somewhere against none on a machine in one of two states, on all samples.
+
+        The states are as far apart as the ends and drawn anew by every execution, with the share that suits them best.
+        A sample that lies beside the right end says up to ln 2. Rounds are taken to have no offsets of their own.
+        """
+        y, commit = self.samples.y, self.samples.commit
+        width = max(self.spread_bound, SMALLEST_SPREAD)
+        fast, slow = (log_t((y - y[commit == end].mean()) / width) for end in (0, self.reach.size))
+        some = self._patterns[0] @ (slow - fast) + fast.sum() + self._log_class_prior
+        none = (np.logaddexp(fast + np.log(1 - share), slow + np.log(share)).sum() for share in SLOW_SHARES)
+        return float(logsumexp(some)) - max(map(float, none))
 
     @cached_property
     def mass(self) -> Floats:

@@ -59,6 +59,7 @@ class BisectionFile:
     confidence_interval: Interval | None = None
     visible_effect: float | None = None
     unresolved: float | None = None
+    unresolved_part: tuple[str, str] | None = None
     noise: Noise | None = None
     executions: int = 0
     rounds: int = 0

@@ -215,7 +215,8 @@ class Outcome:
 
     `needed`: executions that the search would still take, where that is why it stopped. `relative_change` is bad
     against good. `visible_effect` is the change that would have been seen (not reproduced,
-    inconclusive). `unresolved` is the part of the change, as a fraction, that the residual check left open.
+    inconclusive). `unresolved` is the part of the change, as a fraction, that the residual check left open, most of it
+    in the commits after the first of `unresolved_part` up to its second.
     """
 
     kind: OutcomeKind
@@ -227,6 +228,7 @@ class Outcome:
     confidence_interval: Interval | None = None
     visible_effect: float | None = None
     unresolved: float | None = None
+    unresolved_part: tuple[str, str] | None = None
     executions: int = 0
     rounds: int = 0
     noise: Noise | None = None

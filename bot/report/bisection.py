@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final, TypeVar
 
-from bot.model.bisection import Culprit, OutcomeKind
+from bot.model.bisection import NEGLIGIBLE, Culprit, OutcomeKind
 from bot.model.bisection_report import BisectionReport, MeasuredCommit
 from bot.model.finding import Verdict
 from bot.report.bisection_words import HEADLINES, certainty, cost_of, facts_of, introduced, reason_of
@@ -114,6 +114,9 @@ def _view(report: BisectionReport, form: Form) -> str:
     about = [] if one is None else _about(report, one, form)
     benchmark = own("Benchmark: {}, {}.", form.name(report.key.benchmark), form.name(report.key.metric))
     facts = [Safe(reason_of(report)), benchmark, *map(Safe, facts_of(report))]
+    if (outcome.unresolved or 0.0) > NEGLIGIBLE and outcome.unresolved_part is not None:
+        ends = (form.name(end[:SHORT_HASH]) for end in outcome.unresolved_part)
+        facts.insert(1, own("To search for them: the same with --good {} --bad {}.", *ends))
     blocks = [join("\n", [form.shade(own(form.heading, first), _verdict(report)), *about]), join("\n", facts)]
     if one is None and outcome.culprits:
         lines = (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bot.bisect.confirm import CONVINCING
-from bot.bisect.exchange import DifferenceShape, log_exchange
+from bot.bisect.exchange import DifferenceShape, log_exchange, log_quotient
 
 LOOKS = (1, 2, 3, 4, 5, 7, 10, 15, 25, 40)
 SHAPE = DifferenceShape(step=0.14, width=0.07, gap=0.45, apart=0.3)
@@ -68,3 +68,24 @@ def test_one_wild_execution_decides_nothing() -> None:
 
 def test_no_round_is_no_evidence() -> None:
     assert log_exchange(np.array([]), SHAPE) == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize("gap", [1.0, 3.0, 10.0])
+@pytest.mark.parametrize("apart", [0.0, 0.5])
+def test_two_states_as_far_apart_as_the_step_are_no_evidence_for_it(gap: float, apart: float) -> None:
+    grid = np.linspace(-40, 40, 401)
+
+    def density(center: float) -> "np.typing.NDArray[np.float64]":
+        return np.asarray((1 + (grid - center) ** 2 / 3) ** -2)
+
+    equal = (1 - apart) * density(0) + apart / 2 * (density(gap) + density(-gap))
+    quotients = [np.exp(log_quotient(np.array([one]), gap, 1.0, two_states=True)) for one in grid]
+    assert np.average(quotients, weights=equal) <= 1.001
+    assert max(quotients) <= 4.0001
+
+
+def test_noise_of_one_state_is_believed_where_two_are_excluded() -> None:
+    pairs = np.array([1.0, 1.05, 0.95])
+    doubted, believed = (log_quotient(pairs, 1.0, 0.1, two_states=doubt) for doubt in (True, False))
+    assert doubted == pytest.approx(3 * np.log(4), abs=0.1)
+    assert believed > 2 * doubted

@@ -120,6 +120,14 @@ def test_foreign_text_stays_text() -> None:
     assert markdown.count("```text") == 1
 
 
+def test_what_stays_unresolved_comes_with_the_search_for_it() -> None:
+    outcome = replace(REPORT.outcome, unresolved=0.3, unresolved_part=(SECOND, BAD))
+    text = bisection_text(replace(REPORT, outcome=outcome))
+    assert "Unresolved: up to 30" in text
+    assert f"the same with --good {SECOND[:7]} --bad {BAD[:7]}." in text
+    assert "the same with" not in bisection_text(REPORT)
+
+
 def test_the_plot_is_bounded_and_marks_what_is_unknown() -> None:
     many = [MeasuredCommit(commit=f"{number:040x}", executions=1, relative_change=0.1) for number in range(200)]
     lines = plot(many)
