@@ -14,6 +14,7 @@ from typing import TextIO
 from bot.files import replace_file
 
 UNLIMITED = 10_000
+MARK = "• "
 COLOURED = re.compile(r"^((?:\x1b\[\d+m)*)(.*?)((?:\x1b\[0m)?)$")
 
 
@@ -33,12 +34,13 @@ def text_stream(*written: Path | None) -> TextIO:
 def show(text: str, stream: TextIO) -> None:
     """On a terminal its sentences break between words. A command stays one line, to be copied; tables fit already.
 
-    A coloured line is a sentence where it begins as one.
+    A coloured line with a mark is a table's row. What is indented stays so.
     """
     at_words = TextWrapper(width(), break_long_words=False, break_on_hyphens=False)
     for line in text.removesuffix("\n").split("\n"):
         start, words, end = COLOURED.findall(line)[0]
-        is_kept = not stream.isatty() or " --" in line or (start and not words[:1].isalnum())
+        is_kept = not stream.isatty() or " --" in line or (start and words.startswith(MARK))
+        at_words.subsequent_indent = " " * (len(words) - len(words.lstrip(" ")))
         print(line if is_kept else f"{start}{at_words.fill(words)}{end}", file=stream)
 
 

@@ -58,7 +58,8 @@ def find_candidates(
             place="--paths",
             next_step="check the spelling; paths are relative to the top of the repository",
         )
-    return Candidates(commit_range=commit_range, subjects=_subjects(messages))
+    (_, headline) = git.headlines(repository, [good])[good]
+    return Candidates(commit_range=commit_range, subjects={**_subjects(messages), good: headline})
 
 
 def fetch_missing(repository: Path, revisions: Sequence[str], remote: git.Remote | None) -> None:

@@ -27,8 +27,8 @@ def test_a_sentence_breaks_between_words_and_a_command_or_coloured_row_stays(mon
 def test_a_coloured_sentence_breaks_and_keeps_its_colour(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "30")
     terminal = Terminal()
-    show(f"\x1b[1m\x1b[31m{SENTENCE}\x1b[0m", terminal)
-    lines = ["\x1b[1m\x1b[31mWorst: parse takes 250%", "longer. Look there first.\x1b[0m"]
+    show(f"\x1b[1m\x1b[31m  {SENTENCE}\x1b[0m", terminal)
+    lines = ["\x1b[1m\x1b[31m  Worst: parse takes 250%", "  longer. Look there first.\x1b[0m"]
     assert terminal.getvalue().splitlines() == lines
 
 

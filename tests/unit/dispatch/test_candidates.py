@@ -12,7 +12,7 @@ def test_candidates_come_parents_first_with_their_subjects(tmp_path: Path) -> No
     found = find_candidates(tmp_path / "r", good=hashes["c0"][:12], bad="HEAD")
     assert found.commit_range.commits == (hashes["c1"], hashes["c2"], hashes["c3"])
     assert found.commit_range.good == hashes["c0"]
-    assert found.subjects == {hashes[name]: f"commit {name}" for name in ("c1", "c2", "c3")}
+    assert found.subjects == {hashes[name]: f"commit {name}" for name in ("c0", "c1", "c2", "c3")}
 
 
 def test_first_parent_leaves_branches_out(tmp_path: Path) -> None:
