@@ -12,6 +12,7 @@ from bot.model.bisection_report import MeasuredCommit
 from bot.model.finding import Interval
 
 LEVEL: Final = 0.95
+ONE_LEVEL: Final = 0.25  # of the change, by which executions on several machines may differ to be compared at all
 
 
 def measured_commits(state: SearchState) -> tuple[MeasuredCommit, ...]:
@@ -19,14 +20,15 @@ def measured_commits(state: SearchState) -> tuple[MeasuredCommit, ...]:
 
     The relative change is the geometric mean over rounds of (commit / good end of the same round) - 1: what slows a
     whole round down cancels. Rounds without the good end (a quiet machine needs none) are compared with all of its
-    executions. The interval is Student's t over rounds, of logarithms, at 95%; it assumes that rounds
-    are independent and shows noise, not the model: the posterior is the search's own.
+    executions, where those are of one machine or of one level; else they say nothing here. The interval is Student's t
+    over rounds, of logarithms, at 95%; it assumes that rounds are independent and shows noise, not the model: the
+    posterior is the search's own.
     """
     ratios: dict[str, list[float]] = defaultdict(list)
     executions: dict[str, int] = defaultdict(int)
     failures: dict[str, dict[str, None]] = defaultdict(dict)
     good = state.commit_range.good
-    anywhere = tuple(value for result in state.results for value in result.values.get(good, ()))
+    anywhere = _good_anywhere(state)
     for result in state.results:
         reference = result.values.get(good, anywhere)
         for commit, values in result.values.items():
@@ -42,6 +44,16 @@ def measured_commits(state: SearchState) -> tuple[MeasuredCommit, ...]:
         for commit in dict.fromkeys(order)
         if commit in executions
     )
+
+
+def _good_anywhere(state: SearchState) -> tuple[float, ...]:
+    """The good end's executions; none where they differ from round to round by what counts beside the change."""
+    ends = (state.commit_range.good, state.commit_range.bad)
+    good, bad = (tuple(value for result in state.results for value in result.values.get(end, ())) for end in ends)
+    if not good or state.settings.one_machine:
+        return good
+    change = abs(_mean_log(bad) - _mean_log(good)) if bad else 0.0
+    return good if log(max(good) / min(good)) <= ONE_LEVEL * change else ()
 
 
 def _measured(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bot import git
 from bot.bisect.graph import reverted_commits
+from bot.bisect.standing import executions
 from bot.config import Config
 from bot.dispatch.recovery import is_over
 from bot.dispatch.step import report_of
@@ -54,7 +55,8 @@ def report_search(
     follows what was found.
     """
     report = report_of(bisection)
-    cost = Cost(report.outcome.executions, bisection.runner_seconds)
+    # What came back after the decision was executed as well.
+    cost = Cost(executions(bisection.search.results), bisection.runner_seconds)
     if bisection.alarm is not None and bisection.alarm.closes:
         tracked = host.tracked_issues(suite=bisection.suite).get(cause_key(*bisection.alarm.closes))
         if tracked is not None and tracked.is_worse:

@@ -1,5 +1,7 @@
 """The evidence per commit: changes within rounds, so that what slows a round down cancels."""
 
+from dataclasses import replace
+
 import pytest
 
 from bot.bisect.measured import measured_commits
@@ -29,6 +31,18 @@ def test_a_slow_round_cancels() -> None:
     assert third.executions == 2
     assert third.confidence_interval is not None
     assert third.confidence_interval.low == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("other", "change"), [(2.0, None), (1.1, 0.2)])
+def test_a_round_without_the_good_end_says_nothing_where_machines_differ(other: float, change: float | None) -> None:
+    state = state_of(
+        Result(job_id="1", values=values(g=1.0, c3=2.0)),
+        Result(job_id="2", values=values(g=other, c3=2 * other)),
+        Result(job_id="3", values=values(c1=1.2 * other**0.5)),
+    )
+    spread = replace(state, settings=SearchSettings(one_machine=False))
+    assert measured_commits(spread)[1].relative_change == (None if change is None else pytest.approx(change))
+    assert measured_commits(state)[1].relative_change is not None
 
 
 def test_the_interval_is_students_over_rounds() -> None:
