@@ -68,19 +68,17 @@ class Decision:
 
 def decide(measured: SampleStatistics, metrics: Metrics) -> Decision:
     """Test at every level that exists and keep the most cautious answer."""
+    # Of a million metrics a level takes 64 MB, and testing units five times that: the pooled level comes after them.
+    of_runs, of_processes = _run_level(measured, metrics), _process_level(measured, metrics)
     pooled = one_way_anova(measured.target, measured.baseline)
-    # One after the other: of a million metrics a level takes 64 MB.
-    levels = np.empty((len(LEVELS), 8, len(pooled.p_value)))
-    levels[0] = _pooled_level(measured, pooled.p_value, metrics)
-    levels[1] = _run_level(measured, metrics)
-    levels[2] = _process_level(measured, metrics)
-    widest = np.nanargmax(levels[:, 4], axis=0)
+    levels = (_pooled_level(measured, pooled.p_value, metrics), of_runs, of_processes)
+    p_values = np.stack([level[0] for level in levels])
+    widest = np.nanargmax([level[4] for level in levels], axis=0)
     return Decision(
-        # A view would keep all columns of all levels.
-        p_values=levels[:, 0].copy(),
-        p_without_modes=np.nanmax(levels[:, 6], axis=0),
-        deciding=np.nanargmax(levels[:, 0], axis=0),
-        uncertain=Level(*levels[widest, :, np.arange(len(widest))].T),
+        p_values=p_values,
+        p_without_modes=np.fmax.reduce([level[6] for level in levels]),
+        deciding=np.nanargmax(p_values, axis=0),
+        uncertain=Level(*np.choose(widest, levels)),
         statistic=pooled.statistic,
     )
 
@@ -121,6 +119,18 @@ def _pooled_level(measured: SampleStatistics, p_value: Floats, metrics: Metrics)
 def _run_level(measured: SampleStatistics, metrics: Metrics) -> Floats:
     """The target's runs, mostly one, against the baseline's by their means."""
     within = within_variance(measured)
+    return level_of_units(
+        measured.target_means,
+        measured.run_means,
+        metrics,
+        tested=metrics.timed | ~measured.constant,
+        target_allowance=_target_allowance(measured, within),
+        lessened=within / measured.target.count,
+    )
+
+
+def _target_allowance(measured: SampleStatistics, within: Floats) -> Floats:
+    """What the mean of the target's runs varies more than a baseline run's, (m,)."""
     of_means = uncertain_share(
         RunSizes(measured.target_inverse_counts, measured.target_means.sizes),
         RunSizes(measured.inverse_counts, measured.run_means.sizes),
@@ -129,14 +139,7 @@ def _run_level(measured: SampleStatistics, metrics: Metrics) -> Floats:
     # One wild sample moves the target's mean, and shows in its variance: such a mean is worth less.
     target_freedom = np.maximum(measured.target.count - measured.target_means.sizes, 1.0)
     noisier = np.maximum(measured.target_within_squares / target_freedom - within_target, 0.0) / measured.target.count
-    return level_of_units(
-        measured.target_means,
-        measured.run_means,
-        metrics,
-        tested=metrics.timed | ~measured.constant,
-        target_allowance=of_means * within_target + noisier,
-        lessened=within / measured.target.count,
-    )
+    return np.asarray(of_means * within_target + noisier)
 
 
 def _process_level(measured: SampleStatistics, metrics: Metrics) -> Floats:
@@ -161,10 +164,9 @@ def level_of_units(
     `target_allowance` and `in_turn` as in `unit_test`. `lessened` (m,): the part of the target's error that more
     samples would lessen, all of it where that is not given.
     """
-    columns = np.full((8, len(tested)), np.nan)
     rows = np.flatnonzero(tested)
     if not len(rows):
-        return columns
+        return np.full((8, len(tested)), np.nan)
     test = unit_test(
         target.rows(rows),
         baseline.rows(rows),
@@ -175,5 +177,6 @@ def level_of_units(
         in_turn=in_turn,
     )
     error = test.target_error if lessened is None else np.minimum(lessened[rows], test.target_error)
+    columns = np.full((8, len(tested)), np.nan)
     columns[:, rows] = np.vstack([test.columns, error])
     return columns
