@@ -26,7 +26,6 @@ from bot.stats.ragged import Floats
 
 # Which of a run's reductions stands for a summary's statistic; "value" and what nobody knows are means.
 _REDUCTIONS: Final[Mapping[str, int]] = {MEDIAN: 1, "min": 2, "minimum": 2}
-_SEVERAL: Final = "the runs report different statistics, such as a mean and a median"
 _DIGITS: Final = 6
 # Larger panels judge a series at every fourth value, each at its own turn: a level needs eight runs anyway, and the
 # build after one new run takes a quarter of the time.
@@ -125,7 +124,6 @@ class PanelGrowth:
                 statistic=statistic or "",
                 minimum_effect=minimum_effect(key),
                 values=tuple(listed if measured.all() else [v if math.isfinite(v) else None for v in listed]),
-                reason=None if statistic else _SEVERAL,
             )
             series.append(_judged(one, row, numbers, labels, turns=turns) if statistic else one)
         return Panel(
@@ -165,11 +163,11 @@ def _judged(one: PanelSeries, row: _Row, values: Floats, labels: Sequence[str], 
             changes = tuple(
                 replace(change, index=int(places[np.searchsorted(same, change.index)])) for change in earlier.changes
             )
-            return replace(one, changes=changes, judged=judged, reason=earlier.reason)
+            return replace(one, changes=changes, judged=judged, values_lacking=earlier.values_lacking)
     end = places[judged - 1] + 1 if judged else 0
     series = Series(name="", values=tuple(values[:end].tolist()), minimum_effect=one.minimum_effect)
     anew = judge_one(series, labels, seed=0)
-    return replace(one, changes=anew.changes, judged=judged, reason=anew.reason)
+    return replace(one, changes=anew.changes, judged=judged, values_lacking=anew.values_lacking)
 
 
 def environment_of(run: Run) -> dict[str, str]:

@@ -20,12 +20,12 @@ FALSE_DISCOVERY_RATE = 0.05
 def judge_series(table: SeriesTable, *, seed: int, online: bool) -> tuple[SeriesChanges, ...]:
     """One result per series, in order. Each draws from `seed` anew, so that it does not depend on the others.
 
-    Too few values in every series are an error; in some they are those series' reason.
+    Too few values in every series are an error; in some those series lack values.
     """
     judged = tuple(judge_one(series, table.labels, seed=seed, online=online) for series in table.series)
-    if all(entry.reason is not None for entry in judged):
+    if all(entry.values_lacking for entry in judged):
         raise DataError(
-            "; ".join(dict.fromkeys(f"{entry.series.name}: {entry.reason}" for entry in judged[:3])),
+            "; ".join(dict.fromkeys(map(_lack, judged[:3]))),
             place=table.place,
             next_step=f"give {FEWEST_VALUES} rows or more, oldest first, or compare two runs with many samples each",
         )
@@ -37,7 +37,7 @@ def judge_one(series: Series, labels: Sequence[str], *, seed: int, online: bool 
     values = np.array(series.values)
     count = int(np.isfinite(values).sum())
     if count < FEWEST_VALUES:
-        return SeriesChanges(series=series, reason=_lacking(count, FEWEST_VALUES))
+        return SeriesChanges(series=series, values_lacking=FEWEST_VALUES - count)
     changes = tuple(
         ChangePoint(
             index=change.index,
@@ -62,13 +62,15 @@ def judge_one(series: Series, labels: Sequence[str], *, seed: int, online: bool 
     )
 
 
-def _lacking(count: int, needed: int) -> str:
-    return f"{count} {'value' if count == 1 else 'values'}, {needed} are needed; {needed - count} more would do"
+def _lack(entry: SeriesChanges) -> str:
+    count = FEWEST_VALUES - entry.values_lacking
+    values = f"{count} {'value' if count == 1 else 'values'}"
+    return f"{entry.series.name}: {values}, {FEWEST_VALUES} are needed; {entry.values_lacking} more would do"
 
 
 def _with_power(entry: SeriesChanges) -> SeriesChanges:
     """Nothing found says little without what would have been found."""
-    if entry.reason is not None or (entry.changes and (entry.alarms is None or entry.alarms)):
+    if entry.values_lacking or (entry.changes and (entry.alarms is None or entry.alarms)):
         return entry
     values = np.array(entry.series.values)
     finite, effect = values[np.isfinite(values)], entry.series.minimum_effect

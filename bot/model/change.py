@@ -76,10 +76,11 @@ class Detectable:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SeriesChanges:
-    """What was found in one series. `alarms` is None where nobody asked. `reason` says why nothing could be judged.
+    """What was found in one series. `alarms` is None where nobody asked.
 
-    Where nothing was found, `detectable` says what would have been, and `detectable_alarm` what would have raised an
-    alarm; None there: no step of any size.
+    Where nothing could be judged, `values_lacking` says how many more values it takes. Where nothing was found,
+    `detectable` says what would have been, and `detectable_alarm` what would have raised an alarm; None there: no step
+    of any size.
     """
 
     series: Series
@@ -88,4 +89,4 @@ class SeriesChanges:
     detectable: Detectable | None = None
     detectable_alarm: Detectable | None = None
     rows_lacking_online: int = 0
-    reason: str | None = None
+    values_lacking: int = 0

@@ -25,7 +25,8 @@ class PanelSeries:
     """`values` are the `statistic` of each run in the metric's unit, None where the run lacks it.
 
     `changes` are those that stand in the series by itself, by its first `judged` values; which of them count among all
-    series is decided over all. `reason` says why nothing could be judged.
+    series is decided over all. Nothing could be judged where the runs have no `statistic` in common (""), or fewer
+    values than it takes by `values_lacking`.
     """
 
     benchmark: str
@@ -35,7 +36,7 @@ class PanelSeries:
     values: tuple[float | None, ...] = ()
     changes: tuple[ChangePoint, ...] = ()
     judged: int = 0
-    reason: str | None = None
+    values_lacking: int = 0
 
     @property
     def key(self) -> MetricKey:

@@ -164,14 +164,32 @@ class Doubt(StrEnum):
     NOT_PROFILED = "not_profiled"
 
 
-FAMILIES: tuple[type[VerdictReason | Untested | Remark | BaselineReason | Doubt], ...] = (
+class Caveat(StrEnum):
+    """What to know of compared call trees and of changed functions: what was not asked, and not looked at."""
+
+    ONE_STATE = "one_state"
+    TOTALS_ALONE = "totals_alone"
+    ONE_PROFILE = "one_profile"
+    FEW_REPETITIONS = "few_repetitions"
+    FILES_LEFT = "files_left"
+    NAMES_LEFT = "names_left"
+    CALLING_FILES_LEFT = "calling_files_left"
+    CALLING_FILES_UNREAD = "calling_files_unread"
+    COMMON_NAMES = "common_names"
+    LINES_UNUSED = "lines_unused"
+    RECORDS_UNUSED = "records_unused"
+    FILE_DAMAGED = "file_damaged"
+
+
+FAMILIES: tuple[type[VerdictReason | Untested | Remark | BaselineReason | Doubt | Caveat], ...] = (
     VerdictReason,
     Untested,
     Remark,
     BaselineReason,
     Doubt,
+    Caveat,
 )
-ReasonCode = VerdictReason | Untested | Remark | BaselineReason | Doubt
+ReasonCode = VerdictReason | Untested | Remark | BaselineReason | Doubt | Caveat
 # No value is in two families: a file holds the value alone.
 CODES: Mapping[str, ReasonCode] = {code.value: code for family in FAMILIES for code in family}
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from bot.model.reason import Reason
+
 
 class Scope(StrEnum):
     """What a piece of code belongs to: a function, or the code of a class or file outside its functions."""
@@ -92,7 +94,7 @@ class Touched:
     functions: tuple[TouchedFunction, ...] = ()
     unresolved: tuple[UnresolvedFile, ...] = ()
     callers: tuple[Caller, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Reason, ...] = ()
 
 
 class Certainty(StrEnum):

@@ -202,7 +202,7 @@ class TreeComparison:
     touched: int | None = None
     alpha: float
     minimum_effect: float
-    notes: tuple[str, ...] = ()
+    notes: tuple[Reason, ...] = ()
 
     @property
     def answer(self) -> Answer:

@@ -1,6 +1,6 @@
 """Logs or profiles of two revisions -> compared call trees, with what the commit between them touched."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -12,9 +12,11 @@ from bot.collect import read_file
 from bot.diagnose import ReadingSettings, load_pattern, read_log
 from bot.diagnose.changed import touched_by_commit, touched_code
 from bot.diagnose.comparison import ComparisonSettings, compare_logs, compare_profiles
+from bot.diagnose.log import ReadLog
 from bot.diagnose.profiles import read_profiles
 from bot.errors import UsageError
 from bot.model.profile import ProfileReading
+from bot.model.reason import Caveat, Reason, because, remark
 from bot.model.report import Report
 from bot.model.touched import Touched
 from bot.model.tree_comparison import TreeComparison
@@ -77,13 +79,15 @@ def _of_logs(plan: RevisionsPlan, settings: "ComparisonSettings", touched: Touch
         for names in (plan.baseline, plan.target)
     )
     comparison = compare_logs(baseline, target, settings=settings, touched=touched)
-    unused = [
-        f"{side}: {sum(log.part.unused.values()):,} of {log.part.lines:,} lines were not used"
-        for side, log in (("baseline", baseline), ("target", target))
-        if log.part.unused
-    ]
-    cut = [f"{name}: ends too early or is damaged" for log in (baseline, target) for name in log.truncated_files]
-    return replace(comparison, notes=(*comparison.notes, *unused, *cut))
+    return replace(
+        comparison, notes=(*comparison.notes, *_log_notes("baseline", baseline), *_log_notes("target", target))
+    )
+
+
+def _log_notes(side: str, log: ReadLog) -> Iterator[Reason]:
+    if unused := sum(log.part.unused.values()):
+        yield because(Caveat.LINES_UNUSED, side=side, unused=unused, count=log.part.lines)
+    yield from _damaged(side, log.truncated_files)
 
 
 def _of_profiles(plan: RevisionsPlan, settings: "ComparisonSettings", touched: Touched | None) -> TreeComparison:
@@ -94,13 +98,15 @@ def _of_profiles(plan: RevisionsPlan, settings: "ComparisonSettings", touched: T
     return replace(comparison, notes=(*comparison.notes, *_notes("baseline", baseline), *_notes("target", target)))
 
 
-def _notes(side: str, reading: ProfileReading) -> list[str]:
-    unused = sum(count for _, count in reading.unused)
-    return [
-        *(f"{side}: {note}" for note in reading.notes),
-        *([f"{side}: {unused:,} of {reading.records:,} records were not used as they are"] if unused else []),
-        *(f"{side}: {name} ends too early or is damaged" for name in reading.truncated_files),
-    ]
+def _notes(side: str, reading: ProfileReading) -> Iterator[Reason]:
+    yield from (remark(f"{side}: {note}") for note in reading.notes)
+    if unused := sum(count for _, count in reading.unused):
+        yield because(Caveat.RECORDS_UNUSED, side=side, unused=unused, count=reading.records)
+    yield from _damaged(side, reading.truncated_files)
+
+
+def _damaged(side: str, names: Sequence[str]) -> Iterator[Reason]:
+    return (because(Caveat.FILE_DAMAGED, side=side, name=name) for name in names)
 
 
 def _touched(plan: RevisionsPlan) -> Touched | None:

@@ -13,9 +13,10 @@ from bot.model.tree_comparison import (
     TreeComparison,
 )
 from bot.report.charts import bar
-from bot.report.inert import Safe, code, commit, join, own, prose, row, unbroken
+from bot.report.inert import Safe, code, commit, join, own, row, unbroken
 from bot.report.mermaid import call_tree_picture
 from bot.report.numbers import percent, significant
+from bot.report.reasons import sentence_markdown
 from bot.report.tree_comparison import (
     amounts,
     answer_markdown,
@@ -107,7 +108,7 @@ def _tree_fold(diagnosis: TreeComparison, *, repository_url: str | None) -> Fold
     services = tuple(own("- {}: {}", code(one.service, limit=60), answer_markdown(one)) for one in diagnosis.services)
     parts.append(Part(title=Safe("What was compared"), rows=services[:NAMES], total=len(services)))
     if diagnosis.notes:
-        noted = tuple(own("- {}", prose(note)) for note in diagnosis.notes[:NOTES])
+        noted = tuple(own("- {}", sentence_markdown(note)) for note in diagnosis.notes[:NOTES])
         parts.append(Part(title=Safe("Notes on the call trees"), rows=noted, total=len(diagnosis.notes)))
     return Fold(summary=Safe(f"Why: the call tree, {_FOUND[diagnosis.answer](suspects)}"), parts=tuple(parts))
 

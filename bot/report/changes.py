@@ -38,13 +38,13 @@ def changes_json(judged: Sequence[SeriesChanges], *, labels: Sequence[str], newe
 
 
 def _column(entry: SeriesChanges, labels: Sequence[str]) -> dict[str, Any]:
-    rows = len(entry.series.values)
+    rows, missing = len(entry.series.values), sum(map(math.isnan, entry.series.values))
     column: dict[str, Any] = {
         "name": entry.series.name,
         "unit": entry.series.unit,
         "rows": rows,
-        "missing": sum(map(math.isnan, entry.series.values)),
-        "reason": entry.reason,
+        "missing": missing,
+        "reason": lacking_words(rows - missing, entry.values_lacking) if entry.values_lacking else None,
         "notes": list(entry.series.notes),
         "minimum_effect": entry.series.minimum_effect,
         "changes": [_change(change, entry.series.values, labels) for change in entry.changes],
@@ -57,6 +57,11 @@ def _column(entry: SeriesChanges, labels: Sequence[str]) -> dict[str, Any]:
         column["detectable_alarm"] = _would(entry.detectable_alarm)
         column["lacking_rows"] = entry.rows_lacking_online
     return column
+
+
+def lacking_words(count: int, lacking: int) -> str:
+    """Of a series that is too short to be judged."""
+    return f"{counted(count, 'value')}, {count + lacking:,} are needed; {lacking:,} more would do"
 
 
 def _would(detectable: Detectable | None) -> dict[str, float | None] | None:
@@ -107,10 +112,11 @@ def changes_text(table: SeriesTable, judged: Sequence[SeriesChanges]) -> str:
 def _block(entry: SeriesChanges, *, label_name: str | None, alone: bool) -> str:
     series = entry.series
     name = plain(series.name, limit=NAME_LIMIT)
-    if entry.reason is not None:
-        return "\n".join([f"Cannot tell: {name} has {entry.reason}", *_notes(entry)])
-    label = None if label_name is None else plain(label_name, limit=LABEL_LIMIT)
     missing = sum(map(math.isnan, series.values))
+    if entry.values_lacking:
+        lacking = lacking_words(len(series.values) - missing, entry.values_lacking)
+        return "\n".join([f"Cannot tell: {name} has {lacking}", *_notes(entry)])
+    label = None if label_name is None else plain(label_name, limit=LABEL_LIMIT)
     rows = f"{len(series.values):,} rows" + (f", {missing:,} without a value" if missing else "")
     # The count first: a line that starts with a foreign "::" would be a command to GitHub's runner.
     effect = f" of {percent(series.minimum_effect)} or more" if series.minimum_effect else ""

@@ -13,9 +13,12 @@ from typing import Any, Final
 from bot.codec.panel import KeptPanel
 from bot.model.metric import Metric
 from bot.model.panel import LATELY_RUNS, Dashboard, Panel, PanelSeries, ShownChange
+from bot.model.reason import Untested, because
 from bot.report.badge import badge, standing_text
+from bot.report.changes import lacking_words
 from bot.report.inert import SENTENCE_LIMIT, plain
 from bot.report.numbers import shown_unit
+from bot.report.reasons import sentence
 from bot.report.templating import fill
 from bot.report.words import counted, is_timed
 
@@ -96,7 +99,7 @@ def _told(panel: Panel, changes: Sequence[ShownChange], judged: int) -> str:
         told = f"{got[0][0]:,} of {total} got {got[0][1]}"
         told += f" and {got[1][0]:,} {got[1][1]} {over}." if got[1:] else f" {over}."
     else:
-        unclear = sum(one.reason is not None for one in panel.series)
+        unclear = sum(_unjudged(one) is not None for one in panel.series)
         told = f"No change in {total} {over}."
         if unclear == len(panel.series):
             told = f"{total[0].upper()}{total[1:]}: too few runs to find changes."
@@ -132,8 +135,14 @@ def _series(
         _trend(newest),
         [_change(each, one.metric, factor, numbers) for each in changes],
         int(is_judged),
-        one.reason and plain(one.reason, limit=SENTENCE_LIMIT),
+        _unjudged(one),
     ]
+
+
+def _unjudged(one: PanelSeries) -> str | None:
+    if not one.statistic:
+        return sentence(because(Untested.DIFFERENT_STATISTICS))
+    return lacking_words(one.judged, one.values_lacking) if one.values_lacking else None
 
 
 def _change(one: ShownChange, metric: Metric, factor: float, numbers: Mapping[str, int]) -> list[Any]:

@@ -82,7 +82,8 @@ def tree_comparison_text(comparison: TreeComparison, *, top: int = 20) -> str:
         if names
     ]
     if comparison.notes:
-        blocks.append("Notes\n" + "\n".join(f"- {_plain(note, limit=SENTENCE_LIMIT)}" for note in comparison.notes))
+        notes = (f"- {_plain(sentence(note), limit=SENTENCE_LIMIT)}" for note in comparison.notes)
+        blocks.append("\n".join(["Notes", *notes]))
     return "\n\n".join(blocks) + "\n"
 
 

@@ -9,6 +9,7 @@ from bot import git
 from bot.diagnose.changed.code import UnreadableCodeError
 from bot.diagnose.changed.limits import MAX_FILE_BYTES, read_within
 from bot.diagnose.changed.python import parse
+from bot.model.reason import Caveat, Reason, because
 from bot.model.touched import Caller, TouchedFunction
 
 MOST_NAMES: Final = 500
@@ -19,16 +20,16 @@ MOST_CALLERS: Final = 50
 
 def find_callers(
     repository: Path, head: str, functions: Sequence[TouchedFunction]
-) -> tuple[tuple[Caller, ...], tuple[str, ...]]:
+) -> tuple[tuple[Caller, ...], tuple[Reason, ...]]:
     """Functions that call something of a changed Python function's name, and notes on what was left out."""
     names = sorted({name for one in functions if one.path.endswith(".py") and (name := _callable_name(one))})
     notes = []
     if len(names) > MOST_NAMES:
-        notes.append(f"callers were looked for of {MOST_NAMES} of {len(names)} changed names")
+        notes.append(because(Caveat.NAMES_LEFT, limit=MOST_NAMES, count=len(names)))
         names = names[:MOST_NAMES]
     paths = git.files_with_words(repository, head, names, pattern="**/*.py")
     if len(paths) > MOST_FILES:
-        notes.append(f"callers were looked for in {MOST_FILES:,} of {len(paths):,} files")
+        notes.append(because(Caveat.CALLING_FILES_LEFT, limit=MOST_FILES, count=len(paths)))
         paths = paths[:MOST_FILES]
     blobs = {entry.path: entry.blob for entry in git.list_tree(repository, head) if entry.blob}
     sources = read_within(repository, {path: blobs[path] for path in paths if path in blobs})
@@ -40,14 +41,14 @@ def find_callers(
         except UnreadableCodeError:
             unread += 1
     if unread:
-        notes.append(f"callers in {unread} files are not known: no Python, or above {MAX_FILE_BYTES >> 20} MiB")
+        notes.append(because(Caveat.CALLING_FILES_UNREAD, count=unread, mebibytes=MAX_FILE_BYTES >> 20))
     counts: dict[str, int] = {}
     for caller in callers:
         for name in caller.called_names:
             counts[name] = counts.get(name, 0) + 1
     common = sorted(name for name, count in counts.items() if count > MOST_CALLERS)
     if common:
-        notes.append(f"too many functions call {', '.join(common[:10])}: their callers are left out")
+        notes.append(because(Caveat.COMMON_NAMES, names=tuple(common[:10])))
     return tuple(_without(callers, frozenset(common))), tuple(notes)
 
 

@@ -12,6 +12,7 @@ from bot.diagnose.changed.comparison import FileScopes, compare_files
 from bot.diagnose.changed.languages import has_reader, read_scopes
 from bot.diagnose.changed.limits import MAX_FILE_BYTES, MOST_FILES, read_within
 from bot.diagnose.changed.paths import is_document_or_test
+from bot.model.reason import Caveat, because
 from bot.model.touched import ChangeKind, LineRange, Touched, TouchedFunction, UnresolvedFile
 
 MOST_LINE_DIFFS: Final = 200  # a git call each
@@ -32,7 +33,7 @@ def touched_code(repository: Path, *, base: str | None, head: str, callers: bool
     changes = git.file_changes(repository, base, head)
     notes = []
     if len(changes) > MOST_FILES:
-        notes.append(f"{len(changes):,} files differ; {MOST_FILES:,} were looked at")
+        notes.append(because(Caveat.FILES_LEFT, count=len(changes), limit=MOST_FILES))
         changes = changes[:MOST_FILES]
     readable = [one for one in changes if _is_file(one) and has_reader(one.path)]
     sources = read_within(repository, _blobs(readable))

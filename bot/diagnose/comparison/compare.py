@@ -15,6 +15,7 @@ from bot.diagnose.comparison.significance import basis_of
 from bot.diagnose.log import ReadLog
 from bot.errors import DataError
 from bot.model.profile import Profile
+from bot.model.reason import Caveat, Reason, because
 from bot.model.touched import Touched
 from bot.model.tree_comparison import (
     Basis,
@@ -49,11 +50,10 @@ def compare_logs(
     baseline: ReadLog, target: ReadLog, *, settings: ComparisonSettings | None = None, touched: Touched | None = None
 ) -> TreeComparison:
     """The calls of a service are the repetitions; both logs must have been read with squares. Raises as above."""
-    note = (
-        "the calls of one log were made on one machine in one state: another state of it looks like slower methods too"
-    )
     sides = (observed_log(baseline), observed_log(target))
-    return compare_observed(*sides, settings=settings or ComparisonSettings(), touched=touched, notes=(note,))
+    return compare_observed(
+        *sides, settings=settings or ComparisonSettings(), touched=touched, notes=(because(Caveat.ONE_STATE),)
+    )
 
 
 def compare_observed(
@@ -62,7 +62,7 @@ def compare_observed(
     *,
     settings: ComparisonSettings,
     touched: Touched | None = None,
-    notes: Sequence[str] = (),
+    notes: Sequence[Reason] = (),
 ) -> TreeComparison:
     pairs = _pairs(baseline, target)
     trees = [aligned(*pair) for pair in pairs]
@@ -126,18 +126,16 @@ def _shown(services: Sequence[Observed]) -> str:
     return repr(services[0].service[:60]) if services else "none"
 
 
-def _notes(trees: Sequence[AlignedTree]) -> list[str]:
+def _notes(trees: Sequence[AlignedTree]) -> list[Reason]:
     bases = {basis_of(tree.baseline, tree.target) for tree in trees}
     fewest = min(min(tree.baseline.repetitions, tree.target.repetitions) for tree in trees)
     notes = []
     if Basis.TOTALS in bases:
-        notes.append("one repetition holds totals alone: which methods are really slower is not certain")
+        notes.append(because(Caveat.TOTALS_ALONE))
     if Basis.COUNTS in bases:
-        notes.append(
-            "one profile per revision: samples are taken for independent, and differences between runs for none"
-        )
+        notes.append(because(Caveat.ONE_PROFILE))
     if Basis.SAMPLES in bases and fewest < FEW_REPETITIONS:
-        notes.append(f"{fewest} repetitions find only large changes; {FEW_REPETITIONS} or more are better")
+        notes.append(because(Caveat.FEW_REPETITIONS, count=fewest, minimum=FEW_REPETITIONS))
     return notes
 
 

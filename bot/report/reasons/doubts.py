@@ -1,9 +1,9 @@
-"""The sentences of why compared call trees decide nothing or are not there, with what would decide."""
+"""The sentences of compared call trees: why they decide nothing or are not there, and what to know of them."""
 
 from collections.abc import Mapping
 from typing import Final
 
-from bot.model.reason import Doubt, ReasonCode
+from bot.model.reason import Caveat, Doubt, ReasonCode
 
 DOUBTS: Final[Mapping[ReasonCode, str]] = {
     Doubt.ONE_REPETITION: (
@@ -36,4 +36,22 @@ DOUBTS: Final[Mapping[ReasonCode, str]] = {
     Doubt.NOISY_METHODS: (
         "a method could take {visible:%} of the whole more unseen; record {wanted:# repetition} or more per revision"
     ),
+}
+CAVEATS: Final[Mapping[ReasonCode, str]] = {
+    Caveat.ONE_STATE: (
+        "the calls of one log were made on one machine in one state: another state of it looks like slower methods too"
+    ),
+    Caveat.TOTALS_ALONE: "one repetition holds totals alone: which methods are really slower is not certain",
+    Caveat.ONE_PROFILE: (
+        "one profile per revision: samples are taken for independent, and differences between runs for none"
+    ),
+    Caveat.FEW_REPETITIONS: "{count:# repetition} show only large changes; {minimum:,} or more are better",
+    Caveat.FILES_LEFT: "{count:,} files differ; {limit:,} were looked at",
+    Caveat.NAMES_LEFT: "callers were looked for of {limit:,} of {count:,} changed names",
+    Caveat.CALLING_FILES_LEFT: "callers were looked for in {limit:,} of {count:,} files",
+    Caveat.CALLING_FILES_UNREAD: "callers in {count:,} files are not known: no Python, or above {mebibytes:,} MiB",
+    Caveat.LINES_UNUSED: "{side:prose}: {unused:,} of {count:,} lines were not used",
+    Caveat.RECORDS_UNUSED: "{side:prose}: {unused:,} of {count:,} records were not used as they are",
+    Caveat.FILE_DAMAGED: "{side:prose}: {name} ends too early or is damaged",
+    Caveat.COMMON_NAMES: "too many functions call {names:and}: their callers are left out",
 }

@@ -9,6 +9,7 @@ import pytest
 from cmarkgfm.cmark import Options
 
 from bot.model.call_tree import ImpactedService, MethodCosts, MethodSuspect
+from bot.model.reason import remark
 from bot.model.report import Conclusion
 from bot.report.annotations import remarks
 from bot.report.content import MarkdownOptions
@@ -42,11 +43,11 @@ def test_whole_text() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_foreign_names_bring_no_structure(name: str) -> None:
     named = diagnosis({"compile_regex": f"{name}x", "search": f"{name}y"})
-    report = diagnosed(replace(named, notes=(name,), added_methods=(name,), removed_services=(name,)))
+    report = diagnosed(replace(named, notes=(remark(name),), added_methods=(name,), removed_services=(name,)))
     text = render_markdown(report, options=OPTIONS)
     html = cmarkgfm.github_flavored_markdown_to_html(text, Options.CMARK_OPT_UNSAFE)
     reference = cmarkgfm.github_flavored_markdown_to_html(
-        render_markdown(diagnosed(replace(named, notes=("n",), added_methods=("n",), removed_services=("n",)))),
+        render_markdown(diagnosed(replace(named, notes=(remark("n"),), added_methods=("n",), removed_services=("n",)))),
         Options.CMARK_OPT_UNSAFE,
     )
     assert "evil.example/" not in "".join(part.split(">")[0] for part in html.split("<")[1:])
@@ -85,7 +86,7 @@ def test_without_a_regression_the_first_lines_are_silent() -> None:
 
 def test_length_with_long_names_everywhere() -> None:
     comparison = diagnosis({"compile_regex": "€" * 900, "search": "€" * 900})
-    many = replace(comparison, added_methods=("€" * 900,) * 1_000, notes=("€ " * 900,) * 100)
+    many = replace(comparison, added_methods=("€" * 900,) * 1_000, notes=(remark("€ " * 900),) * 100)
     text = render_markdown(diagnosed(replace(many, suspects=comparison.suspects * 300)))
     assert len(text.encode("utf-16-le")) // 2 <= COMMENT_LIMIT_CHARACTERS
 

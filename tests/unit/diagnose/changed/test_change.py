@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from bot.diagnose.changed import touched_by_commit, touched_code
+from bot.model.reason import Caveat, because
 from bot.model.touched import ChangeKind, LineRange, Scope, Touched
 from tests.support.git_repository import init_repository, run_git
 
@@ -177,7 +178,7 @@ def test_callers_are_found_by_name_at_the_head(repository: Path) -> None:
         ("c.py", "", ("Cart",)),
         ("pkg/b.py", "pay", ("total",)),
     ]
-    assert any("callers in 1 files are not known" in note for note in touched.notes)
+    assert because(Caveat.CALLING_FILES_UNREAD, count=1, mebibytes=1) in touched.notes
 
 
 @needs_grammars

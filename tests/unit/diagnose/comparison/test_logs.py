@@ -11,6 +11,7 @@ from bot.diagnose import ReadingSettings, read_log
 from bot.diagnose.comparison import compare_logs
 from bot.diagnose.comparison.observed import observed_log, spread
 from bot.diagnose.log import ReadLog
+from bot.model.reason import Caveat, because
 from bot.model.tree_comparison import Basis, NodeState, SuspectReason
 from tests.support.compared_trees import by_path
 from tests.support.execution_logs import LABELLED, Execution, call, log
@@ -64,7 +65,7 @@ def test_calls_are_the_samples(tmp_path: Path) -> None:
     assert SuspectReason.CHANGED_CALLS not in nodes["Shop.order"].reasons
     assert [one.service for one in result.suspects[0].services] == ["shop"]
     assert result.impacted[0].share == pytest.approx(0.7, abs=0.05)
-    assert any("one machine in one state" in note for note in result.notes)
+    assert because(Caveat.ONE_STATE) in result.notes
 
 
 def test_means_and_spreads_are_those_of_the_calls(tmp_path: Path) -> None:

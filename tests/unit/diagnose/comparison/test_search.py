@@ -11,7 +11,7 @@ from scipy import stats
 from bot.diagnose.comparison import ComparisonSettings, compare_profiles
 from bot.diagnose.profiles.combine import combine
 from bot.model.profile import Profile, ProfileNode
-from bot.model.reason import Doubt
+from bot.model.reason import Caveat, Doubt, because
 from bot.model.tree_comparison import Answer, Basis, ChangeCause, NodeState, SuspectReason, TreeComparison
 from bot.stats.multiplicity import benjamini_hochberg
 from tests.support.compared_trees import Tree, by_path, reasons, sampled, slower
@@ -305,7 +305,7 @@ def test_totals_alone_give_ratios_and_no_certainty() -> None:
     assert all(node.q_value is None and node.confidence_interval is None for node in by_path(result).values())
     assert result.suspects[0].method == "fem"
     assert result.suspects[0].q_value is None
-    assert any("not certain" in note for note in result.notes)
+    assert because(Caveat.TOTALS_ALONE) in result.notes
 
 
 def test_sampled_profiles_are_compared_by_shares() -> None:
