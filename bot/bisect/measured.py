@@ -1,6 +1,7 @@
 """What was measured at each commit, for people who want to see the evidence and not only the posterior."""
 
 from collections import defaultdict
+from dataclasses import replace
 from math import exp, log, sqrt
 from statistics import fmean, stdev
 from typing import Final
@@ -24,6 +25,8 @@ def measured_commits(state: SearchState) -> tuple[MeasuredCommit, ...]:
     over rounds, of logarithms, at 95%; it assumes that rounds are independent and shows noise, not the model: the
     posterior is the search's own.
     """
+    if state.outcome is not None:  # what came back after the decision is not what it was made from
+        state = replace(state, results=state.results[: state.outcome.rounds])
     ratios: dict[str, list[float]] = defaultdict(list)
     executions: dict[str, int] = defaultdict(int)
     failures: dict[str, dict[str, None]] = defaultdict(dict)

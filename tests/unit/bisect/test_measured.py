@@ -5,7 +5,16 @@ from dataclasses import replace
 import pytest
 
 from bot.bisect.measured import measured_commits
-from bot.model.bisection import CommitRange, Failure, FailureKind, Result, SearchSettings, SearchState
+from bot.model.bisection import (
+    CommitRange,
+    Failure,
+    FailureKind,
+    Outcome,
+    OutcomeKind,
+    Result,
+    SearchSettings,
+    SearchState,
+)
 
 RANGE = CommitRange(good="g", bad="c3", commits=("c1", "c2", "c3"), parents=((), (0,), (1,)))
 
@@ -43,6 +52,13 @@ def test_a_round_without_the_good_end_says_nothing_where_machines_differ(other: 
     spread = replace(state, settings=SearchSettings(one_machine=False))
     assert measured_commits(spread)[1].relative_change == (None if change is None else pytest.approx(change))
     assert measured_commits(state)[1].relative_change is not None
+
+
+def test_what_came_after_the_decision_is_no_part_of_its_evidence() -> None:
+    late = Result(job_id="2", values=values(g=9.0, c3=2.0))
+    state = state_of(Result(job_id="1", values=values(g=1.0, c3=2.0)), late)
+    decided = replace(state, outcome=Outcome(kind=OutcomeKind.CULPRIT, rounds=1))
+    assert measured_commits(decided)[1].relative_change == pytest.approx(1.0)
 
 
 def test_the_interval_is_students_over_rounds() -> None:
