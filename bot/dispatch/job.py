@@ -25,6 +25,7 @@ from bot.model.dispatch import BisectJob, BisectJobResult, BisectRequest, Follow
 from bot.model.metric import Metric
 
 LOG_NAME: Final = "log.txt"
+DIGITS: Final = 6
 STDIN: Final = Path("-")
 SETUP: Final = "install it in the `setup` of the bisect workflow (docs/measure.md)"
 
@@ -174,8 +175,12 @@ def _result(round_id: str, measured: RoundResult) -> Result:
 
 
 def _usable(followed: Mapping[str, tuple[float | None, ...]]) -> dict[str, tuple[float | None, ...]]:
+    """With as many digits as count beside noise: they are stored, for hundreds of metrics."""
     return {
-        commit: tuple(None if value is None or not LEAST_VALUE < value < LARGEST_VALUE else value for value in values)
+        commit: tuple(
+            None if value is None or not LEAST_VALUE < value < LARGEST_VALUE else float(f"{value:.{DIGITS}g}")
+            for value in values
+        )
         for commit, values in followed.items()
     }
 

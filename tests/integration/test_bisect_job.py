@@ -114,9 +114,9 @@ def test_the_same_executions_give_the_numbers_of_further_metrics(tmp_path: Path)
     assert values
     for result in values:
         followed = bisection.followed[result.job_id]
-        assert {commit: numbers[0] for commit, numbers in result.values.items()} == {
-            commit: numbers[0] for commit, numbers in followed.items()
-        }
+        assert {commit: numbers[0] for commit, numbers in result.values.items()} == pytest.approx(
+            {commit: numbers[0] for commit, numbers in followed.items()}, rel=1e-5
+        )
         assert {numbers[1] for numbers in followed.values()} == {None}
 
 
