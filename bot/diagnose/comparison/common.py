@@ -76,7 +76,10 @@ def _common(tree: AlignedTree, methods: Sequence[Method], none: Common) -> Commo
     values[:, count:] /= calls[:, 1:]
     # The middle of the two sides, so that neither of them is what is compared with.
     middle = np.sqrt(values[:, :count].mean(axis=1) * values[:, count:].mean(axis=1))
-    factors = np.maximum(np.median(values / middle[:, None], axis=0), 1e-9)
+    factors = np.median(values / middle[:, None], axis=0)
+    if not factors.all():
+        # Most of these methods have no sample in some repetition: too rare to show anybody's state.
+        return none
     logs = np.log(values[:, count:].mean(axis=1) / values[:, :count].mean(axis=1))
     return Common(
         baseline=factors[:count],

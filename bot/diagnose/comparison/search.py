@@ -75,7 +75,11 @@ class Searched:
             )
             if is_slower
         ]
-        return max(float(self.gains[self.tree.roots].sum()), *losses, 0.0)
+        slowdown = max(float(self.gains[self.tree.roots].sum()), *losses, 0.0)
+        if slowdown or not is_relative(self.tree):
+            return slowdown
+        # Shares always add up to one: where none grew for sure, the whole is as slow as what grew most.
+        return max((float(self.gains[list(one.method.outermost)].sum()) for one in self.methods), default=0.0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -159,6 +159,37 @@ def test_equal_shares_deny_nothing_that_they_cannot_show(
     assert (service.answer, [doubt.code for doubt in service.doubts]) == (answer, doubts)
 
 
+def _halved(values: Sequence[float]) -> tuple[float, ...]:
+    return tuple(value * (i % 2) for i, value in enumerate(values))
+
+
+def test_repetitions_without_samples_of_what_is_rare_hide_nothing() -> None:
+    """Ten rare methods have no sample in every other repetition, so none of them shows a repetition's own state."""
+    rare = [f"main>rare{i}" for i in range(10)]
+    sides = []
+    for slow in (300.0, 900.0):
+        rng = np.random.default_rng(3)
+        profile = samples_of(rng, {"main": 1.0, "main>slow": slow, "main>as_before": 400.0} | dict.fromkeys(rare, 4.0))
+        nodes = [
+            replace(node, elapsed_ms=_halved(node.elapsed_ms), self_ms=_halved(node.self_ms))
+            if node.method.startswith("rare")
+            else node
+            for node in profile.nodes
+        ]
+        sides.append(replace(profile, nodes=tuple(nodes)))
+    result = compare_profiles(sides[:1], sides[1:])
+    assert (result.answer, result.suspects[0].method) == (Answer.SLOWER, "slow")
+
+
+def test_where_no_share_grew_for_sure_what_grew_most_is_listed() -> None:
+    sides = [
+        combine([sampled({"main": 0, "main>slow": by * slow, "main>other": by * (100 - slow)}) for slow in shares])
+        for by, shares in ((1, (10, 80, 10)), (4, (90, 20, 90)))
+    ]
+    result = compare_profiles(sides[:1], sides[1:])
+    assert (result.answer, [one.method for one in result.suspects]) == (Answer.UNDECIDED, ["slow"])
+
+
 def test_one_outlier_hides_nothing() -> None:
     rng = np.random.default_rng(1)
     before, after = (Tree(own=EXAMPLE | {"foo>doo>fem": own}).profile(rng, 10) for own in (1.0, 3.0))
