@@ -40,7 +40,8 @@ def show(text: str, stream: TextIO) -> None:
     for line in text.removesuffix("\n").split("\n"):
         start, words, end = COLOURED.findall(line)[0]
         is_kept = not stream.isatty() or " --" in line or (start and words.startswith(MARK))
-        at_words.subsequent_indent = " " * (len(words) - len(words.lstrip(" ")))
+        indent = len(words) - len(words.lstrip(" "))
+        at_words.subsequent_indent = " " * 2 * indent
         print(line if is_kept else f"{start}{at_words.fill(words)}{end}", file=stream)
 
 

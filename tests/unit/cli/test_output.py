@@ -28,7 +28,7 @@ def test_a_coloured_sentence_breaks_and_keeps_its_colour(monkeypatch: pytest.Mon
     monkeypatch.setenv("COLUMNS", "30")
     terminal = Terminal()
     show(f"\x1b[1m\x1b[31m  {SENTENCE}\x1b[0m", terminal)
-    lines = ["\x1b[1m\x1b[31m  Worst: parse takes 250%", "  longer. Look there first.\x1b[0m"]
+    lines = ["\x1b[1m\x1b[31m  Worst: parse takes 250%", "    longer. Look there first.\x1b[0m"]
     assert terminal.getvalue().splitlines() == lines
 
 
