@@ -9,6 +9,7 @@ from scipy.special import stdtrit
 
 from bot.bisect import evidence, residual
 from bot.bisect.beside import REFUTING_ANALYSIS, excludes
+from bot.bisect.confirm import is_certain, log_reproduced
 from bot.bisect.evidence import Design, G
 from bot.bisect.pairs import LEVEL, Size, step_size
 from bot.bisect.samples import autocorrelation
@@ -35,7 +36,10 @@ def conclude(standing: Standing, kind: OutcomeKind, *, needed: int | None = None
 
 
 def outcome_of(standing: Standing, kind: OutcomeKind, *, needed: int | None = None) -> Outcome:
-    """The answer of this kind; named culprits outrank a spent budget."""
+    """The answer of this kind; named culprits outrank a spent budget.
+
+    A budget that was spent while the ends speak against a change leaves no suspects: their posteriors assume one.
+    """
     base = Outcome(
         kind=kind,
         executions=standing.executions,
@@ -46,7 +50,9 @@ def outcome_of(standing: Standing, kind: OutcomeKind, *, needed: int | None = No
     if kind in {OutcomeKind.UNMEASURABLE, OutcomeKind.FIXED_ON_GOOD_SIDE}:
         return base
     base = _with_change(standing, base)
-    if kind in {OutcomeKind.NOT_REPRODUCED, OutcomeKind.INCONCLUSIVE}:
+    if kind is OutcomeKind.BUDGET_SPENT and base.relative_change is not None and _is_doubtful(standing):
+        base = replace(base, kind=OutcomeKind.INCONCLUSIVE)
+    if base.kind in {OutcomeKind.NOT_REPRODUCED, OutcomeKind.INCONCLUSIVE}:
         return replace(base, needed=needed, visible_effect=visible_effect(standing))
     if kind is OutcomeKind.DECAY:
         return _decay(standing, base)
@@ -55,6 +61,11 @@ def outcome_of(standing: Standing, kind: OutcomeKind, *, needed: int | None = No
     if standing.state.phase in (Phase.MERGE_BASE, Phase.REPRODUCE):
         return replace(base, visible_effect=visible_effect(standing))
     return replace(base, suspects=_suspects(standing))
+
+
+def _is_doubtful(standing: Standing) -> bool:
+    is_searched = standing.state.phase in (Phase.SEARCH, Phase.CONFIRM)
+    return is_searched and log_reproduced(standing) < 0 and not is_certain(standing)
 
 
 def visible_effect(standing: Standing) -> float | None:

@@ -21,6 +21,7 @@ from bot.bisect.standing import WHOLE_ROUNDS, Standing
 Floats = npt.NDArray[np.float64]
 
 CONVINCING: Final = 3.0  # log BF that counts as settled
+CERTAIN: Final = 6.9  # log BF on samples that are not all of the ends: odds of 1,000
 CONFIRM_ROUNDS: Final = 3
 QUIET_ROUNDS: Final = 4  # of the ends and of the pair together: fewer could be a change of the machine
 EXACT: Final = 12.0  # a change of this many bounds of the noise: a single round confirms it
@@ -52,6 +53,11 @@ def log_reproduced(standing: Standing) -> float:
         shaped = log_bayes_factor(samples.y, bad, samples.block)
         plain = float(np.logaddexp(plain, shaped) - np.log(2))
     return plain
+
+
+def is_certain(standing: Standing) -> bool:
+    """That there is a change at all, by the ends or by all samples."""
+    return bool(standing.state.named) or log_reproduced(standing) > CONVINCING or standing.model.log_change > CERTAIN
 
 
 def _ranks(y: Floats) -> Floats:

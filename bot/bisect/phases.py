@@ -8,7 +8,7 @@ import numpy as np
 
 from bot.bisect import evidence, residual
 from bot.bisect.answer import conclude, end_to_end, is_refuted, visible_effect
-from bot.bisect.confirm import CONVINCING, confirming_rounds, log_pair, log_reproduced
+from bot.bisect.confirm import CONVINCING, confirming_rounds, is_certain, log_pair, log_reproduced
 from bot.bisect.cost import expected_executions
 from bot.bisect.evidence import Design
 from bot.bisect.pairs import step_size
@@ -23,7 +23,6 @@ DENIED: Final = -2.3  # log BF of "not reproduced": odds of 10 ("strong": Jeffre
 LAST_ANALYSIS: Final = 100  # executions per end after which reproduction is given up
 LAST_CONFIRM_ROUND: Final = 60
 REFUTED: Final = -2.0
-CERTAIN: Final = 6.9  # log BF on samples that are not all of the ends: odds of 1,000
 RAMP_CONVINCING: Final = 5.0
 LEAST_FOR_DECAY: Final = 7  # commits measured between the ends: fewer cannot tell a ramp from three steps
 LOST_POSTERIOR: Final = 0.5  # a suspect below this is no longer the likeliest
@@ -192,7 +191,7 @@ def _confirm(standing: Standing) -> SearchState:
     candidate = standing.positions[state.suspect] - 1
     log_e = log_pair(standing, candidate)
     posterior = float(standing.model.posterior[standing.group_of(candidate)].sum())
-    is_convincing = log_e > convincing(state) and _is_certain(standing)
+    is_convincing = log_e > convincing(state) and is_certain(standing)
     is_lost = posterior < NAMED_POSTERIOR if is_convincing else not state.named and posterior < LOST_POSTERIOR
     if is_lost:
         return _enter(standing, Phase.SEARCH, suspect=None)
@@ -216,11 +215,6 @@ def _confirm(standing: Standing) -> SearchState:
 def _is_plain(standing: Standing) -> bool:
     """The first step on a stable machine: its posterior weighs the rounds of the pair like all others."""
     return standing.model.is_stable and not standing.model.is_quiet and not standing.state.named
-
-
-def _is_certain(standing: Standing) -> bool:
-    """That there is a change at all, by the ends or by all samples."""
-    return bool(standing.state.named) or log_reproduced(standing) > CONVINCING or standing.model.log_change > CERTAIN
 
 
 def convincing(state: SearchState) -> float:

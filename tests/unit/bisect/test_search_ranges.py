@@ -165,4 +165,4 @@ def test_a_small_range_in_which_one_commit_alone_can_be_the_culprit() -> None:
     virtual = steps(replace(chain(8), unchanged=(0, 1, 2, 4, 5, 6, 7)), {3: 0.6}, noise="1%")
     outcome = virtual.search(1)
     assert names(outcome) == ["c4"]
-    assert outcome.executions <= 2 * 9 + 2  # both whole rounds, and a confirming one
+    assert outcome.executions <= 2 * 9 + 4  # both whole rounds, and two confirming ones
