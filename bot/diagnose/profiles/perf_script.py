@@ -11,7 +11,7 @@ from bot.diagnose.profiles.weights import SAMPLES
 from bot.model.profile import Profile, RecordFault
 
 _EVENT: Final = re.compile(
-    r"(?P<command>\S.*?)\s++(?:[0-9]++/)?+[0-9]++\s++(?:\[[0-9]++\]\s++)?+[0-9]++\.[0-9]++:\s.*:\s*+"
+    r"(?P<command>\S.{0,255}?)\s++(?:[0-9]++/)?+[0-9]++\s++(?:\[[0-9]++\]\s++)?+[0-9]++\.[0-9]++:\s.*:\s*+"
 )
 _FRAME: Final = re.compile(r"\s++(?P<address>[0-9a-f]++)\s(?P<symbol>.*)\s\((?P<object>[^()]*+(?:\([^()]*+\))?+)\)\s*+")
 _OFFSET: Final = re.compile(r"\+0x[0-9a-f]++$")
