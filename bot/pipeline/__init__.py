@@ -86,18 +86,17 @@ if TYPE_CHECKING:
     from bot.report.audit import render_audit as audit_text
     from bot.report.audit_plot import render_audit_svg as audit_svg
     from bot.report.bisection import bisection_markdown, bisection_text
-    from bot.report.bisection_log import bisection_log
     from bot.report.bisection_plot import bisection_svg
     from bot.report.changes import changes_json, changes_text
+    from bot.report.collected import imported_text
     from bot.report.diagnosis import diagnosis_text
+    from bot.report.git_bisect import bisection_log
     from bot.report.history_size import compacted_text, history_size_text
     from bot.report.html import releases_page
-    from bot.report.imported import imported_text
     from bot.report.inert import plain
     from bot.report.outputs import outputs as report_outputs
     from bot.report.releases import releases_text
-    from bot.report.simulation import simulation_text
-    from bot.report.simulation_page import simulation_html
+    from bot.report.simulation import simulation_html, simulation_text
     from bot.report.text import render_text as report_text
     from bot.report.tree_comparison import tree_comparison_text
     from bot.report.unmeasured import unmeasured_text, unpublished_text

@@ -20,7 +20,7 @@ from bot.model.count import AUTO, Count, is_exact, quantity_of
 from bot.pipeline.also import cannot_count, uncountable
 from bot.pipeline.commands import by_time
 from bot.report.bisection_words import facts_of, reason_of
-from bot.report.git_run import git_run_script
+from bot.report.git_bisect import git_run_script
 
 TIMES_ALONE: Final = "times are measured one after the other: side by side each would slow the others down"
 FEW_EXECUTIONS: Final = 24  # of both ends by time, before anything is counted

@@ -19,10 +19,9 @@ from bot.publish import github
 from bot.publish.check import Annotation, CheckConclusion, CheckResult, check_conclusion
 from bot.publish.markers import RESULT_START, joint_marker, marker
 from bot.report.annotations import remarks
-from bot.report.check import check_texts
 from bot.report.commands import ready_lines
 from bot.report.content import MarkdownOptions
-from bot.report.markdown import render_joint, render_markdown
+from bot.report.markdown import check_texts, render_joint, render_markdown
 from bot.report.unmeasured import NOT_MEASURED, unmeasured_body, unmeasured_line
 
 if TYPE_CHECKING:

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from bot.codec.report import encode_report, report_parts
 from bot.model.report import Report
 from bot.progress import doing
-from bot.report.check import check_texts
 from bot.report.content import MarkdownOptions
-from bot.report.markdown import render_markdown, render_summary
+from bot.report.markdown import check_texts, render_markdown, render_summary
 from bot.report.reasons import sentence
 
 

@@ -1,13 +1,14 @@
 """An audit for a terminal and as JSON."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict
 
 from bot.model.audit import Audit, DetectorAudit, NoiseSources, Rate, TrialKind
 from bot.report.inert import SENTENCE_LIMIT, plain
 from bot.report.numbers import percent, percent_at_least
 from bot.report.reasons import sentence
+from bot.report.tables import columns
 from bot.report.words import counted
 
 FORMAT = "perf-culprit-audit"
@@ -94,7 +95,7 @@ def _rates(audit: Audit) -> str:
         )
         for entry in audit.detectors
     ]
-    return _table([header, *rows], columns="lllrl")
+    return "\n".join(columns([header, *rows], right=(3,)))
 
 
 def _counters(audit: Audit) -> str:
@@ -111,10 +112,8 @@ def _counters(audit: Audit) -> str:
         )
         for entry in audit.counters
     ]
-    return _table(
-        [(*header, *(f"{percent(effect, signed=True)} found" for effect in effects)), *rows],
-        columns="llllr" + "r" * len(effects),
-    )
+    heads = (*header, *(f"{percent(effect, signed=True)} found" for effect in effects))
+    return "\n".join(columns([heads, *rows], right=range(4, len(heads))))
 
 
 def _rate(rate: Rate) -> str:
@@ -141,7 +140,7 @@ def _curves(audit: Audit) -> str:
         (entry.detector, *(f"{100 * _found(entry, effect):.0f}%" for effect in SHOWN_EFFECTS))
         for entry in audit.detectors
     ]
-    return _table([header, *rows], columns="l" + "r" * len(SHOWN_EFFECTS))
+    return "\n".join(columns([header, *rows], right=range(1, len(header))))
 
 
 def _found(entry: DetectorAudit, effect: float) -> float:
@@ -176,15 +175,7 @@ def _limits(audit: Audit) -> str:
         )
         for limit in entry.limits[:SHOWN_LIMITS]
     ]
-    return _table(rows, columns="ll") if rows else "nothing: all values are zero"
-
-
-def _table(rows: Sequence[tuple[str, ...]], *, columns: str) -> str:
-    from tabulate import tabulate
-
-    align = ["left" if column == "l" else "right" for column in columns]
-    table = tabulate(rows, tablefmt="plain", disable_numparse=True, colalign=align)
-    return "\n".join(line.rstrip() for line in table.splitlines())
+    return "\n".join(columns(rows)) if rows else "nothing: all values are zero"
 
 
 def _bullets(lines: Iterable[str]) -> str:

@@ -10,8 +10,7 @@ from bot.model.bisection_report import BisectionReport, MeasuredCommit
 from bot.model.finding import Verdict
 from bot.report.bisection_words import HEADLINES, certainty, cost_of, facts_of, introduced, reason_of
 from bot.report.changed_table import BOLD, COLOURS, RESET
-from bot.report.culprit_diagnosis import diagnosis_blocks
-from bot.report.form import Form
+from bot.report.culprit_diagnosis import Form, diagnosis_blocks
 from bot.report.inert import (
     NAME_LIMIT,
     SENTENCE_LIMIT,
@@ -23,12 +22,12 @@ from bot.report.inert import (
     join,
     own,
     plain,
-    row,
 )
 from bot.report.inert import prose as inert_prose
 from bot.report.numbers import MINUS, percent
 from bot.report.reasons.sentence import sentence, sentence_markdown
 from bot.report.surroundings import change_words
+from bot.report.tables import columns, markdown_table
 from bot.report.words import counted
 
 T = TypeVar("T")
@@ -66,9 +65,7 @@ def bisection_markdown(report: BisectionReport) -> str:
         commit=lambda name: commit(name, repository_url=report.repository_url),
         heading="### {}",
         quoted="{}",
-        table=lambda head, rows: join(
-            "\n", [row([Safe(cell) for cell in head]), Safe("|" + "---|" * len(head)), *map(row, rows)]
-        ),
+        table=lambda head, rows: markdown_table(head, " " * len(head), rows),
         reason=sentence_markdown,
         figure="{}\n\n```text\n{}\n```",
         item="- {}",
@@ -188,10 +185,7 @@ def _items(title: str, entries: Iterable[Safe], form: Form) -> Safe:
 
 
 def _aligned(head: Sequence[str], rows: Sequence[Sequence[Safe]]) -> Safe:
-    table = [[Safe(cell) for cell in head[: max(map(len, rows))]], *rows]
-    widths = [max(len(cells[place]) for cells in table if place < len(cells)) for place in range(len(table[0]))]
-    lines = ("  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=False)) for cells in table)
-    return join("\n", (Safe(f"  {line.rstrip()}") for line in lines))
+    return Safe("\n".join(columns([head[: max(map(len, rows))], *rows], indent="  ")))
 
 
 def _plot(report: BisectionReport, form: Form) -> str:

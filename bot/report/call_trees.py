@@ -17,6 +17,7 @@ from bot.report.inert import Safe, code, commit, join, own, row, unbroken
 from bot.report.mermaid import call_tree_picture
 from bot.report.numbers import percent, significant
 from bot.report.reasons import sentence_markdown
+from bot.report.tables import header
 from bot.report.tree_comparison import (
     amounts,
     answer_markdown,
@@ -38,7 +39,6 @@ NOTES: Final = 10
 # From here on percents are hard to read.
 MANY_TIMES: Final = 9.0
 _SUSPECTS: Final = ("suspect", "own time before", "after", "change with callees", "calls", "changed by")
-_SUSPECTS_RULE: Final = "|:--|--:|--:|:--|--:|:--|"
 
 
 def first_suspect(report: Report) -> ComparedSuspect | None:
@@ -86,7 +86,7 @@ def _tree_fold(diagnosis: TreeComparison, *, repository_url: str | None) -> Fold
     if suspects:
         parts.append(
             Part(
-                header=(row([Safe(name) for name in _SUSPECTS]), Safe(_SUSPECTS_RULE)),
+                header=header(_SUSPECTS, "lrrlrl"),
                 rows=tuple(
                     _suspect_row(one, diagnosis, repository_url=repository_url) for one in suspects[:SUSPECT_ROWS]
                 ),
@@ -138,9 +138,8 @@ def _suspect_row(suspect: ComparedSuspect, diagnosis: TreeComparison, *, reposit
 
 def _impact_fold(diagnosis: TreeComparison) -> Fold:
     impacted = diagnosis.impacted
-    cells = (Safe("service"), Safe("share of its time in the suspects"))
     part = Part(
-        header=(row(cells), Safe("|:--|:--|")),
+        header=header(("service", "share of its time in the suspects"), "ll"),
         rows=tuple(_impact_row(one) for one in impacted[:SERVICE_ROWS]),
         total=len(impacted),
     )

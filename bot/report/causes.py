@@ -9,12 +9,12 @@ from bot.model.bisection_report import BisectionReport
 from bot.model.dispatch import AlarmedMetric
 from bot.model.reason import Reason
 from bot.model.run import Cost
-from bot.report.amounts import amount_markdown
 from bot.report.bisection import bisection_markdown, headline
 from bot.report.bisection_words import reason_of
-from bot.report.inert import Safe, clean, code, commit, join, link, own, prose, row
-from bot.report.numbers import percent, quantities
+from bot.report.inert import Safe, clean, code, commit, join, link, own, prose
+from bot.report.numbers import amount_markdown, percent, quantities
 from bot.report.reasons import sentence_markdown
+from bot.report.tables import markdown_table
 from bot.report.tracking import TITLE_NAME_LIMIT, IssueOptions, accept_lines
 from bot.report.words import counted, took
 
@@ -133,13 +133,8 @@ def _answer(report: BisectionReport) -> Safe:
 
 def _table(cause: Cause) -> Safe:
     shown = cause.metrics[:SHOWN_METRICS]
-    rows = [
-        row([Safe(name) for name in _HEAD]),
-        Safe("|:--|:--|--:|--:|--:|"),
-        *(row(_cells(entry)) for entry in shown),
-    ]
-    more = len(cause.metrics) - len(shown)
-    return join("\n", [*rows, *([own("\nand {} more", more)] if more else [])])
+    table, more = markdown_table(_HEAD, "llrrr", map(_cells, shown)), len(cause.metrics) - len(shown)
+    return own("{}\n\nand {} more", table, more) if more else table
 
 
 def _cells(entry: AlarmedMetric) -> tuple[Safe, ...]:

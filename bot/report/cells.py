@@ -1,13 +1,21 @@
-"""One finding as the cells of a Markdown table."""
+"""One finding as the cells of a Markdown table, and the table of what changed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from bot.model.finding import Evidence, Finding, Level, Severity, Verdict
-from bot.report.amounts import amount_markdown
 from bot.report.charts import bar, sparkline
 from bot.report.inert import NO_BREAK, Safe, code, join, own, prose, unbroken
-from bot.report.numbers import is_time, percent, percent_at_least, percent_interval, probability, quantities
-from bot.report.sections import crossing
+from bot.report.numbers import (
+    amount_markdown,
+    is_time,
+    percent,
+    percent_at_least,
+    percent_interval,
+    probability,
+    quantities,
+)
+from bot.report.sections import Sections, crossing
+from bot.report.view import Part, table
 from bot.report.wording import CHANGE_POINT, CONTROL_CHART, comparison
 from bot.report.words import counted
 
@@ -118,3 +126,21 @@ def samples(finding: Finding) -> Safe:
         return own("{}", have)
     needed = have + finding.more_samples
     return own("`{}` {}", Safe(bar(have / needed)), unbroken(f"{have:,} of {needed:,}"))
+
+
+_CHANGED = ("benchmark", "before", "after", "change", "certainty", " "), "lrrlll"
+
+
+def changed_part(sections: Sections, *, most_rows: int) -> Part:
+    def cells_of(finding: Finding) -> Iterable[Safe]:
+        before, after = before_and_after(finding.evidence)
+        return (
+            benchmark(finding, with_metric=sections.several_metrics),
+            before,
+            after,
+            change(finding.evidence, bold=True),
+            certainty(finding),
+            state(finding, beside=sections.beside.get(finding.evidence.key, ())),
+        )
+
+    return table(sections.changed, cells_of, head=_CHANGED, most_rows=most_rows)

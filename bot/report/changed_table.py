@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from bot.model.finding import Finding, Verdict
+from bot.report import tables
 from bot.report.cells import certainty_text, change_text
 from bot.report.charts import sparkline
 
@@ -68,11 +69,6 @@ def _width(lines: Sequence[str]) -> int:
 
 def _lines(rows: Sequence[dict[str, str]], columns: Sequence[str], *, first: Sequence[str]) -> list[str]:
     """The header and a line per row; `first` is the column before the named ones."""
-    import tabulate
-
     cells = [list(columns), *([row[column] for column in columns] for row in rows)]
-    align = ["left", *("right" if column in RIGHT else "left" for column in columns)]
-    table = [[start, *row] for start, row in zip(first, cells, strict=True)]
-    # The first column begins with the mark's spaces.
-    text = tabulate.tabulate(table, tablefmt="plain", disable_numparse=True, colalign=align, preserve_whitespace=True)
-    return [line.rstrip() for line in text.split("\n")]
+    right = [place for place, column in enumerate(columns, 1) if column in RIGHT]
+    return tables.columns([[start, *row] for start, row in zip(first, cells, strict=True)], right=right)

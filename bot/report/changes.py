@@ -3,15 +3,15 @@
 import json
 import math
 from collections.abc import Sequence
-from itertools import islice
+from dataclasses import asdict
 from typing import Any, Final
 
 from bot.model.change import ChangePoint, Detectable, SeriesAlarm, SeriesChanges, SeriesTable
 from bot.model.commit import FULL_HASH
-from bot.report.amounts import amount_text
 from bot.report.charts import plot
 from bot.report.inert import SENTENCE_LIMIT, plain
-from bot.report.numbers import percent, percent_at_least, quantities, significant
+from bot.report.numbers import amount_text, percent, percent_at_least, quantities, significant
+from bot.report.tables import columns
 from bot.report.words import counted
 
 FORMAT: Final = "perf-culprit-changes"
@@ -48,13 +48,13 @@ def _column(entry: SeriesChanges, labels: Sequence[str]) -> dict[str, Any]:
         "notes": list(entry.series.notes),
         "minimum_effect": entry.series.minimum_effect,
         "changes": [_change(change, entry.series.values, labels) for change in entry.changes],
-        "detectable": _would(entry.detectable),
+        "detectable": entry.detectable and asdict(entry.detectable),
     }
     if entry.alarms is not None:
         raised = {alarm.index for alarm in entry.alarms}
-        column["alarms"] = [_alarm(alarm) for alarm in entry.alarms]
+        column["alarms"] = [asdict(alarm) for alarm in entry.alarms]
         column["alarm"] = [index in raised for index in range(rows)]
-        column["detectable_alarm"] = _would(entry.detectable_alarm)
+        column["detectable_alarm"] = entry.detectable_alarm and asdict(entry.detectable_alarm)
         column["lacking_rows"] = entry.rows_lacking_online
     return column
 
@@ -64,38 +64,10 @@ def lacking_words(count: int, lacking: int) -> str:
     return f"{counted(count, 'value')}, {count + lacking:,} are needed; {lacking:,} more would do"
 
 
-def _would(detectable: Detectable | None) -> dict[str, float | None] | None:
-    if detectable is None:
-        return None
-    return {"size": detectable.size, "relative_change": detectable.relative_change, "rows": detectable.rows}
-
-
 def _change(change: ChangePoint, values: Sequence[float], labels: Sequence[str]) -> dict[str, Any]:
     last = max(index for index in range(change.index) if math.isfinite(values[index]))
-    return {
-        "index": change.index,
-        "label": change.label,
-        "last_index": last,
-        "last_label": labels[last],
-        "kind": change.kind,
-        "before": change.before,
-        "after": change.after,
-        "relative_change": change.relative_change,
-        "p_value": change.p_value,
-        "q_value": change.q_value,
-        "strength": change.strength,
-    }
-
-
-def _alarm(alarm: SeriesAlarm) -> dict[str, Any]:
-    return {
-        "index": alarm.index,
-        "label": alarm.label,
-        "change_index": alarm.change_index,
-        "change_label": alarm.change_label,
-        "relative_change": alarm.relative_change,
-        "strength": alarm.strength,
-    }
+    first = {"index": change.index, "label": change.label, "last_index": last, "last_label": labels[last]}
+    return first | asdict(change)
 
 
 def changes_text(table: SeriesTable, judged: Sequence[SeriesChanges]) -> str:
@@ -203,9 +175,6 @@ def _label(label: str) -> str:
 
 
 def _rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    from tabulate import tabulate
-
-    sides = ["right" if name in FIGURES else "left" for name in header]
-    shown = tabulate([header, *islice(rows, LISTED)], tablefmt="plain", disable_numparse=True, colalign=sides)
-    lines = [f"  {line.rstrip()}" for line in shown.splitlines()]
+    right = [place for place, name in enumerate(header) if name in FIGURES]
+    lines = columns([header, *rows[:LISTED]], right=right, indent="  ")
     return [*lines, f"  and {len(rows) - LISTED:,} more: see --json"] if len(rows) > LISTED else lines

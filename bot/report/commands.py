@@ -7,8 +7,9 @@ from bot.errors import BotError
 from bot.model.commit import FULL_HASH
 from bot.model.finding import Verdict
 from bot.model.report import Report
-from bot.report.inert import NAME_LIMIT, SENTENCE_LIMIT, Safe, code, join, link, own, prose, row
+from bot.report.inert import NAME_LIMIT, SENTENCE_LIMIT, Safe, code, join, link, own, prose
 from bot.report.sections import split
+from bot.report.tables import markdown_table
 
 DOCS: Final = "docs/commands.md"
 NEXT_STEP_LIMIT: Final = 500
@@ -30,13 +31,12 @@ HELP: Final = (
 
 
 def help_text() -> str:
-    head = [Safe("| command | does |"), Safe("|:--|:--|")]
-    rows = [row([code(command, limit=SENTENCE_LIMIT), Safe(text)]) for command, text in HELP]
+    rows = ((code(command, limit=SENTENCE_LIMIT), Safe(text)) for command, text in HELP)
     note = Safe(
         "A command stands alone on the first line of a new comment, by somebody with write permission. "
         'Names with spaces go in quotes: `benchmark="sort large"`.'
     )
-    return _blocks([join("\n", [*head, *rows]), note])
+    return _blocks([markdown_table(("command", "does"), "ll", rows), note])
 
 
 def refusal_text(error: BotError) -> str:

@@ -2,25 +2,26 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from bot.model.baseline import BaselineSource, RunChoice
+from bot.model.call_tree import ImpactedService, MethodCosts, MethodSuspect
 from bot.model.environment import is_package
 from bot.model.finding import Finding
 from bot.model.reason import Remark
 from bot.model.report import Report
 from bot.report import cells, out_of_control
 from bot.report.call_trees import diagnosis_folds, first_suspect, through, where_to_look
-from bot.report.changed_part import changed_part
-from bot.report.costs import costs_folds
-from bot.report.inert import Safe, code, commit, join, link, marker, own, prose
-from bot.report.numbers import percent, percent_at_least
-from bot.report.parts import bullets, key, table, titled
+from bot.report.cells import changed_part
+from bot.report.inert import Safe, code, commit, join, link, marker, own, prose, row
+from bot.report.numbers import amount_markdown, percent, percent_at_least, quantities
 from bot.report.predictions import prediction_folds, prediction_remarks
 from bot.report.reasons import sentence_markdown
 from bot.report.results import results_fold
 from bot.report.sections import UNJUDGED, Sections, by_benchmark, split
 from bot.report.surroundings import surroundings_fold
-from bot.report.view import Fold, Part, View
+from bot.report.tables import header
+from bot.report.view import Fold, Part, View, bullets, key, table, titled
 from bot.report.wording import headline, next_step
 from bot.report.words import counted, took
 
@@ -211,3 +212,42 @@ def _source(report: Report) -> str:
             return f"against {counted(report.baseline_runs, 'stored run')}"
         case BaselineSource.FILES:
             return f"against {counted(report.baseline_runs, 'given run')}"
+
+
+ROWS: Final = 20
+SERVICES: Final = 3
+_HEADER: Final = ("method", "own time", "executions", "score", "test again when it changes (own time there)")
+
+
+def costs_folds(report: Report) -> Iterator[Fold]:
+    if report.costs is None:
+        return
+    costs = report.costs
+    title = Safe("Of this revision alone: what costs most, not what got slower.")
+    part = Part(
+        title=title,
+        header=header(_HEADER, "lrrrl"),
+        rows=tuple(_row(suspect, costs.unit) for suspect in _shown(costs)[:ROWS]),
+        total=costs.methods,
+    )
+    where = f"{counted(costs.methods, 'method')} in {counted(costs.services, 'service')}"
+    yield Fold(summary=Safe(f"Where the time goes: {where}"), parts=(part,))
+
+
+def _shown(costs: MethodCosts) -> list[MethodSuspect]:
+    large = [suspect for suspect in costs.suspects if not suspect.tiny]
+    return large or list(costs.suspects)
+
+
+def _row(suspect: MethodSuspect, unit: str) -> Safe:
+    (amount,) = quantities((suspect.self_ms,), unit)
+    cells = [f"{suspect.calls:,}", f"{suspect.score:.2f}"]
+    services = [_service(one) for one in suspect.services[:SERVICES]]
+    more = len(suspect.services) - len(services)
+    if more > 0:
+        services.append(Safe(f"{more:,} more"))
+    return row([code(suspect.method), amount_markdown(amount), *map(Safe, cells), join(", ", services)])
+
+
+def _service(one: ImpactedService) -> Safe:
+    return own("{} {}", code(one.service, limit=40), Safe(percent(one.self_share)))

@@ -1,12 +1,14 @@
-"""What a bisection's answer says of the program: the functions that the culprit changed, and which got slower."""
+"""What a bisection's answer says of the program, in either form: what the culprit changed, and which got slower."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from bot.model.culprit_diagnosis import CulpritDiagnosis
+from bot.model.finding import Verdict
+from bot.model.reason import Reason
 from bot.model.tree_comparison import Answer, ChangeCause, ComparedSuspect, TreeComparison
 from bot.report.call_trees import effect, pictured
-from bot.report.form import Form
 from bot.report.inert import Safe, join, own
 from bot.report.mermaid import call_tree_picture
 from bot.report.numbers import percent
@@ -19,6 +21,23 @@ SERVICES: Final = 10
 PATH_NAMES: Final = 12
 _COLUMNS: Final = ("with callees", "method", "own time before", "after", "certainty")
 _COUNTED: Final = ("share", "function", "own before", "after", "calls", "")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Form:
+    """How the parts of an answer become text. Every function takes foreign text, but `shade` a line of ours."""
+
+    name: Callable[..., Safe]
+    prose: Callable[[str], Safe]
+    commit: Callable[[str], Safe]
+    heading: str
+    quoted: str
+    table: Callable[[Sequence[str], Sequence[Sequence[Safe]]], Safe]
+    reason: Callable[[Reason], Safe]
+    figure: str
+    item: str
+    folds: bool
+    shade: Callable[[str, Verdict], Safe] = lambda text, _: Safe(text)
 
 
 def diagnosis_blocks(diagnosis: CulpritDiagnosis, form: Form) -> Iterator[Safe]:

@@ -15,10 +15,10 @@ from bot.model.call_tree import (
     Window,
 )
 from bot.model.profile import RecordFault
-from bot.report.amounts import amount_text
 from bot.report.charts import blocks
 from bot.report.inert import plain
-from bot.report.numbers import percent, quantities, significant
+from bot.report.numbers import amount_text, percent, quantities, significant
+from bot.report.tables import columns
 from bot.report.words import counted
 
 BAR_WIDTH: Final = 30
@@ -103,7 +103,7 @@ def _suspects(suspects: Sequence[MethodSuspect], unit: str) -> str:
         )
         for rank, suspect in enumerate(suspects, 1)
     ]
-    return "Suspects\n" + _table([header, *rows], right=6)
+    return "\n".join(["Suspects", *columns([header, *rows], right=range(6))])
 
 
 def _impacts(suspects: Sequence[MethodSuspect]) -> str:
@@ -135,8 +135,8 @@ def _services(services: Sequence[ServiceStatistics], unit: str) -> str:
         for service in services[:SHOWN_SERVICES]
     ]
     more = len(services) - len(rows)
-    table = "Services\n" + _table([header, *rows], right=6)
-    return f"{table}\nand {more:,} more: see the JSON" if more else table
+    lines = ["Services", *columns([header, *rows], right=range(6))]
+    return "\n".join([*lines, f"and {more:,} more: see the JSON"] if more else lines)
 
 
 def _throughput(windows: Sequence[Window]) -> str:
@@ -178,15 +178,3 @@ def _unused(diagnosis: Diagnosis) -> str:
 def _amount(amount: float, unit: str) -> str:
     (quantity,) = quantities((amount,), unit)
     return amount_text(quantity)
-
-
-def _table(rows: Sequence[Sequence[str]], *, right: int) -> str:
-    """The first `right` columns to the right, the others to the left; nothing else is touched."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if i < right else cell.ljust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    )

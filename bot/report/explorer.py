@@ -14,9 +14,8 @@ from bot.report.cells import certainty_text, change_text
 from bot.report.inert import SENTENCE_LIMIT, Safe, plain
 from bot.report.numbers import percent, shown_unit
 from bot.report.reasons import sentence
-from bot.report.scripts import inline_data
 from bot.report.sections import split
-from bot.report.templating import fill
+from bot.report.templating import fill, inline_data
 from bot.report.text import sides_text
 from bot.report.wording import comparison
 

@@ -4,8 +4,7 @@ from typing import Final
 
 from bot.model.tree_comparison import ComparedNode, ServiceComparison, TreeComparison
 from bot.report.inert import Safe, clean
-from bot.report.scripts import inline_data
-from bot.report.templating import fill
+from bot.report.templating import fill, inline_data
 
 # Flame graphs draw whole numbers: microseconds, millionths of a share, or what was counted.
 _SCALES: Final = {"ms": 1_000.0, "share": 1_000_000.0}

@@ -1,12 +1,12 @@
 """What a history weighs, and what its compaction did, for a terminal."""
 
 import math
-from collections.abc import Sequence
 from typing import Final
 
 from bot.model.history_size import Compacted, HistorySize
 from bot.report.inert import plain
 from bot.report.numbers import percent, quantities
+from bot.report.tables import columns
 from bot.report.words import counted
 
 SHOWN_MONTHS: Final = 24
@@ -41,8 +41,9 @@ def history_size_text(size: HistorySize) -> str:
         )
         for month in size.months[-SHOWN_MONTHS:]
     ]
-    lines += [_table(("suite", "runs", "with samples", "first", "last"), suites), ""]
-    lines += [_table(("month", "runs", "packed", "searches", "executions", "runner minutes"), months)]
+    lines += [*columns([("suite", "runs", "with samples", "first", "last"), *suites], right=range(1, 5)), ""]
+    heads = ("month", "runs", "packed", "searches", "executions", "runner minutes")
+    lines += columns([heads, *months], right=range(1, 6))
     return "\n".join(lines) + "\n"
 
 
@@ -54,13 +55,6 @@ def compacted_text(compacted: Compacted) -> str:
         f"compacted {place}: one commit with {counted(compacted.runs, 'run')}, {compacted.compacted:,} reduced to a "
         f"summary, {compacted.dropped:,} removed\n  the commits before it are freed when the server collects garbage\n"
     )
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    from tabulate import tabulate
-
-    align = ("left", *("right" for _ in head[1:]))
-    return tabulate(rows, headers=head, tablefmt="plain", disable_numparse=True, colalign=align if rows else None)
 
 
 def _bytes(count: int) -> str:

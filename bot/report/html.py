@@ -9,17 +9,16 @@ from bot.model.change import ChangePoint
 from bot.model.deviation import DeviationMatrix
 from bot.model.metric import MetricKey
 from bot.model.report import Report
-from bot.model.tree_comparison import TreeComparison
+from bot.model.tree_comparison import ComparedNode, NodeState, ServiceComparison, TreeComparison
 from bot.report.call_trees import pictured
-from bot.report.check import check_texts
 from bot.report.explorer import explorer_section
 from bot.report.flame import flame_section
 from bot.report.inert import Safe
+from bot.report.markdown import check_texts
+from bot.report.mermaid import chosen, node_words, touched_methods
 from bot.report.releases import releases_section
-from bot.report.scripts import inline
-from bot.report.templating import fill
+from bot.report.templating import fill, inline
 from bot.report.tree_comparison import headline, shown_suspects
-from bot.report.tree_list import tree_list
 
 _MERMAID: Final = re.compile(r'<pre lang="mermaid">.*?</pre>', re.DOTALL)
 # What a comment folds for its length.
@@ -77,3 +76,30 @@ def page(body: Safe, *, title: str, scripts: Sequence[str] = ()) -> str:
         allowed_style=style_digest,
         allowed=Safe(" ".join(digest for _, digest in made) or "'none'"),
     )
+
+
+def tree_list(comparison: TreeComparison, service: ServiceComparison) -> Safe:
+    """HTML: callers above their callees; suspects and slower methods marked."""
+    touched = touched_methods(comparison)
+    callees: dict[int | None, list[int]] = {}
+    shown = frozenset(places := chosen(service))
+    for i in places:
+        parent = service.nodes[i].parent
+        callees.setdefault(parent if parent in shown else None, []).append(i)
+
+    def listed(caller: int | None) -> str:
+        items = "".join(map(item, callees.get(caller, ())))
+        return f"<ul>{items}</ul>" if items else ""
+
+    def item(i: int) -> str:
+        node = service.nodes[i]
+        name, words = node_words(node, is_touched=node.method in touched)
+        return f"<li{_shade(node)}><code>{escape(name)}</code> {escape(words)}{listed(i)}</li>"
+
+    return Safe(f'<div class="tree">{listed(None)}</div>\n')
+
+
+def _shade(node: ComparedNode) -> str:
+    if node.reasons:
+        return ' class="tree-suspect"'
+    return ' class="tree-slower"' if node.state is NodeState.SLOWER else ""

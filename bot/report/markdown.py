@@ -5,8 +5,10 @@ from dataclasses import replace
 
 from bot.model.report import Conclusion, Report
 from bot.report.content import MarkdownOptions, build_view
+from bot.report.sections import split
 from bot.report.templating import fill
 from bot.report.view import View
+from bot.report.wording import headline
 
 # GitHub answers 422 to a comment of more than 65,536 characters; the rest is left to the publisher.
 COMMENT_LIMIT_CHARACTERS = 65_000
@@ -84,3 +86,10 @@ def _largest(most: int, fits: Callable[[int], bool]) -> int:
 def _utf16_length(text: str) -> int:
     """GitHub's editor counts as JavaScript does: an emoji is two. At least as long as Python's count."""
     return len(text.encode("utf-16-le")) // 2
+
+
+def check_texts(report: Report, *, options: MarkdownOptions | None = None) -> tuple[str, str]:
+    """(title, summary): one plain line without foreign text, and Markdown within the check run's limit."""
+    sections = split(report)
+    title = headline(report, sections).text
+    return title, render_markdown(report, options=options)

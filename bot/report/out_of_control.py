@@ -10,10 +10,9 @@ from bot.model.finding import Finding
 from bot.report import cells
 from bot.report.inert import Safe, own
 from bot.report.numbers import percent
-from bot.report.parts import table
 from bot.report.reasons import sentence_markdown
 from bot.report.sections import Sections
-from bot.report.view import Fold, Part
+from bot.report.view import Fold, Part, table
 from bot.report.wording import CONTROL_CHART
 
 _HEAD = ("counter", "outside", "limit", "before", "after", "change", "why not called"), "lrrrrll"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from bot.model.report import Prediction, Report
-from bot.report.changed_part import changed_part
+from bot.report.cells import changed_part
 from bot.report.inert import Safe, code, own
 from bot.report.numbers import percent_at_least
 from bot.report.sections import Sections, split

@@ -8,6 +8,7 @@ from bot.model.deviation import Cell, DeviationMatrix, Outcome, Row
 from bot.model.finding import Verdict
 from bot.report.inert import Safe, plain
 from bot.report.numbers import percent
+from bot.report.tables import columns
 from bot.report.words import counted
 
 NAME_LIMIT: Final = 60
@@ -25,8 +26,6 @@ SYMBOLS: Final = {Outcome.DEVIATION: "\u00b7", Outcome.SIGNIFICANT_OVERLAP: "\u2
 
 
 def releases_text(matrix: DeviationMatrix) -> str:
-    from tabulate import tabulate
-
     changed = {cell.version for row in matrix.rows for cell in row.cells if _moved(cell)}
     versions = [version for version in matrix.versions if version in changed]
     rows = [row for row in matrix.rows if any(map(_moved, row.cells))]
@@ -34,7 +33,7 @@ def releases_text(matrix: DeviationMatrix) -> str:
     if rows:
         header = ["", *(plain(version, limit=VERSION_LIMIT) for version in versions)]
         body = [[plain(_name(row), limit=NAME_LIMIT), *_symbols(row, versions)] for row in rows[:LISTED]]
-        lines += ["", tabulate([header, *body], tablefmt="plain", disable_numparse=True)]
+        lines += ["", *columns([header, *body])]
         lines += [f"and {len(rows) - LISTED:,} more rows: see --json"] if len(rows) > LISTED else []
         lines += ["", LEGEND[0], *(f"  {line}" for line in LEGEND[1:])]
     lines += [*_transient_regressions(rows), *_too_few(matrix)]

@@ -6,10 +6,9 @@ from bot.model.finding import Finding
 from bot.model.report import Report
 from bot.report import cells
 from bot.report.inert import Safe, code, commit, own, prose
-from bot.report.parts import keys, table, titled
 from bot.report.reasons import sentence_markdown
 from bot.report.sections import Sections, by_benchmark
-from bot.report.view import Fold, Part
+from bot.report.view import Fold, Part, keys, table, titled
 from bot.report.wording import more_samples
 from bot.report.words import counted
 

@@ -6,8 +6,7 @@ from typing import Final
 from bot.model.environment import PACKAGE_SEPARATOR, EnvironmentChange, is_package
 from bot.model.report import Report
 from bot.report.inert import Safe, code, plain
-from bot.report.parts import table
-from bot.report.view import Fold
+from bot.report.view import Fold, table
 from bot.report.words import counted
 
 _HEAD: Final = ("what", "before", "after"), "lll"

@@ -5,12 +5,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from bot.model.finding import Finding, Verdict
 from bot.model.metric import MetricKey
 from bot.model.report import Conclusion, Report
-from bot.report.amounts import amount_text
 from bot.report.cells import MOST_BESIDE, NOTHING, change_text
 from bot.report.changed_table import BOLD, INDENT, MARK, RESET, changed_table
 from bot.report.charts import strips
 from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, plain
-from bot.report.numbers import percent, percent_at_least, quantities
+from bot.report.numbers import amount_text, percent, percent_at_least, quantities
 from bot.report.out_of_control import not_called, outside, title
 from bot.report.predictions import predicted, verdict
 from bot.report.reasons import sentence

@@ -7,8 +7,9 @@ from typing import Final
 from bot.model.acceptance import Acceptance
 from bot.model.finding import Finding
 from bot.report import cells
-from bot.report.inert import Safe, clean, code, commit, join, link, own, prose, row
+from bot.report.inert import Safe, clean, code, commit, join, link, own, prose
 from bot.report.numbers import percent
+from bot.report.tables import markdown_table
 
 SHOWN_COMMITS: Final = 20
 SHOWN_BENCHMARKS: Final = 100
@@ -63,7 +64,13 @@ def issue_body(findings: Sequence[Finding], *, commits: CommitRange, options: Is
         code(name),
         commit(commits.bad, repository_url=options.repository_url),
     )
-    return _body(opening, _table(_HEAD, rows), commands=_commands(name, commits), commits=commits, options=options)
+    return _body(
+        opening,
+        markdown_table(_HEAD, "lrrlll", rows),
+        commands=_commands(name, commits),
+        commits=commits,
+        options=options,
+    )
 
 
 def joint_body(findings: Sequence[Sequence[Finding]], *, commits: CommitRange, options: IssueOptions) -> str:
@@ -78,7 +85,7 @@ def joint_body(findings: Sequence[Sequence[Finding]], *, commits: CommitRange, o
         len(findings),
         commit(commits.bad, repository_url=options.repository_url),
     )
-    table = _table(("benchmark", *_HEAD[1:]), rows)
+    table = markdown_table(("benchmark", *_HEAD[1:]), "lrrlll", rows)
     if len(findings) > SHOWN_BENCHMARKS:
         table = own("{}\n\nand {} more", table, len(findings) - SHOWN_BENCHMARKS)
     worst = findings[0][0].evidence.key.benchmark
@@ -164,8 +171,3 @@ def accept_lines(names: Sequence[str]) -> Safe:
 
 def _quoted(name: str) -> str | None:
     return f'"{name}"' if name.isprintable() and not set(name) & set('"\\`') else None
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[Safe]]) -> Safe:
-    lines = [row([Safe(name) for name in head]), Safe("|:--|--:|--:|:--|:--|:--|"), *(row(cells) for cells in rows)]
-    return join("\n", lines)

@@ -14,10 +14,9 @@ from bot.model.tree_comparison import (
     SuspectReason,
     TreeComparison,
 )
-from bot.report.amounts import amount_text
 from bot.report.charts import blocks
 from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, Safe, join, plain
-from bot.report.numbers import percent, probability, quantities, significant
+from bot.report.numbers import amount_text, percent, probability, quantities, significant
 from bot.report.reasons.sentence import sentence, sentence_markdown
 from bot.report.words import counted
 

@@ -5,6 +5,7 @@ A field of a sentence names an argument: `{count:# run}` counts a noun, `{share:
 Python's. A part in [brackets] is left out where the reason lacks its arguments.
 """
 
-from bot.report.reasons.sentence import SENTENCES, sentence, sentence_markdown
+from bot.report.reasons.sentence import sentence, sentence_markdown
+from bot.report.reasons.sentences import SENTENCES
 
 __all__ = ["SENTENCES", "sentence", "sentence_markdown"]

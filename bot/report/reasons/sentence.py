@@ -7,16 +7,11 @@ from dataclasses import dataclass
 from string import Formatter
 from typing import Final
 
-from bot.model.reason import Argument, Reason, ReasonCode
+from bot.model.reason import Argument, Reason
 from bot.report.inert import SENTENCE_LIMIT, Safe, clean, code, join, prose
 from bot.report.numbers import percent, significant
-from bot.report.reasons.choices import CHOICES
-from bot.report.reasons.doubts import CAVEATS, DOUBTS
-from bot.report.reasons.remarks import REMARKS
-from bot.report.reasons.untested import UNTESTED
-from bot.report.reasons.verdicts import VERDICTS
+from bot.report.reasons.sentences import SENTENCES
 
-SENTENCES: Final[Mapping[ReasonCode, str]] = {**VERDICTS, **UNTESTED, **REMARKS, **CHOICES, **DOUBTS, **CAVEATS}
 _BRACKETS: Final = re.compile(r"\[([^\]]*)\]")
 # As many names of a list are shown.
 SHOWN_NAMES: Final = 10

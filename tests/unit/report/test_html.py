@@ -7,9 +7,11 @@ import pytest
 
 from bot.detect.deviation_matrix import deviation_matrix
 from bot.model.deviation import Version
-from bot.report.check import check_texts
-from bot.report.html import releases_page, render_html
-from bot.report.markdown import render_markdown
+from bot.report.call_trees import pictured
+from bot.report.html import releases_page, render_html, tree_list
+from bot.report.markdown import check_texts, render_markdown
+from bot.report.tree_comparison import shown_suspects
+from tests.support.diagnosed_reports import diagnosis
 from tests.support.measurements import measured
 from tests.support.reports import every_conclusion
 
@@ -80,3 +82,15 @@ def test_of_many_versions_the_numbers_are_in_titles_and_what_was_undone_is_folde
     assert re.search(r'<td class="matrix-worse"><abbr title="\+\d\d\.\d% in v&lt;7">\u25b2</abbr></td>', page)
     assert "<summary>1 regression that a later version undid</summary>" in page
     assert "<li>Transient: a got worse in v&lt;7 and was back in v&lt;8</li>" in page
+
+
+def test_callees_are_inside_their_callers_and_names_are_text() -> None:
+    comparison = diagnosis({"build_ast": "<b &amp;"})
+    service = pictured(comparison, shown_suspects(comparison)[0])
+    assert service is not None
+    html = tree_list(comparison, service)
+    assert html.count("<ul>") == html.count("</ul>")
+    assert "<b " not in html
+    assert re.search(r"parse</code>[^<]*<ul>.*Parser\.tokenize</code>[^<]*<ul>.*compile_regex</code>", html)
+    assert '<li class="tree-suspect"><code>Parser.tokenize</code>' in html
+    assert "changed" in html.partition("Parser.tokenize")[2].partition("<")[2].partition("<ul>")[0]

@@ -13,6 +13,7 @@ from bot.report.content import MarkdownOptions
 from bot.report.markdown import (
     COMMENT_LIMIT_CHARACTERS,
     SUMMARY_LIMIT_BYTES,
+    check_texts,
     render_markdown,
     render_summary,
 )
@@ -177,3 +178,17 @@ def test_notes_follow_the_order_of_the_findings() -> None:
     found = [replace(item, evidence=replace(item.evidence, notes=(remark("noted"),))) for item in (*UNCHANGED, *SLOWER)]
     text = render_markdown(report(Conclusion.REGRESSION, *found))
     assert re.findall(r"^- `(.+)`: noted$", text, re.MULTILINE)[:3] == ["parse_large", "parse_small", "encode[32768]"]
+
+
+REPORTS = every_conclusion()
+
+
+def test_no_change_says_how_small_a_slowdown_would_show() -> None:
+    title, _ = check_texts(REPORTS["no-change"])
+    assert title == "Nothing found in 5 benchmarks; a slowdown of 5% or more would have been seen"
+
+
+def test_title_is_the_verdict_and_summary_the_comment() -> None:
+    title, summary = check_texts(REPORTS["regression-fails"])
+    assert title == "2 of 10 benchmarks got slower, 1 faster"
+    assert summary == render_markdown(REPORTS["regression-fails"])

@@ -3,7 +3,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from bot.model.panel import Standing
-from bot.report.badge import badge
+from bot.report.dashboard import badge
 
 
 @pytest.mark.parametrize(
