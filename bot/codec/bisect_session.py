@@ -1,8 +1,9 @@
 """A running bisection as JSON: the state of its search, and what it measures."""
 
 from collections.abc import Iterator
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from bot.codec.wire import WIRE_CONFIG, decode, encode
@@ -22,6 +23,7 @@ class BisectSession:
     key: MetricKey
     metric: Metric
     search: SearchState
+    runner_seconds: Annotated[float, Field(ge=0)] = 0.0
     format: Literal["perf-culprit-bisect-session"] = "perf-culprit-bisect-session"
     version: Literal[1] = 1
 

@@ -70,6 +70,7 @@ class BisectionFile:
     engine: Engine = Engine.BAYES
     seed: int = 0
     command: str = ""
+    runner_seconds: float = 0.0
     diagnosis: CulpritDiagnosis | None = None
 
 
@@ -101,6 +102,7 @@ def encode_bisection(report: BisectionReport, *, sentence: Callable[[BisectionRe
         engine=report.settings.engine,
         seed=report.settings.seed,
         command=report.command,
+        runner_seconds=report.runner_seconds,
         diagnosis=report.diagnosis,
     )
     return encode(file, indent=2)

@@ -1,5 +1,6 @@
 """The dispatcher of this machine, and the file that its bisection is kept in."""
 
+import time
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
@@ -42,17 +43,20 @@ class Here(AtOnce):
 
     def results(self, bisection: Bisection, dispatch: Dispatch, *, run_id: int) -> Collected:  # noqa: ARG002
         progress = Search(bisection.search).progress()
-        return Collected(
-            results=tuple(
+        results = []
+        for job in dispatch.jobs:
+            begun = time.monotonic()
+            rounds = tuple(self._measured(entry, progress) for entry in job.rounds)
+            results.append(
                 BisectJobResult(
                     bisection=bisection.id,
                     dispatch=dispatch.id,
                     job=job.id,
-                    rounds=tuple(self._measured(entry, progress) for entry in job.rounds),
+                    rounds=rounds,
+                    elapsed_seconds=time.monotonic() - begun,
                 )
-                for job in dispatch.jobs
             )
-        )
+        return Collected(results=tuple(results))
 
     def _measured(self, entry: Job, progress: Progress) -> Result:
         self._say(progress_line(progress, entry))
@@ -89,6 +93,7 @@ def _session(bisection: Bisection) -> BisectSession:
         key=bisection.key,
         metric=bisection.metric,
         search=replace(state, jobs=tuple(job for job in state.jobs if job.id in over)),
+        runner_seconds=bisection.runner_seconds,
     )
 
 

@@ -100,6 +100,7 @@ def search_here(repository: Path, plan: BisectPlan, *, config: Config, say: Say)
         keep_log=session is not None,
         cache=plan.cache,
     ) as workplace:
+        begun = time.monotonic()
         if session is None:
             key, metric = _tried(workplace, candidates, plan, say)
             blocks = _blocks(stored, candidates, key, plan, say)
@@ -121,6 +122,7 @@ def search_here(repository: Path, plan: BisectPlan, *, config: Config, say: Say)
             subjects=candidates.subjects,
             updates=dependency_updates(repository, candidates.commit_range),
             environments=(machine_environment().components,),
+            runner_seconds=time.monotonic() - begun if session is None else session.runner_seconds,
         )
         with open_dispatcher(
             repository, workplace, bisection, commands=plan.commands, cache=plan.cache, say=say

@@ -52,6 +52,7 @@ def report_of(bisection: Bisection) -> BisectionReport:
         command=command_line(bisection),
         diagnosis=next(diagnoses, None),
         updates=bisection.updates,
+        runner_seconds=bisection.runner_seconds,
     )
 
 

@@ -53,7 +53,8 @@ class BisectionReport:
     `facts` are of the named commits. `repository_url` is the one of a web page that has `/commit/HASH` beneath it.
 
     `command` is the command line that searches the same again. `diagnosis` is of the largest regression named.
-    `updates`: the packages to which a candidate gave another version.
+    `updates`: the packages to which a candidate gave another version. `runner_seconds`: of all its jobs together,
+    builds included; 0 where nobody knows.
     """
 
     outcome: Outcome
@@ -68,6 +69,7 @@ class BisectionReport:
     command: str = ""
     diagnosis: CulpritDiagnosis | None = None
     updates: Mapping[str, tuple[EnvironmentChange, ...]] = field(default_factory=dict)
+    runner_seconds: float = 0.0
 
     @property
     def is_definite(self) -> bool:

@@ -29,7 +29,9 @@ FEW_EXECUTIONS: Final = 24  # of both ends by time, before anything is counted
 def bisect(repository: Path, plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport:
     """The answer. What cannot be counted here is measured by time, and the answer says so."""
     if plan.metric == AUTO and plan.jobs == 1:
-        return _Auto(repository, plan, config, say).answer()
+        begun = time.monotonic()
+        report = _Auto(repository, plan, config, say).answer()
+        return replace(report, runner_seconds=time.monotonic() - begun)
     count = quantity_of(plan.metric, benchmark=plan.benchmark, tool=plan.tool)
     if plan.jobs > 1 and not is_exact(count):
         raise UsageError(

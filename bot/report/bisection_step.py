@@ -6,7 +6,7 @@ from typing import Final
 
 from bot.model.bisection import Phase, Progress
 from bot.model.commit import FULL_HASH
-from bot.model.dispatch import Bisection, BisectionStep, Objection
+from bot.model.dispatch import BisectionStep, Objection
 from bot.report.bisection import bisection_markdown, headline
 from bot.report.charts import blocks
 from bot.report.inert import Safe, code, commit, join, link, own, prose
@@ -61,7 +61,7 @@ def step_texts(step: BisectionStep, *, repository_url: str, meanwhile: Objection
     if step.remarks:
         remarks = [own("- {}", prose(remark)) for remark in step.remarks[:MOST_REMARKS]]
         blocks.append(own("Remarks:\n\n{}", join("\n", remarks)))
-    blocks.append(_footer(step.bisection, repository_url=repository_url))
+    blocks.append(_footer(step, repository_url=repository_url))
     return StepTexts(title=title, body=join("\n\n", blocks) + "\n")
 
 
@@ -117,7 +117,8 @@ def _subject(subject: str | None) -> Safe:
     return own(", {}", code(subject, limit=72)) if subject else Safe("")
 
 
-def _footer(bisection: Bisection, *, repository_url: str) -> Safe:
+def _footer(step: BisectionStep, *, repository_url: str) -> Safe:
+    bisection = step.bisection
     commit_range = bisection.search.commit_range
     parts = [
         own(
@@ -127,7 +128,7 @@ def _footer(bisection: Bisection, *, repository_url: str) -> Safe:
         ),
         own("{} candidates", len(commit_range.commits)),
     ]
-    if bisection.runner_seconds:
+    if step.report is None and bisection.runner_seconds:  # the report says it itself
         parts.append(own("{} on runners", Safe(counted(math.ceil(bisection.runner_seconds / 60), "minute"))))
     if bisection.requested_by:
         parts.append(own("asked for by {}", code(bisection.requested_by, limit=40)))

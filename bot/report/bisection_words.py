@@ -1,7 +1,7 @@
 """What a bisection's answer says in sentences of ours; foreign text never enters them."""
 
 from collections.abc import Iterator
-from math import expm1
+from math import ceil, expm1
 from typing import Final
 
 from bot.model.bisection import NEGLIGIBLE, Culprit, Noise, Outcome, OutcomeKind, Sought
@@ -114,9 +114,10 @@ def _noise(noise: Noise) -> str:
 
 
 def cost_of(report: BisectionReport) -> str:
-    outcome = report.outcome
+    outcome, seconds = report.outcome, report.runner_seconds
+    minutes = f", {counted(ceil(seconds / 60), 'minute')} of measuring and building" if seconds else ""
     return (
-        f"{counted(outcome.executions, 'execution')} in {counted(outcome.rounds, 'round')}; "
+        f"{counted(outcome.executions, 'execution')} in {counted(outcome.rounds, 'round')}{minutes}; "
         f"{counted(len(report.commit_range.commits), 'candidate')}, "
         f"{counted(len(report.measured), 'commit')} measured; "
         f"engine {report.settings.engine}, seed {report.settings.seed}."

@@ -70,6 +70,7 @@ def test_the_culprit_is_named_with_its_evidence(
     assert " introduced the regression" in said
     assert hashes["c5"][:7] in said
     assert "●" in said
+    assert " of measuring and building; " in said
     assert "perf-culprit bisect --good" in said
     markdown = (tmp_path / "a.md").read_text()
     assert f"`{hashes['c5'][:7]}`" in markdown
@@ -229,10 +230,11 @@ def test_a_spent_budget_is_a_partial_answer_that_goes_on(repository: Path, tmp_p
     assert code == 3
     assert answer["outcome"] in {"budget_spent", "inconclusive"}
     assert answer["definite"] is False
-    before = state.with_suffix(".log").read_text()
+    before, seconds = state.with_suffix(".log").read_text(), answer["runner_seconds"]
     code, answer = bisect(repository, "--executions", "200", "--resume", str(state), **ends)
     assert state.with_suffix(".log").read_text().startswith(before)
     assert (code, [entry["commit"] for entry in answer["culprits"]]) == (0, [hashes["c5"]])
+    assert answer["runner_seconds"] > seconds > 0
 
 
 def test_spent_time_is_a_partial_answer(repository: Path) -> None:
