@@ -28,8 +28,8 @@ from bot.history.protocol import Store
 from bot.model.dispatch import Bisection
 
 DAY: Final = timedelta(days=1)
-# A mark may be a window old, and so is the level before it; the gate of pairs needs two windows of levels and a mark.
-WINDOWS: Final = 4
+# The gate judges means of four runs against sixty groups at most: with fewer, steps of two standard deviations are missed.
+WINDOWS: Final = 8
 # Older ones are forgotten, as are those that the history no longer keeps.
 MOST_SEARCHES: Final = 100
 

@@ -1,4 +1,4 @@
-"""Steps of stored runs that are too small for one run to show: nine in a row at a worse level do, or nine pairs."""
+"""Steps of stored runs that are too small for one run to show: nine in a row at a worse level do, or nine groups."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -12,6 +12,8 @@ from bot.stats.change_point_online import FIRST_JUDGED, NEWEST, online_alarms
 
 # Runs before and after which the level moves by less than this share of the minimum effect need no closer look.
 ROUGHLY: Final = 0.75
+# Runs whose means are judged.
+GROUPS: Final = (1, 2, 4)
 
 
 def gated_steps(
@@ -20,17 +22,20 @@ def gated_steps(
     """Oldest first: which run is the first at the worse level, and which of the newest `window` says so.
 
     `values`: one positive number per run, oldest first. `worse_sign`: 1 where more is worse, -1 where less is. Means of
-    two runs, one after the other, show in noise what single runs do not. False alarms and what is found how late:
+    two and of four runs, one after the other, show in noise what single runs do not. False alarms and what is found how late:
     docs/detectors/change-point.md, docs/tracking-issues.md.
     """
     given = np.asarray(values, dtype=np.float64)
-    single = _gated(given, worse_sign=worse_sign, window=window, minimum_effect=minimum_effect)
-    skipped = len(given) % 2
-    means = given[skipped:].reshape(-1, 2).mean(axis=1)
-    paired = _gated(means, worse_sign=worse_sign, window=max(window // 2, 1), minimum_effect=minimum_effect)
-    # The step may lie within a pair, and then as well within the one before.
-    ends = ((max(skipped + 2 * since - 1, 1), skipped + 2 * raised + 1) for since, raised in paired)
-    return tuple(sorted({*single, *ends}))
+    steps = set()
+    for size in GROUPS:
+        skipped = len(given) % size
+        means = given[skipped:].reshape(-1, size).mean(axis=1)
+        gated = _gated(means, worse_sign=worse_sign, window=max(window // size, 1), minimum_effect=minimum_effect)
+        # The step may lie within a group, and then as well within the one before.
+        steps |= {
+            (max(skipped + size * since - size + 1, 1), skipped + size * raised + size - 1) for since, raised in gated
+        }
+    return tuple(sorted(steps))
 
 
 def _gated(
