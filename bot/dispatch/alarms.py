@@ -13,6 +13,7 @@ from typing import Final
 
 from bot.dispatch.gate import gated_steps
 from bot.dispatch.together import refutes
+from bot.model.bisection import OutcomeKind
 from bot.model.dispatch import MOST_FOLLOWED, Alarm, AlarmedMetric, Bisection
 from bot.model.metric import Metric, MetricKey
 from bot.model.run import Run
@@ -32,6 +33,8 @@ LEAST_WORSE: Final = 2
 # What may step with them: its numbers cost nothing, as the search executes the suite anyway, and they decide.
 POSSIBLE: Final = 1.5
 LEAST_NOISE: Final = 0.002
+# What many runs show is real: it may be beside one wrong alarm, not beside a second one.
+ENOUGH_LOOKS: Final = 2
 
 # A metric's numbers, with the positions of their runs.
 _Series = Sequence[tuple[int, Metric, float]]
@@ -85,16 +88,25 @@ class _Searched:
     last: int
 
     def answers(self, step: _Stepped) -> bool:
-        """Whether it was of this metric near here, or its executions of runs around the step show none.
+        """Whether it was of this metric near here, or its executions of runs around the step show none."""
+        return self.looks(step) > 0
+
+    def looks(self, step: _Stepped) -> int:
+        """How many looks at the step it is worth: one where the metric was beside another that was not reproduced.
 
         Where something besides the code changed as well, each metric's own search is to tell of it.
         """
         alarm = self.bisection.alarm
         if alarm is None:
-            return False
-        if not alarm.closes and step.entry.key in alarm.keys:
-            return self.first < step.last and step.first < self.last
-        return self.first < step.since <= self.last and not alarm.changes and refutes(self.bisection, step.entry)
+            return 0
+        is_inside = self.first < step.since <= self.last and not alarm.changes
+        if is_inside and refutes(self.bisection, step.entry):
+            return ENOUGH_LOOKS
+        if alarm.closes or step.entry.key not in alarm.keys or self.last <= step.first or step.last <= self.first:
+            return 0
+        outcome = self.bisection.search.outcome
+        is_undecided = outcome is not None and outcome.kind is OutcomeKind.NOT_REPRODUCED
+        return 1 if is_undecided and step.entry.key != alarm.metrics[0].key else ENOUGH_LOOKS
 
 
 def new_steps(
@@ -145,7 +157,7 @@ def _gated(series: _Series, key: MetricKey, searched: Sequence[_Searched], rule:
         near = series[max(0, since - rule.window) :]
         split = min(since, rule.window)
         step = _step(near, key, split, last=series[raised][0], margin=GATE_MARGIN_RUNS) if split else None
-        if step is not None and not any(search.answers(step) for search in searched):
+        if step is not None and sum(search.looks(step) for search in searched) < ENOUGH_LOOKS:
             return step
     return None
 

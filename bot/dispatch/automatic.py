@@ -28,7 +28,7 @@ from bot.history.protocol import Store
 from bot.model.dispatch import Bisection
 
 DAY: Final = timedelta(days=1)
-# The gate judges means of four runs against sixty groups at most: with fewer, steps of two standard deviations are missed.
+# The gate also judges means of four runs, sixty of them: fewer miss steps of two standard deviations.
 WINDOWS: Final = 8
 # Older ones are forgotten, as are those that the history no longer keeps.
 MOST_SEARCHES: Final = 100

@@ -9,7 +9,7 @@ import numpy as np
 from bot.bisect import Search
 from bot.dispatch.alarms import Step, new_steps
 from bot.model.bisection import CommitRange, Outcome, OutcomeKind, SearchSettings
-from bot.model.dispatch import BisectCommands, Bisection
+from bot.model.dispatch import Alarm, BisectCommands, Bisection
 from bot.model.metric import MetricKey
 from bot.model.run import Run
 from tests.support.measurements import measured
@@ -154,3 +154,23 @@ def test_what_a_search_measured_beside_its_own_is_answered_where_its_ends_show_n
     assert ends(runs, begun) == [(5, 8)]  # nothing was measured yet
     assert ends(runs, ended(1.0)) == []
     assert ends(runs, ended(1.4)) == [(5, 8)]
+
+
+def test_what_many_runs_show_beside_a_wrong_alarm_gets_a_search_of_its_own_and_no_third_one() -> None:
+    noise = np.exp(np.random.default_rng(3).normal(0, 0.02, 60))
+    after = np.where(np.arange(60) < 45, 1.0, 1.10) * noise
+    runs = line({"a": [1.0] * 45 + [1.4] * 15, "b": after.tolist()}, {"a": [45, 46]})
+    (step,) = found(runs, ())
+    keys = [entry.key.benchmark for entry in step.alarm.metrics]
+    assert keys == ["a", "b"]
+
+    def ended(alarm: Alarm) -> Bisection:
+        begun = searched(int(step.good, 16), int(step.bad, 16))
+        outcome = Outcome(kind=OutcomeKind.NOT_REPRODUCED, executions=16)
+        return replace(begun, alarm=alarm, search=replace(begun.search, outcome=outcome))
+
+    wrong = ended(step.alarm)
+    (again,) = found(runs, [wrong])
+    assert [entry.key.benchmark for entry in again.alarm.metrics] == ["b"]
+    assert found(runs, [wrong, ended(replace(again.alarm, metrics=again.alarm.metrics[:1]))]) == ()
+    assert found(runs, [wrong, wrong]) == ()
