@@ -47,7 +47,7 @@ def _add_compare(verbs: Verbs) -> None:
     )
     verb.add_argument("--repo", type=Path, metavar="DIR", help="judge against this repository's stored history instead")
     verb.add_argument("--base", metavar="REV", help="branch that the target goes into (default: the target's parents)")
-    verb.add_argument("--commit", metavar="REV", help="commit of the target (default: HEAD)")
+    verb.add_argument("--commit", metavar="REV", help="commit of the target (default: what it names, or HEAD)")
     verb.add_argument("--history", metavar="URL", help="where the history branch lives (default: remote origin)")
     verb.add_argument("--detector", metavar="NAME", help="default: configuration, else anova")
     verb.add_argument("--minimum-effect", metavar="PERCENT", help="ignore changes smaller than this, for example 5%%")
@@ -71,7 +71,7 @@ def _add_record(verbs: Verbs) -> None:
     verb = new_verb(verbs, "record", _record, "append results to the history branch")
     verb.add_argument("files", nargs="+", metavar="FILE", help="results, as for collect")
     verb.add_argument("--repo", type=Path, default=Path(), metavar="DIR", help="default: this directory")
-    verb.add_argument("--commit", default="HEAD", metavar="REV", help="measured commit (default: HEAD)")
+    verb.add_argument("--commit", metavar="REV", help="measured commit (default: what FILE names, or HEAD)")
     verb.add_argument("--history", metavar="URL", help="where the history branch lives (default: remote origin)")
     add_input_options(verb)
 
@@ -158,7 +158,7 @@ def _against_history(arguments: argparse.Namespace, target: list[str]) -> "pipel
         arguments,
         target=target,
         repository=arguments.repo or Path(),
-        revision=arguments.commit or "HEAD",
+        revision=arguments.commit,
         history_url=arguments.history,
         stdin=sys.stdin.buffer,
     )

@@ -18,6 +18,7 @@ from bot.collect import (
     surroundings,
 )
 from bot.config import Config
+from bot.errors import UsageError
 from bot.history import choose_baseline
 from bot.history.opening import code_remote, open_history
 from bot.model.acceptance import Acceptance
@@ -156,12 +157,13 @@ def compare_runs(
 class HistoryComparison:
     """Results of `revision` against the stored runs before it, or before where it left the branch `base`.
 
-    `confirm` are results of a second measurement of what was flagged.
+    `confirm` are results of a second measurement of what was flagged. Without a `revision` the results name it, or
+    they are of HEAD.
     """
 
     target: Sequence[str]
     repository: Path
-    revision: str
+    revision: str | None = None
     base: str | None = None
     history_url: str | None = None
     tool: str = "auto"
@@ -170,17 +172,32 @@ class HistoryComparison:
 
 
 def compare_with_history(request: HistoryComparison, *, config: Config) -> Compared:
-    commit = git.resolve_commit(request.repository, request.revision)
-    collected = partial(collect_run, config=config, tool=request.tool, commit=commit)
+    repository, revision = request.repository, request.revision
+    collected = partial(collect_run, config=config, tool=request.tool)
+    given = None if revision is None else git.resolve_commit(repository, revision)
+    run = collected(request.target, stdin=request.stdin, commit=given)
+    commit = given or _named_commit(repository, run)
     return compare_run_with_history(
-        collected(request.target, stdin=request.stdin),
+        replace(run, commit=commit),
         repository=request.repository,
         config=config,
         base=request.base,
         history_url=request.history_url,
         token=None,
-        confirm=collected(request.confirm) if request.confirm else None,
+        confirm=collected(request.confirm, commit=commit) if request.confirm else None,
     )
+
+
+def _named_commit(repository: Path, run: Run) -> str:
+    if run.commit is None:
+        return git.head_commit(repository)
+    if git.find_commit(repository, run.commit) is None:
+        raise UsageError(
+            f"the results name commit {run.commit[:12]}, which is not here",
+            place=str(repository),
+            next_step="say with --commit which commit was measured",
+        )
+    return run.commit
 
 
 def compare_run_with_history(

@@ -83,3 +83,18 @@ def test_what_a_file_does_not_say_counts_as_the_same_with_a_note(tmp_path: Path,
     report = decode_report(out.read_bytes(), place="report.json")
     assert report.conclusion is not Conclusion.OTHER_HARDWARE
     assert BaselineReason.UNKNOWN_COMPONENT in {note.code for note in report.notes}
+
+
+def test_results_are_stored_under_the_commit_that_they_name(
+    tmp_path: Path, served: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = run_git(served, "rev-parse", "main1")
+    path = tmp_path / "named.json"
+    place = ["--repo", str(served), "--history", str(served)]
+    path.write_bytes(encode_run(measured(LEVELS, seed=1, commit=named)))
+    assert run_git(served, "rev-parse", "HEAD") != named
+    assert main(["record", str(path), *place]) == 0
+    assert named in capsys.readouterr().out
+    path.write_bytes(encode_run(measured(LEVELS, seed=1, commit="f" * 40)))
+    assert main(["record", str(path), *place]) == 2
+    assert "the results name commit ffffffffffff, which is not here" in capsys.readouterr().err
