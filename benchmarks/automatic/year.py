@@ -275,7 +275,7 @@ def main() -> None:
             assert isinstance(world, Year)
             world.recorded = RecordedNoise(read_noise(arguments.noise), arguments.benchmarks, rng)
             # A stored run never changes: one process that is hundreds of jobs reads it once.
-            patch.setattr("bot.history.reading.decode_run", lru_cache(maxsize=4 * WARM_UP)(decode_run))
+            patch.setattr("bot.history.reading.decode_run", lru_cache(maxsize=1_000)(decode_run))
             # The controller's clock is the year's.
             patch.setitem(_defaults(), "now", lambda: world.clock)
             simulation = Simulation(

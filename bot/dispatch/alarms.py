@@ -232,15 +232,15 @@ def _step(series: _Series, key: MetricKey, split: int, *, last: int, margin: int
 
 def series_by_metric(runs: Sequence[Run]) -> Mapping[MetricKey, _Series]:
     """By metric, in one pass over the runs."""
-    series: dict[MetricKey, list[tuple[int, Metric, float]]] = {}
+    series: dict[tuple[str, str], list[tuple[int, Metric, float]]] = {}
     for place, run in enumerate(runs):
         for entry in run.benchmarks:
             if not entry.metric.direction.worse_sign:
                 continue
             value = median(entry.samples) if entry.samples else entry.value
             if value > 0:
-                series.setdefault(entry.key, []).append((place, entry.metric, value))
-    return series
+                series.setdefault((entry.name, entry.metric.name), []).append((place, entry.metric, value))
+    return {MetricKey(*names): entries for names, entries in series.items()}
 
 
 def _spread(values: Sequence[float]) -> float:
