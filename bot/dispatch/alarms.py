@@ -24,8 +24,8 @@ MOST_METRICS: Final = 500
 # Noise may hide the first slow run, so the search begins one run earlier.
 MARGIN_RUNS: Final = 1
 GATE_MARGIN_RUNS: Final = 2
-# After a search that looked at this level, a further step is one of the minimum effect that is so many standard
-# deviations of the runs high: any series has a best split.
+# After a search that looked at this level, a further step is one that is so many standard deviations of the runs high:
+# any series has a best split.
 CLEAR: Final = 4.0
 # One run may be slow for its machine's sake. A second one at that level says that it is not, or a second measurement of
 # the first, and together they are so many standard errors from the runs before.
@@ -54,10 +54,15 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Rule:
-    """Only steps that one of the newest `window` runs shows count."""
+    """Only steps that one of the newest `window` runs shows count, of the minimum effect at least."""
 
     window: int
     minimum_effect: float
+
+    @property
+    def least(self) -> float:
+        """In logarithms."""
+        return math.log1p(self.minimum_effect)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -156,7 +161,7 @@ def _gated(series: _Series, key: MetricKey, searched: Sequence[_Searched], rule:
     for since, raised in reversed(steps):
         near = series[max(0, since - rule.window) :]
         split = min(since, rule.window)
-        step = _step(near, key, split, last=series[raised][0], margin=GATE_MARGIN_RUNS) if split else None
+        step = _step(near, key, split, rule, last=series[raised][0], margin=GATE_MARGIN_RUNS) if split else None
         if step is not None and sum(search.looks(step) for search in searched) < ENOUGH_LOOKS:
             return step
     return None
@@ -173,8 +178,8 @@ def _companions(
         split = min(since, rule.window)
         if not 0 < split < len(near):
             continue
-        step = _step(near, key, split, last=lead.last, margin=0)
-        if step is None or step.size < math.log1p(rule.minimum_effect) or _errors(step, near, split) < POSSIBLE:
+        step = _step(near, key, split, rule, last=lead.last, margin=0)
+        if step is None or _errors(step, near, split) < POSSIBLE:
             continue
         if not any(search.answers(step) for search in searched):
             yield step
@@ -187,16 +192,16 @@ def _errors(step: _Stepped, series: _Series, split: int) -> float:
 
 def _unsearched(series: _Series, marked: _Marked, searched: Sequence[_Searched], rule: _Rule) -> _Stepped | None:
     """Its newest step that no search has looked at: one that lasts is marked at every run."""
-    step = _marked_step(series, marked, start=max(0, marked.place - rule.window))
+    step = _marked_step(series, marked, rule, start=max(0, marked.place - rule.window))
     for search in sorted(searched, key=lambda search: search.last):
         if step is not None and search.answers(step):
-            step = _marked_step(series, marked, start=search.last)
-            if step is not None and (step.distance < CLEAR or step.size < math.log1p(rule.minimum_effect)):
+            step = _marked_step(series, marked, rule, start=search.last)
+            if step is not None and step.distance < CLEAR:
                 return None
     return step
 
 
-def _marked_step(series: _Series, marked: _Marked, *, start: int) -> _Stepped | None:
+def _marked_step(series: _Series, marked: _Marked, rule: _Rule, *, start: int) -> _Stepped | None:
     """The best split of the runs around the mark."""
     series = [entry for entry in series if entry[0] >= start]
     before_mark = sum(place <= marked.place for place, _, _ in series)
@@ -204,20 +209,20 @@ def _marked_step(series: _Series, marked: _Marked, *, start: int) -> _Stepped | 
         return None
     logs = [math.log(value) for _, _, value in series]
     split = min(range(1, before_mark), key=lambda cut: _spread(logs[:cut]) + _spread(logs[cut:]))
-    step = _step(series, marked.key, split, last=max(marked.place, series[split][0]), margin=MARGIN_RUNS)
+    step = _step(series, marked.key, split, rule, last=max(marked.place, series[split][0]), margin=MARGIN_RUNS)
     if step is None or marked.is_confirmed:
         return step
     is_clear = len(series) - split >= LEAST_WORSE and _errors(step, series, split) >= CLEAR
     return step if is_clear else None
 
 
-def _step(series: _Series, key: MetricKey, split: int, *, last: int, margin: int) -> _Stepped | None:
-    """The step at run `split` of the series; None where it is none for the worse or the newest run is well again."""
+def _step(series: _Series, key: MetricKey, split: int, rule: _Rule, *, last: int, margin: int) -> _Stepped | None:
+    """The step at run `split` of the series; None where it is none that counts or the newest run is well again."""
     metric = series[-1][1]
     sign = metric.direction.worse_sign
     logs = [math.log(value) * sign for _, _, value in series]
     before, after = median(logs[:split]), median(logs[split:])
-    if after <= before or logs[-1] - before < after - logs[-1]:
+    if after - before < max(rule.least, LEAST_NOISE) or logs[-1] - before < after - logs[-1]:
         return None
     noise = math.sqrt((_spread(logs[:split]) + _spread(logs[split:])) / len(logs))
     return _Stepped(

@@ -124,6 +124,12 @@ def test_a_step_that_nine_single_runs_do_not_show_is_seen_by_pairs_of_runs() -> 
     assert all(good < 90 <= bad for good, bad in seen)
 
 
+def test_a_step_below_the_minimum_effect_is_not_searched_whatever_a_run_was_judged() -> None:
+    levels = [*[1.0] * 10, 1.4, *[1.03] * 20]
+    assert ends(line({"a": levels}, {"a": [10, 15]})) == []
+    assert ends(line({"a": [*levels[:11], *[1.08] * 20]}, {"a": [10, 15]})) == [(8, 15)]
+
+
 def test_what_steps_with_it_though_less_clearly_is_in_the_same_search() -> None:
     rng = np.random.default_rng(4)
     step = np.where(np.arange(55) < 45, 1.0, 1.3)
