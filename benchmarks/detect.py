@@ -22,7 +22,7 @@ from bot.detect import DETECTORS
 from bot.detect.policy import DEFAULT_DETECTOR, PolicySettings, judge
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.finding import Verdict
-from bot.model.judgement import Judgement
+from bot.model.report import Judgement
 from bot.model.run import Run
 from tests.support.noisy_runs import Noise, noisy_run
 

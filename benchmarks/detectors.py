@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from bot.detect.limits import is_out_of_control
 from bot.detect.policy import PolicySettings, judge
 from bot.model.finding import Verdict
-from bot.model.judgement import Judgement
+from bot.model.report import Judgement
 from bot.model.run import Run
 from tests.support.noisy_counters import noisy_counters, stored
 from tests.support.noisy_runs import noisy_run

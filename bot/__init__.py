@@ -1,3 +1,3 @@
-"""Perf Culprit: finds performance regressions, the commit that brought them and the code behind them."""
+"""Perf Culprit: finds performance regressions, the commit that introduced them and the code behind them."""
 
 __version__ = "0.1.0"

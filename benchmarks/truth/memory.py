@@ -17,7 +17,7 @@ from bot.git.command import run_git
 from bot.history.opening import open_history
 from bot.history.protocol import StoredRun
 from bot.history.retention import Retention, fit_file
-from bot.model.acceptance import Acceptance
+from bot.model.finding import Acceptance
 from bot.model.run import Run
 
 

@@ -6,7 +6,7 @@ from bot import pipeline
 from bot.action.automatic import tend
 from bot.action.job import Job
 from bot.errors import BotError, DataError, InfrastructureError
-from bot.model.acceptance import Acceptance
+from bot.model.finding import Acceptance
 from bot.model.report import Report
 from bot.publish.host import Host
 from bot.publish.log import LogLevel

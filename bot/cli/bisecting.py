@@ -11,6 +11,7 @@ from bot.cli.options import (
     add_command_options,
     add_environment_option,
     add_open_option,
+    add_options,
     chosen_config,
     count,
     minutes,
@@ -29,7 +30,7 @@ def add_verbs(verbs: Verbs) -> None:
 
 
 def _add_bisect(verbs: Verbs) -> None:
-    verb = new_verb(verbs, "bisect", _bisect, "find the commits that brought a change, by measuring on this machine")
+    verb = new_verb(verbs, "bisect", _bisect, "find the commits that introduced a change, by measuring on this machine")
     verb.add_argument("--good", required=True, metavar="REV", help="commit before the change")
     verb.add_argument("--bad", required=True, metavar="REV", help="commit with the change")
     add_command_options(verb)
@@ -43,7 +44,6 @@ def _add_bisect(verbs: Verbs) -> None:
     verb.add_argument(
         "--direction", choices=("any", "worse", "better"), default="any", help="change to look for (default: any)"
     )
-    verb.add_argument("--tool", default="auto", metavar="NAME", help="format of the results (default: by content)")
     verb.add_argument("--engine", choices=("bayes", "weighted"), default="bayes", help="default: bayes")
     verb.add_argument(
         "--prior", choices=("changes", "uniform"), default="changes", help="start from what commits changed (default)"
@@ -90,7 +90,7 @@ def _add_bisect(verbs: Verbs) -> None:
     verb.add_argument("--svg", type=Path, metavar="OUT", help="write a plot of what was measured by commit here")
     add_open_option(verb, "svg")
     verb.add_argument("--log", type=Path, metavar="OUT", help="write the answer for `git bisect replay` here")
-    verb.add_argument("--config", type=Path, metavar="FILE", help="default: .github/perf-culprit.yml where it exists")
+    add_options(verb, "tool", "config")
 
 
 def _add_bisect_job(verbs: Verbs) -> None:
@@ -109,7 +109,7 @@ def _add_bisect_job(verbs: Verbs) -> None:
     verb.add_argument("--minutes", type=minutes, metavar="N", help="after this no further round is begun")
     verb.add_argument("--cache", type=Path, metavar="DIR", help="keep builds here from one call to the next")
     add_environment_option(verb)
-    verb.add_argument("--config", type=Path, metavar="FILE", help="default: .github/perf-culprit.yml where it exists")
+    add_options(verb, "config")
 
 
 def _bisect(arguments: argparse.Namespace) -> int:

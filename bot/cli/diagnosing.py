@@ -3,13 +3,12 @@
 import argparse
 import math
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot import config, pipeline
 from bot.cli import progress
-from bot.cli.options import Verbs, new_verb, positive, seconds
+from bot.cli.options import Verbs, new_verb, positive, request, seconds
 from bot.cli.output import show, text_stream, write
 from bot.errors import EXIT_FINE, UsageError
 
@@ -43,7 +42,10 @@ def add_verbs(verbs: Verbs) -> None:
         "--format", default="auto", metavar="ID", help="of the profiles (docs/profiles.md; default: auto)"
     )
     verb.add_argument(
-        "--trusted-profile", action="store_true", help="the profiles come from no stranger: read cProfile's too"
+        "--trusted-profile",
+        dest="trusted",
+        action="store_true",
+        help="the profiles are trusted: read cProfile's too",
     )
     _add_comparison(verb)
     verb.add_argument("--json", type=Path, metavar="OUT", help="write everything as JSON here (- for standard output)")
@@ -64,7 +66,12 @@ def add_verbs(verbs: Verbs) -> None:
         help="methods that take less per call of every service come last (default: 1%% of the mean response time)",
     )
     verb.add_argument(
-        "--window", type=seconds, default=60.0, metavar="SECONDS", help="of response time and throughput (default: 60)"
+        "--window",
+        dest="window_s",
+        type=seconds,
+        default=60.0,
+        metavar="SECONDS",
+        help="of response time and throughput (default: 60)",
     )
     verb.add_argument("--workers", type=positive, default=2, metavar="N", help="processes that read (default: 2)")
     verb.add_argument(
@@ -78,13 +85,19 @@ def _add_comparison(verb: argparse.ArgumentParser) -> None:
     )
     two.add_argument("--baseline", nargs="+", action="extend", metavar="FILE", help="of the revision before")
     two.add_argument("--target", nargs="+", action="extend", metavar="FILE", help="of the revision after")
-    two.add_argument("--repo", type=Path, metavar="DIR", help="repository of both (default: this directory)")
+    two.add_argument(
+        "--repo", dest="repository", type=Path, metavar="DIR", help="repository of both (default: this directory)"
+    )
     two.add_argument("--commit", metavar="REV", help="commit that introduced the change: marks what it touched")
     two.add_argument("--base", metavar="REV", help="or both ends, where the commit is not known")
     two.add_argument("--head", metavar="REV")
     two.add_argument("--same-work", action="store_true", help="sampled profiles of the same work: compare counts")
     two.add_argument(
-        "--minimum-effect", metavar="PERCENT", help="a method that gained less is not slower (default: 1%%)"
+        "--minimum-effect",
+        type=lambda text: config.parse_change(text, name="--minimum-effect"),
+        default=0.01,
+        metavar="PERCENT",
+        help="a method that gained less is not slower (default: 1%%)",
     )
     two.add_argument(
         "--flame",
@@ -110,17 +123,8 @@ def _diagnose(arguments: argparse.Namespace) -> int:
             next_step="give execution logs and how to read them, or profiles",
         )
     with progress.shown(arguments):
-        diagnosis = pipeline.diagnose(
-            pipeline.DiagnosisPlan(
-                logs=arguments.log,
-                pattern=arguments.pattern,
-                fluctuation_weight=arguments.fluctuation_weight,
-                minimum_self_ms=arguments.minimum_self_ms,
-                window_s=arguments.window,
-                workers=arguments.workers,
-                cluster=arguments.cluster,
-            )
-        )
+        plan = request(pipeline.DiagnosisPlan, arguments, logs=arguments.log)
+        diagnosis = pipeline.diagnose(plan)
     _show(diagnosis, arguments)
     return EXIT_FINE
 
@@ -136,15 +140,8 @@ def _diagnose_profiles(arguments: argparse.Namespace) -> int:
         raise UsageError(
             "--profile takes the place of --log and --pattern", place="diagnose", next_step="give one of the two"
         )
-    diagnosis, remarks = pipeline.diagnose_profiles(
-        pipeline.ProfilePlan(
-            profiles=arguments.profile,
-            format=arguments.format,
-            trusted=arguments.trusted_profile,
-            fluctuation_weight=arguments.fluctuation_weight,
-            minimum_self_ms=arguments.minimum_self_ms,
-        )
-    )
+    plan = request(pipeline.ProfilePlan, arguments, profiles=arguments.profile)
+    diagnosis, remarks = pipeline.diagnose_profiles(plan)
     _show(diagnosis, arguments)
     for remark in remarks:
         print(f"- {remark}", file=sys.stderr)
@@ -158,21 +155,7 @@ def _diagnose_revisions(arguments: argparse.Namespace) -> int:
             place="diagnose",
             next_step="give the files of both revisions",
         )
-    plan = pipeline.RevisionsPlan(
-        baseline=arguments.baseline,
-        target=arguments.target,
-        pattern=arguments.pattern,
-        format=arguments.format,
-        trusted=arguments.trusted_profile,
-        same_work=arguments.same_work,
-        repository=arguments.repo,
-        commit=arguments.commit,
-        base=arguments.base,
-        head=arguments.head,
-        workers=arguments.workers,
-    )
-    if arguments.minimum_effect:
-        plan = replace(plan, minimum_effect=config.parse_change(arguments.minimum_effect, name="--minimum-effect"))
+    plan = request(pipeline.RevisionsPlan, arguments)
     with progress.shown(arguments):
         comparison = pipeline.diagnose_revisions(plan)
     if arguments.json:

@@ -2,15 +2,13 @@
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
+from typing import Any, Final, NoReturn
 
 from bot import __version__
 from bot.cli import (
-    accepting,
-    assisting,
-    auditing,
-    backfilling,
     bisecting,
     diagnosing,
     initialising,
@@ -22,9 +20,36 @@ from bot.cli import (
     simulating,
 )
 from bot.cli.options import EXIT_CODES, check_outputs
-from bot.cli.parser import Parser
-from bot.errors import EXIT_FINE, EXIT_INFRASTRUCTURE, BotError
+from bot.errors import EXIT_FINE, EXIT_INFRASTRUCTURE, BotError, UsageError, did_you_mean
 from bot.report.inert import plain_lines
+
+_MISTYPED: Final = re.compile(r"unrecognized arguments: (-\S+)|invalid choice: '([^']+)'")
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse's, whose errors name the closest option and the command's own help."""
+
+    _options: Sequence[str] = ()
+
+    def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> tuple[Any, list[str]]:  # type: ignore[override]  # the stubs' overloads
+        """All of them are known: a command answers for its own arguments, and not its parent."""
+        self._options = [word.partition("=")[0] for word in args or () if word.startswith("--")]
+        parsed, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return parsed, []
+
+    def error(self, message: str) -> NoReturn:
+        names = [name for action in self._actions for name in (*action.option_strings, *(action.choices or ()))]
+        # A misspelt option that is required is missing first of all.
+        strange = [option for option in self._options if not any(name.startswith(option) for name in names)]
+        if "are required" in message and strange:
+            message = f"unrecognized arguments: {strange[0]}"
+        mistyped = _MISTYPED.search(message)
+        hint = did_you_mean(mistyped[1] or mistyped[2], names) if mistyped else ""
+        help_text = f"`{self.prog} --help` lists what there is"
+        raise UsageError(message, place=self.prog, next_step=f"{hint} {help_text}".strip())
+
 
 EXIT_INTERRUPTED = 130
 
@@ -65,7 +90,7 @@ def _unexpected(error: Exception) -> int:
 def _parser() -> Parser:
     parser = Parser(
         prog="perf-culprit",
-        description="Finds performance regressions, the commit that brought them and the code behind them.",
+        description="Finds performance regressions, the commit that introduced them and the code behind them.",
         epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -75,16 +100,12 @@ def _parser() -> Parser:
     for group in (
         initialising,
         judging,
-        accepting,
+        keeping,
         measuring,
         bisecting,
-        backfilling,
-        auditing,
-        keeping,
         looking_back,
         diagnosing,
         simulating,
-        assisting,
         showing,
     ):
         group.add_verbs(verbs)

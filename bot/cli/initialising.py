@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bot import git, pipeline
 from bot.cli import init
-from bot.cli.options import Verbs, chosen_config, new_verb
+from bot.cli.options import Verbs, add_options, chosen_config, new_verb
 from bot.errors import EXIT_FINE, EXIT_USAGE, UsageError
 from bot.files import replace_file
 from bot.release import IS_RELEASE
@@ -15,7 +15,6 @@ from bot.release import IS_RELEASE
 
 def add_verbs(verbs: Verbs) -> None:
     verb = new_verb(verbs, "init", _init, "write the workflow files for this repository, or check those that are there")
-    verb.add_argument("--repo", type=Path, default=Path(), metavar="DIR", help="default: this directory")
     verb.add_argument("--yes", action="store_true", help="ask nothing")
     verb.add_argument("--run", metavar="CMD", help="shell command that measures a commit (default: by what is found)")
     verb.add_argument("--setup", metavar="CMD", help="shell command that prepares the machine")
@@ -25,9 +24,10 @@ def add_verbs(verbs: Verbs) -> None:
     )
     verb.add_argument("--force", action="store_true", help="replace files that are there")
     verb.add_argument("--check", action="store_true", help="only say what is outdated or unsafe in the files there")
+    add_options(verb, "repo")
     verb = new_verb(verbs, "doctor", _doctor, "say which permission, event or setting this GitHub job lacks")
     verb.add_argument("--repo", type=Path, default=Path(), metavar="DIR", help="the job's checkout (default: here)")
-    verb.add_argument("--config", type=Path, metavar="FILE", help="default: .github/perf-culprit.yml where it exists")
+    add_options(verb, "config")
 
 
 def _init(arguments: argparse.Namespace) -> int:

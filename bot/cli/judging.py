@@ -9,7 +9,7 @@ from bot import pipeline
 from bot.cli import progress
 from bot.cli.options import (
     Verbs,
-    add_input_options,
+    add_options,
     add_page_options,
     chosen_config,
     commit_hash,
@@ -31,7 +31,7 @@ def _add_collect(verbs: Verbs) -> None:
     verb.add_argument("files", nargs="+", metavar="FILE", help="file, directory, zip archive, glob, or - for stdin")
     verb.add_argument("--json", type=Path, metavar="OUT", help="write the run here (default: standard output)")
     verb.add_argument("--commit", type=commit_hash, metavar="HASH", help="full hash of the measured commit")
-    add_input_options(verb)
+    add_options(verb, "tool", "suite", "config")
 
 
 def _add_compare(verbs: Verbs) -> None:
@@ -48,7 +48,6 @@ def _add_compare(verbs: Verbs) -> None:
     verb.add_argument("--repo", type=Path, metavar="DIR", help="judge against this repository's stored history instead")
     verb.add_argument("--base", metavar="REV", help="branch that the target goes into (default: the target's parents)")
     verb.add_argument("--commit", metavar="REV", help="commit of the target (default: what it names, or HEAD)")
-    verb.add_argument("--history", metavar="URL", help="where the history branch lives (default: remote origin)")
     verb.add_argument("--detector", metavar="NAME", help="default: configuration, else anova")
     verb.add_argument("--minimum-effect", metavar="PERCENT", help="ignore changes smaller than this, for example 5%%")
     verb.add_argument(
@@ -64,25 +63,21 @@ def _add_compare(verbs: Verbs) -> None:
     verb.add_argument("--json", type=Path, metavar="OUT", help="write report.json here (- for standard output)")
     verb.add_argument("--markdown", type=Path, metavar="OUT", help="write the comment's Markdown here")
     add_page_options(verb, "the report here: the comment, and every benchmark with its samples and history")
-    add_input_options(verb)
+    add_options(verb, "history", "tool", "suite", "config")
 
 
 def _add_record(verbs: Verbs) -> None:
     verb = new_verb(verbs, "record", _record, "append results to the history branch")
     verb.add_argument("files", nargs="+", metavar="FILE", help="results, as for collect")
-    verb.add_argument("--repo", type=Path, default=Path(), metavar="DIR", help="default: this directory")
     verb.add_argument("--commit", metavar="REV", help="measured commit (default: what FILE names, or HEAD)")
-    verb.add_argument("--history", metavar="URL", help="where the history branch lives (default: remote origin)")
-    add_input_options(verb)
+    add_options(verb, "repo", "history", "tool", "suite", "config")
 
 
 def _add_import(verbs: Verbs) -> None:
     verb = new_verb(verbs, "import", _import, "store the results that another tool kept (data.js, asv) as history")
     verb.add_argument("files", nargs="+", metavar="FILE", help="data.js, .asv/results, Otava's CSV, any dated result")
-    verb.add_argument("--repo", type=Path, default=Path(), metavar="DIR", help="default: this directory")
-    verb.add_argument("--history", metavar="URL", help="where the history branch lives (default: remote origin)")
     verb.add_argument("--dry-run", action="store_true", help="read and count, store nothing")
-    add_input_options(verb)
+    add_options(verb, "repo", "history", "tool", "suite", "config")
 
 
 def _add_publish(verbs: Verbs) -> None:
@@ -93,7 +88,7 @@ def _add_publish(verbs: Verbs) -> None:
     verb.add_argument("--repository", metavar="OWNER/NAME", help="default: GITHUB_REPOSITORY")
     verb.add_argument("--pull-request", type=int, metavar="N", help="pull request that gets the comment")
     verb.add_argument("--sha", metavar="HASH", help="commit that gets the check run")
-    verb.add_argument("--config", type=Path, metavar="FILE", help="default: .github/perf-culprit.yml where it exists")
+    add_options(verb, "config")
 
 
 def _collect(arguments: argparse.Namespace) -> int:

@@ -1,14 +1,13 @@
-"""The commands that look after the stored history as a whole: history stats, compact, copy and migrate."""
+"""The commands that change what is stored: accept, and history stats, compact, copy and migrate."""
 
 import argparse
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
 from bot import pipeline
 from bot.cli import progress
-from bot.cli.options import Verbs, chosen_config, new_verb
+from bot.cli.options import Verbs, add_options, chosen_config, new_verb
 from bot.errors import EXIT_FINE
 
 # By the folder that the branch has for them.
@@ -16,6 +15,7 @@ KINDS: Final[Mapping[str, str]] = {"runs": "runs", "accepted": "accepted changes
 
 
 def add_verbs(verbs: Verbs) -> None:
+    _add_accept(verbs)
     group = verbs.add_parser("history", help="weigh, compact or copy the stored history, prepare a database for it")
     parts = group.add_subparsers(title="commands", metavar="COMMAND", required=True)
     stats = new_verb(parts, "stats", _stats, "its size, its growth, and what compact would save", group="history")
@@ -27,15 +27,11 @@ def add_verbs(verbs: Verbs) -> None:
     where = "origin, the URL or path of a repository, or the URL of a database (postgresql://…, sqlite:///…)"
     copy.add_argument("source", metavar="FROM", help=where)
     copy.add_argument("target", metavar="TO", help="as FROM; what is there already stays")
-    for verb in (stats, compact, copy):
-        verb.add_argument("--repo", type=Path, default=Path(), metavar="DIR", help="default: this directory")
-    for verb in (stats, compact):
-        verb.add_argument("--history", metavar="URL", help="where the history branch lives (default: remote origin)")
     migrate.add_argument("--history", metavar="URL", help="the database (default: configuration)")
-    for verb in (stats, compact, copy, migrate):
-        verb.add_argument(
-            "--config", type=Path, metavar="FILE", help="default: .github/perf-culprit.yml where it exists"
-        )
+    for verb in (stats, compact):
+        add_options(verb, "repo", "history", "config")
+    add_options(copy, "repo", "config")
+    add_options(migrate, "config")
 
 
 def _stats(arguments: argparse.Namespace) -> int:
@@ -71,4 +67,34 @@ def _copy(arguments: argparse.Namespace) -> int:
 def _migrate(arguments: argparse.Namespace) -> int:
     place, is_done = pipeline.migrate_database(chosen_config(arguments))
     print(f"{place}: {'its tables are ready' if is_done else 'nothing to do, its tables are up to date'}")
+    return EXIT_FINE
+
+
+def _add_accept(verbs: Verbs) -> None:
+    verb = new_verb(
+        verbs, "accept", _accept, "accept a regression as the new baseline: later runs are compared with it"
+    )
+    verb.add_argument("benchmark", metavar="BENCHMARK", nargs="?", help="its name; see --all")
+    verb.add_argument("--all", action="store_true", help="every benchmark that got worse at that commit")
+    verb.add_argument("--reason", required=True, metavar="TEXT", help="why; shown in later reports")
+    verb.add_argument("--author", metavar="NAME", help="who accepts (default: git's user.name)")
+    verb.add_argument("--commit", default="HEAD", metavar="REV", help="where the new level begins (default: HEAD)")
+    add_options(verb, "repo", "history", "suite", "config")
+
+
+def _accept(arguments: argparse.Namespace) -> int:
+    accepted = pipeline.accept_here(
+        arguments.repo,
+        benchmark=arguments.benchmark,
+        everything=arguments.all,
+        reason=arguments.reason,
+        author=arguments.author,
+        revision=arguments.commit,
+        config=chosen_config(arguments),
+        history_url=arguments.history,
+    )
+    names = ", ".join(pipeline.plain(name) for name in accepted.benchmarks) or "every benchmark that got worse"
+    word = "accepted" if accepted.stored else "was accepted before"
+    author, reason = pipeline.plain(accepted.author), pipeline.plain(accepted.reason, limit=300)
+    print(f"{word}: {names} at {accepted.commit[:12]}, by {author}: {reason}")
     return EXIT_FINE

@@ -1,4 +1,4 @@
-"""The commands that look back at a series of commits or builds: changes, dashboard."""
+"""The commands that look back at stored runs, or at another series: audit, changes, dashboard."""
 
 import argparse
 import os
@@ -8,12 +8,13 @@ from pathlib import Path
 
 from bot import pipeline
 from bot.cli import progress
-from bot.cli.options import Verbs, add_page_options, chosen_config, count, new_verb, request
+from bot.cli.options import Verbs, add_options, add_page_options, chosen_config, count, new_verb, request
 from bot.cli.output import show, text_stream, write, write_page
 from bot.errors import EXIT_FINE, UsageError
 
 
 def add_verbs(verbs: Verbs) -> None:
+    _add_audit(verbs)
     _add_changes(verbs)
     _add_dashboard(verbs)
 
@@ -22,10 +23,9 @@ def _add_dashboard(verbs: Verbs) -> None:
     verb = new_verb(verbs, "dashboard", _dashboard, "a static site of the stored history, for GitHub Pages or a disk")
     verb.add_argument("folder", type=Path, metavar="DIR", help="written here; an earlier dashboard there is updated")
     verb.add_argument("--repo", type=Path, default=Path(), metavar="DIR", help="default: this directory; not touched")
-    verb.add_argument("--history", metavar="URL", help="where the history branch lives (default: remote origin)")
     verb.add_argument("--rebuild", action="store_true", help="read every stored run again")
     verb.add_argument("--open", action="store_true", help="show it in a browser")
-    verb.add_argument("--config", type=Path, metavar="FILE", help="default: .github/perf-culprit.yml where it exists")
+    add_options(verb, "history", "config")
 
 
 def _dashboard(arguments: argparse.Namespace) -> int:
@@ -65,7 +65,6 @@ def _add_changes(verbs: Verbs) -> None:
         metavar="NAME=FILE",
         help="compare released versions, the oldest first: results by name, or with --repo the stored tags",
     )
-    verb.add_argument("--history", metavar="URL", help="where the history branch lives (default: remote origin)")
     verb.add_argument("--benchmark", metavar="PATTERN", help="only stored benchmarks of this name or shell pattern")
     verb.add_argument("--suite", metavar="NAME", help="stored suite (default: configuration)")
     verb.add_argument("--ignore-environment", action="store_true", help="take stored runs of any hardware")
@@ -85,7 +84,7 @@ def _add_changes(verbs: Verbs) -> None:
         "--rows", type=count, default=0, metavar="N", help="the newest N rows as well, in the JSON (default: 0)"
     )
     add_page_options(verb, "the deviation matrix of --releases here")
-    verb.add_argument("--config", type=Path, metavar="FILE", help="default: .github/perf-culprit.yml where it exists")
+    add_options(verb, "history", "config")
 
 
 def _changes(arguments: argparse.Namespace) -> int:
@@ -153,3 +152,35 @@ def _check_source(arguments: argparse.Namespace) -> None:
     misplaced = [option for option, value in foreign.items() if value]
     if misplaced:
         raise UsageError(f"{', '.join(misplaced)} belongs to {kind}", next_step="leave it out")
+
+
+def _add_audit(verbs: Verbs) -> None:
+    verb = new_verb(
+        verbs, "audit", _audit, "false alarms and detectable effect of every detector on your own stored runs"
+    )
+    verb.add_argument("--repo", type=Path, metavar="DIR", help="repository whose history is audited (default: here)")
+    verb.add_argument("--files", nargs="+", action="extend", metavar="FILE", help="result files instead, oldest first")
+    verb.add_argument("--minimum-effect", metavar="PERCENT", help="effect that the number of samples is planned for")
+    verb.add_argument("--seed", type=count, default=0, metavar="N", help="of the random trials (default: 0)")
+    verb.add_argument("--json", type=Path, metavar="OUT", help="write all numbers here (- for standard output)")
+    verb.add_argument("--svg", type=Path, metavar="OUT", help="write the plot here")
+    add_options(verb, "history", "tool", "suite", "config")
+
+
+def _audit(arguments: argparse.Namespace) -> int:
+    config = chosen_config(arguments)
+    with progress.shown(arguments):
+        if arguments.files:
+            audit = pipeline.audit_files(
+                arguments.files, config=config, tool=arguments.tool, stdin=sys.stdin.buffer, seed=arguments.seed
+            )
+        else:
+            audit = pipeline.audit_history(
+                repository=arguments.repo or Path(), config=config, history_url=arguments.history, seed=arguments.seed
+            )
+    if arguments.json:
+        write(arguments.json, pipeline.audit_json(audit))
+    if arguments.svg:
+        write(arguments.svg, pipeline.audit_svg(audit).encode())
+    print(pipeline.audit_text(audit), end="", file=text_stream(arguments.json))
+    return EXIT_FINE

@@ -1,4 +1,4 @@
-"""The command that runs the user's commands on commits: measure."""
+"""The commands that run the user's commands on commits: measure, and backfill for those of the past."""
 
 import argparse
 import os
@@ -12,9 +12,10 @@ from bot.cli.options import (
     Verbs,
     add_also_option,
     add_command_options,
-    add_input_options,
+    add_options,
     chosen_config,
     count,
+    minutes,
     new_verb,
     positive,
     quantity,
@@ -23,7 +24,7 @@ from bot.cli.options import (
     shell_commands,
 )
 from bot.cli.output import Status, colour, show, width
-from bot.errors import EXIT_FINE
+from bot.errors import EXIT_FINE, EXIT_NO_DATA
 from bot.model.count import is_exact
 
 # The fewest that can prove one change among 1,000 benchmarks at 1%: 2 / 6 ** 7 is below 0.01 / 1,000.
@@ -33,6 +34,11 @@ COUNT_ROUNDS = 1  # counts and sizes repeat; that they do is what the second exe
 
 
 def add_verbs(verbs: Verbs) -> None:
+    _add_measure(verbs)
+    _add_backfill(verbs)
+
+
+def _add_measure(verbs: Verbs) -> None:
     verb = new_verb(verbs, "measure", _measure, "measure commits side by side on this machine, interleaved A B B A")
     verb.add_argument(
         "--commits",
@@ -74,7 +80,7 @@ def add_verbs(verbs: Verbs) -> None:
     verb.add_argument(
         "--output", type=Path, required=True, metavar="DIR", help="gets a run file per commit and log.txt"
     )
-    add_input_options(verb)
+    add_options(verb, "tool", "suite", "config")
 
 
 def _event_revisions(repository: Path) -> tuple[str, str]:
@@ -149,3 +155,38 @@ def _measure(arguments: argparse.Namespace) -> int:
         why = f" --diagnosis {diagnosis}" if diagnosis else ""
         print(f"compare: perf-culprit compare --paired --baseline {baseline} --target {target}{second}{why}")
     return EXIT_FINE
+
+
+def _add_backfill(verbs: Verbs) -> None:
+    verb = new_verb(
+        verbs, "backfill", _backfill, "measure old commits on this machine and store them in the history, resumable"
+    )
+    verb.add_argument("--since", required=True, metavar="REV", help="the oldest commit; up to HEAD, on its own line")
+    verb.add_argument("--every", default="1", metavar="CHOICE", help="merge, release (tags), or N for every Nth")
+    verb.add_argument("--limit", type=minutes, metavar="MINUTES", help="stop after this time; call again to resume")
+    verb.add_argument("--executions", type=positive, default=5, metavar="N", help="per commit (default: 5)")
+    verb.add_argument("--dry-run", action="store_true", help="only try one, and say what all would take")
+    verb.add_argument("--output", type=Path, metavar="DIR", help="write the runs here and store nothing (for `import`)")
+    verb.add_argument("--log", type=Path, default=Path("backfill.log"), metavar="FILE", help="default: backfill.log")
+    add_command_options(verb)
+    add_also_option(verb)
+    add_options(verb, "history", "tool", "suite", "config")
+
+
+def _backfill(arguments: argparse.Namespace) -> int:
+    config = chosen_config(arguments)
+    commands, tool = shell_commands(arguments, config)
+    plan = request(pipeline.BackfillPlan, arguments, commands=commands, tool=tool, history_url=arguments.history)
+    status = Status(sys.stderr)
+    try:
+        done = pipeline.backfill_history(arguments.repo, plan, config=config, say=status)
+    finally:
+        status.clear()
+    commits = pipeline.counted(done.commits, "commit")
+    print(f"{commits} since {pipeline.plain(arguments.since)}: {done.stored} stored before")
+    if arguments.dry_run:
+        tried = "" if done.minutes is None else f", about {done.minutes:.1f} minutes by one that was tried"
+        print(f"would measure {done.left}, each {arguments.executions} times after a warm-up{tried}")
+        return EXIT_FINE
+    print(f"recorded {done.recorded}, {done.failed} gave no result, {done.left} are left")
+    return EXIT_FINE if done.recorded or not (done.failed or done.left) else EXIT_NO_DATA

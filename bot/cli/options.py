@@ -2,10 +2,10 @@
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from bot import config, pipeline
 from bot.cli.examples import EXAMPLES
@@ -20,6 +20,13 @@ Request = TypeVar("Request")
 
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 - argparse names the type so
 QUANTITIES = f"{', '.join(Count)}, {SIZE}PATTERN of files"
+OPTIONS: Final[Mapping[str, Any]] = {
+    "repo": {"type": Path, "default": Path(), "metavar": "DIR", "help": "default: this directory"},
+    "history": {"metavar": "URL", "help": "where the history branch lives (default: remote origin)"},
+    "tool": {"default": "auto", "metavar": "NAME", "help": "format of the results (default: by content)"},
+    "suite": {"metavar": "NAME", "help": "suite that the benchmarks belong to (default: configuration)"},
+    "config": {"type": Path, "metavar": "FILE", "help": "default: .github/perf-culprit.yml where it exists"},
+}
 EXIT_CODES_AT = "Exit codes: perf-culprit --help"
 EXIT_CODES = """\
 exit codes:
@@ -54,10 +61,10 @@ def new_verb(
     return verb
 
 
-def add_input_options(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--tool", default="auto", metavar="NAME", help="format of the files (default: found by content)")
-    verb.add_argument("--suite", metavar="NAME", help="suite that the benchmarks belong to (default: configuration)")
-    verb.add_argument("--config", type=Path, metavar="FILE", help="default: .github/perf-culprit.yml where it exists")
+def add_options(verb: argparse.ArgumentParser, *names: str) -> None:
+    """Those that many commands have, under the same name."""
+    for name in names:
+        verb.add_argument(f"--{name}", **OPTIONS[name])
 
 
 def add_page_options(verb: argparse.ArgumentParser, what: str) -> None:

@@ -1,17 +1,18 @@
-"""The commands that show the program itself: demo, formats, schema."""
+"""The commands that show the program itself, to assistants as well: mcp, demo, formats, schema, completion."""
 
 import argparse
 import webbrowser
+from importlib.util import find_spec
 from pathlib import Path
 
-from bot import demo, pipeline
-from bot.cli.options import Verbs, new_verb
+from bot import assistant, demo, pipeline
+from bot.cli.options import Verbs, add_options, new_verb
 from bot.cli.output import write
-from bot.errors import EXIT_FINE
+from bot.errors import EXIT_FINE, UsageError
 
 
 def add_verbs(verbs: Verbs) -> None:
-    for add in (_add_demo, _add_formats, _add_schema, _add_completion):
+    for add in (_add_mcp, _add_demo, _add_formats, _add_schema, _add_completion):
         add(verbs)
 
 
@@ -64,4 +65,23 @@ def _completion(arguments: argparse.Namespace) -> int:
 
 def _schema(arguments: argparse.Namespace) -> int:
     write(None, pipeline.schema(arguments.name))
+    return EXIT_FINE
+
+
+def _add_mcp(verbs: Verbs) -> None:
+    verb = new_verb(verbs, "mcp", _mcp, "answer coding assistants over standard input and output (docs/assistants.md)")
+    add_options(verb, "repo")
+    verb.add_argument(
+        "--allow-run",
+        action="store_true",
+        help="offer bisect and measure, which run bisect.run as it is configured now (default: only read)",
+    )
+
+
+def _mcp(arguments: argparse.Namespace) -> int:
+    if find_spec("mcp") is None:
+        raise UsageError(
+            "the protocol's library is not installed", place="mcp", next_step="pip install 'perf-culprit[mcp]'"
+        )
+    assistant.serve(arguments.repo, allow_run=arguments.allow_run)
     return EXIT_FINE

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from bot import pipeline
-from bot.cli.options import Verbs, chosen_config, count, new_verb, positive, request
+from bot.cli.options import Verbs, add_options, chosen_config, count, new_verb, positive, request
 from bot.cli.output import Status, colour, table_width, text_stream, write
 from bot.errors import EXIT_FINE, EXIT_REGRESSION, UsageError
 
@@ -26,7 +26,7 @@ def add_verbs(verbs: Verbs) -> None:
     kind.add_argument("--calibrate", nargs="+", metavar="FILE", help="fit demands to the counters of a measured run")
     verb.add_argument("--detector", metavar="NAME", help="of --against (default: configuration, else anova)")
     verb.add_argument("--minimum-effect", metavar="PERCENT", help="ignore changes smaller than this")
-    verb.add_argument("--config", type=Path, metavar="FILE", help="default: .github/perf-culprit.yml where it exists")
+    add_options(verb, "config")
     verb.add_argument("--json", type=Path, metavar="OUT", help="write all numbers here; with --against report.json")
     verb.add_argument("--html", type=Path, metavar="OUT", help="write a page with plots; with --against the comment")
     verb.add_argument("--run", type=Path, metavar="OUT", help="write a run for compare: a sample per replication")

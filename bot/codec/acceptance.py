@@ -7,8 +7,8 @@ from pydantic.dataclasses import dataclass
 
 from bot.codec.wire import WIRE_CONFIG, decode, encode, same_fields
 from bot.errors import DataError
-from bot.model.acceptance import Acceptance
 from bot.model.commit import FULL_HASH_PATTERN
+from bot.model.finding import Acceptance
 
 SCHEMA_NAME: Final = "acceptance-v1"
 MAX_BYTES: Final = 16 * 1024

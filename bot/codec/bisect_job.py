@@ -13,7 +13,7 @@ from bot.codec.tree_comparison import require_callers_first
 from bot.codec.wire import WIRE_CONFIG, decode, encode, same_fields
 from bot.errors import DataError
 from bot.model.bisection import Failure, FailureKind, Result
-from bot.model.culprit_diagnosis import CulpritDiagnosis
+from bot.model.bisection_report import CulpritDiagnosis
 from bot.model.dispatch import MOST_FOLLOWED, BisectJobResult
 from bot.model.metric import Direction, Metric
 

@@ -9,8 +9,7 @@ from pydantic.dataclasses import dataclass
 import bot.codec.reason  # noqa: F401  # teaches the doubts' form
 from bot.codec.wire import WIRE_CONFIG, encode, same_fields
 from bot.model.bisection import Culprit, DecayPart, Engine, Noise, OutcomeKind, Suspect
-from bot.model.bisection_report import BisectionReport, MeasuredCommit
-from bot.model.culprit_diagnosis import CulpritDiagnosis
+from bot.model.bisection_report import BisectionReport, CulpritDiagnosis, MeasuredCommit
 from bot.model.environment import EnvironmentChange
 from bot.model.finding import Interval
 from bot.model.metric import Direction

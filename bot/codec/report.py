@@ -12,10 +12,9 @@ from bot.codec.diagnosis import CostsEntry, costs, costs_entry
 from bot.codec.reason import Sentence, no_sentence
 from bot.codec.tree_comparison import TreeComparisonFile, tree_comparison, tree_comparison_entry
 from bot.codec.wire import WIRE_CONFIG, decode, encode, same_fields
-from bot.model.acceptance import Acceptance
 from bot.model.baseline import BaselineSource, RunChoice
 from bot.model.environment import LONGEST_NAME, LONGEST_VALUE, MOST_COMPONENTS, Environment, EnvironmentChange
-from bot.model.finding import Evidence, Excess, Finding, Interval, Level, Precision, Severity, Side, Verdict
+from bot.model.finding import Acceptance, Evidence, Excess, Finding, Interval, Level, Precision, Severity, Side, Verdict
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.reason import Reason
 from bot.model.report import Conclusion, Prediction, Report, Settings

@@ -26,8 +26,7 @@ from bot.collect.registry import (
 from bot.collect.source import LargeFile, Source
 from bot.errors import DataError
 from bot.model.environment import Environment
-from bot.model.file_read import FileRead
-from bot.model.run import Run
+from bot.model.run import FileRead, Run
 from bot.progress import doing
 
 MAX_SHOWN_SKIPPED = 5

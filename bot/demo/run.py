@@ -9,8 +9,7 @@ from pathlib import Path
 
 from bot import pipeline
 from bot.config import Config
-from bot.demo.culprit import BENCHMARK, diagnose, find_culprit
-from bot.demo.merged import record_as_merged
+from bot.demo.culprit import BENCHMARK, diagnose, find_culprit, record_as_merged
 from bot.demo.program import TIMEOUT_SECONDS, run_program
 from bot.demo.repository import DemoRepository, build_repository, checkout, fresh_directory
 from bot.errors import UsageError

@@ -3,16 +3,16 @@
 docs/detectors/audit.md says what the numbers mean and what they do not.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from statistics import median
 from typing import Final
 
 import numpy as np
 
 from bot.detect import DETECTORS, auto
-from bot.detect.alarms import alarms_of, wrong_metrics, wrong_runs
 from bot.detect.audit_counters import audit_counters
 from bot.detect.detectable import (
     detectable_effect,
@@ -23,14 +23,16 @@ from bot.detect.detectable import (
     trial_pairs,
 )
 from bot.detect.detector import BenchmarkDetector, DetectorOptions
-from bot.detect.noise_sources import noise_sources
 from bot.detect.policy import DEFAULT_COUNTER_DETECTOR, DEFAULT_DETECTOR
 from bot.detect.recommendation import recommend
 from bot.detect.settings import PolicySettings
-from bot.detect.trials import Choose, Judge, JudgedTrial, replay, split_trials
+from bot.detect.trials import Choose, Judge, JudgedTrial, alarms_of, replay, split_trials, wrong_metrics, wrong_runs
+from bot.detect.units import depends_on_machine
 from bot.errors import DataError
-from bot.model.audit import Audit, DetectorAudit, TrialKind
-from bot.model.run import Run
+from bot.model.audit import Audit, DetectorAudit, NoiseSources, TrialKind
+from bot.model.metric import MetricKey
+from bot.model.run import Benchmark, Run
+from bot.stats.variance_components import VarianceComponents, variance_components
 
 # Fewer comparisons of stored runs say nothing about a rate; the samples within the runs then have to do.
 FEWEST_TRIALS = 3
@@ -180,3 +182,43 @@ def _notes(kind: TrialKind, *, runs: int, audits: Sequence[DetectorAudit]) -> li
     if 0 < trials < 1 / 0.05:
         notes.append(f"{trials} trials cannot show a rate of false alarms below {100 * 3 / trials:.0f}%")
     return notes
+
+
+# A mixed model of more takes seconds and says the same.
+MOST_METRICS: Final = 20
+MOST_RUNS: Final = 20
+MOST_SAMPLES: Final = 30
+
+
+def noise_sources(runs: Sequence[Run]) -> NoiseSources | None:
+    """Of the newest runs, the medians over some of their timed benchmarks; None where nothing could be fitted."""
+    newest = runs[-MOST_RUNS:]
+    measured = defaultdict[MetricKey, list[Benchmark]](list)
+    for benchmark in chain.from_iterable(run.benchmarks for run in newest):
+        if benchmark.samples and depends_on_machine(benchmark.metric.unit):
+            measured[benchmark.key].append(benchmark)
+    several = [benchmarks for benchmarks in measured.values() if len(benchmarks) > 1]
+    step = max(1, len(several) // MOST_METRICS)
+    fitted = [one for benchmarks in several[::step][:MOST_METRICS] if (one := _components(benchmarks)) is not None]
+    if not fitted:
+        return None
+    processes = [one.processes for one in fitted if one.processes is not None]
+    return NoiseSources(
+        metrics=len(fitted),
+        runs=median(one.runs for one in fitted),
+        processes=median(processes) if processes else None,
+        samples=median(one.samples for one in fitted),
+    )
+
+
+def _components(benchmarks: Sequence[Benchmark]) -> VarianceComponents | None:
+    values, runs, processes = [], [], []
+    for number, benchmark in enumerate(benchmarks):
+        sizes = benchmark.group_sizes or (len(benchmark.samples),)
+        group = np.repeat(np.arange(len(sizes)), sizes)
+        # From all processes alike, not the first ones'.
+        kept = np.unique(np.linspace(0, len(group) - 1, min(len(group), MOST_SAMPLES)).round().astype(np.intp))
+        values.append(np.array(benchmark.samples)[kept])
+        runs.append(np.full(len(kept), number))
+        processes.append(group[kept])
+    return variance_components(np.concatenate(values), run=np.concatenate(runs), process=np.concatenate(processes))

@@ -6,12 +6,14 @@ detector, so that they still share what they know of the variation between runs.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 
 import numpy as np
 
 from bot.detect import anova, median_interval
 from bot.detect.detector import BenchmarkDetector, DetectorOptions
+from bot.detect.families import by_kind
 from bot.detect.pairs import MetricPair
 from bot.model.finding import Evidence
 from bot.model.reason import Reason, Remark, because
@@ -45,15 +47,8 @@ def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Sequence[Ev
     """One evidence per pair, in order, each from the detector chosen for its metric; rounds need no choice."""
     if options.paired:
         return anova.detect(pairs, options)
-    evidence: dict[int, Evidence] = {}
-    choices = choose(pairs)
-    if len(choices) == 1:
-        return choices[0].detector.detect(pairs, options)
-    for choice in choices:
-        rows = [index for index, pair in enumerate(pairs) if pair.metric.name == choice.metric]
-        judged = choice.detector.detect([pairs[index] for index in rows], options)
-        evidence.update(zip(rows, judged, strict=True))
-    return [evidence[index] for index in range(len(pairs))]
+    assess = {choice.metric: partial(choice.detector.detect, options=options) for choice in choose(pairs)}
+    return by_kind(pairs, [pair.metric.name for pair in pairs], assess)
 
 
 def remarks(pairs: Sequence[MetricPair], options: DetectorOptions) -> tuple[Reason, ...]:

@@ -1,19 +1,22 @@
 """What the evidence on benchmarks comes to: q-values over all of them, a verdict for each."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import chain
-from typing import Final
+from typing import Any, Final, cast
 
 import numpy as np
 
-from bot.detect.categories import CategoryChange, category_change
-from bot.detect.evidence_on_demand import on_demand
+from bot.config.model import CategoryConfig
 from bot.detect.limits import decide_by_limit
 from bot.detect.pairs import MetricPair, some_samples
 from bot.detect.rows import Rows
 from bot.detect.settings import MetricSettings, PolicySettings
+from bot.detect.units import milliseconds_per
 from bot.detect.verdict import Decided, decide, level_of
-from bot.model.finding import Evidence, Finding, Level, Severity, Verdict
+from bot.model.count import Count
+from bot.model.finding import Evidence, Excess, Finding, Level, Severity, Verdict
+from bot.model.metric import Direction
 from bot.stats.multiplicity import known_q_values, number, numbers
 from bot.stats.ragged import Floats
 
@@ -108,3 +111,68 @@ def _finding(
         baseline_samples=some_samples(pair.baseline) if is_drawn else (),
         target_samples=some_samples((pair.target,)) if is_drawn else (),
     )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CategoryChange:
+    """`violated`: the target no longer meets the requirement of the assigned category."""
+
+    assigned: str | None = None
+    now: str | None = None
+    violated: bool = False
+
+
+def category_change(pair: MetricPair, *, target_mean: float, settings: MetricSettings) -> CategoryChange:
+    """The category assigned by hand, stored with the baseline or of its oldest run, and the target's.
+
+    Only response times have categories. A stored name that is no longer configured is as good as none.
+    """
+    milliseconds = milliseconds_per(pair.metric.unit)
+    if (
+        pair.metric.name == Count.BUILD_TIME
+        or milliseconds is None
+        or pair.metric.direction is not Direction.LOWER_IS_BETTER
+        or pair.obstacle is not None
+    ):
+        return CategoryChange()
+    names = [category.name for category in settings.categories]
+    stored = (settings.category, *(run.category for run in pair.baseline))
+    candidates = (name for name in stored if name in names)
+    assigned = next(candidates, None) or category_of(pair.baseline[0].value * milliseconds, settings.categories)
+    now = category_of(target_mean * milliseconds, settings.categories)
+    return CategoryChange(assigned=assigned, now=now, violated=names.index(now) > names.index(assigned))
+
+
+def category_of(time_ms: float, categories: Sequence[CategoryConfig]) -> str:
+    """The first category whose upper bound is above `time_ms`; the last one if there is none."""
+    return next((one.name for one in categories if one.below is None or time_ms < one.below), categories[-1].name)
+
+
+# What findings are ordered and grouped by.
+HELD: Final = ("key", "metric", "test", "relative_change", "reason")
+
+
+class EvidenceOnDemand:
+    """Stands in for the evidence at `index` of `rows` and takes a tenth of its room.
+
+    It holds the fields of HELD. Any other is read from the row, which makes its evidence anew. No subclass of Evidence:
+    the places of seventeen fields would take more room than all that is held here.
+    """
+
+    __slots__ = ("_index", "_rows", *HELD)
+    # Asked of every finding, and the same for all that is tested by a p-value.
+    score = threshold = rules = None
+    excess = Excess()
+
+    def __init__(self, rows: Sequence[Evidence], index: int, evidence: Evidence) -> None:
+        self._rows, self._index = rows, index
+        for name in HELD:
+            setattr(self, name, getattr(evidence, name))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._rows[self._index], name)
+
+
+def on_demand(rows: Sequence[Evidence], index: int, evidence: Evidence) -> Evidence:
+    """`evidence`, which `rows` has at `index`, without its numbers: they are read from there whenever one is asked."""
+    return cast(Evidence, EvidenceOnDemand(rows, index, evidence))

@@ -15,7 +15,7 @@ from scipy import special
 from bot.detect import summary
 from bot.detect.detector import DetectorOptions
 from bot.detect.estimate import averaged, estimate
-from bot.detect.evidence import EXACT, unbounded
+from bot.detect.evidence import exact, relative, unbounded, untested
 from bot.detect.executions import Executions, executions_of
 from bot.detect.pairs import MetricPair
 from bot.detect.side import HALF_WIDTH_LEVEL, precision_notes
@@ -105,19 +105,10 @@ def _exact(pair: MetricPair, options: DetectorOptions) -> Evidence:
     targets, baselines = _numbers((pair.target,)), _numbers(pair.baseline)
     target, baseline = median(targets), median(baselines)
     is_equal = min(targets) <= max(baselines) and min(baselines) <= max(targets)
-    change = 0.0 if target == baseline else (target - baseline) / abs(baseline) if baseline else None
+    change = 0.0 if target == baseline else relative(target, baseline)
     width = max(targets) - min(targets) + max(baselines) - min(baselines)
     spread = width / abs(baseline) if baseline else 0.0
-    described = _described(pair)
-    return replace(
-        described,
-        test=EXACT,
-        relative_change=change,
-        confidence_interval=None
-        if change is None
-        else Interval(low=change - spread, high=change + spread, level=1 - options.alpha),
-        p_value=1.0 if is_equal else 0.0,
-    )
+    return exact(_described(pair), change, spread=spread, is_equal=is_equal, level=1 - options.alpha)
 
 
 def _untested(pair: MetricPair, executions: Executions | None, rounds: int) -> Evidence:
@@ -128,15 +119,8 @@ def _untested(pair: MetricPair, executions: Executions | None, rounds: int) -> E
 
 def _described(pair: MetricPair) -> Evidence:
     baseline, target = _side(pair.baseline), _side((pair.target,))
-    change = (target.value - baseline.value) / abs(baseline.value) if baseline.value else None
-    return Evidence(
-        key=pair.key,
-        metric=pair.metric,
-        test=summary.UNTESTED,
-        baseline=baseline,
-        target=target,
-        relative_change=change,
-    )
+    change = relative(target.value, baseline.value)
+    return untested(pair.key, pair.metric, baseline=baseline, target=target, change=change)
 
 
 def _side(benchmarks: Sequence[Benchmark]) -> Side:

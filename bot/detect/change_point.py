@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from bot.detect.detector import DetectorOptions
+from bot.detect.evidence import relative, untested
 from bot.detect.pairs import MetricPair
 from bot.detect.run_values import run_values
 from bot.detect.statistic import is_measurable
@@ -28,7 +29,6 @@ from bot.stats.ragged import Floats
 
 ID: Final = "change_point"
 
-UNTESTED: Final = "none"
 # Only the alarms of the runs just before the target can silence it; twice the wait after an alarm shows them.
 LOOKED_BACK: Final = 2 * REFRACTORY
 SHOWN_HASH: Final = 12
@@ -43,7 +43,7 @@ def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Eviden
         if obstacle is None:
             by_length.setdefault(len(values), {})[index] = values
         else:
-            evidence[index] = _untested(pair, obstacle)
+            evidence[index] = untested(pair.key, pair.metric, obstacle)
     for length, of_pairs in by_length.items():
         series = np.array(list(of_pairs.values()))
         quiet = are_quiet(series, first_judged=length - 1 - LOOKED_BACK)
@@ -92,7 +92,7 @@ def _assess(pair: MetricPair, series: Floats, strength: float, *, minimum_effect
             since_commit=commit,
             unjudged=REFRACTORY,
         )
-        return _untested(pair, reason)
+        return untested(pair.key, pair.metric, reason)
     before = series[newest.baseline_index : newest.change_index][-SEPARATION_REACH:]
     return Evidence(
         key=pair.key,
@@ -110,7 +110,7 @@ def _assess(pair: MetricPair, series: Floats, strength: float, *, minimum_effect
 
 def _silent(pair: MetricPair, series: Floats, strength: float) -> Evidence:
     before, after = _side(series[:-NEWEST][-SEPARATION_REACH:]), _side(series[-NEWEST:])
-    change = (after.value - before.value) / abs(before.value) if before.value else None
+    change = relative(after.value, before.value)
     return Evidence(
         key=pair.key,
         metric=pair.metric,
@@ -141,7 +141,3 @@ def _side(values: Floats) -> Side:
         count=len(numbers),
         runs=len(numbers),
     )
-
-
-def _untested(pair: MetricPair, reason: Reason) -> Evidence:
-    return Evidence(key=pair.key, metric=pair.metric, test=UNTESTED, baseline=None, target=None, reason=reason)

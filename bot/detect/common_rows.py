@@ -6,7 +6,7 @@ from typing import Final
 
 from bot.model.counter import CounterTable
 from bot.model.reason import Reason, Remark, because
-from bot.stats.equal_intervals import reduced, row_seconds, span_seconds
+from bot.stats.common_rate import reduced, row_seconds, span_seconds
 
 # Rows this much shorter than the others' hold noticeably more noise: with a tenth less time per row a tenth more
 # variance, so that 11% instead of 10% of the samples are outside 5/95 limits.

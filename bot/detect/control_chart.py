@@ -1,6 +1,5 @@
 """Control charts of samples and of counters [N12]: docs/detectors/control-chart.md has rule, reasons and rates."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,6 +11,7 @@ from scipy import special
 from bot.detect.counter_samples import Prepared, cut_runs, load_as_cause, prepare
 from bot.detect.counters import TablePair
 from bot.detect.detector import DetectorOptions
+from bot.detect.evidence import relative, untested
 from bot.detect.families import in_families
 from bot.detect.pairs import MetricPair
 from bot.detect.run_medians import RunMedians, level_p_values, median_allowance
@@ -27,7 +27,6 @@ from bot.stats.unit_test import FEW_RUNS
 
 ID: Final = "control_chart"
 
-UNTESTED: Final = "none"
 # scipy's p-value of Shapiro and Wilk holds up to this many samples.
 SHAPIRO_SAMPLES: Final = 5000
 # Of which the smallest is told that would have been found: in steps of a tenth.
@@ -102,8 +101,7 @@ def _assess(
 ) -> tuple[Evidence, Charted | None]:
     reason = obstacle or _no_values(prepared)
     if reason is not None:
-        untested = Evidence(key=key, metric=metric, test=UNTESTED, baseline=None, target=None, reason=reason)
-        return untested, None
+        return untested(key, metric, reason), None
     made = chart(
         prepared.target,
         prepared.runs,
@@ -120,7 +118,7 @@ def _assess(
     )
     baseline = _side(np.concatenate(prepared.runs), median=made.limits.center, runs=len(prepared.runs))
     target = _side(prepared.target, median=float(np.median(prepared.target)), runs=1)
-    change = _change(target.value, baseline.value)
+    change = 0.0 if target.value == baseline.value else relative(target.value, baseline.value)
     out_of_control = charted.excess > 0
     evidence = Evidence(
         key=key,
@@ -241,10 +239,3 @@ def _side(samples: Floats, *, median: float, runs: int) -> Side:
         count=len(samples),
         runs=runs,
     )
-
-
-def _change(target: float, baseline: float) -> float | None:
-    if target == baseline:
-        return 0.0
-    change = (target - baseline) / abs(baseline) if baseline else math.inf
-    return change if math.isfinite(change) else None

@@ -8,7 +8,7 @@ import numpy as np
 
 from bot.model.counter import CounterTable
 from bot.model.reason import Reason, Remark, because
-from bot.stats.equal_intervals import reduced, row_seconds, span_seconds
+from bot.stats.common_rate import reduced, row_seconds, span_seconds
 from bot.stats.ragged import Floats
 
 # Tables of one run overlap in time; where less than this part does, their clocks have nothing to do with each other.

@@ -4,6 +4,7 @@ docs/measure.md#counts has what was measured.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from math import sqrt
 from typing import Final
 
@@ -13,6 +14,7 @@ from scipy import special
 from bot.detect.detector import BenchmarkDetector, DetectorOptions
 from bot.detect.estimate import averaged, estimate
 from bot.detect.evidence import Tested, evidence_of, no_notes
+from bot.detect.families import by_kind
 from bot.detect.pairs import MetricPair
 from bot.detect.statistic import MEAN
 from bot.model.count import is_count
@@ -30,12 +32,8 @@ FEWEST_RUNS: Final = 3  # that show how counts differ from run to run
 
 def detect(pairs: Sequence[MetricPair], options: DetectorOptions, detector: BenchmarkDetector) -> Sequence[Evidence]:
     """One evidence per pair, in order: counts as here, all else by `detector`."""
-    counted = [_is_counted(pair) for pair in pairs]
-    if not any(counted):
-        return detector.detect(pairs, options)
-    by_count = iter(_tested([pair for pair, yes in zip(pairs, counted, strict=True) if yes], options))
-    by_other = iter(detector.detect([pair for pair, yes in zip(pairs, counted, strict=True) if not yes], options))
-    return [next(by_count if yes else by_other) for yes in counted]
+    assess = {True: partial(_tested, options=options), False: partial(detector.detect, options=options)}
+    return by_kind(pairs, list(map(_is_counted, pairs)), assess)
 
 
 def _is_counted(pair: MetricPair) -> bool:
@@ -52,8 +50,6 @@ def _tested(pairs: Sequence[MetricPair], options: DetectorOptions) -> Sequence[E
 
     By the prior alone; by the spread of executions within runs; by that of the baseline's runs.
     """
-    if not pairs:
-        return []
     columns = np.array([_widest(pair, options.alpha) for pair in pairs])
     p_value, error, freedom, half_width, by_prior = columns.T
     targets = [estimate(pair.target, MEAN) for pair in pairs]

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from bot.detect.counters import TablePair
-from bot.detect.own_options import OwnOptions
 from bot.detect.pairs import MetricPair
+from bot.detect.settings import OwnOptions
 from bot.model.finding import Evidence
 from bot.model.metric import MetricKey
 

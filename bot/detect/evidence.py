@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from bot.stats.relative import Change
 
 # No test: of numbers that vary with nothing but the program.
 EXACT = "exact"
+UNTESTED: Final = "none"
 # Nobody reads the details of more metrics, and they are a fifth of what is known of each.
 MOST_DETAILED = 100_000
 
@@ -111,6 +112,40 @@ def _named(columns: Mapping[str, Floats], part: slice) -> list[dict[str, float]]
         {name: numbers[row] for name, (numbers, exists) in finite.items() if exists[row]}
         for row in range(part.stop - part.start)
     ]
+
+
+def untested(
+    key: MetricKey,
+    metric: Metric,
+    reason: Reason | None = None,
+    *,
+    baseline: Side | None = None,
+    target: Side | None = None,
+    change: float | None = None,
+) -> Evidence:
+    """Of a metric that no test is made of: described, where there is something to describe."""
+    return Evidence(
+        key=key,
+        metric=metric,
+        test=UNTESTED,
+        baseline=baseline,
+        target=target,
+        relative_change=change,
+        reason=reason,
+    )
+
+
+def exact(described: Evidence, change: float | None, *, spread: float, is_equal: bool, level: float) -> Evidence:
+    """Of numbers that vary with nothing but the program, by no more than `spread`."""
+    interval = None if change is None else Interval(low=change - spread, high=change + spread, level=level)
+    p_value = 1.0 if is_equal else 0.0
+    return replace(described, test=EXACT, relative_change=change, confidence_interval=interval, p_value=p_value)
+
+
+def relative(target: float, baseline: float) -> float | None:
+    """The change as a fraction of the baseline; None where that is (nearly) zero."""
+    change = (target - baseline) / abs(baseline) if baseline else math.nan
+    return change if math.isfinite(change) else None
 
 
 def unbounded(baseline: Side | None, statistic: str) -> Reason:

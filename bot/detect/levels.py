@@ -1,14 +1,17 @@
 """The levels at which samples are independent: all samples, whole runs, whole processes; and which one decides."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from scipy import special
 
+from bot.detect.evidence import Tested
 from bot.detect.samples import SampleStatistics
+from bot.stats.power import samples_per_side
 from bot.stats.ragged import Floats, Integers, Ragged
-from bot.stats.relative import welch_freedom
+from bot.stats.relative import MeanEstimate, bounded_change, samples_error, welch_freedom
 from bot.stats.second_mode import Booleans
 from bot.stats.two_groups import one_way_anova
 from bot.stats.unit_test import RunSizes, scale_at, uncertain_share, unit_test
@@ -63,15 +66,19 @@ class Decision:
     p_without_modes: Floats
     deciding: Integers
     uncertain: Level
-    statistic: Floats
 
 
-def decide(measured: SampleStatistics, metrics: Metrics) -> Decision:
-    """Test at every level that exists and keep the most cautious answer."""
+def decide(measured: SampleStatistics, metrics: Metrics) -> tuple[Decision, Floats]:
+    """Test at every level that exists and keep the most cautious answer; beside it all samples' F."""
     # Of a million metrics a level takes 64 MB, and testing units five times that: the pooled level comes after them.
     of_runs, of_processes = _run_level(measured, metrics), _process_level(measured, metrics)
     pooled = one_way_anova(measured.target, measured.baseline)
     levels = (_pooled_level(measured, pooled.p_value, metrics), of_runs, of_processes)
+    return most_cautious(levels), pooled.statistic
+
+
+def most_cautious(levels: Sequence[Floats]) -> Decision:
+    """Of the levels' fields, (8, m) each, in the order of LEVELS."""
     p_values = np.stack([level[0] for level in levels])
     widest = np.nanargmax([level[4] for level in levels], axis=0)
     return Decision(
@@ -79,7 +86,62 @@ def decide(measured: SampleStatistics, metrics: Metrics) -> Decision:
         p_without_modes=np.fmax.reduce([level[6] for level in levels]),
         deciding=np.nanargmax(p_values, axis=0),
         uncertain=Level(*np.choose(widest, levels)),
-        statistic=pooled.statistic,
+    )
+
+
+def tested(
+    decision: Decision,
+    target: Floats,
+    baseline: Floats,
+    *,
+    statistic: str,
+    tests: Sequence[str],
+    counts: Floats,
+    runs: Floats | Integers,
+    p_of_samples: Floats,
+    constant: Booleans,
+    metrics: Metrics,
+    details: Mapping[str, Floats],
+    effect: float,
+    alpha: float,
+) -> Tested:
+    """What the levels make of both sides' values (m,), of `counts` samples of the target and `runs` of the baseline.
+
+    `tests` names the levels; `effect` and `alpha` are those that the number of samples is asked for.
+    """
+    level = decision.uncertain
+    change = bounded_change(
+        MeanEstimate(target, level.target_error),
+        MeanEstimate(baseline, level.baseline_error),
+        degrees_of_freedom=level.degrees_of_freedom,
+        half_width=level.half_width,
+        logarithmic=level.logarithmic == 1,
+        level=metrics.confidence,
+    )
+    square = np.where(baseline == 0, np.inf, baseline**2)
+    # What differs between whole runs: no number of samples lessens it. Only the run level has such a part.
+    between = level.target_error - level.target_samples_error
+    needed = samples_per_side(
+        level.target_samples_error * counts / square, between * (1 + 1 / runs) / square, effect=effect, alpha=alpha
+    )
+    return Tested(
+        level=metrics.confidence,
+        statistic=statistic,
+        tests=[tests[deciding] for deciding in decision.deciding.tolist()],
+        p_value=np.nanmax(decision.p_values, axis=0),
+        change=change,
+        constant=constant,
+        exact=constant & ~metrics.timed,
+        samples_needed=needed,
+        precision={
+            # Views would keep all columns of the levels.
+            "degrees_of_freedom": level.degrees_of_freedom.copy(),
+            "standard_error": change.error,
+            "target_samples_error": samples_error(level.target_samples_error, baseline),
+            "p_of_samples": p_of_samples.copy(),
+            "p_without_modes": without_modes(decision.p_values, decision.p_without_modes),
+        },
+        details=details,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from scipy import special
 
-from bot.detect.levels import MINIMUM_GROUPS, Metrics, level_of_units
+from bot.detect.levels import MINIMUM_GROUPS, Decision, Metrics, level_of_units, most_cautious
 from bot.detect.pairs import MetricPair
 from bot.detect.samples import chunks, group_values, samples_of, values_of_runs
 from bot.stats.median_interval import (
@@ -23,19 +23,13 @@ from bot.stats.median_interval import (
 from bot.stats.ragged import Floats, Integers, Ragged
 from bot.stats.unit_test import RunSizes, uncertain_share
 
-# In the order of `MedianStatistics.p_values`.
+# In the order of `Decision.p_values`.
 LEVELS: Final = ("median_interval", "median_interval_between_runs", "median_interval_between_processes")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MedianStatistics:
-    """Per metric (m,), in units of 2 ** `exponent`. `constant`: no sample differs from another of its side.
-
-    `p_values` (3, m) are those of LEVELS, NaN where a level does not exist; `p_without_modes` is the largest without
-    the doubt of a second mode. `target_error`, `baseline_error` (squared
-    standard errors), `degrees_of_freedom` and `half_width` are those of the level with the widest interval of the
-    change, whose logarithm it is where `logarithmic`.
-    """
+    """Per metric (m,), in units of 2 ** `exponent`. `constant`: no sample differs from another of its side."""
 
     exponent: Integers
     target: MedianEstimate
@@ -46,14 +40,7 @@ class MedianStatistics:
     target_run_counts: Floats
     deviation: Deviation
     p_median_test: Floats
-    p_values: Floats
-    p_without_modes: Floats
-    target_error: Floats
-    baseline_error: Floats
-    degrees_of_freedom: Floats
-    target_samples_error: Floats
-    half_width: Floats
-    logarithmic: Booleans
+    decision: Decision
     constant: Booleans
 
 
@@ -89,14 +76,11 @@ def median_statistics(pairs: Sequence[MetricPair], metrics: Metrics, *, paired: 
     freedom = outcome.difference.degrees_of_freedom
     half_width = special.stdtrit(freedom, 0.5 + metrics.confidence / 2) * np.hypot(target.error, baseline.error) / size
     of_samples = [_p_of_samples(sampled, outcome), target.error**2, baseline.error**2, freedom]
-    levels = np.stack(
-        [
-            np.stack([*of_samples, half_width, np.zeros_like(half_width), of_samples[0], target.error**2]),
-            _run_level(sampled, metrics, paired=paired),
-            _process_level(sampled, metrics, paired=paired),
-        ]
+    levels = (
+        np.stack([*of_samples, half_width, np.zeros_like(half_width), of_samples[0], target.error**2]),
+        _run_level(sampled, metrics, paired=paired),
+        _process_level(sampled, metrics, paired=paired),
     )
-    widest = levels[np.nanargmax(levels[:, 4], axis=0), :, np.arange(len(pairs))]
     return MedianStatistics(
         exponent=sampled.exponent,
         target=target,
@@ -107,14 +91,7 @@ def median_statistics(pairs: Sequence[MetricPair], metrics: Metrics, *, paired: 
         target_run_counts=sampled.target_medians.sizes.astype(np.float64),
         deviation=outcome,
         p_median_test=sampled.p_median_test,
-        p_values=levels[:, 0],
-        p_without_modes=np.nanmax(levels[:, 6], axis=0),
-        target_error=widest[:, 1],
-        baseline_error=widest[:, 2],
-        degrees_of_freedom=widest[:, 3],
-        target_samples_error=widest[:, 7],
-        half_width=widest[:, 4],
-        logarithmic=widest[:, 5] == 1,
+        decision=most_cautious(levels),
         constant=sampled.constant,
     )
 

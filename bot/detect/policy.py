@@ -19,15 +19,13 @@ from bot.detect.settings import PolicySettings
 from bot.detect.single_values import single_values
 from bot.detect.visible import at_critical
 from bot.errors import DataError
-from bot.model.acceptance import Acceptance
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.count import is_count
-from bot.model.finding import Finding, Level, Verdict
-from bot.model.judgement import Judgement
+from bot.model.finding import Acceptance, Finding, Level, Verdict
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.order import ordered
 from bot.model.reason import BaselineReason, Reason, Remark, VerdictReason, because
-from bot.model.report import Conclusion
+from bot.model.report import Conclusion, Judgement
 from bot.model.run import Run
 
 __all__ = ["PolicySettings", "judge"]

@@ -10,12 +10,12 @@ import numpy as np
 from bot.detect.counter_samples import load_as_cause, table_loads, without_load
 from bot.detect.counters import TablePair
 from bot.detect.detector import DetectorOptions
+from bot.detect.evidence import relative, untested
 from bot.detect.families import in_families
 from bot.detect.rules.ensemble import Combined, combine, in_violation, spans
 from bot.detect.rules.models import Model, build_models
 from bot.detect.rules.options import RuleOptions
 from bot.detect.rules.series import MINIMUM_INSTANTS, Series, normalise
-from bot.detect.rules.sides import change_of_medians, finite, side
 from bot.detect.rules.training import Training, choose_training
 from bot.detect.rules.wording import broken_rule, counter_names, model_votes, training_remark, violated_rules
 from bot.detect.run_medians import RunMedians, level_p_values, median_allowance
@@ -27,7 +27,6 @@ from bot.stats.ragged import Floats
 
 ID: Final = "rule_ensemble"
 
-UNTESTED: Final = "none"
 MOST_NOTES: Final = 3
 # From three runs on their spread is known well enough for the stated rate of false alarms.
 ENOUGH_RUNS: Final = 3
@@ -68,9 +67,9 @@ def assess(tables: Sequence[TablePair], options: RuleOptions) -> list[Evidence]:
     ]
     made = _ensemble(tables, options) if listed else because(Untested.BASELINE_MISSING)
     if isinstance(made, Reason):
-        return [_untested(key, metric, obstacle or made) for _, key, metric, obstacle in listed]
+        return [untested(key, metric, obstacle or made) for _, key, metric, obstacle in listed]
     evidence = [
-        _untested(key, metric, obstacle) if obstacle else _evidence(made, counter, number, key, metric)
+        untested(key, metric, obstacle) if obstacle else _evidence(made, counter, number, key, metric)
         for counter, (number, key, metric, obstacle) in enumerate(listed)
     ]
     unusual = [table_loads(pair).unusual for pair in tables]
@@ -146,7 +145,9 @@ def _evidence(made: _Ensemble, counter: int, table: int, key: MetricKey, metric:
     combined = made.combined
     reason = _reason(combined, counter, target)
     if reason is not None:
-        return _untested(key, metric, reason, baseline=baseline, target=target)
+        return untested(
+            key, metric, reason, baseline=baseline, target=target, change=change_of_medians(target, baseline)
+        )
     flagged = made.out_of_control(counter)
     change = change_of_medians(target, baseline)
     violated = in_violation(made.models, made.weights, counter, instants=len(made.target.values))
@@ -210,21 +211,37 @@ def _doubts(made: _Ensemble) -> list[Reason]:
     return doubts
 
 
-def _untested(
-    key: MetricKey, metric: Metric, reason: Reason, *, baseline: Side | None = None, target: Side | None = None
-) -> Evidence:
-    return Evidence(
-        key=key,
-        metric=metric,
-        test=UNTESTED,
-        baseline=baseline,
-        target=target,
-        relative_change=change_of_medians(target, baseline),
-        reason=reason,
-    )
-
-
 def remarks(tables: Sequence[TablePair], options: DetectorOptions) -> list[Reason]:
     """Which runs trained the models: the report's reader judges by them, too."""
     training = choose_training(tables, options.own.rule_ensemble)
     return [training_remark(training)] if training.runs else []
+
+
+def side(runs: Sequence[Floats]) -> Side | None:
+    """Of the intervals' medians, over runs; None without any value."""
+    measured = [kept for values in runs if len(kept := values[np.isfinite(values)])]
+    if not measured:
+        return None
+    values = np.concatenate(measured)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, deviation = float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else None
+    usable = deviation is not None and np.isfinite(deviation)
+    return Side(
+        value=(median := float(np.median(values))),
+        statistic="median",
+        mean=finite(mean),
+        median=median,
+        standard_deviation=deviation if usable else None,
+        count=len(values),
+        runs=len(measured),
+    )
+
+
+def change_of_medians(target: Side | None, baseline: Side | None) -> float | None:
+    if target is None or baseline is None:
+        return None
+    return 0.0 if target.value == baseline.value else relative(target.value, baseline.value)
+
+
+def finite(value: float) -> float:
+    return float(np.nan_to_num(value))

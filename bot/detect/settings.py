@@ -2,10 +2,16 @@
 
 from dataclasses import dataclass, field
 
-from bot.config.model import CATEGORIES, BenchmarkConfig, CategoryConfig, LevelsConfig
-from bot.detect.own_options import OwnOptions
+from bot.config.model import CATEGORIES, BenchmarkConfig, CategoryConfig, ControlChartConfig, LevelsConfig
+from bot.detect.rules.options import RuleOptions
 from bot.model.count import MINIMUM_EFFECT, is_exact
 from bot.model.metric import Direction, MetricKey
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OwnOptions:
+    control_chart: ControlChartConfig = field(default_factory=ControlChartConfig)
+    rule_ensemble: RuleOptions = field(default_factory=RuleOptions)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

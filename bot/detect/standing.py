@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from bot.model.acceptance import Acceptance
 from bot.model.change import ChangePoint
+from bot.model.finding import Acceptance
 from bot.model.panel import LATELY_RUNS, Commit, NamedCulprit, Panel, PanelSeries, ShownChange, Standing
 
 # A change point is placed to within a few runs.

@@ -12,12 +12,12 @@ from scipy import special
 
 from bot.detect.detector import DetectorOptions
 from bot.detect.estimate import Estimate, averaged, estimate, pooled_moments
-from bot.detect.evidence import EXACT, Tested, evidence_of, no_notes
+from bot.detect.evidence import EXACT, UNTESTED, Tested, evidence_of, exact, no_notes, relative, untested
 from bot.detect.levels import without_modes
 from bot.detect.pairs import MetricPair, are_timed, metric_families
 from bot.detect.statistic import MEAN, common_statistic, is_measurable
 from bot.detect.units import is_deterministic, milliseconds_per
-from bot.model.finding import Evidence, Interval
+from bot.model.finding import Evidence
 from bot.model.reason import Reason, Untested, because
 from bot.stats.ragged import Floats, Ragged
 from bot.stats.relative import MeanEstimate, bounded_change
@@ -27,7 +27,6 @@ from bot.stats.unit_test import unit_test
 RUN_VALUES: Final = "run_values"
 WELCH: Final = "welch_from_summary"
 INTERVAL: Final = "interval_summary"
-UNTESTED: Final = "none"
 
 # The p-value of the two sides' own errors, beside that of their runs.
 P_NAMES: Final = {WELCH: "p_welch", INTERVAL: "p_interval"}
@@ -52,7 +51,7 @@ def assess(pairs: Sequence[MetricPair], options: DetectorOptions, *, preferred: 
     for index, pair in enumerate(pairs):
         statistic, obstacle = _statistic(pair, preferred)
         if obstacle is not None:
-            evidence[index] = _untested(pair, obstacle)
+            evidence[index] = untested(pair.key, pair.metric, obstacle)
             continue
         targets, runs = ([estimate(run, statistic) for run in side] for side in (pair.targets, pair.baseline))
         target = estimate(pair.target, statistic)
@@ -198,36 +197,15 @@ def _from_errors(
 
 
 def _exact(pair: MetricPair, target: Estimate, baseline: Estimate, options: DetectorOptions) -> Evidence:
-    change = (target.value - baseline.value) / abs(baseline.value) if baseline.value else None
-    if target.value == baseline.value:
-        change = 0.0
-    return Evidence(
-        key=pair.key,
-        metric=pair.metric,
-        test=EXACT,
-        baseline=baseline.side(),
-        target=target.side(),
-        relative_change=change,
-        confidence_interval=None if change is None else Interval(low=change, high=change, level=1 - options.alpha),
-        p_value=1.0 if target.value == baseline.value else 0.0,
-    )
+    is_equal = target.value == baseline.value
+    change = 0.0 if is_equal else relative(target.value, baseline.value)
+    described = untested(pair.key, pair.metric, baseline=baseline.side(), target=target.side())
+    return exact(described, change, spread=0.0, is_equal=is_equal, level=1 - options.alpha)
 
 
 def _undecided(pair: MetricPair, target: Estimate, baseline: Estimate, options: DetectorOptions) -> Evidence:
     del options  # the same signature as `_exact`; nothing is tested here
     more = MINIMUM_VALUES - baseline.runs
     reason = because(Untested.WITHOUT_SPREAD, runs=more) if more > 0 else because(Untested.ALL_EQUAL)
-    change = (target.value - baseline.value) / abs(baseline.value) if baseline.value else None
-    return Evidence(
-        key=pair.key,
-        metric=pair.metric,
-        test=UNTESTED,
-        baseline=baseline.side(),
-        target=target.side(),
-        relative_change=change,
-        reason=reason,
-    )
-
-
-def _untested(pair: MetricPair, reason: Reason) -> Evidence:
-    return Evidence(key=pair.key, metric=pair.metric, test=UNTESTED, baseline=None, target=None, reason=reason)
+    change = relative(target.value, baseline.value)
+    return untested(pair.key, pair.metric, reason, baseline=baseline.side(), target=target.side(), change=change)

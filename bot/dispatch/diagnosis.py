@@ -15,8 +15,8 @@ from bot.dispatch.tracing import TracePlan, trace_commits
 from bot.errors import BotError
 from bot.measure import Workplace
 from bot.model.bisection import Culprit, Outcome
+from bot.model.bisection_report import CulpritDiagnosis
 from bot.model.count import Count, is_built
-from bot.model.culprit_diagnosis import CulpritDiagnosis
 from bot.model.profile import Profile
 from bot.model.reason import Doubt, because
 from bot.model.touched import Scope, Touched, TouchedFunction

@@ -20,7 +20,7 @@ from bot.errors import DataError, UsageError
 from bot.files import read_limited, replace_file
 from bot.measure import Commands, ExecutionError, RoundResult, Workplace, WorktreeExecutor, is_missing
 from bot.model.bisection import Failure, FailureKind, Job, Result
-from bot.model.culprit_diagnosis import CulpritDiagnosis
+from bot.model.bisection_report import CulpritDiagnosis
 from bot.model.dispatch import BisectJob, BisectJobResult, BisectRequest, FollowedValues
 from bot.model.metric import Metric
 

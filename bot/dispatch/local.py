@@ -37,9 +37,8 @@ from bot.model.bisection import (
     SearchState,
     Sought,
 )
-from bot.model.bisection_report import BisectionReport
+from bot.model.bisection_report import BisectionReport, CulpritDiagnosis
 from bot.model.count import MINIMUM_EFFECT, is_exact
-from bot.model.culprit_diagnosis import CulpritDiagnosis
 from bot.model.dispatch import BisectCommands, Bisection
 from bot.model.metric import Metric, MetricKey
 from bot.model.run import Run

@@ -35,7 +35,6 @@ from bot.git.objects import (
     write_tree,
 )
 from bot.git.private import kept_folder
-from bot.git.ranges import authorship, headlines, messages, parents_text
 from bot.git.revisions import (
     ancestors,
     commit_time,
@@ -53,7 +52,7 @@ from bot.git.revisions import (
     tags,
     web_address,
 )
-from bot.git.sizes import packed_objects, packed_size
+from bot.git.sizes import authorship, headlines, messages, packed_objects, packed_size, parents_text
 from bot.git.worktrees import add_worktree, common_folder, prune_worktrees, remove_worktree, tree_names, worktrees
 from bot.model.commit import FULL_HASH
 

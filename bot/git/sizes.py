@@ -1,9 +1,12 @@
 """What objects weigh in a repository's packs."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bot.git.command import NETWORK_TIMEOUT_SECONDS, run_git
+from bot.git.diffs import NO_PROGRAMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +37,38 @@ def packed_size(repository: Path, commit: str, *, folder: Path) -> int:
     for path in packs:
         path.unlink()
     return size
+
+
+def parents_text(repository: Path, commits: Sequence[str]) -> str:
+    """`<commit> <parent>…` per line for these commits and all that they contain, children before parents."""
+    names = "".join(f"{commit}\n" for commit in commits).encode()
+    return run_git(repository, "rev-list", "--topo-order", "--parents", "--stdin", stdin=names).decode()
+
+
+def messages(repository: Path, *, good: str, bad: str) -> dict[str, str]:
+    """Messages of the commits that `bad` contains and `good` does not."""
+    # A user's settings must neither add signatures nor change the encoding.
+    options = ("-z", "--no-show-signature", "--encoding=UTF-8", "--format=%H%n%B")
+    output = run_git(repository, "log", *options, "--end-of-options", f"^{good}", bad, "--")
+    entries = (entry.partition("\n") for entry in output.decode(errors="replace").split("\0") if entry)
+    return {commit.strip(): message for commit, _, message in entries}
+
+
+def headlines(repository: Path, commits: Sequence[str]) -> dict[str, tuple[int, str]]:
+    """When each commit was made, in seconds since 1970 by its committer's clock, and the first line of its message."""
+    if not commits:
+        return {}
+    options = ("--no-walk=unsorted", "-z", "--no-show-signature", "--encoding=UTF-8", "--format=%H %ct %s", "--stdin")
+    output = run_git(repository, "log", *options, stdin="".join(f"{commit}\n" for commit in commits).encode())
+    entries = (entry.split(" ", 2) for entry in output.decode(errors="replace").split("\0") if entry)
+    return {commit: (int(seconds), subject) for commit, seconds, subject in entries}
+
+
+def authorship(repository: Path, commit: str) -> tuple[str, str, tuple[int, int, int]]:
+    """Author, the author's date (ISO 8601), and files, insertions and deletions against the first parent."""
+    options = ("--no-show-signature", "--encoding=UTF-8", "--format=%an%n%aI", "--shortstat", "--first-parent", "-m")
+    output = run_git(repository, "show", *options, *NO_PROGRAMS, "--end-of-options", commit).decode(errors="replace")
+    author, date, *rest = output.split("\n")
+    counts = (re.search(rf"(\d+) {what}", rest[-2] if len(rest) > 1 else "") for what in ("file", "insert", "delet"))
+    files, insertions, deletions = (int(match[1]) if match else 0 for match in counts)
+    return author, date, (files, insertions, deletions)

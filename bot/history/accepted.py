@@ -23,7 +23,7 @@ from bot.codec.acceptance import (
 from bot.errors import DataError, UsageError
 from bot.history.git_branch import GitBranchHistory
 from bot.history.layout import ACCEPTANCE_PATH, suite_slug
-from bot.model.acceptance import Acceptance
+from bot.model.finding import Acceptance
 
 # A suite that accepts more than this has other problems; what is beyond is not read.
 MOST_READ: Final = 5_000

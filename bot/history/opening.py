@@ -1,18 +1,28 @@
 """Where a repository's history and its code are: the history's own branch, unless a database holds it."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Final
 
 from bot import git
+from bot.codec.bisect_stored import decode_stored
+from bot.codec.run import decode_run
 from bot.config.database import DatabaseUrl
 from bot.config.model import HistoryConfig
-from bot.errors import UsageError
+from bot.errors import DataError, UsageError
 from bot.history import sql
-from bot.history.branch import open_git_branch
+from bot.history.accepted import GitBranchAcceptances
+from bot.history.bisections import GitBranchBisections
+from bot.history.compaction import GitBranchCompaction
+from bot.history.git_branch import DEFAULT_BRANCH
+from bot.history.layout import BISECTION_PATH, RUN_PATH, read_names, stored_key
 from bot.history.protocol import Store
 from bot.history.retention import Retention
+from bot.model.dispatch import Bisection
+from bot.progress import doing
 
 
 @contextmanager
@@ -70,3 +80,79 @@ def _default_url(repository: Path) -> str:
             next_step="name one with --history, a URL or the path of a repository",
         )
     return url
+
+
+COPIED_AT_ONCE: Final = 100
+
+
+def copy_history(source: Store, target: Store) -> tuple[Mapping[str, int], int]:
+    """What was copied, counted by its kind (the first folder of its path), and how much was there before.
+
+    Files stay as they are, byte by byte. What is there already stays too, so a copy that broke off is continued by
+    the next one.
+    """
+    there = {stored_key(path) for path in target.paths()}
+    ours = {stored_key(path): path for path in source.paths()}
+    new = [path for key, path in ours.items() if key not in there]
+    for start in range(0, len(new), COPIED_AT_ONCE):
+        part = new[start : start + COPIED_AT_ONCE]
+        doing(f"copying {start:,} to {start + len(part):,} of {len(new):,} files")
+        contents = zip(part, source.contents(part), strict=True)
+        target.adopt([(path, content) for path, content in contents if content])
+    return Counter(path.partition("/")[0] for path in new), len(ours) - len(new)
+
+
+def suite_names(history: Store) -> tuple[str, ...]:
+    """A folder's name may stand for another: a run of each suite says its own."""
+    newest = {match["suite"]: path for path in sorted(history.paths()) if (match := RUN_PATH.fullmatch(path))}
+    names = set()
+    for path, content in zip(newest.values(), history.contents(list(newest.values())), strict=True):
+        try:
+            names.add(decode_run(content, place=path).suite)
+        except DataError:
+            continue
+    return tuple(sorted(names))
+
+
+def stored_bisections(history: Store) -> tuple[Bisection, ...]:
+    """Those that can be read."""
+    paths = [path for path in history.paths() if BISECTION_PATH.fullmatch(path)]
+    bisections = []
+    for path, content in zip(paths, history.contents(paths), strict=True):
+        try:
+            bisections.append(decode_stored(content, place=path))
+        except DataError:
+            continue
+    return tuple(bisections)
+
+
+class GitBranch(GitBranchAcceptances, GitBranchBisections, GitBranchCompaction):
+    """Runs, accepted changes and bisections, with their past."""
+
+    def paths(self) -> tuple[str, ...]:
+        return tuple(entry.path for entry in self._entries() if entry.blob and stored_key(entry.path))
+
+    def contents(self, paths: Sequence[str]) -> tuple[bytes, ...]:
+        blobs = {entry.path: entry.blob for entry in self._entries()}
+        wanted = [blob for path in paths if (blob := blobs.get(path))]
+        read = dict(zip(wanted, git.read_blobs(self._repository, wanted, remote=self._remote), strict=True))
+        return tuple(read.get(blobs.get(path, ""), b"") for path in paths)
+
+    def adopt(self, entries: Sequence[tuple[str, bytes]]) -> None:
+        blobs = {path: git.write_blob(self._repository, content) for path, content in entries}
+        runs = read_names(git.TreeEntry(path=path, blob=blob) for path, blob in blobs.items())
+        if runs:
+            self._patiently(lambda: self._try_append(runs), failure="the runs were not stored")
+        others = {path: blob for path, blob in blobs.items() if not RUN_PATH.fullmatch(path)}
+        if others:
+            message = f"Copy {len(others)} accepted changes and bisections\n"
+            self._patiently(lambda: self._try_add(others, message), failure="the changes were not stored")
+
+
+@contextmanager
+def open_git_branch(
+    remote: git.Remote, *, branch: str = DEFAULT_BRANCH, retention: Retention | None = None
+) -> Iterator[GitBranch]:
+    """The branch as it is now, in a private repository."""
+    with git.kept_folder(f"history {branch} of {remote.url}") as folder:
+        yield GitBranch(remote, folder, branch=branch, retention=retention)

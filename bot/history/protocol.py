@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from bot.model.acceptance import Acceptance
 from bot.model.dispatch import Bisection
+from bot.model.finding import Acceptance
 from bot.model.run import Run
 
 

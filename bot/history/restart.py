@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from bot.model.acceptance import Acceptance
+from bot.model.finding import Acceptance
 from bot.model.metric import MetricKey
 from bot.model.reason import BaselineReason, Reason, because
 from bot.model.run import Run

@@ -15,7 +15,7 @@ from bot.codec.run import REDUCED_NOTE, encode_run
 from bot.errors import DataError
 from bot.history.layout import RunFile
 from bot.model.run import Benchmark, Run, Summary
-from bot.stats import equal_intervals
+from bot.stats import common_rate
 
 MEBIBYTE = 1024 * 1024
 # The rest of the budget is for what the branch held before.
@@ -134,7 +134,7 @@ def reduce_counters(run: Run, intervals: int) -> Run:
     if all(len(table.times_s) <= intervals for table in run.counters):
         return run
     tables = (
-        equal_intervals.reduced(table, intervals) if len(table.times_s) > intervals else table for table in run.counters
+        common_rate.reduced(table, intervals) if len(table.times_s) > intervals else table for table in run.counters
     )
     return replace(run, counters=tuple(tables), notes=(*run.notes, REDUCED_NOTE.format(intervals)))
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from bot.model.acceptance import Acceptance
+from bot.model.finding import Acceptance
 from bot.model.metric import MetricKey
 from bot.model.reason import Reason
 from bot.model.run import Run

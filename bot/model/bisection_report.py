@@ -1,13 +1,33 @@
-"""All that one bisection has to say: the only thing that its renderers see."""
+"""All that one bisection has to say, of the culprit's methods too: the only thing that its renderers see."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bot.model.bisection import CommitRange, Outcome, OutcomeKind, SearchSettings
-from bot.model.culprit_diagnosis import CulpritDiagnosis
 from bot.model.environment import EnvironmentChange
 from bot.model.finding import Interval
 from bot.model.metric import Metric, MetricKey
+from bot.model.reason import Reason
+from bot.model.touched import TouchedFunction
+from bot.model.tree_comparison import ComparedSuspect, TreeComparison
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CulpritDiagnosis:
+    """`counted`: functions whose instructions make up the change, counted exactly, the most first.
+
+    `changed`: functions whose code the commit changed, tests left out, and `more` of them.
+
+    `comparison`: the parent's profile against the commit's; without one `doubt` says why.
+    """
+
+    commit: str
+    counted: tuple[ComparedSuspect, ...] = ()
+    changed: tuple[TouchedFunction, ...] = ()
+    more: int = 0
+    comparison: TreeComparison | None = None
+    doubt: Reason | None = None
+
 
 # Answers that need nobody's further work to be believed; docs/exit-codes.md.
 DEFINITE = frozenset(

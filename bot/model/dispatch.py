@@ -12,8 +12,7 @@ from math import log
 from typing import Protocol
 
 from bot.model.bisection import Job, Progress, Result, SearchState
-from bot.model.bisection_report import BisectionReport
-from bot.model.culprit_diagnosis import CulpritDiagnosis
+from bot.model.bisection_report import BisectionReport, CulpritDiagnosis
 from bot.model.environment import EnvironmentChange
 from bot.model.metric import Direction, Metric, MetricKey
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from bot.model.acceptance import Acceptance
 from bot.model.change import ChangePoint
+from bot.model.finding import Acceptance
 from bot.model.metric import Metric, MetricKey
 
 # "Lately" is this many runs.

@@ -99,3 +99,20 @@ class Report:
         has_regression = any(finding.verdict is Verdict.REGRESSION for finding in self.findings)
         fails = self.blames_target and any(finding.level is Level.FAIL for finding in self.findings)
         return has_regression == (self.conclusion is Conclusion.REGRESSION) and fails == self.failed
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judgement:
+    """`findings` are ordered for reading: loudest verdict first, then by size.
+
+    `detectable_effect`: a change for the worse of at least this fraction would have been seen, with the policy's power,
+    in every metric judged `no_change`; None where there is none. `failed`: some regression reached the fail threshold.
+    """
+
+    conclusion: Conclusion
+    findings: tuple[Finding, ...] = ()
+    missing: tuple[MetricKey, ...] = ()
+    new: tuple[MetricKey, ...] = ()
+    detectable_effect: float | None = None
+    notes: tuple[Reason, ...] = ()
+    failed: bool = False

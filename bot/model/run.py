@@ -108,3 +108,16 @@ class Run:
         """Everything measured: the benchmarks, then the counters by table and name."""
         of_counters = (key for table in self.counters for key in table.keys)
         return (*(benchmark.key for benchmark in self.benchmarks), *of_counters)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileRead:
+    """`format` is the reader's id; `samples` are those of all `metrics`; `notes` say what was left out and why."""
+
+    place: str
+    format: str
+    benchmarks: int
+    metrics: int
+    samples: int
+    tables: int
+    notes: tuple[str, ...] = ()

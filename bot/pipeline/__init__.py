@@ -16,9 +16,14 @@ if TYPE_CHECKING:
     from bot.pipeline.backfill import Backfilled, BackfillPlan
     from bot.pipeline.backfill import backfill as backfill_history
     from bot.pipeline.bisection import bisect, bisection_json, git_run
-    from bot.pipeline.branch_size import compact_history, history_size
     from bot.pipeline.causes import report_search
-    from bot.pipeline.changes import Changes, changes_in_file, changes_in_history
+    from bot.pipeline.changes import (
+        Changes,
+        changes_in_file,
+        changes_in_history,
+        releases_in_files,
+        releases_in_history,
+    )
     from bot.pipeline.commands import counting_commands, profiling, shell_commands
     from bot.pipeline.compare import (
         Compared,
@@ -33,16 +38,14 @@ if TYPE_CHECKING:
     )
     from bot.pipeline.confirm import flagged, flagged_json
     from bot.pipeline.dashboard import BuiltDashboard, DashboardPlan, build_dashboard, plotting_library
-    from bot.pipeline.databases import copy_between, migrate_database
-    from bot.pipeline.diagnosis import DiagnosisPlan, diagnose
+    from bot.pipeline.databases import compact_history, copy_between, history_size, migrate_database
+    from bot.pipeline.diagnosis import DiagnosisPlan, ProfilePlan, diagnose, diagnose_profiles
     from bot.pipeline.doctor import checkup, recording_permissions
     from bot.pipeline.event import BaselineOrigin, EventEnds, Merge, event_ends, merge_of
     from bot.pipeline.job_results import JobResults, collect_baseline, compare_results, judge_anew, result_files
     from bot.pipeline.measure import Measured, MeasurePlan, foreseen_cost, measure_commits
-    from bot.pipeline.other_history import HistoryImport, import_history
     from bot.pipeline.pages import report_html
     from bot.pipeline.prediction import predict
-    from bot.pipeline.profiles import ProfilePlan, diagnose_profiles
     from bot.pipeline.publish import (
         Destination,
         StoredResult,
@@ -58,8 +61,7 @@ if TYPE_CHECKING:
         publish_file,
         published_results,
     )
-    from bot.pipeline.record import record_files, record_run
-    from bot.pipeline.releases import releases_in_files, releases_in_history
+    from bot.pipeline.record import HistoryImport, import_history, record_files, record_run
     from bot.pipeline.render import (
         headline,
         report_json,

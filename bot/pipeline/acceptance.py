@@ -12,7 +12,7 @@ from bot.errors import UsageError
 from bot.history.accepted import checked
 from bot.history.opening import open_history
 from bot.history.protocol import Store, StoredRun
-from bot.model.acceptance import Acceptance
+from bot.model.finding import Acceptance
 from bot.model.metric import MetricKey
 from bot.model.run import Run
 

@@ -12,11 +12,11 @@ from bot.collect import collect_each
 from bot.config import Config
 from bot.detect import audit as detect_audit
 from bot.errors import DataError
+from bot.history.baseline import baseline_then
 from bot.history.opening import open_history
 from bot.history.protocol import StoredRun
-from bot.history.then import baseline_then
-from bot.model.acceptance import Acceptance
 from bot.model.audit import Audit
+from bot.model.finding import Acceptance
 from bot.model.run import Run
 from bot.pipeline.settings import policy_settings
 from bot.progress import doing

@@ -22,7 +22,7 @@ from bot.history.protocol import Store, StoredRun
 from bot.measure import Commands, ExecutionError, Workplace
 from bot.model.metric import MetricKey
 from bot.model.run import Run
-from bot.pipeline.also import with_quantities
+from bot.pipeline.commands import with_quantities
 
 MERGES: Final = "merge"
 RELEASES: Final = "release"

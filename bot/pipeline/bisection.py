@@ -17,8 +17,7 @@ from bot.measure.counts import METHODS
 from bot.model.bisection import OutcomeKind, Sought
 from bot.model.bisection_report import BisectionReport
 from bot.model.count import AUTO, Count, is_exact, quantity_of
-from bot.pipeline.also import cannot_count, uncountable
-from bot.pipeline.commands import by_time
+from bot.pipeline.commands import by_time, cannot_count, uncountable
 from bot.report.bisection_words import facts_of, reason_of
 from bot.report.git_bisect import git_run_script
 

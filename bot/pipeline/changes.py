@@ -1,18 +1,23 @@
-"""collect or history -> detect -> report: where a series really changed."""
+"""collect or history -> detect -> report: where a series really changed, and how releases differ."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
+from bot import git
+from bot.collect import collect, named_alike
 from bot.collect.table import read_table
 from bot.config import Config
+from bot.detect.deviation_matrix import deviation_matrix
 from bot.detect.run_values import metric_series
 from bot.detect.series_changes import judge_series
-from bot.errors import UsageError, did_you_mean
+from bot.errors import DataError, UsageError, did_you_mean
+from bot.history.main_line import MainLine, main_line
+from bot.history.opening import open_history
 from bot.model.change import SeriesChanges, SeriesTable
+from bot.model.deviation import DeviationMatrix, Version
 from bot.model.metric import MetricKey
-from bot.pipeline.line import stored_line
 from bot.pipeline.settings import minimum_effects
 from bot.progress import doing
 
@@ -74,3 +79,63 @@ def changes_in_history(
 def _judged(table: SeriesTable, *, online: bool, seed: int) -> Changes:
     doing(f"looking for changes in {len(table.series):,} series of {len(table.labels):,} rows")
     return Changes(table=table, series=judge_series(table, seed=seed, online=online))
+
+
+EXAMPLE = "such as: perf-culprit changes --releases v1.0=old.json v1.1=new.json"
+
+
+def releases_in_files(named: Sequence[str], *, config: Config) -> DeviationMatrix:
+    """`named`: NAME=FILE, the oldest first; several files of one name are one version."""
+    paths: dict[str, list[str]] = {}
+    for entry in named:
+        name, separator, path = entry.partition("=")
+        if not (name and separator and path):
+            raise UsageError(f"{entry!r} is no NAME=FILE", place="--releases", next_step=EXAMPLE)
+        paths.setdefault(name, []).append(path)
+    if len(paths) < 2:
+        raise UsageError("one version has nothing to be compared with", place="--releases", next_step=EXAMPLE)
+    *former, newest = map(collect, paths.values())
+    before, last = named_alike(former, newest)
+    versions = [Version(name=name, run=run) for name, run in zip(paths, (*before, last), strict=True)]
+    return deviation_matrix(versions, minimum_effect=config.minimum_effect)
+
+
+def releases_in_history(repository: Path, *, config: Config, history_url: str | None = None) -> DeviationMatrix:
+    """Of the tags whose commits have stored runs; many a release is of a branch that was merged."""
+    line, place = stored_line(repository, config=config, history_url=history_url, merged=True)
+    names = {commit: name for name, commit in git.tags(repository).items()}
+    runs = {names[run.commit]: run for run in line.runs if run.commit in names}
+    if len(runs) < 2:
+        raise DataError(
+            f"holds runs of {len(runs)} of HEAD's {len(names):,} tagged commits; two are compared",
+            place=place,
+            next_step="record runs of the tags, or give their files: " + EXAMPLE.removeprefix("such as: "),
+        )
+    versions = [Version(name=name, run=run) for name, run in runs.items()]
+    return deviation_matrix(versions, minimum_effect=config.minimum_effect)
+
+
+MOST_SUITES = 20
+
+
+def stored_line(
+    repository: Path, *, config: Config, history_url: str | None, merged: bool = False
+) -> tuple[MainLine, str]:
+    """The runs of the configured suite, the oldest first, at least one, and where they are stored, to be shown.
+
+    `merged`: of branches that were merged as well.
+    """
+    with open_history(config.history, repository, url=history_url) as history:
+        line = main_line(history, repository, suite=config.suite, any_hardware=config.ignore_environment, merged=merged)
+        suites = history.suites()
+    place = history.place
+    if not line.runs:
+        suite = config.suite or "default"
+        stored = f"stored are {', '.join(sorted(suites)[:MOST_SUITES])}:" if suites else ""
+        hint = did_you_mean(suite, suites - {suite}, otherwise=stored)
+        raise DataError(
+            "; ".join([f"holds no run of the suite {suite!r} for a commit of this line", *line.notes]),
+            place=place,
+            next_step=f"{hint} record runs first, or check --suite and --history".strip(),
+        )
+    return line, place

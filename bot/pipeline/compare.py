@@ -21,8 +21,8 @@ from bot.config import Config
 from bot.errors import UsageError
 from bot.history import choose_baseline
 from bot.history.opening import code_remote, open_history
-from bot.model.acceptance import Acceptance
 from bot.model.baseline import Baseline, BaselineSource
+from bot.model.finding import Acceptance
 from bot.model.report import Report
 from bot.model.run import Run
 from bot.pipeline.confirm import confirm_report

@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from bot.config import Config
-from bot.detect.conclusion import conclusion_of
-from bot.detect.confirm import confirmed, flagged_benchmarks
+from bot.detect.conclusion import conclusion_of, confirmed, flagged_benchmarks
 from bot.model.baseline import Baseline
 from bot.model.finding import Finding, Level
 from bot.model.reason import Remark, because

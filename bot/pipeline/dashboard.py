@@ -13,9 +13,8 @@ from bot.detect.panels import PanelGrowth, StatisticChangedError, counting, envi
 from bot.detect.standing import Circumstances, shown_changes, standing
 from bot.errors import BotError, DataError, UsageError
 from bot.files import replace_file
-from bot.history.archive import stored_bisections, suite_names
 from bot.history.main_line import line_of
-from bot.history.opening import open_history
+from bot.history.opening import open_history, stored_bisections, suite_names
 from bot.history.protocol import Store, StoredRun
 from bot.model.panel import Commit, Dashboard, NamedCulprit, Panel
 from bot.pipeline.settings import minimum_effects

@@ -1,12 +1,15 @@
-"""history -> history: between two places, and the tables of a database."""
+"""history -> history: between two places, the tables of a database, a branch's weight and its compaction."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from bot.config import Config, with_database
 from bot.errors import UsageError
 from bot.history import copy_history, open_history, prepare_database
+from bot.history.compaction import GitBranchCompaction
+from bot.model.history_size import Compacted, HistorySize
 
 ORIGIN: Final = "origin"
 
@@ -32,3 +35,26 @@ def migrate_database(config: Config) -> tuple[str, bool]:
             next_step="name the database: --history postgresql://USER@HOST/NAME",
         )
     return url.shown, prepare_database(url)
+
+
+def history_size(repository: Path, *, config: Config, history_url: str | None = None) -> HistorySize:
+    with _branch(repository, config, history_url) as branch:
+        return branch.size()
+
+
+def compact_history(repository: Path, *, config: Config, history_url: str | None = None) -> Compacted:
+    """One commit in the place of all, on the condition that nobody else writes between; whole or not at all."""
+    with _branch(repository, config, history_url) as branch:
+        return branch.compact()
+
+
+@contextmanager
+def _branch(repository: Path, config: Config, history_url: str | None) -> Iterator[GitBranchCompaction]:
+    with open_history(config.history, repository, url=history_url) as store:
+        if not isinstance(store, GitBranchCompaction):
+            raise UsageError(
+                "only a history on a git branch has a past that weighs",
+                place=store.place,
+                next_step="leave it as it is",
+            )
+        yield store

@@ -8,8 +8,8 @@ from typing import Final
 from bot.codec.run import encode_run
 from bot.collect import collect_executions
 from bot.config import Config
-from bot.model.acceptance import Acceptance
 from bot.model.baseline import BaselineSource
+from bot.model.finding import Acceptance
 from bot.model.reason import Remark, because
 from bot.model.report import Report
 from bot.model.run import Run

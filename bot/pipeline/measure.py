@@ -21,7 +21,7 @@ from bot.measure import Commands, Workplace, analysis_rounds, interleaved
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.report import Conclusion, Report
 from bot.model.run import NO_COST, Cost, Run
-from bot.pipeline.also import with_quantities
+from bot.pipeline.commands import with_quantities
 from bot.pipeline.confirm import BENCHMARKS_VARIABLE, flagged, only
 from bot.pipeline.judge import judge_run
 from bot.pipeline.trace import diagnose_traces, write_traces

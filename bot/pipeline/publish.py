@@ -97,38 +97,36 @@ def complete_check(check: "Check", report: Report, destination: Destination) -> 
 
 def comment(host: "Host", destination: Destination, *, report: Report, number: int, config: Config) -> str | None:
     """The sticky comment on pull request `number`; its address, or None where silence was asked for."""
-    if config.comment.when == "never":
-        return None
-    mark = marker(report.suite)
-    options = MarkdownOptions(
-        marker=mark,
-        run_url=destination.measured_url or destination.run_url,
-        repository_url=destination.repository_url,
-        is_advice=destination.is_advice,
-    )
+    options = _comment_options(destination, marker(report.suite))
     body = render_markdown(report, options=options)
     if config.bisect.run is not None:
         body = f"{body.rstrip()}\n\n{ready_lines(report)}"
-    if report.conclusion is Conclusion.REGRESSION and config.comment.mention:
-        body = f"{body.rstrip()}\n\ncc {' '.join(config.comment.mention)}\n"
-    outcome = host.upsert_comment(number=number, mark=mark, body=body, create=_speaks(report, config))
-    return outcome.url
+    return _upsert(host, options.marker, body, reports=[report], number=number, config=config)
 
 
 def joint_comment(
     host: "Host", destination: Destination, *, reports: Sequence[Report], number: int, config: Config
 ) -> str | None:
     """The one sticky comment for all suites; its address, or None where silence was asked for."""
-    if config.comment.when == "never":
-        return None
-    mark = joint_marker()
-    options = MarkdownOptions(
+    options = _comment_options(destination, joint_marker())
+    body = render_joint(reports, options=options)
+    return _upsert(host, options.marker, body, reports=reports, number=number, config=config)
+
+
+def _comment_options(destination: Destination, mark: str) -> MarkdownOptions:
+    return MarkdownOptions(
         marker=mark,
         run_url=destination.measured_url or destination.run_url,
         repository_url=destination.repository_url,
         is_advice=destination.is_advice,
     )
-    body = render_joint(reports, options=options)
+
+
+def _upsert(
+    host: "Host", mark: str, body: str, *, reports: Sequence[Report], number: int, config: Config
+) -> str | None:
+    if config.comment.when == "never":
+        return None
     if any(report.conclusion is Conclusion.REGRESSION for report in reports) and config.comment.mention:
         body = f"{body.rstrip()}\n\ncc {' '.join(config.comment.mention)}\n"
     create = any(_speaks(report, config) for report in reports)

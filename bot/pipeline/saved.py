@@ -7,8 +7,7 @@ from bot.codec.run import encode_run
 from bot.collect import read_file
 from bot.config import Config
 from bot.errors import UsageError, did_you_mean
-from bot.history.archive import suite_names
-from bot.history.opening import open_history
+from bot.history.opening import open_history, suite_names
 from bot.history.protocol import StoredRun
 from bot.pipeline.render import report_json
 

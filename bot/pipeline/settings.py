@@ -7,9 +7,8 @@ from typing import Final
 from bot import detect
 from bot.config import Config
 from bot.config.model import RuleEnsembleConfig
-from bot.detect.own_options import OwnOptions
 from bot.detect.rules.options import RuleOptions
-from bot.detect.settings import PolicySettings
+from bot.detect.settings import OwnOptions, PolicySettings
 from bot.errors import UsageError, did_you_mean
 from bot.model.count import is_count
 from bot.model.metric import MetricKey

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from bot import git
 from bot.config import Config
 from bot.history.opening import open_history
-from bot.model.acceptance import Acceptance
-from bot.model.finding import Finding, Level, Verdict
+from bot.model.finding import Acceptance, Finding, Level, Verdict
 from bot.model.report import Conclusion, Report
 from bot.pipeline.publish import Destination
 from bot.publish.markers import JOINT, benchmark_key, issue_marker

@@ -1,9 +1,8 @@
 """A judgement with everything around it that a reader needs: the report."""
 
 from bot.model.baseline import Baseline, BaselineSource
-from bot.model.judgement import Judgement
 from bot.model.reason import remark
-from bot.model.report import Report, Settings
+from bot.model.report import Judgement, Report, Settings
 from bot.model.run import Run
 
 

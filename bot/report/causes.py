@@ -15,7 +15,7 @@ from bot.report.inert import Safe, clean, code, commit, join, link, own, prose
 from bot.report.numbers import amount_markdown, percent, quantities
 from bot.report.reasons import sentence_markdown
 from bot.report.tables import markdown_table
-from bot.report.tracking import TITLE_NAME_LIMIT, IssueOptions, accept_lines
+from bot.report.tracking import TITLE_NAME_LIMIT, IssueOptions, accept_lines, issue_text
 from bot.report.words import counted, took
 
 SHOWN_METRICS: Final = 50
@@ -46,14 +46,7 @@ def cause_body(cause: Cause, report: BisectionReport, *, options: IssueOptions, 
     """`cost` is the whole search's."""
     blocks = _facts(cause, report, options)
     blocks.append(Safe("This issue is closed when every benchmark of it is back at its level, or is accepted."))
-    if options.run_url:
-        found_by = link(Safe("this run"), options.run_url)
-        blocks.append(own("Found by {}; nobody asked for it. The search took {}.", found_by, Safe(took(cost))))
-    if options.mentions:
-        # The configuration's pattern allows nothing but a user's or a team's name.
-        blocks.append(Safe(f"cc {' '.join(options.mentions)}"))
-    text = join("\n\n", blocks)
-    return f"{options.marker}\n{text}\n"
+    return issue_text(blocks, f"; nobody asked for it. The search took {took(cost)}.", options=options)
 
 
 def joined_comment(cause: Cause, report: BisectionReport, *, options: IssueOptions, cost: Cost) -> str:

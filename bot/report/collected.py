@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import attrgetter
 
-from bot.model.file_read import FileRead
-from bot.model.imported import Imported
+from bot.model.history_size import Imported
+from bot.model.run import FileRead
 from bot.report.inert import plain
 from bot.report.words import counted
 

@@ -19,7 +19,7 @@ ALL: Final = "all"
 HELP: Final = (
     (
         "/perf-bisect [HEAD] [benchmark=NAME] [metric=NAME] [good=COMMIT] [bad=COMMIT] [jobs=N] [budget=N|Nmin]",
-        "finds the commit that brought a change, by measuring; a fork's pull request needs HEAD, all 40 digits",
+        "finds the commit that introduced a change, by measuring; a fork's pull request needs HEAD, all 40 digits",
     ),
     ("/perf-retry", "resumes a bisection of this thread that stopped, or measures the pull request again"),
     (

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bot.model.culprit_diagnosis import CulpritDiagnosis
+from bot.model.bisection_report import CulpritDiagnosis
 from bot.model.finding import Verdict
 from bot.model.reason import Reason
 from bot.model.tree_comparison import Answer, ChangeCause, ComparedSuspect, TreeComparison

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bot.model.acceptance import Acceptance
-from bot.model.finding import Finding
+from bot.model.finding import Acceptance, Finding
 from bot.report import cells
 from bot.report.inert import Safe, clean, code, commit, join, link, own, prose
 from bot.report.numbers import percent
@@ -123,12 +122,15 @@ def _body(opening: Safe, table: Safe, *, commands: Safe, commits: CommitRange, o
         commands,
         Safe("This issue is closed when the level recovers or is accepted, and reopened if the regression returns."),
     ]
-    if options.run_url:
-        blocks.append(own("Found by {}.", link(Safe("this run"), options.run_url)))
-    if options.mentions:
-        # The configuration's pattern allows nothing but a user's or a team's name.
-        blocks.append(Safe(f"cc {' '.join(options.mentions)}"))
-    text = join("\n\n", blocks)
+    return issue_text(blocks, ".", options=options)
+
+
+def issue_text(blocks: Sequence[Safe], how: str, *, options: IssueOptions) -> str:
+    """The blocks between the marker and who is told; `how` are our own words after "Found by this run"."""
+    found_by = own("Found by {}{}", link(Safe("this run"), options.run_url), Safe(how)) if options.run_url else None
+    # The configuration's pattern allows nothing but a user's or a team's name.
+    told = Safe(f"cc {' '.join(options.mentions)}") if options.mentions else None
+    text = join("\n\n", [*blocks, *(block for block in (found_by, told) if block)])
     return f"{options.marker}\n{text}\n"
 
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from bot.stats.discretise import Levels
 from bot.stats.items import Items, indicator_matrix
 from bot.stats.ragged import Floats, Integers
-from bot.stats.relative_entropy import relative_entropy
 
 Booleans = NDArray[np.bool_]
 
@@ -208,3 +207,31 @@ def _strongest(rules: Rules, most: int | None) -> Rules:
 
 def _at_least(share_of_instants: float) -> int:
     return math.ceil(share_of_instants - 1e-9)
+
+
+def relative_entropy(observed: Floats, expected: Floats) -> Floats:
+    """Of two shares, elementwise: q ln(q/p) + (1 - q) ln((1 - q)/(1 - p)); infinite where p excludes q.
+
+    Chernoff's bound: the chance of a share at least as far from p as q, on the same side, in n independent trials is
+    at most exp(-n * entropy) [Chernoff 1952, Hoeffding 1963].
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        happened = np.where(observed > 0, observed * np.log(observed / expected), 0.0)
+        not_happened = np.where(observed < 1, (1 - observed) * np.log((1 - observed) / (1 - expected)), 0.0)
+    entropy: Floats = np.maximum(happened + not_happened, 0.0)
+    return entropy
+
+
+def lowest_plausible_share(observed: Floats, counts: Floats, *, alpha: float) -> Floats:
+    """Lower confidence bound of a share seen in `counts` independent trials, elementwise, by Chernoff's bound.
+
+    Below it the chance of a share as high as `observed` is less than `alpha`. Conservative: the exact binomial bound is
+    higher.
+    """
+    low, high = np.zeros_like(observed), observed.copy()
+    needed = -np.log(alpha) / np.maximum(counts, 1)
+    for _ in range(40):  # halves the error each time, so twelve digits
+        middle = (low + high) / 2
+        too_low = relative_entropy(observed, middle) > needed
+        low, high = np.where(too_low, middle, low), np.where(too_low, high, middle)
+    return low

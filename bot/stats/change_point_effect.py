@@ -1,10 +1,12 @@
-"""The smallest change that counts, on the scale on which change points are looked for."""
+"""The smallest change that counts, on the scale of change points, and the very run that is the first of a level."""
 
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+
+from bot.stats.ragged import Floats
 
 # Levels are rounded to 10 decimals: a step of exactly the minimum effect counts.
 ROUNDING: Final = 1e-9
@@ -42,3 +44,23 @@ def least_effect_of(series: npt.NDArray[np.float64], share: float) -> LeastEffec
 def counts(before: float, after: float, share: float) -> bool:
     """Whether the reported medians differ, by `share` of the first or more; from zero, any difference counts."""
     return after != before and abs(after - before) >= share * abs(before) * (1 - ROUNDING)
+
+
+# Beyond an outlier on either side.
+FEWEST_BESIDE = 4
+
+
+def first_changed(values: Floats, *, low: int, high: int, around: range) -> int | None:
+    """The split of values[low:high] into two levels with the least squared error, of those in `around`.
+
+    Unclipped values: clipping blunts the very edge. None where `around` leaves no split with four values on each side.
+    """
+    indices = np.arange(max(around.start, low + FEWEST_BESIDE), min(around.stop, high - FEWEST_BESIDE + 1))
+    if not len(indices):
+        return None
+    window = values[low:high] - values[low:high].mean()
+    left = indices - low
+    sums = np.cumsum(window)[left - 1]
+    # The explained sum of squares: the window's own sum is zero, so the right side's sum is the left's, negated.
+    explained = sums**2 * (1 / left + 1 / (high - indices))
+    return int(indices[np.argmax(explained)])

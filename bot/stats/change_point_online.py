@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bot.stats.change_point_effect import LeastEffect, counts, least_effect_of
+from bot.stats.change_point_effect import LeastEffect, counts, first_changed, least_effect_of
 from bot.stats.change_point_evidence import LOCAL_REACH, SEPARATION_REACH, separation, share_of_spread, strength
-from bot.stats.change_point_place import first_changed
 from bot.stats.change_point_scan import (
     MAD_TO_SIGMA,
     SHORTEST_SEGMENT,

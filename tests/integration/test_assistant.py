@@ -12,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 
 from bot.cli import main
 from bot.git import Remote
-from bot.history.branch import open_git_branch
+from bot.history.opening import open_git_branch
 from bot.model.environment import Environment
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Run
@@ -108,7 +108,7 @@ def test_allow_run_without_a_configured_command_says_what_to_set(own: Path, caps
 def test_a_missing_library_is_told_with_its_extra(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("bot.cli.assisting.find_spec", lambda _: None)
+    monkeypatch.setattr("bot.cli.showing.find_spec", lambda _: None)
     assert main(["mcp"]) == 2
     assert "pip install 'perf-culprit[mcp]'" in capsys.readouterr().err
 

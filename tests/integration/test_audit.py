@@ -10,7 +10,7 @@ from bot import git, pipeline
 from bot.config import Config
 from bot.errors import DataError
 from bot.history import open_git_branch
-from bot.model.acceptance import Acceptance
+from bot.model.finding import Acceptance
 from tests.support.git_repository import init_repository
 from tests.support.measurements import measured
 from tests.support.stored_runs import make_run

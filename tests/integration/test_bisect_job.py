@@ -14,7 +14,7 @@ from bot.dispatch.controller import Controller
 from bot.dispatch.start import DispatchPlan, start_bisection
 from bot.dispatch.workflow import Workflow
 from bot.errors import ConfigError
-from bot.history.branch import GitBranch
+from bot.history.opening import GitBranch
 from bot.model.bisection import OutcomeKind
 from bot.model.count import Count
 from bot.model.dispatch import Alarm, AlarmedMetric, BisectionStep, artifact_name

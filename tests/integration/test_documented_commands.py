@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 
 from bot.cli import main
-from tests.support.documented import commands, lay_out, scripts
+from tests.support.documented import commands, lay_out, mentions, scripts
 from tests.support.recipes import PROJECT
 
 # What cannot be run inside a test, and what runs it (a test, or CI itself).
@@ -117,3 +117,16 @@ def test_a_named_script_is_there_and_has_its_options(source: str, script: str, o
     text = file.read_text(encoding="utf-8")
     for option in options:
         assert f'"{option}"' in text, option
+
+
+@pytest.mark.parametrize(("source", "command"), sorted(set(mentions())), ids=str)
+def test_a_mentioned_command_is_there_and_has_its_options(
+    source: str, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [word for word in command.split(" --", maxsplit=1)[0].split() if word.isalpha() and word.islower()]
+    path = names[:2] if names[0] == "history" else names[:1]
+    with pytest.raises(SystemExit):
+        main([*path, "--help"])
+    shown = capsys.readouterr().out.split()
+    options = [word.partition("=")[0].rstrip(".,;)") for word in command.split() if word.startswith("--")]
+    assert set(options) <= {word.strip("[],") for word in shown}, source

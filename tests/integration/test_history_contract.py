@@ -14,7 +14,7 @@ from bot.config.database import parse_database
 from bot.errors import UsageError
 from bot.history import Store, StoredRun, bisections, copy_history, open_git_branch, open_sql
 from bot.history.bisections import BisectionConflictError
-from bot.model.acceptance import Acceptance
+from bot.model.finding import Acceptance
 from bot.model.run import Run
 from tests.support import postgresql
 from tests.support.git_repository import init_repository

@@ -22,7 +22,7 @@ from bot.config.database import DatabaseUrl, parse_database
 from bot.errors import ConfigError, InfrastructureError
 from bot.history import Store, StoredRun, open_sql, prepare_database
 from bot.history.patience import Patience
-from bot.history.sql import migration, tables
+from bot.history.sql import database, tables
 from bot.history.sql.database import Database, TransientError
 from bot.history.sql.store import SqlHistory
 from tests.support import postgresql
@@ -107,12 +107,12 @@ def test_who_only_reads_makes_nothing(place: DatabaseUrl) -> None:
 def next_version(folder: Path, upgrade: str) -> Iterator[None]:
     """Within it the program knows a version more, whose migration does this."""
     migrations = folder / "migrations"
-    shutil.copytree(migration.MIGRATIONS, migrations)
+    shutil.copytree(database.MIGRATIONS, migrations)
     (migrations / "versions" / "0002_next.py").write_text(
         "import sqlalchemy as sa\nfrom alembic import op\nrevision, down_revision = '0002', '0001'\n"
         f"def upgrade():\n    {upgrade}\n"
     )
-    with patch.multiple(migration, MIGRATIONS=migrations, VERSIONS=("0001", "0002")):
+    with patch.multiple(database, MIGRATIONS=migrations, VERSIONS=("0001", "0002")):
         yield
 
 

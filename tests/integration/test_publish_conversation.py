@@ -14,8 +14,8 @@ from bot.publish.github.conversation import (
     may_write,
     read_default_branch_file,
     read_pull_request,
+    run_again,
 )
-from bot.publish.github.rerun import run_again
 from bot.publish.host import Again, CommentChange
 from bot.publish.markers import answer_marker
 from tests.support.fake_github.clients import connected

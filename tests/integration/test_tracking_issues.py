@@ -11,8 +11,8 @@ import pytest
 from bot import pipeline
 from bot.config import Config
 from bot.errors import InfrastructureError
-from bot.model.acceptance import Acceptance
 from bot.model.baseline import Baseline, BaselineSource, RunChoice
+from bot.model.finding import Acceptance
 from bot.model.reason import BaselineReason, VerdictReason, because
 from bot.model.report import Report
 from bot.pipeline.judge import judge_run

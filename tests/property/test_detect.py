@@ -15,7 +15,7 @@ from bot.detect.pairs import pair_metrics
 from bot.detect.policy import PolicySettings, judge
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.finding import Evidence, Verdict
-from bot.model.judgement import Judgement
+from bot.model.report import Judgement
 from bot.model.run import Run
 from bot.stats.multiplicity import benjamini_hochberg
 from tests.support.noisy_runs import Noise, noisy_run, run_of

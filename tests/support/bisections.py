@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from bot.model.bisection import CommitRange, Culprit, Noise, Outcome, OutcomeKind, SearchSettings
-from bot.model.bisection_report import BisectionReport, CommitFacts, MeasuredCommit
-from bot.model.culprit_diagnosis import CulpritDiagnosis
+from bot.model.bisection_report import BisectionReport, CommitFacts, CulpritDiagnosis, MeasuredCommit
 from bot.model.finding import Interval
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.touched import Certainty

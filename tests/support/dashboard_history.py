@@ -12,11 +12,10 @@ from typing import Final
 
 from bot.git import Remote
 from bot.history import open_git_branch
-from bot.model.acceptance import Acceptance
 from bot.model.bisection import Culprit, Outcome, OutcomeKind
 from bot.model.dispatch import Bisection
 from bot.model.environment import Environment
-from bot.model.finding import Interval
+from bot.model.finding import Acceptance, Interval
 from bot.model.metric import MetricKey
 from bot.model.run import Run
 from tests.support.git_repository import init_repository, run_git

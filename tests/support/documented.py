@@ -27,7 +27,10 @@ DOCUMENTS: Final = (
 )
 PROGRAMS: Final = ("perf-culprit", "sh", "bash", "pip", "pytest", "go", "git", "mutmut", "python")
 COMMAND: Final = re.compile(rf"^ {{4}}((?:{'|'.join(PROGRAMS)}) (?:\\\n|[^\n])*)", re.MULTILINE)
-SCRIPT: Final = re.compile(r"(?:\bpython |^ *)((?:-m )?(?:benchmarks|tests)[\w./]+)((?: [^\n`]*)?)", re.MULTILINE)
+SCRIPT: Final = re.compile(
+    r"(?:\bpython |^ *)((?:-m )?(?:benchmarks|tests)[\w./]+|-m bot[\w.]*)((?: [^\n`]*)?)", re.MULTILINE
+)
+MENTION: Final = re.compile(r"`(?:sh \.ci/env )?perf-culprit ([a-z][^`\n]*)`")
 # Its level is the commit's, its noise from a counter: no clock, and no two executions alike.
 BENCH: Final = r"""#!/bin/sh
 n=$(cat COUNTER 2>/dev/null || echo 0); echo $((n + 1)) > COUNTER
@@ -61,6 +64,13 @@ def commands() -> Iterator[tuple[str, str]]:
         for command in COMMAND.findall(document.read_text(encoding="utf-8")):
             joined = re.sub(r"\s*\\\n\s*", " ", command)
             yield document.relative_to(PROJECT).as_posix(), re.sub(r"  +#.*", "", joined).strip()
+
+
+def mentions() -> Iterator[tuple[str, str]]:
+    """Document or module, and a command that a sentence of it names."""
+    for source in (*DOCUMENTS, *PROJECT.glob("bot/**/*.py"), *PROJECT.glob("benchmarks/**/*.py")):
+        for command in MENTION.findall(source.read_text(encoding="utf-8")):
+            yield source.relative_to(PROJECT).as_posix(), command
 
 
 def lay_out(folder: Path, *, python: str) -> Path:

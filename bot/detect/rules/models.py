@@ -7,14 +7,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bot.detect.rules.options import RuleOptions
-from bot.stats.association_rules import Rules, mine_rules
-from bot.stats.blame import NEVER, NO_COUNTER, rounds_of_blame
+from bot.stats.association_rules import Rules, lowest_plausible_share, mine_rules, relative_entropy
 from bot.stats.discretise import MISSING, Levels, Scale, equal_width_scale, three_level_scale, to_levels
 from bot.stats.items import Bits, HeldBits, Items, shares_change
 from bot.stats.prediction import prediction_limits
 from bot.stats.ragged import Floats, Integers
-from bot.stats.relative_entropy import lowest_plausible_share, relative_entropy
-from bot.stats.rule_change import Outcome, apply_rules, conditional_moments, confidence_change, mismatches, premise_bits
+from bot.stats.rule_change import (
+    NEVER,
+    NO_COUNTER,
+    Outcome,
+    apply_rules,
+    conditional_moments,
+    confidence_change,
+    mismatches,
+    premise_bits,
+    rounds_of_blame,
+)
 
 Booleans = NDArray[np.bool_]
 

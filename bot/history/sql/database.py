@@ -5,12 +5,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, column, create_engine, event, inspect, select, table
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 
 from bot.config.database import DatabaseUrl
-from bot.errors import InfrastructureError
-from bot.history.sql.migration import MIGRATE_STEP, is_current, is_empty, migrate
+from bot.errors import ConfigError, InfrastructureError
+from bot.history.sql.tables import VERSION_TABLE, VERSIONS
+
+MIGRATE_STEP: Final = "let a role that may create tables run: perf-culprit history migrate"
+
 
 T = TypeVar("T")
 
@@ -141,3 +144,56 @@ def _postgresql(url: DatabaseUrl) -> Engine:
             cursor.format = Format.BINARY
 
     return engine
+
+
+MIGRATIONS: Final = Path(__file__).parent / "migrations"
+# Of PostgreSQL's advisory locks: any number, always the same.
+LOCK: Final = 7_064_312_019
+
+
+def is_current(connection: Connection, *, place: str) -> bool:
+    """False where there are no tables yet, or older ones; a ConfigError where a newer program made them."""
+    version = _version(connection)
+    if version is not None and version not in VERSIONS:
+        raise ConfigError(
+            f"its tables have version {version[:20]!r}; this program knows {VERSIONS[-1]!r}",
+            place=place,
+            next_step="upgrade perf-culprit to the version that wrote the history",
+        )
+    return version == VERSIONS[-1]
+
+
+def is_empty(connection: Connection, *, place: str) -> bool:
+    """True where there are no tables yet; a ConfigError where they are not of this program's version."""
+    if is_current(connection, place=place):
+        return False
+    if (version := _version(connection)) is None:
+        return True
+    raise ConfigError(
+        f"its tables have the older version {version!r}", place=place, next_step=f"record a run, or {MIGRATE_STEP}"
+    )
+
+
+def migrate(connection: Connection, *, place: str) -> bool:
+    """Within the connection's transaction: the tables of the newest version; False where they were there.
+
+    One at a time: who waited here finds that it is done. SQLite's transaction holds the whole file already.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
+    if is_current(connection, place=place):
+        return False
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    command.upgrade(config, "head")
+    return True
+
+
+def _version(connection: Connection) -> str | None:
+    if not inspect(connection).has_table(VERSION_TABLE):
+        return None
+    version: str | None = connection.scalar(select(column("version_num")).select_from(table(VERSION_TABLE)))
+    return version

@@ -28,8 +28,8 @@ from bot.history.reading import RunReader, written
 from bot.history.retention import Retention
 from bot.history.sql.database import AS_BYTES, Database, TransientError
 from bot.history.sql.tables import ACCEPTANCES, BISECTIONS, RUNS, TABLES
-from bot.model.acceptance import Acceptance
 from bot.model.dispatch import Bisection
+from bot.model.finding import Acceptance
 from bot.model.run import Run
 
 T = TypeVar("T")

@@ -1,6 +1,6 @@
 """The functions of this package as the methods of one object: what `bot.publish.host.Host` asks for."""
 
-from bot.publish.github import artifacts, check, comment, conversation, dispatch, pull_request, rerun, rights, tracking
+from bot.publish.github import artifacts, check, comment, conversation, dispatch, pull_request, tracking
 from bot.publish.github.client import ACTIONS_BOT, Client
 from bot.publish.github.client import connect as connect_client
 
@@ -27,9 +27,9 @@ class GitHub(Client):
     continued_check = check.continued_check
     fetch_artifacts = artifacts.fetch_artifacts
     dispatcher = dispatch.dispatcher
-    run_again = rerun.run_again
-    may = rights.may
-    refusing_rules = rights.refusing_rules
+    run_again = conversation.run_again
+    may = conversation.may
+    refusing_rules = conversation.refusing_rules
     tracked_issues = tracking.tracked_issues
     open_issue = tracking.open_issue
     reopen_issue = tracking.reopen_issue

@@ -9,14 +9,14 @@ import pytest
 from scipy import stats
 
 from bot.detect import DETECTORS, anova, median_interval
-from bot.detect.audit import audit
+from bot.detect.audit import audit, noise_sources
 from bot.detect.detector import DetectorOptions
 from bot.detect.injection import smallest_effects, worsened
 from bot.detect.pairs import pair_metrics
 from bot.detect.policy import PolicySettings, judge
 from bot.detect.trials import Judge, replay, split_trials
 from bot.errors import DataError
-from bot.history.then import baseline_then
+from bot.history.baseline import baseline_then
 from bot.model.audit import Audit, TrialKind
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.environment import Environment
@@ -287,3 +287,29 @@ def test_auto_is_told_but_not_audited() -> None:
     found = audit(history(6, benchmarks=4), settings=SETTINGS, rng=np.random.default_rng(SEED), choose=baseline_then)
     assert "auto" not in {entry.detector for entry in found.detectors}
     assert [note.arguments["metric"] for note in found.auto] == ["time"]
+
+
+def test_runs_that_differ_more_than_their_samples_say_so() -> None:
+    rng = np.random.default_rng(3)
+    runs = [noisy_run(rng, benchmarks=8, samples=20, spread=0.02, own_offset=0.06) for _ in range(15)]
+    found = noise_sources(runs)
+    assert found is not None
+    assert (found.metrics, found.processes) == (8, None)
+    assert found.runs == pytest.approx(0.06, rel=0.35)
+    assert found.samples == pytest.approx(0.02, rel=0.15)
+    assert found.enough_samples == 1
+
+
+def test_runs_that_do_not_differ_ask_for_samples() -> None:
+    rng = np.random.default_rng(4)
+    runs = [noisy_run(rng, benchmarks=8, samples=20, spread=0.05, own_offset=0.0) for _ in range(15)]
+    found = noise_sources(runs)
+    assert found is not None
+    assert found.runs < 0.01
+    assert found.enough_samples is None or found.enough_samples > 50
+
+
+def test_runs_without_samples_have_no_sources() -> None:
+    assert noise_sources([Run(), Run()]) is None
+    rng = np.random.default_rng(5)
+    assert noise_sources([noisy_run(rng, benchmarks=3, samples=10)]) is None

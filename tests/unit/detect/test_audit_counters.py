@@ -7,7 +7,7 @@ import pytest
 
 from bot.detect.audit import audit
 from bot.detect.policy import PolicySettings
-from bot.history.then import baseline_then
+from bot.history.baseline import baseline_then
 from bot.model.audit import Audit, CounterAudit
 from bot.model.run import Run
 from tests.support.counter_runs import counter_run, counter_table, noisy_counters

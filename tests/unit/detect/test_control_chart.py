@@ -7,15 +7,14 @@ from bot.config.model import BenchmarkConfig, ControlChartConfig
 from bot.detect import control_chart
 from bot.detect.counters import pair_counters
 from bot.detect.detector import DetectorOptions
-from bot.detect.own_options import OwnOptions
 from bot.detect.pairs import pair_metrics
 from bot.detect.policy import PolicySettings, judge
+from bot.detect.settings import OwnOptions
 from bot.errors import DataError
 from bot.model.finding import Evidence, Finding, Level, Verdict
-from bot.model.judgement import Judgement
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.reason import VerdictReason
-from bot.model.report import Conclusion
+from bot.model.report import Conclusion, Judgement
 from bot.model.run import Benchmark, Run, Summary
 from bot.stats.control_chart import PERCENTILES, THREE_DEVIATIONS
 from tests.support.noisy_counters import counter_run, counter_table, noisy_counters, stored

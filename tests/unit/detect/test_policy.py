@@ -15,10 +15,9 @@ from bot.errors import DataError
 from bot.model.baseline import Baseline, BaselineSource, RunChoice
 from bot.model.environment import Environment
 from bot.model.finding import Finding, Level, Severity, Verdict
-from bot.model.judgement import Judgement
 from bot.model.metric import Direction, MetricKey
 from bot.model.reason import BaselineReason, Untested, VerdictReason, because
-from bot.model.report import Conclusion
+from bot.model.report import Conclusion, Judgement
 from bot.model.run import Run, Summary
 from tests.support.noisy_runs import THROUGHPUT, TIME, noisy_run, run_of
 from tests.support.reasons import said

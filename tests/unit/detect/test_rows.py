@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bot.detect import evidence as of_columns
-from bot.detect.evidence_on_demand import EvidenceOnDemand
+from bot.detect.benchmark_findings import EvidenceOnDemand
 from bot.detect.policy import PolicySettings, judge
 from bot.detect.rows import BLOCK, Rows
 from bot.model.baseline import Baseline, BaselineSource

@@ -11,12 +11,12 @@ from scipy import stats
 from bot.detect import COUNTER_DETECTORS, rule_ensemble
 from bot.detect.counters import pair_counters
 from bot.detect.detector import DetectorOptions
-from bot.detect.own_options import OwnOptions
 from bot.detect.policy import PolicySettings, judge
 from bot.detect.rule_ensemble import assess
 from bot.detect.rules.options import RuleOptions
 from bot.detect.rules.series import normalise
 from bot.detect.rules.training import choose_training, similarity
+from bot.detect.settings import OwnOptions
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.counter import CounterTable
 from bot.model.environment import Environment

@@ -9,8 +9,8 @@ import pytest
 from bot.dispatch.diagnosis import Profiling, diagnose_culprit, diagnosed_step
 from bot.errors import DataError
 from bot.model.bisection import Culprit, Outcome, OutcomeKind
+from bot.model.bisection_report import CulpritDiagnosis
 from bot.model.count import Count
-from bot.model.culprit_diagnosis import CulpritDiagnosis
 from bot.model.finding import Interval
 from bot.model.reason import Doubt
 from bot.model.tree_comparison import Answer, SuspectReason

@@ -6,8 +6,8 @@ from datetime import timedelta
 import numpy as np
 
 from bot.history.restart import Restarts
-from bot.model.acceptance import Acceptance
 from bot.model.counter import CounterTable
+from bot.model.finding import Acceptance
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.run import Run
 from tests.support.reasons import said

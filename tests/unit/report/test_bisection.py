@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.model.bisection import DecayPart, Outcome, OutcomeKind, Suspect
-from bot.model.bisection_report import DEFINITE, MeasuredCommit
-from bot.model.culprit_diagnosis import CulpritDiagnosis
+from bot.model.bisection_report import DEFINITE, CulpritDiagnosis, MeasuredCommit
 from bot.model.finding import Interval
 from bot.model.metric import MetricKey
 from bot.model.reason import Doubt, because

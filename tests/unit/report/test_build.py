@@ -1,8 +1,7 @@
 from bot.model.baseline import Baseline, BaselineSource, RunChoice
 from bot.model.environment import Environment
-from bot.model.judgement import Judgement
 from bot.model.reason import BaselineReason, Remark, because, remark
-from bot.model.report import Conclusion
+from bot.model.report import Conclusion, Judgement
 from bot.model.run import Benchmark, Run
 from bot.report.build import build_report
 from tests.support.reports import SETTINGS, SLOWER, TIME_MS

@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from bot.model.file_read import FileRead
+from bot.model.run import FileRead
 from bot.report.collected import MAX_NOTES, collected_text
 
 READ = FileRead(place="f", format="jmh", benchmarks=1, metrics=1, samples=10, tables=0)

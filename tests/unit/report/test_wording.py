@@ -3,9 +3,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.model.acceptance import Acceptance
 from bot.model.baseline import BaselineSource
-from bot.model.finding import Finding, Verdict
+from bot.model.finding import Acceptance, Finding, Verdict
 from bot.model.metric import Metric
 from bot.model.reason import Untested, VerdictReason, because
 from bot.model.report import Conclusion, Report

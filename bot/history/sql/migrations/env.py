@@ -1,4 +1,4 @@
-"""Alembic runs this: in the transaction that holds the lock (`bot.history.sql.migration`)."""
+"""Alembic runs this: in the transaction that holds the lock (`bot.history.sql.database`)."""
 
 from alembic import context
 

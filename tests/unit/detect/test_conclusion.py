@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bot.config import Config
-from bot.detect.confirm import confirmed, flagged_benchmarks
+from bot.detect.conclusion import confirmed, flagged_benchmarks
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.finding import Verdict
 from bot.model.metric import Direction, Metric
