@@ -221,6 +221,29 @@ def test_a_slower_machine_is_no_slower_method() -> None:
     assert [one.method for one in with_culprit.suspects if one.reasons] == ["m7"]
 
 
+@pytest.mark.parametrize("counted", [True, False])
+@pytest.mark.parametrize("machine", [6.0, 20.0])
+def test_a_machine_many_times_as_slow_is_no_slower_method_either(machine: float, counted: bool) -> None:
+    def side(factor: float, seed: int) -> Profile:
+        own = many(slow=1, machine=factor)
+        return Tree(own=own, noise=0.1, counted=counted).profile(np.random.default_rng(seed), 5)
+
+    result = compare_profiles([side(1.0, 1)], [side(machine, 2)])
+    assert (result.answer, result.suspects) == (Answer.UNDECIDED, ())
+    assert result.services[0].common_factor == pytest.approx(machine, rel=0.1)
+
+
+def test_methods_that_are_called_as_often_tell_the_machine_from_longer_inputs() -> None:
+    """Two thirds of the methods are called more often and each call of them takes longer: most methods did change."""
+    calls = {f"main>m{i}": 4.0 for i in range(10, 30)}
+    before = many(slow=1)
+    after = {path: own * (5 if path in calls else 1) for path, own in before.items()}
+    target = Tree(own=after, calls=calls).profile(np.random.default_rng(2))
+    result = compare_profiles([Tree(own=before).profile(np.random.default_rng(1))], [target])
+    assert result.services[0].common_factor == pytest.approx(1.0, rel=0.02)
+    assert {one.method for one in result.suspects if one.reasons} >= {f"m{i}" for i in range(10, 30)}
+
+
 def test_what_another_method_gained_back_makes_no_share_slower() -> None:
     faster = {path: round(300 * own) for path, own in (many(slow=1) | {"main>m29": 0.1}).items()}
     before = sampled({path: round(300 * own) for path, own in (many(slow=1) | {"main>m29": 60.0}).items()})
