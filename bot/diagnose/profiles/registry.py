@@ -85,11 +85,12 @@ def check_format(name: str) -> None:
 
 def reader_of(file: ProfileFile, name: str) -> ProfileReader:
     """The named one, or the first that knows the content."""
-    if not file.head.strip():
+    is_damaged = file.name in file.intake.truncated_files
+    if not file.head.strip() and not is_damaged:
         raise DataError("is empty", place=file.place, next_step="check that the profiler ran and wrote its result")
     if name.startswith(span_table.PREFIX):
         return span_table.span_table(name)
-    if name != AUTO:
+    if name != AUTO and file.head.strip():
         return PROFILE_READERS[name]
     for reader in PROFILE_READERS.values():
         if reader.matches(file):
@@ -100,6 +101,9 @@ def reader_of(file: ProfileFile, name: str) -> ProfileReader:
     others += [(what, how) for word, what, how in _OTHER_JSON if file.beginning[:1] == "{" and word in file.beginning]
     for what, how in others:
         raise DataError(f"is {what}, which is not read", place=file.place, next_step=how)
+    if is_damaged:
+        step = "copy it again from where it was recorded, as binary; `gzip -t` or `zstd -t` checks it"
+        raise DataError("is damaged: what can be unpacked is no profile", place=file.place, next_step=step)
     raise DataError(
         "holds no profile or trace of a known format",
         place=file.place,

@@ -8,7 +8,7 @@ import pytest
 from bot.diagnose.profiles import PROFILE_READERS, read_profiles
 from bot.diagnose.profiles.file import opened
 from bot.diagnose.profiles.intake import Intake
-from bot.errors import BotError, UsageError
+from bot.errors import BotError, DataError, UsageError
 from bot.model.profile import Profile, RecordFault
 
 FOLDER = Path(__file__).parents[3] / "golden" / "profiles"
@@ -130,6 +130,16 @@ def test_files_are_repetitions_and_may_be_packed(tmp_path: Path) -> None:
     (profile,) = read_profiles([str(packed), str(FOLDER / "node.json")]).profiles
     assert profile.repetitions == 2
     assert all(node.elapsed_ms[0] == node.elapsed_ms[1] for node in profile.nodes)
+
+
+@pytest.mark.parametrize("kept", [5, 12])
+def test_a_packed_file_without_anything_to_unpack_is_damaged_and_not_empty(kept: int, tmp_path: Path) -> None:
+    packed = tmp_path / "stacks.txt.gz"
+    packed.write_bytes(gzip.compress(b"main;parse 10\n")[:kept])
+    with pytest.raises(DataError, match="damaged") as refused:
+        read_profiles([str(packed)])
+    assert refused.value.place == str(packed)
+    assert "gzip -t" in (refused.value.next_step or "")
 
 
 @pytest.mark.parametrize(("reader", "name"), GOLDENS)
