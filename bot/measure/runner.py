@@ -27,6 +27,8 @@ from bot.model.run import Benchmark
 # Plain numbers have no name of their own: their benchmark is called as this file.
 RESULT_NAME: Final = "result"
 LOGS: Final = "counts"
+# Such as of a program that is no benchmark.
+HINT: Final = "; `--metric instructions` measures a command that prints none"
 
 
 class Runner:
@@ -69,7 +71,7 @@ class Runner:
             result = self._run(self.commands.run, tree, commit, folder, variables or {})
         if not _has_content(result):
             fault = f"printed no samples, and wrote none to ${OUTPUT_VARIABLE}"
-            raise self.failed("the benchmark", commit, FailureKind.CRASHED, fault)
+            raise self.failed("the benchmark", commit, FailureKind.CRASHED, fault, hint=HINT)
         return result
 
     def counted(self, quantity: str, tree: Path, commit: str, folder: Path, variables: Mapping[str, str]) -> Benchmark:
@@ -142,13 +144,13 @@ class Runner:
     def _environment(self, **own: str) -> dict[str, str]:
         return child_environment(self._environ, named=self.commands.environment, **own)
 
-    def failed(self, what: str, commit: str, kind: FailureKind, fault: str) -> ExecutionError:
+    def failed(self, what: str, commit: str, kind: FailureKind, fault: str, *, hint: str = "") -> ExecutionError:
         tail = self._log.tail
         return ExecutionError(
             kind,
             f"{what} {fault}" + (f"; it said last: {tail}" if tail else ""),
             place=f"commit {short(commit)}",
-            next_step=f"run the command in a checkout of this commit; its whole output is in {self._log.path}",
+            next_step=f"run the command in a checkout of this commit; its whole output is in {self._log.path}{hint}",
         )
 
 

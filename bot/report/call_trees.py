@@ -29,6 +29,7 @@ from bot.report.tree_comparison import (
     why,
 )
 from bot.report.view import Fold, Part
+from bot.report.wording import only_diagnosis
 from bot.report.words import counted
 
 SUSPECT_ROWS: Final = 20
@@ -42,8 +43,10 @@ _SUSPECTS: Final = ("suspect", "own time before", "after", "change with callees"
 
 
 def first_suspect(report: Report) -> ComparedSuspect | None:
-    """Where to look. Only of a regression: elsewhere no news."""
-    if report.diagnosis is None or report.conclusion is not Conclusion.REGRESSION:
+    """Where to look: of a regression, and where only the call trees show one. Elsewhere no news."""
+    if report.diagnosis is None:
+        return None
+    if report.conclusion is not Conclusion.REGRESSION and not only_diagnosis(report):
         return None
     return next(iter(shown_suspects(report.diagnosis)), None)
 
@@ -51,7 +54,8 @@ def first_suspect(report: Report) -> ComparedSuspect | None:
 def through(report: Report, *, faster: bool, repository_url: str | None) -> Safe | None:
     """The commit for the headline, where it is known and suspects were found. `faster`: others got faster."""
     diagnosis = report.diagnosis
-    if diagnosis is None or diagnosis.commit is None or first_suspect(report) is None:
+    is_regression = report.conclusion is Conclusion.REGRESSION
+    if diagnosis is None or diagnosis.commit is None or not is_regression or first_suspect(report) is None:
         return None
     what = Safe("; the slowdown" if faster else ",")
     return own("{} most likely through {}", what, commit(diagnosis.commit, repository_url=repository_url))

@@ -82,11 +82,11 @@ def _headline(report: Report, sections: Sections, options: MarkdownOptions) -> S
 
 def _next_step(report: Report, sections: Sections) -> Safe:
     step = next_step(report, sections)
+    suspect = first_suspect(report)
+    if suspect is not None and (sections.changed or step.subject is None):
+        return own("{} {}", where_to_look(report, suspect), Safe(step.advice))
     if step.subject is None:
         return own("{}{}", Safe(step.advice), _weak(step.weakest, sections))
-    suspect = first_suspect(report)
-    if suspect is not None and sections.changed:
-        return own("{} {}", where_to_look(report, suspect), Safe(step.advice))
     subject = cells.benchmark(step.subject, with_metric=sections.several_metrics)
     return own("**{} {}.** {}", subject, Safe(step.effect), Safe(step.advice))
 

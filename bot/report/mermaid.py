@@ -84,7 +84,7 @@ def chosen(service: ServiceComparison) -> Sequence[int]:
         node = nodes[i]
         above = None if node.parent is None else nodes[node.parent]
         order = 0 if node.reasons else 1 if node.state is NodeState.SLOWER else 2
-        if order == 2 and above is not None and above.state not in _SLOW:
+        if order == 2 and (node.state is NodeState.FASTER or (above is not None and above.state not in _SLOW)):
             order = 3
         sides = (node.baseline, node.target)
         return order, -max((side.elapsed for side in sides if side is not None), default=0.0)

@@ -7,6 +7,7 @@ from bot.model.finding import Finding, Severity, Verdict
 from bot.model.metric import Direction
 from bot.model.reason import VerdictReason
 from bot.model.report import Conclusion, Report
+from bot.model.tree_comparison import Answer
 from bot.report.numbers import is_bytes, is_rate, is_time, percent
 from bot.report.sections import Sections
 from bot.report.unchanged import no_change, nothing_in_the_rest, rounds_advice, unchanged_advice, weakest
@@ -108,6 +109,12 @@ def effect(finding: Finding) -> str:
     return f"is {shown} {'higher' if more else 'lower'}{_EXPECTED[metric.direction]}"
 
 
+def only_diagnosis(report: Report) -> bool:
+    """Whether the call trees alone show a slowdown that the metrics leave open."""
+    slower = report.diagnosis is not None and report.diagnosis.answer is Answer.SLOWER
+    return slower and report.conclusion is Conclusion.INCONCLUSIVE
+
+
 def comparison(finding: Finding) -> str:
     """One word for the table: "slower" only where time is measured."""
     return word((finding,), better=finding.verdict is Verdict.IMPROVEMENT)
@@ -156,11 +163,12 @@ def _undecided(report: Report, sections: Sections) -> str:
     if not sections.untested:
         return "Cannot tell: nothing could be compared"
     subject = share(len(sections.untested), sections)
+    cannot = "The call trees show a slowdown, the metrics can't tell" if only_diagnosis(report) else "Cannot tell"
     if _all_lack_samples(report, sections):
-        return f"Cannot tell: too few samples for {subject}"
+        return f"{cannot}: too few samples for {subject}"
     if rounds_advice(sections):
-        return f"Cannot tell: too few rounds for {subject}"
-    return f"Cannot tell: no test possible for {subject}"
+        return f"{cannot}: too few rounds for {subject}"
+    return f"{cannot}: no test possible for {subject}"
 
 
 def _undecided_advice(sections: Sections) -> str:

@@ -5,16 +5,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import cmarkgfm
+import numpy as np
 import pytest
 from cmarkgfm.cmark import Options
 
+from bot.diagnose.comparison import compare_profiles
 from bot.model.call_tree import ImpactedService, MethodCosts, MethodSuspect
 from bot.model.reason import remark
 from bot.model.report import Conclusion
+from bot.model.tree_comparison import NodeState
 from bot.report.annotations import remarks
 from bot.report.content import MarkdownOptions
 from bot.report.markdown import COMMENT_LIMIT_CHARACTERS, render_markdown
+from bot.report.mermaid import call_tree_picture
 from bot.report.tree_comparison import tree_comparison_text
+from tests.support.compared_trees import Tree
 from tests.support.diagnosed_reports import diagnosed, diagnosis
 from tests.support.hostile import _PIECES
 from tests.support.reports import every_conclusion
@@ -82,6 +87,27 @@ def test_without_a_regression_the_first_lines_are_silent() -> None:
     assert "through" not in first
     assert "compile_regex" not in second
     assert remarks(report) == ()
+
+
+def test_where_the_metrics_cannot_tell_the_first_lines_say_what_the_call_trees_saw() -> None:
+    report = replace(every_conclusion()["cannot-tell"], diagnosis=diagnosis())
+    first, _, second, *_ = render_markdown(report).split("\n")
+    assert "The call trees show a slowdown, the metrics can't tell: too few samples for 1 benchmark" in first
+    assert "Parser.tokenize" in second
+    assert "At least 5 samples of each are needed" in second
+    undecided = replace(report, diagnosis=replace(diagnosis(), services=(), suspects=()))
+    assert "Cannot tell" in render_markdown(undecided).split("\n")[0]
+
+
+def test_the_picture_of_slower_paths_leaves_out_what_got_faster() -> None:
+    rng = np.random.default_rng(5)
+    before = {"parse": 1.0, "parse>read": 5.0, "parse>build": 9.0, "parse>link": 2.0}
+    after = before | {"parse>read": 20.0, "parse>build": 3.0}
+    comparison = compare_profiles([Tree(own=before).profile(rng)], [Tree(own=after).profile(rng)])
+    assert [node.state for node in comparison.services[0].nodes if node.method == "build"] == [NodeState.FASTER]
+    picture = call_tree_picture(comparison, comparison.services[0])
+    assert "read" in picture
+    assert "build" not in picture
 
 
 def test_length_with_long_names_everywhere() -> None:
