@@ -95,7 +95,9 @@ def _open(
     is_suspect = worsening >= effect and suspicion_q <= max(SUSPICION, policy.false_discovery_rate)
     is_blind = detectable is not None and detectable > BLIND
     if evidence.reason is None and not is_suspect and not is_blind:
-        seen = because(VerdictReason.NOTHING_SEEN, effect=detectable)
+        # Four digits are more than is shown, and few enough that many findings share a reason.
+        rounded = None if detectable is None else float(f"{detectable:.4g}")
+        seen = because(VerdictReason.NOTHING_SEEN, effect=rounded)
         return replace(_no_change(seen, worsening, detectable), more_samples=more)
     looks = _looks_worse(evidence, more, effect, critical_p, paired=paired)
     reason = evidence.reason or (looks if is_suspect else because(VerdictReason.BLIND))

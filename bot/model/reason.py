@@ -7,8 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cache
-from types import MappingProxyType
+from functools import lru_cache
 from typing import TypeGuard
 
 # Numbers are ours; strings may come from a stranger's file and are shown as such.
@@ -204,15 +203,13 @@ class Reason:
 
 def because(code: ReasonCode, /, **arguments: Argument | None) -> Reason:
     """`because(VerdictReason.EXCLUDED, effect=0.05)`; what is None or no number is left out."""
-    if not arguments:
-        return _bare(code)
-    return Reason(code=code, arguments={name: value for name, value in arguments.items() if _is_known(value)})
+    return _shared(code, **{name: value for name, value in arguments.items() if _is_known(value)})
 
 
-@cache
-def _bare(code: ReasonCode) -> Reason:
+@lru_cache(maxsize=10_000, typed=True)
+def _shared(code: ReasonCode, /, **arguments: Argument) -> Reason:
     """A million findings may have the same."""
-    return Reason(code=code, arguments=MappingProxyType({}))
+    return Reason(code=code, arguments=arguments)
 
 
 def _is_known(value: Argument | None) -> TypeGuard[Argument]:

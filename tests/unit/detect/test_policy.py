@@ -106,7 +106,7 @@ def test_noise_without_a_change_is_no_change_that_says_what_would_have_been_seen
     assert not finding.is_decided
     # (2.58 + 1.28) standard errors of the mean of 12 samples at the runs' noise; these 12 are noisier.
     assert 1 < (finding.detectable_effect or 0.0) / (0.2 / np.sqrt(12) * 3.858) < 2
-    assert finding.reason == because(VerdictReason.NOTHING_SEEN, effect=finding.detectable_effect)
+    assert finding.reason == because(VerdictReason.NOTHING_SEEN, effect=float(f"{finding.detectable_effect:.4g}"))
     assert finding.more_samples == pytest.approx((0.2 / 0.05 * 3.858) ** 2, rel=0.5)
     assert judgement.detectable_effect == finding.detectable_effect
 
