@@ -145,7 +145,7 @@ def _still_to_come(standing: Standing) -> int:
         if standing.model.is_quiet:
             return (len(before) + 1) * max(confirming_rounds(standing) - standing.fresh_rounds, 1)
         log_e = log_pair(standing, candidate) if standing.fresh_rounds else 0.0
-        return expected_confirmation(standing, log_e=log_e, convincing=convincing(state), per_round=len(before) + 1)
+        return expected_confirmation(standing, log_e=log_e, convincing=convincing(standing), per_round=len(before) + 1)
     if state.phase is Phase.RESIDUAL:
         under_way = sum(len(job.commits) for job in standing.pending)
         if under_way:

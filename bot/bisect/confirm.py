@@ -22,7 +22,9 @@ Floats = npt.NDArray[np.float64]
 
 CONVINCING: Final = 3.0  # log BF that counts as settled
 CERTAIN: Final = 6.9  # log BF on samples that are not all of the ends: odds of 1,000
+SETTLED: Final = 4.6  # the same for each of several doubts, where a fresh pair speaks for the step as well: odds of 100
 CONFIRM_ROUNDS: Final = 3
+STABLE_ROUNDS: Final = 2
 QUIET_ROUNDS: Final = 4  # of the ends and of the pair together: fewer could be a change of the machine
 EXACT: Final = 12.0  # a change of this many bounds of the noise: a single round confirms it
 LEARNED_AFTER: Final = (0, 1, 2, 4, 8, 16, 32)  # confirming rounds after which noise and step are learned anew
@@ -58,6 +60,17 @@ def log_reproduced(standing: Standing) -> float:
 def is_certain(standing: Standing) -> bool:
     """That there is a change at all, by the ends or by all samples."""
     return bool(standing.state.named) or log_reproduced(standing) > CONVINCING or standing.model.log_change > CERTAIN
+
+
+def is_settled(standing: Standing) -> bool:
+    """Of a stable machine: all samples together say that there is a step, that it is here, and that it is no state."""
+    model, settings = standing.model, standing.state.settings
+    return (
+        standing.is_plain
+        and standing.leading[1] > settings.stop
+        and model.log_change > SETTLED
+        and (settings.counts or model.log_two_states > SETTLED)
+    )
 
 
 def _ranks(y: Floats) -> Floats:
@@ -129,7 +142,7 @@ def confirming_rounds(standing: Standing) -> int:
         return WHOLE_ROUNDS
     model = standing.before_phase.model
     if not model.is_quiet:
-        return WHOLE_ROUNDS if standing.begins_whole else CONFIRM_ROUNDS
+        return WHOLE_ROUNDS if standing.begins_whole else STABLE_ROUNDS if model.is_stable else CONFIRM_ROUNDS
     if standing.state.settings.counts and model.change > EXACT * model.spread_bound:
         return 1
     counts = model.samples.counts(model.reach.size + 1)

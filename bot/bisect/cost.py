@@ -36,7 +36,7 @@ def expected_executions(standing: Standing, *, optimistic: bool = False) -> int:
         return int(np.ceil(bits / _pace(standing, information_bits(d_prime), bits))) + QUIET_CONFIRMATION
     # A stable machine measures both ends in every fourth round only.
     per_ends = standing.state.settings.suspects_per_round + (ROUNDS_WITHOUT_ENDS if model.is_stable else 0)
-    confirmation = CONFIRMATION // 2 if model.is_stable else CONFIRMATION
+    confirmation = CONFIRMATION // 3 if model.is_stable else CONFIRMATION
     pace = _pace(standing, information_bits(d_prime) / OVER_THE_BOUND * per_ends / (2 + per_ends), bits)
     return int(min(np.ceil((bits + _missing_bits(standing)) / pace) + confirmation, 10**6))
 

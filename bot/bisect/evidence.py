@@ -2,7 +2,8 @@
 
 Model: y = mu + sum_j delta_j x_j + u_b + e with e ~ N(0, sigma^2 / w), u_b ~ N(0, lambda^2 sigma^2) for block b.
 Prior: mu flat, p(sigma^2) ~ 1/sigma^2, delta | sigma^2 ~ N(0, g sigma^2), the half normal where delta > 0 is asked for.
-lambda is averaged over `LAMBDAS`; its largest value is the projection of the block means (docs/bisection.md).
+lambda is averaged over `LAMBDAS`, with a prior of 1 / sqrt(1 + lambda^2): most machines are calm. Its largest value is
+the projection of the block means (docs/bisection.md).
 """
 
 from dataclasses import dataclass
@@ -86,11 +87,12 @@ class Design:
 
     @cached_property
     def log_volume(self) -> Floats:
-        """-1/2 log |V| - 1/2 log(1' V^-1 1) by lambda: equal for all patterns, it only weighs the lambdas."""
+        """Log of prior(lambda) |V|^-1/2 (1' V^-1 1)^-1/2 by lambda, equal for all patterns: it weighs the lambdas."""
         squared = np.square(np.array(self.lambdas))[:, None]
         ones = np.ones((1, self.samples.count))
         offsets = np.log1p(squared * self._indicator.sum(axis=0)).sum(axis=1)
-        return np.asarray(-0.5 * offsets - 0.5 * np.log(self._raw(ones, ones)[:, 0, 0]) - np.log(len(self.lambdas)))
+        prior = 1 / np.sqrt(1 + squared[:, 0])
+        return np.asarray(-0.5 * offsets - 0.5 * np.log(self._raw(ones, ones)[:, 0, 0]) + np.log(prior / prior.sum()))
 
     @property
     def dof(self) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 
 from bot.bisect import evidence, residual
 from bot.bisect.answer import conclude, end_to_end, is_refuted, visible_effect
-from bot.bisect.confirm import CONVINCING, confirming_rounds, is_certain, log_pair, log_reproduced
+from bot.bisect.confirm import CONVINCING, confirming_rounds, is_certain, is_settled, log_pair, log_reproduced
 from bot.bisect.cost import expected_executions
 from bot.bisect.evidence import Design
 from bot.bisect.pairs import step_size
@@ -23,6 +23,7 @@ DENIED: Final = -2.3  # log BF of "not reproduced": odds of 10 ("strong": Jeffre
 LAST_ANALYSIS: Final = 100  # executions per end after which reproduction is given up
 LAST_CONFIRM_ROUND: Final = 60
 REFUTED: Final = -2.0
+SETTLED_CONVINCING: Final = 1.5  # where all samples have settled the rest: odds of 4.5
 RAMP_CONVINCING: Final = 5.0
 LEAST_FOR_DECAY: Final = 7  # commits measured between the ends: fewer cannot tell a ramp from three steps
 LOST_POSTERIOR: Final = 0.5  # a suspect below this is no longer the likeliest
@@ -176,7 +177,7 @@ def _search(standing: Standing) -> SearchState:
         if interior >= LEAST_FOR_DECAY and model.log_ramp > RAMP_CONVINCING:
             return conclude(standing, OutcomeKind.DECAY)
     suspect, posterior = standing.leading
-    if posterior >= (STABLE_SUSPECT if _is_plain(standing) else state.settings.stop):
+    if posterior >= (STABLE_SUSPECT if standing.is_plain else state.settings.stop):
         confirming = _enter(standing, Phase.CONFIRM, suspect=standing.name(suspect + 1))
         # Rounds of all commits hold the pair; that it was chosen by them has its price (`convincing`).
         judges_all = standing.begins_whole and state.settings.one_machine and not (state.named or state.withdrawn)
@@ -191,7 +192,7 @@ def _confirm(standing: Standing) -> SearchState:
     candidate = standing.positions[state.suspect] - 1
     log_e = log_pair(standing, candidate)
     posterior = float(standing.model.posterior[standing.group_of(candidate)].sum())
-    is_convincing = log_e > convincing(state) and is_certain(standing)
+    is_convincing = log_e > convincing(standing) and (is_settled(standing) or is_certain(standing))
     is_lost = posterior < NAMED_POSTERIOR if is_convincing else not state.named and posterior < LOST_POSTERIOR
     if is_lost:
         return _enter(standing, Phase.SEARCH, suspect=None)
@@ -212,16 +213,13 @@ def _confirm(standing: Standing) -> SearchState:
     return state
 
 
-def _is_plain(standing: Standing) -> bool:
-    """The first step on a stable machine: its posterior weighs the rounds of the pair like all others."""
-    return standing.model.is_stable and not standing.model.is_quiet and not standing.state.named
-
-
-def convincing(state: SearchState) -> float:
+def convincing(standing: Standing) -> float:
     """The log e-value at which a suspect is named."""
+    state = standing.state
     if state.named:
         return FURTHER_CONVINCING
-    return CONVINCING + (0.0 if state.since else float(np.log(len(state.commit_range.commits))))
+    least = SETTLED_CONVINCING if is_settled(standing) else CONVINCING
+    return least + (0.0 if state.since else float(np.log(len(state.commit_range.commits))))
 
 
 def _is_small(standing: Standing, candidate: int) -> bool:

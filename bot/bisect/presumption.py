@@ -39,7 +39,7 @@ def begins_early(standing: Standing, log_bf: float) -> bool:
     """A search that costs little begins once a change is likely, any other once it is overwhelming."""
     counts = standing.samples.counts(standing.reach.size + 1)
     needed = expected_executions(standing, optimistic=True)
-    if not standing.unseen and needed < max(CHEAP * standing.state.settings.budget_executions, FEW):
+    if needed < max(CHEAP * standing.state.settings.budget_executions, FEW):
         return min(log_bf, standing.model.log_change) > START
     return min(counts[0], counts[-1]) >= EARLY_ANALYSIS and log_bf > EARLY_CONVINCING and needed <= standing.left
 

@@ -14,7 +14,7 @@ Floats = npt.NDArray[np.float64]
 
 CANDIDATES: Final = 24  # commits that are compared, thinned in p
 LARGEST_JOINT: Final = 8  # picks whose joint outcomes are told apart: 2^8 states
-WORTH: Final = 0.15  # of what the first round of a batch tells, that each further one must add
+WORTH: Final = 0.3  # of what the first round of a batch tells, that each further one must add
 ACTIVE: Final = 1e-5  # hypotheses below this mass do not steer
 
 

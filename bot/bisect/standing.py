@@ -149,6 +149,11 @@ class Standing:
             named=self.named,
         )
 
+    @property
+    def is_plain(self) -> bool:
+        """The first step on a stable machine: its posterior weighs the rounds of the pair like all others."""
+        return self.model.is_stable and not self.model.is_quiet and not self.state.named
+
     @cached_property
     def skips_ends(self) -> bool:
         """Whether the next round of the search needs no ends: the machine is stable, and was looked at of late."""
