@@ -51,4 +51,4 @@ def executions_for(commit_range: CommitRange, settings: SearchSettings, *, d_pri
     if not settings.one_machine:
         return 2 * FIRST_ANALYSIS + ceil(OVER_THE_BOUND * suspects * (2 + per_ends) / per_ends) + CONFIRMATION
     per_ends += ROUNDS_WITHOUT_ENDS
-    return STABLE_ENDS + ceil(STABLE_OVER_THE_BOUND * suspects * (2 + per_ends) / per_ends) + CONFIRMATION // 2
+    return STABLE_ENDS + ceil(STABLE_OVER_THE_BOUND * suspects * (2 + per_ends) / per_ends) + CONFIRMATION // 3

@@ -1,6 +1,7 @@
 """What a bisection would measure and cost, before anything is measured."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -10,6 +11,7 @@ from bot.bisect.forecast import executions_for, forecast
 from bot.config import Config
 from bot.dispatch.facts import prior_of
 from bot.dispatch.local import DEFAULT_EXECUTIONS, BisectPlan, candidates_of, settings_of, stored_in_range
+from bot.model.count import quantity_of
 from bot.model.run import NO_COST, Run
 from bot.report.bisection_plan import StoredNoise, plan_text
 
@@ -21,7 +23,9 @@ STEPS = (0.05, 0.10, 0.15, 0.30)
 def bisection_plan(repository: Path, plan: BisectPlan, *, config: Config) -> str:
     """What `bisect` would do, without doing it; with a history, what steps would cost at the noise that is stored."""
     candidates = candidates_of(repository, plan)
-    commit_range, settings = candidates.commit_range, settings_of(plan)
+    count = quantity_of(plan.metric, benchmark=plan.benchmark, tool=plan.tool)
+    settings = settings_of(replace(plan, commands=replace(plan.commands, count=count)))
+    commit_range = candidates.commit_range
     expected = forecast(commit_range, settings)
     noise: list[StoredNoise] = []
     cost = NO_COST

@@ -219,6 +219,9 @@ def test_dry_run_measures_nothing(repository: Path, tmp_path: Path, capsys: pyte
     assert "11 candidates" in said
     assert "commit c5" in said
     assert "Nothing was measured" in said
+    counted = ("--dry-run", "--metric", "instructions")
+    assert bisect(repository, *counted, good=hashes["c0"], bad=hashes["c11"]) == (0, {})
+    assert "Expected: about 8 executions; budget" in capsys.readouterr().out
     assert not (tmp_path / "counter").exists()
 
 
