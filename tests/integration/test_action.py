@@ -3,14 +3,16 @@
 import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
 from bot import pipeline
+from bot.cli import main
 from bot.config import Config
 from tests.support.fake_github.server import FakeGitHub
 from tests.support.fake_github.state import BOT, FORK_ID, REPOSITORY_ID, PullRequest
@@ -100,11 +102,19 @@ def push(runner: Runner, commit: str, *, seed: int, **inputs: str) -> JobResult:
     )
 
 
-def pull_request(runner: Runner, commits: dict[str, str], levels: dict[str, float], **facts: Any) -> Any:
+def pull_request(
+    runner: Runner,
+    commits: dict[str, str],
+    levels: dict[str, float],
+    *,
+    inputs: Mapping[str, str] = MappingProxyType({}),
+    **facts: Any,
+) -> Any:
     (runner.workspace / "bench.json").write_bytes(measured_json(levels, seed=99))
     head = commits["branch2"]
     payload = event("pull_request", number=7, head_sha=head, base_sha=commits[f"main{MAIN}"], **facts)
-    return runner.run("pull_request", payload, sha="e" * 40, ref="refs/pull/7/merge", output_file_path="bench.json")
+    where = {"sha": "e" * 40, "ref": "refs/pull/7/merge"}
+    return runner.run("pull_request", payload, **where, output_file_path="bench.json", **inputs)
 
 
 def test_pushes_are_judged_recorded_and_checked(runner: Runner, commits: dict[str, str]) -> None:
@@ -148,6 +158,28 @@ def test_regression_in_a_pull_request_is_told_in_one_comment(runner: Runner, com
     assert again.outputs["conclusion"] == "no_change"
     (comment,) = runner.fake.state.comments.values()
     assert "🟢" in comment.body
+
+
+def test_diagnoses_of_one_and_of_two_revisions_are_told_in_the_comment(
+    runner: Runner, commits: dict[str, str], tmp_path: Path
+) -> None:
+    stacks = {name: tmp_path / f"{name}.txt" for name in ("before", "after")}
+    for name, samples in (("before", 500), ("after", 1500)):
+        stacks[name].write_text(f"main;parse;tokenize {samples}\nmain;parse;build 200\nmain;render 300\n")
+    for name, arguments in (
+        ("one.json", ["--profile", str(stacks["before"])]),
+        ("two.json", ["--baseline", str(stacks["before"]), "--target", str(stacks["after"])]),
+    ):
+        assert main(["diagnose", *arguments, "--json", str(runner.workspace / name)]) == 0
+    inputs = {"diagnosis_file_path": "two.json\none.json\nmissing.json", "html_report": "true"}
+    result = pull_request(runner, commits, SLOW_LEVELS, inputs=inputs)
+    assert result.exit_code == 0, result.log
+    (comment,) = runner.fake.state.comments.values()
+    assert "`tokenize` takes a 50% larger share of the time" in comment.body
+    assert "Why: the call tree, 1 suspect" in comment.body
+    assert "Where the time goes: 5 methods in 1 service" in comment.body
+    assert "no diagnosis: " in result.log
+    assert "flame" in (runner.workspace / result.outputs["html-path"]).read_text()
 
 
 def test_fail_on_alert_is_exit_code_1(runner: Runner, commits: dict[str, str]) -> None:
