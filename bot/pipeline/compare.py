@@ -176,7 +176,7 @@ def compare_with_history(request: HistoryComparison, *, config: Config) -> Compa
     collected = partial(collect_run, config=config, tool=request.tool)
     given = None if revision is None else git.resolve_commit(repository, revision)
     run = collected(request.target, stdin=request.stdin, commit=given)
-    commit = given or _named_commit(repository, run)
+    commit = given or _named_commit(repository, run, place=", ".join(request.target))
     return compare_run_with_history(
         replace(run, commit=commit),
         repository=request.repository,
@@ -188,13 +188,13 @@ def compare_with_history(request: HistoryComparison, *, config: Config) -> Compa
     )
 
 
-def _named_commit(repository: Path, run: Run) -> str:
+def _named_commit(repository: Path, run: Run, *, place: str) -> str:
     if run.commit is None:
         return git.head_commit(repository)
     if git.find_commit(repository, run.commit) is None:
         raise UsageError(
-            f"the results name commit {run.commit[:12]}, which is not here",
-            place=str(repository),
+            f"names commit {run.commit[:12]}, which is not in {repository}",
+            place=place,
             next_step="say with --commit which commit was measured",
         )
     return run.commit

@@ -97,4 +97,4 @@ def test_results_are_stored_under_the_commit_that_they_name(
     assert named in capsys.readouterr().out
     path.write_bytes(encode_run(measured(LEVELS, seed=1, commit="f" * 40)))
     assert main(["record", str(path), *place]) == 2
-    assert "the results name commit ffffffffffff, which is not here" in capsys.readouterr().err
+    assert "named.json: names commit ffffffffffff, which is not in" in capsys.readouterr().err
