@@ -28,6 +28,7 @@ from bot.model.finding import Interval
 
 SET_MASS: Final = 0.95  # of the probability, that a suspect set holds
 LARGEST_SET: Final = 200  # suspects listed in an outcome
+FEWEST_BOUNDED: Final = 4  # executions: of fewer the prior alone says how noisy they are
 
 
 def conclude(standing: Standing, kind: OutcomeKind, *, needed: int | None = None) -> SearchState:
@@ -107,7 +108,8 @@ def _with_change(standing: Standing, base: Outcome) -> Outcome:
     if not counts[0] or not counts[-1]:
         return base
     change, interval = _change(standing, *end_to_end(standing))
-    return replace(base, relative_change=change, confidence_interval=interval)
+    knows_noise = counts.sum() >= FEWEST_BOUNDED
+    return replace(base, relative_change=change, confidence_interval=interval if knows_noise else None)
 
 
 def _change(standing: Standing, center: float, half: float) -> tuple[float, Interval]:

@@ -59,3 +59,16 @@ def test_one_possible_commit_is_confirmed_once() -> None:
     outcome, executions = play(slow_from=5, seed=1, prior=prior)
     assert [culprit.commit for culprit in outcome.culprits] == ["c5"]
     assert executions < 120
+
+
+def test_two_executions_bound_no_change() -> None:
+    search = Search.start(cut_range(parse_parents(CHAIN), good="c0", bad=f"c{SIZE}"), settings=SearchSettings(seed=0))
+    intervals = []
+    while search.outcome() is None:
+        (job, *_) = search.propose()
+        search.record(job.id, {commit: [1.7 if commit == f"c{SIZE}" else 1.0] for commit in job.commits})
+        partial = search.partial_outcome()
+        assert partial.relative_change == pytest.approx(0.7)
+        intervals.append(partial.confidence_interval)
+    assert intervals[0] is None
+    assert intervals[-1] is not None
