@@ -52,7 +52,8 @@ def _subject(report: BisectionReport, commit: str) -> str:
 SCRIPT = """\
 #!/bin/sh
 # git bisect run {name}: 0 is good, 1 is bad, 125 cannot be measured. It asks about the commit that is checked out;
-# a worktree is measured, not the checkout. Slower by less than the minimum effect is good.
+# a worktree is measured, not the checkout. Slower by less than the minimum effect is good. 255 ends git's search.
+command -v perf-culprit > /dev/null || {{ echo "perf-culprit is not on PATH" >&2; exit 255; }}
 folder=$(mktemp -d) || exit 255
 trap 'rm -rf "$folder"' EXIT
 {measure} --output "$folder" >&2 || exit 125

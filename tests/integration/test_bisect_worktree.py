@@ -607,6 +607,8 @@ def test_git_runs_the_script(repository: Path, tmp_path: Path, monkeypatch: pyte
     script, ends = tmp_path / "run.sh", ["--good", hashes["c0"], "--bad", hashes["c8"]]
     argv = ["bisect", "--repo", str(repository), *ends, "--run", RUN, "--git-run", str(script)]
     assert main([*argv, "--metric", "instructions"]) == 0
+    lost = subprocess.run([script], env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False)
+    assert (lost.returncode, lost.stderr) == (255, "perf-culprit is not on PATH\n")
     run_git(repository, "bisect", "start", hashes["c8"], hashes["c0"])
     command = ["git", "-C", str(repository), "bisect", "run", str(script)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
