@@ -147,7 +147,7 @@ def _culprits(standing: Standing, base: Outcome) -> Outcome:
             share = standing.prior[group] / max(float(standing.prior[group].sum()), 1e-300) * step.posterior
             suspects += [_suspect(standing, int(c), float(p)) for c, p in zip(group, share, strict=True)]
     open_stretches = [stretch for stretch in residual.stretches(standing) if stretch.probability > 0.05]
-    widest = max(open_stretches, key=lambda stretch: stretch.upper, default=None)
+    widest = max(open_stretches, key=lambda stretch: stretch.upper, default=None) or residual.contradicted(standing)
     if suspects:
         kind = OutcomeKind.SUSPECT_SET
         culprits = [culprit for culprit in culprits if culprit.commit not in {suspect.commit for suspect in suspects}]

@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
+from scipy.special import fdtri, stdtrit
 
 from bot.bisect import evidence
 from bot.bisect.evidence import Design
@@ -16,6 +16,7 @@ from bot.model.bisection import Purpose
 Floats = npt.NDArray[np.float64]
 
 LEVEL: Final = 0.95
+LACK_OF_FIT: Final = 0.99  # of the F distribution: above it the named steps do not explain the other commits
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,8 +43,9 @@ def step_size(standing: Standing, candidate: int) -> Size | None:
 
     A fit over all samples would mix in the steps that nobody named. The width is Student's t of the differences,
     their variance pooled with that of the ends' differences within rounds: three rounds alone know little of it. Of a
-    quiet or stable machine it is that of two of all executions around the levels of the named steps. Assumes that all
-    vary alike. Of a merge the parent that is nearest counts.
+    quiet or stable machine it is that of two of all executions around the levels of the named steps, or, where these do
+    not fit (lack-of-fit test: Draper & Smith 1998, section 2.1), around each commit's own. Assumes that all vary alike.
+    Of a merge the parent that is nearest counts.
     """
     before, after = standing.edges(candidate)
     good_and_bad = {standing.state.commit_range.good, standing.state.commit_range.bad}
@@ -64,8 +66,19 @@ def step_size(standing: Standing, candidate: int) -> Size | None:
     variance = sum(float(((group - group.mean()) ** 2).sum()) for group in groups) / max(dof, 1)
     model = standing.model
     if model.is_quiet or model.is_stable:
-        fit = evidence.fit(Design(standing.samples, lambdas=(0.0,)), model.named_columns)
-        variance, dof = 2 * fit.sigma**2, int(fit.dof)
+        variance, dof = _around_levels(standing)
     if not dof:
         return Size(center=float(own.mean()), half=float(abs(own.mean())))
     return Size(center=float(own.mean()), half=float(stdtrit(dof, (1 + LEVEL) / 2) * np.sqrt(variance / own.size)))
+
+
+def _around_levels(standing: Standing) -> tuple[float, int]:
+    """Variance of the difference of two executions, with its degrees of freedom."""
+    samples = standing.samples
+    fit = evidence.fit(Design(samples, lambdas=(0.0,)), standing.model.named_columns)
+    groups = [samples.y[samples.commit == commit] for commit in samples.measured()]
+    pure, dof = sum(float(((group - group.mean()) ** 2).sum()) for group in groups), samples.count - len(groups)
+    lacking, lacking_dof = fit.sigma**2 * fit.dof - pure, fit.dof - dof
+    if dof and lacking_dof > 0 and lacking / lacking_dof > fdtri(lacking_dof, dof, LACK_OF_FIT) * pure / dof:
+        return 2 * pure / dof, dof
+    return 2 * fit.sigma**2, int(fit.dof)

@@ -8,6 +8,7 @@ from scipy.special import stdtr, stdtrit
 
 from bot.bisect import evidence
 from bot.bisect.evidence import Design
+from bot.bisect.pairs import step_size
 from bot.bisect.standing import Standing
 from bot.model.bisection import NEGLIGIBLE
 
@@ -57,6 +58,31 @@ def stretches(standing: Standing) -> tuple[Stretch, ...]:
     corners.append(standing.reach.size)
     pairs = [(low, high) for low, high in zip(corners[::2], corners[1::2], strict=True) if low < high]
     return tuple(_stretch(standing, low, high) for low, high in pairs)
+
+
+def contradicted(standing: Standing) -> Stretch | None:
+    """From the nearest commit that the named steps explain to the first that they surely do not.
+
+    The same change on another side of a merge is such a one: neither side's commits descend from the other's. Only
+    where an execution tells a level by itself.
+    """
+    model, samples = standing.model, standing.samples
+    sizes = {candidate: step_size(standing, candidate) for candidate in standing.named}
+    if not (model.is_quiet or model.is_stable) or None in sizes.values():
+        return None
+    left = samples.y - samples.y[samples.commit == 0].mean()
+    for candidate, size in sizes.items():
+        left = left - (size.center if size else 0.0) * model.column_of(candidate)
+    whole, bound = _whole(standing), Z_CHANGE * model.spread_bound
+    shares = {}
+    for commit in map(int, samples.measured()):
+        own = left[samples.commit == commit]
+        shares[commit] = max(abs(float(own.mean())) - bound / np.sqrt(own.size), 0.0) / whole
+    high = next((commit for commit, share in shares.items() if share > NEGLIGIBLE), 0)
+    if not high:
+        return None
+    earlier = [one for one in shares if 0 < one < high and standing.reach.column(high)[one - 1]]
+    return Stretch(low=max(earlier, default=0), high=high, probability=1.0, upper=shares[high])
 
 
 def is_left_over(standing: Standing) -> bool:

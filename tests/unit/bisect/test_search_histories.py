@@ -6,8 +6,23 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.bisect.machine import chain
+from bot.bisect import Search
+from bot.bisect.answer import outcome_of
 from bot.bisect.graph import cut_range, parse_parents
-from bot.model.bisection import CommitRange, Engine, Outcome, OutcomeKind
+from bot.bisect.reach import Reach
+from bot.bisect.standing import Standing
+from bot.model.bisection import (
+    CommitRange,
+    Engine,
+    Job,
+    NamedStep,
+    Outcome,
+    OutcomeKind,
+    Purpose,
+    Result,
+    SearchSettings,
+)
+from bot.model.count import MINIMUM_EFFECT
 from tests.support.virtual_searches import Virtual, names, steps
 
 LEVEL = 0.2  # log change of "slow" where only the shape of the history matters
@@ -146,7 +161,7 @@ def test_a_side_branch_without_the_change_does_not_mislead(engine: Engine) -> No
 def reverted(**extra: float) -> Virtual:
     """c2's change is taken back by c4 and comes again with c7, the revert of the revert."""
     commit_range = replace(chain(8), reverts=((3, 1), (6, 3)))
-    levels = {f"c{place}": LEVEL * (place in {2, 3, 7, 8}) for place in range(9)}
+    levels = {f"c{place}": LEVEL * (place in {2, 3, 7, 8}) for place in range(10)}
     return Virtual(commit_range=commit_range, levels={**levels, **extra})
 
 
@@ -158,7 +173,33 @@ def test_a_reverted_revert_blames_the_first_commit() -> None:
 def test_a_reverted_change_does_not_hide_a_later_culprit() -> None:
     """c2 is taken back by c4; c6 is slow for a reason of its own."""
     commit_range = replace(chain(8), reverts=((3, 1),))
-    levels = {f"c{place}": LEVEL * (place in {2, 3, 6, 7, 8}) for place in range(9)}
+    levels = {f"c{place}": LEVEL * (place in {2, 3, 6, 7, 8}) for place in range(10)}
     outcome = Virtual(commit_range=commit_range, levels=levels).search(0)
     assert "c6" in names(outcome)
     assert set(names(outcome)) <= {"c2", "c4", "c6"}
+
+
+def test_the_same_change_on_both_sides_of_a_merge() -> None:
+    """The side that is named keeps its own size; the other is left, with the ends to search between."""
+    text = "c9 c8\nc8 c7\nc7 c6 c3\nc6 c5\nc5 c4\nc4 c1\nc3 c2\nc2 c1\nc1 c0\nc0\n"
+    commit_range = cut_range(parse_parents(text), good="c0", bad="c9")
+    values = {f"c{place}": (2.0 if place in {3, 6, 7, 8, 9} else 100.0,) for place in (0, 9, 1, 8, 5, 6, 2, 3)}
+    commits = list(values)
+    pairs = [commits[:2], commits[2:4], commits[4:6], commits[:2], commits[6:]]
+    start = Search.start(commit_range, settings=SearchSettings(minimum_effect=MINIMUM_EFFECT)).state
+    state = replace(
+        start,
+        jobs=tuple(
+            Job(id=str(n), commits=tuple(pair), purpose=Purpose.CONFIRM if n == 4 else Purpose.SEARCH)
+            for n, pair in enumerate(pairs)
+        ),
+        results=tuple(
+            Result(job_id=str(n), values={commit: values[commit] for commit in pair}) for n, pair in enumerate(pairs)
+        ),
+        named=(NamedStep(commit="c3", posterior=0.999, log_bayes_factor=9.0, rounds=5, withdrawn=0),),
+    )
+    outcome = outcome_of(Standing(state, Reach(commit_range)), OutcomeKind.CULPRIT)
+    (named,) = outcome.culprits
+    assert (named.confidence_interval.low, named.confidence_interval.high) == pytest.approx((-0.98, -0.98), abs=0.001)
+    assert outcome.unresolved == pytest.approx(1.0, abs=0.01)
+    assert outcome.unresolved_part == ("c5", "c6")
