@@ -14,6 +14,7 @@ from bot.collect.content import shown
 from bot.collect.source import STDIN_NAME, Source, read_file, read_stream
 from bot.errors import DataError, UsageError
 from bot.model.change import Series, SeriesTable
+from bot.model.reason import Reason, remark
 
 MAX_ROWS: Final = 20_000
 MAX_CELLS: Final = 2_000_000
@@ -63,7 +64,7 @@ def read_table(
             )
     naming = [name for name, texts in cells.columns.items() if _names_rows(name, texts)]
     chosen = list(dict.fromkeys(columns))
-    notes: tuple[str, ...] = ()
+    notes: tuple[Reason, ...] = ()
     if not chosen:
         chosen, notes = _numeric(cells, left_out={*naming, label})
     if label is None:
@@ -161,7 +162,7 @@ def _check_header(header: Sequence[str], place: str) -> None:
         )
 
 
-def _numeric(cells: _Cells, *, left_out: Iterable[str | None]) -> tuple[list[str], tuple[str, ...]]:
+def _numeric(cells: _Cells, *, left_out: Iterable[str | None]) -> tuple[list[str], tuple[Reason, ...]]:
     """The columns that are mostly numbers and do not name rows, and a note about all others."""
     naming = set(left_out)
     chosen = [name for name, texts in cells.columns.items() if name not in naming and _is_numeric(texts)]
@@ -173,7 +174,7 @@ def _numeric(cells: _Cells, *, left_out: Iterable[str | None]) -> tuple[list[str
             place=cells.place,
             next_step=f"name one with --column: {_listed(others)}",
         )
-    return chosen, (f"columns left out: {_listed(others)}",) * bool(others)
+    return chosen, (remark(f"columns left out: {_listed(others)}"),) * bool(others)
 
 
 def _is_numeric(texts: Sequence[str]) -> bool:

@@ -4,7 +4,7 @@ docs/detectors/audit.md says what the numbers mean and what they do not.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from statistics import median
@@ -31,6 +31,7 @@ from bot.detect.units import depends_on_machine
 from bot.errors import DataError
 from bot.model.audit import Audit, DetectorAudit, NoiseSources, TrialKind
 from bot.model.metric import MetricKey
+from bot.model.reason import AuditReason, Reason, because
 from bot.model.run import Benchmark, Run
 from bot.stats.variance_components import VarianceComponents, variance_components
 
@@ -161,27 +162,20 @@ def _too_little(runs: int) -> DataError:
     )
 
 
-def _notes(kind: TrialKind, *, runs: int, audits: Sequence[DetectorAudit]) -> list[str]:
+def _notes(kind: TrialKind, *, runs: int, audits: Sequence[DetectorAudit]) -> Iterator[Reason]:
     if not audits:
-        return []
-    trials = max(entry.alarms.trials for entry in audits)
-    notes = []
+        return
     if kind is TrialKind.SPLIT_RUNS:
-        notes.append(
-            f"too few runs ({runs}) to judge one by the others, so samples of one run were split at random: the "
-            "numbers hold for both commits measured in one job, not against stored runs"
-        )
+        yield because(AuditReason.SPLIT_AT_RANDOM, runs=runs)
     else:
-        notes.append("the trials share their baseline runs, so the ranges are somewhat too narrow")
-    lasting = max(entry.lasting for entry in audits)
-    if lasting:
-        notes.append(f"up to {lasting} alarms lasted: real changes, or another machine; they are in no rate")
-    unknown = max(entry.unknown for entry in audits)
-    if unknown:
-        notes.append(f"{unknown} alarms of the newest run are in no rate: no later run confirms or refutes them yet")
+        yield because(AuditReason.SHARED_BASELINES)
+    if lasting := max(entry.lasting for entry in audits):
+        yield because(AuditReason.LASTED, count=lasting)
+    if unknown := max(entry.unknown for entry in audits):
+        yield because(AuditReason.NOT_YET_REFUTED, count=unknown)
+    trials = max(entry.alarms.trials for entry in audits)
     if 0 < trials < 1 / 0.05:
-        notes.append(f"{trials} trials cannot show a rate of false alarms below {100 * 3 / trials:.0f}%")
-    return notes
+        yield because(AuditReason.FEW_TRIALS, trials=trials, rate=3 / trials)
 
 
 # A mixed model of more takes seconds and says the same.

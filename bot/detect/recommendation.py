@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from bot.detect.settings import PolicySettings
 from bot.model.audit import CounterAudit, DetectorAudit, Recommendation, TrialKind
+from bot.model.reason import AuditReason, Reason, because
 
 # Round numbers that a person would write into a configuration.
 ROUND_EFFECTS = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.75, 1.0)
@@ -24,7 +25,7 @@ def recommend(
 
     Where none does, a smaller false discovery rate at which the quietest would have.
     """
-    reasons: list[str] = []
+    reasons: list[Reason] = []
     chosen = _counter_detector(counters, counter_detector, reasons)
     if not audits:
         return Recommendation(
@@ -41,7 +42,7 @@ def recommend(
     grounds = [_quietness(best, stated=stated, any_quiet=bool(quiet))]
     loud = [entry.detector for entry in audits if entry not in quiet]
     if quiet and loud:
-        grounds.append(f"{', '.join(loud)}: more wrong alarms than the stated rate allows")
+        grounds.append(because(AuditReason.OTHERS_TOO_LOUD, detectors=tuple(loud)))
     rate = stated if quiet else _stricter(best, stated=stated, reasons=grounds)
     effect = _effect(best, settings=settings, reasons=grounds)
     samples = _samples(best, kind, effect, settings=settings, samples_per_run=samples_per_run, reasons=grounds)
@@ -55,19 +56,21 @@ def recommend(
     )
 
 
-def _counter_detector(counters: Sequence[CounterAudit], configured: str, reasons: list[str]) -> str | None:
+def _counter_detector(counters: Sequence[CounterAudit], configured: str, reasons: list[Reason]) -> str | None:
     """The one in force if it keeps its word, else one that does, else the one in force."""
     if not counters:
         return None
     quiet = [entry.detector for entry in counters if entry.is_quiet]
     best = configured if configured in quiet or not quiet else quiet[0]
     entry = next((entry for entry in counters if entry.detector == best), counters[0])
-    rate, what = (entry.metric_alarms, "counters") if entry.stated_of_counters else (entry.alarms, "runs")
-    verb = "agrees with" if entry.is_quiet else "is more than"
-    reasons.append(
-        f"{rate.count:,} of {rate.trials:,} {what} had a wrong alarm by {entry.detector}, which {verb} the stated "
-        f"{_percent(entry.stated_rate)}"
-    )
+    if entry.stated_of_counters:
+        code = AuditReason.COUNTERS_AGREE if entry.is_quiet else AuditReason.COUNTERS_TOO_LOUD
+        rate = entry.metric_alarms
+    else:
+        code = AuditReason.COUNTER_RUNS_AGREE if entry.is_quiet else AuditReason.COUNTER_RUNS_TOO_LOUD
+        rate = entry.alarms
+    counted = {"count": rate.count, "trials": rate.trials}
+    reasons.append(because(code, detector=entry.detector, stated=entry.stated_rate, **counted))
     return entry.detector
 
 
@@ -76,35 +79,30 @@ def _most_sensitive(audits: Sequence[DetectorAudit]) -> DetectorAudit:
     return next(entry for entry, effect in zip(audits, effects, strict=True) if effect <= min(effects) * SAME_EFFECT)
 
 
-def _quietness(entry: DetectorAudit, *, stated: float, any_quiet: bool) -> str:
+def _quietness(entry: DetectorAudit, *, stated: float, any_quiet: bool) -> Reason:
     rate = entry.alarms
-    counted = f"{entry.detector} would have been wrong in {rate.count:,} of {rate.trials:,} runs"
-    if any_quiet:
-        return f"{counted}, which agrees with the stated {_percent(stated)}"
-    return f"{counted}, more than the stated {_percent(stated)} allows, but fewer than any other detector"
+    code = AuditReason.AGREES_WITH_STATED if any_quiet else AuditReason.FEWEST_WRONG
+    return because(code, detector=entry.detector, count=rate.count, trials=rate.trials, stated=stated)
 
 
-def _stricter(entry: DetectorAudit, *, stated: float, reasons: list[str]) -> float | None:
+def _stricter(entry: DetectorAudit, *, stated: float, reasons: list[Reason]) -> float | None:
     for level, rate in entry.stricter:
         if rate.low <= stated:
-            reasons.append(
-                f"with a false-discovery-rate of {_percent(level)} it would have been wrong in {rate.count:,} of "
-                f"{rate.trials:,} runs"
-            )
+            reasons.append(because(AuditReason.STRICTER_RATE, rate=level, count=rate.count, trials=rate.trials))
             return level
-    reasons.append("no false-discovery-rate makes it keep its word here: measure both commits in one job")
+    reasons.append(because(AuditReason.NO_RATE_HELPS))
     return None
 
 
-def _effect(entry: DetectorAudit, *, settings: PolicySettings, reasons: list[str]) -> float | None:
+def _effect(entry: DetectorAudit, *, settings: PolicySettings, reasons: list[Reason]) -> float | None:
     visible = entry.detectable_effect
     if visible is None:
-        reasons.append("more than 10% of the injected changes were not found at any size")
+        reasons.append(because(AuditReason.NEVER_DETECTED))
         return None
     if visible <= settings.minimum_effect:
-        reasons.append(f"the noise hides no more than {_percent(visible)} in 90% of the trials")
+        reasons.append(because(AuditReason.NOISE_HIDES_LITTLE, effect=visible))
         return settings.minimum_effect
-    reasons.append(f"changes below {_percent(visible)} are found in less than 90% of the trials")
+    reasons.append(because(AuditReason.SMALL_CHANGES_HIDDEN, effect=visible))
     return next((step for step in ROUND_EFFECTS if step >= visible), visible)
 
 
@@ -115,20 +113,14 @@ def _samples(
     *,
     settings: PolicySettings,
     samples_per_run: int,
-    reasons: list[str],
+    reasons: list[Reason],
 ) -> int | None:
-    samples, wanted = entry.samples_needed, _percent(settings.minimum_effect)
+    samples, wanted = entry.samples_needed, settings.minimum_effect
     if samples is not None and samples <= samples_per_run:
-        reasons.append(f"{samples_per_run} samples per run are enough for {wanted}")
+        reasons.append(because(AuditReason.SAMPLES_ENOUGH, samples=samples_per_run, effect=wanted))
         return samples_per_run
     if samples is not None:
-        reasons.append(f"{samples} samples per run would find {wanted} in 90% of the metrics")
+        reasons.append(because(AuditReason.SAMPLES_WANTED, samples=samples, effect=wanted))
     elif kind is TrialKind.STORED_RUNS and effect != settings.minimum_effect:
-        reasons.append(
-            f"runs differ by more than samples can make up for: to find {wanted}, measure both commits in one job"
-        )
+        reasons.append(because(AuditReason.RUNS_DIFFER_MORE, effect=wanted))
     return samples
-
-
-def _percent(fraction: float) -> str:
-    return f"{100 * fraction:.3g}%"

@@ -10,6 +10,7 @@ from bot.detect.pairs import scaled
 from bot.detect.statistic import MEDIAN, common_statistic
 from bot.detect.units import conversion_factor
 from bot.model.change import Series
+from bot.model.reason import SeriesReason, because
 from bot.model.run import Benchmark, Run
 
 if TYPE_CHECKING:
@@ -55,10 +56,11 @@ def _series(name: str, entries: dict[int, Benchmark], *, count: int, minimum_eff
             comparable[index] = entry if factor == 1.0 else scaled(entry, newest, factor)
     notes = []
     if len(comparable) < len(entries):
-        notes.append(f"runs in another unit than {newest.unit or 'none'} left out: {len(entries) - len(comparable)}")
+        left_out = len(entries) - len(comparable)
+        notes.append(because(SeriesReason.OTHER_UNIT, unit=newest.unit or "none", count=left_out))
     pooled = run_values(list(comparable.values()))
     if pooled is None:
-        notes.append("the runs report different statistics, such as a mean and a median")
+        notes.append(because(SeriesReason.MIXED_STATISTICS))
     values = dict(zip(comparable, pooled or (), strict=False))
     return Series(
         name=name,

@@ -8,6 +8,7 @@ from bot import git
 from bot.errors import UsageError
 from bot.history.protocol import History, StoredRun
 from bot.model.environment import HARDWARE_COMPONENTS
+from bot.model.reason import Reason, SeriesReason, left_out_reasons
 from bot.model.run import Run
 
 
@@ -16,7 +17,7 @@ class MainLine:
     """`runs` from the oldest commit to the newest, and within one commit by age; `notes` say what is not among them."""
 
     runs: tuple[Run, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Reason, ...] = ()
 
 
 def main_line(
@@ -40,13 +41,12 @@ def main_line(
     newest_first = [entry.run for entry in entries if isinstance(entry, StoredRun)]
     runs = newest_first if any_hardware else _on_one_hardware(newest_first)
     elsewhere = sum(stored.values()) - sum(stored[commit] for commit in on_line)
-    left_out = (
-        ("of commits that are not on this line", elsewhere),
-        ("that cannot be read", len(entries) - len(newest_first)),
-        ("on other hardware than the newest", len(newest_first) - len(runs)),
-    )
-    notes = tuple(f"stored runs {why} left out: {count:,}" for why, count in left_out if count)
-    return MainLine(runs=tuple(reversed(runs)), notes=notes)
+    left_out = {
+        SeriesReason.OFF_THE_LINE: elsewhere,
+        SeriesReason.NOT_READABLE: len(entries) - len(newest_first),
+        SeriesReason.HARDWARE_OF_OLDER: len(newest_first) - len(runs),
+    }
+    return MainLine(runs=tuple(reversed(runs)), notes=left_out_reasons(left_out))
 
 
 def line_of(repository: Path, revision: str = "HEAD", *, merged: bool = False) -> tuple[str, ...]:

@@ -96,7 +96,7 @@ class Recommendation:
     counter_detector: str | None
     minimum_effect: float | None
     samples: int | None
-    reasons: tuple[str, ...]
+    reasons: tuple[Reason, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -134,5 +134,5 @@ class Audit:
     counters: tuple[CounterAudit, ...]
     recommendation: Recommendation
     noise: NoiseSources | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Reason, ...] = ()
     auto: tuple[Reason, ...] = ()

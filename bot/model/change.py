@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from bot.model.reason import Reason
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Series:
@@ -15,7 +17,7 @@ class Series:
     values: tuple[float, ...]
     unit: str = ""
     minimum_effect: float = 0.0
-    notes: tuple[str, ...] = ()
+    notes: tuple[Reason, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,7 +31,7 @@ class SeriesTable:
     series: tuple[Series, ...]
     labels: tuple[str, ...]
     label_name: str | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Reason, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Final
 from bot.model.change import ChangePoint
 from bot.model.finding import Acceptance
 from bot.model.metric import Metric, MetricKey
+from bot.model.reason import Reason
 
 # "Lately" is this many runs.
 LATELY_RUNS: Final = 30
@@ -110,4 +111,4 @@ class Dashboard:
     changes: tuple[ShownChange, ...]
     standing: Standing
     repository_url: str | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Reason, ...] = ()

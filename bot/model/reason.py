@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
-from typing import TypeGuard
+from typing import TypeGuard, get_args
 
 # Numbers are ours; strings may come from a stranger's file and are shown as such.
 Argument = int | float | str | tuple[str, ...]
@@ -175,20 +175,49 @@ class Caveat(StrEnum):
     CALLING_FILES_LEFT = "calling_files_left"
     CALLING_FILES_UNREAD = "calling_files_unread"
     COMMON_NAMES = "common_names"
+    NO_GRAMMAR = "no_grammar"
     LINES_UNUSED = "lines_unused"
     RECORDS_UNUSED = "records_unused"
     FILE_DAMAGED = "file_damaged"
 
 
-FAMILIES: tuple[type[VerdictReason | Untested | Remark | BaselineReason | Doubt | Caveat], ...] = (
-    VerdictReason,
-    Untested,
-    Remark,
-    BaselineReason,
-    Doubt,
-    Caveat,
-)
-ReasonCode = VerdictReason | Untested | Remark | BaselineReason | Doubt | Caveat
+class AuditReason(StrEnum):
+    """What to know of an audit's numbers, and why it recommends what it does."""
+
+    SPLIT_AT_RANDOM = "split_at_random"
+    SHARED_BASELINES = "shared_baselines"
+    LASTED = "lasted"
+    NOT_YET_REFUTED = "not_yet_refuted"
+    FEW_TRIALS = "few_trials"
+    AGREES_WITH_STATED = "agrees_with_stated"
+    FEWEST_WRONG = "fewest_wrong"
+    OTHERS_TOO_LOUD = "others_too_loud"
+    STRICTER_RATE = "stricter_rate"
+    NO_RATE_HELPS = "no_rate_helps"
+    COUNTERS_AGREE = "counters_agree"
+    COUNTERS_TOO_LOUD = "counters_too_loud"
+    COUNTER_RUNS_AGREE = "counter_runs_agree"
+    COUNTER_RUNS_TOO_LOUD = "counter_runs_too_loud"
+    NEVER_DETECTED = "never_detected"
+    NOISE_HIDES_LITTLE = "noise_hides_little"
+    SMALL_CHANGES_HIDDEN = "small_changes_hidden"
+    SAMPLES_ENOUGH = "samples_enough"
+    SAMPLES_WANTED = "samples_wanted"
+    RUNS_DIFFER_MORE = "runs_differ_more"
+
+
+class SeriesReason(StrEnum):
+    """What a series, or a line of stored runs, was made without."""
+
+    OTHER_UNIT = "other_unit"
+    MIXED_STATISTICS = "mixed_statistics"
+    OFF_THE_LINE = "off_the_line"
+    NOT_READABLE = "not_readable"
+    HARDWARE_OF_OLDER = "hardware_of_older"
+
+
+ReasonCode = VerdictReason | Untested | Remark | BaselineReason | Doubt | Caveat | AuditReason | SeriesReason
+FAMILIES: tuple[type[ReasonCode], ...] = get_args(ReasonCode)
 # No value is in two families: a file holds the value alone.
 CODES: Mapping[str, ReasonCode] = {code.value: code for family in FAMILIES for code in family}
 
@@ -214,6 +243,11 @@ def _shared(code: ReasonCode, /, **arguments: Argument) -> Reason:
 
 def _is_known(value: Argument | None) -> TypeGuard[Argument]:
     return value is not None and not (isinstance(value, float) and not math.isfinite(value))
+
+
+def left_out_reasons(counts: Mapping[SeriesReason, int]) -> tuple[Reason, ...]:
+    """Of what was left out, one for each that counts something."""
+    return tuple(because(code, count=count) for code, count in counts.items() if count)
 
 
 def remark(text: str) -> Reason:

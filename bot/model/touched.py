@@ -61,13 +61,12 @@ class LineRange:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UnresolvedFile:
-    """A changed file whose functions are not known: `reason` says why, `lines` which of its lines changed.
+    """A changed file whose functions are not known: `lines` says which of its lines changed.
 
     `lines` is empty for a binary or deleted file.
     """
 
     path: str
-    reason: str
     lines: tuple[LineRange, ...] = ()
 
 

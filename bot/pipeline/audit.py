@@ -17,6 +17,7 @@ from bot.history.opening import open_history
 from bot.history.protocol import StoredRun
 from bot.model.audit import Audit
 from bot.model.finding import Acceptance
+from bot.model.reason import SeriesReason, because
 from bot.model.run import Run
 from bot.pipeline.settings import policy_settings
 from bot.progress import doing
@@ -43,7 +44,7 @@ def audit_history(*, repository: Path, config: Config, history_url: str | None =
         )
     audit = audit_runs(runs[-MOST_RUNS:], config=config, seed=seed, accepted=accepted)
     if unreadable:
-        audit = replace(audit, notes=(*audit.notes, f"{unreadable:,} stored runs cannot be read and were left out"))
+        audit = replace(audit, notes=(*audit.notes, because(SeriesReason.NOT_READABLE, count=unreadable)))
     return audit
 
 

@@ -20,6 +20,7 @@ from bot.model.deviation import DeviationMatrix, Version
 from bot.model.metric import MetricKey
 from bot.pipeline.settings import minimum_effects
 from bot.progress import doing
+from bot.report.reasons import sentence
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -134,7 +135,7 @@ def stored_line(
         stored = f"stored are {', '.join(sorted(suites)[:MOST_SUITES])}:" if suites else ""
         hint = did_you_mean(suite, suites - {suite}, otherwise=stored)
         raise DataError(
-            "; ".join([f"holds no run of the suite {suite!r} for a commit of this line", *line.notes]),
+            "; ".join([f"holds no run of the suite {suite!r} for a commit of this line", *map(sentence, line.notes)]),
             place=place,
             next_step=f"{hint} record runs first, or check --suite and --history".strip(),
         )

@@ -17,9 +17,11 @@ from bot.history.main_line import line_of
 from bot.history.opening import open_history, stored_bisections, suite_names
 from bot.history.protocol import Store, StoredRun
 from bot.model.panel import Commit, Dashboard, NamedCulprit, Panel
+from bot.model.reason import Reason, SeriesReason, left_out_reasons
 from bot.pipeline.settings import minimum_effects
 from bot.progress import doing
 from bot.report.dashboard import dashboard_files
+from bot.report.reasons import sentence
 
 MANIFEST: Final = "manifest.json"
 PLOTTING: Final = "plotly.min.js"
@@ -78,7 +80,7 @@ def build_dashboard(plan: DashboardPlan, *, config: Config) -> BuiltDashboard:
         )
     if not panels:
         raise DataError(
-            "; ".join(["holds no run for a commit of this line", *reading.notes]),
+            "; ".join(["holds no run for a commit of this line", *map(sentence, reading.notes)]),
             place=history.place,
             next_step="record runs first, or check --history",
         )
@@ -109,12 +111,10 @@ class _Reading:
         self._elsewhere = self._unreadable = self.read = 0
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        left_out = (
-            ("of commits that are not on this line", self._elsewhere),
-            ("that cannot be read", self._unreadable),
+    def notes(self) -> tuple[Reason, ...]:
+        return left_out_reasons(
+            {SeriesReason.OFF_THE_LINE: self._elsewhere, SeriesReason.NOT_READABLE: self._unreadable}
         )
-        return tuple(f"stored runs {why} left out: {count:,}" for why, count in left_out if count)
 
     def panels(self, suite: str) -> Iterator[Panel]:
         """One per environment, that of the newest run first."""
@@ -167,7 +167,9 @@ def _culprits(history: Store) -> Iterator[NamedCulprit]:
             )
 
 
-def _dashboard(panels: Sequence[Panel], around: Circumstances, repository: Path, notes: tuple[str, ...]) -> Dashboard:
+def _dashboard(
+    panels: Sequence[Panel], around: Circumstances, repository: Path, notes: tuple[Reason, ...]
+) -> Dashboard:
     shown = counting(panels)
     changes = tuple(shown_changes(shown, around))
     tags = {commit: name for name, commit in git.tags(repository).items() if commit in around.line}

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from bot.model.audit import Audit, DetectorAudit, NoiseSources, Rate, TrialKind
 from bot.report.inert import SENTENCE_LIMIT, plain
-from bot.report.numbers import percent, percent_at_least
+from bot.report.numbers import percent, percent_at_least, percent_digits
 from bot.report.reasons import sentence
 from bot.report.tables import columns
 from bot.report.words import counted
@@ -31,7 +31,7 @@ def render_audit(audit: Audit) -> str:
         blocks.append(f"Hardest to judge by {audit.recommendation.detector}:\n{_limits(audit)}")
     if audit.noise is not None:
         blocks.append(_noise(audit.noise))
-    notes = [*audit.notes, *(f"auto would choose: {sentence(choice)}" for choice in audit.auto)]
+    notes = [*map(sentence, audit.notes), *(f"auto would choose: {sentence(choice)}" for choice in audit.auto)]
     if notes:
         blocks.append("Notes:\n" + _bullets(plain(note, limit=SENTENCE_LIMIT) for note in notes))
     return "\n\n".join(blocks) + "\n"
@@ -39,7 +39,8 @@ def render_audit(audit: Audit) -> str:
 
 def audit_json(audit: Audit) -> bytes:
     """Rates and effects are fractions; null is an effect that was never found."""
-    data = {"format": FORMAT, "version": VERSION, **asdict(audit)}
+    data = {"format": FORMAT, "version": VERSION, **asdict(audit), "notes": [*map(sentence, audit.notes)]}
+    data["recommendation"]["reasons"] = [*map(sentence, audit.recommendation.reasons)]
     for counters in data["counters"]:
         counters["found"] = counters.pop("power")
     return (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode()
@@ -121,7 +122,9 @@ def _rate(rate: Rate) -> str:
 
 
 def _bounds(rate: Rate) -> str:
-    return f"({100 * rate.low:.2g} … {100 * rate.high:.2g}%)"
+    # Two digits would write 100 as 1e+02.
+    high = f"{100 * rate.high:.2g}" if rate.high < 0.995 else "100"
+    return f"({100 * rate.low:.2g} … {high}%)"
 
 
 def _detectable(entry: DetectorAudit) -> str:
@@ -158,12 +161,12 @@ def _recommendation(audit: Audit) -> str:
             "no minimum effect helps" if effect is None else f"minimum-effect {percent(effect)}",
         ]
         if advice.false_discovery_rate not in {None, audit.stated_rate}:
-            parts.append(f"false-discovery-rate {percent(advice.false_discovery_rate)}")
+            parts.append(f"false-discovery-rate {percent_digits(advice.false_discovery_rate)}")
     if advice.samples is not None:
         parts.append(f"{counted(advice.samples, 'sample')} per run")
     if advice.counter_detector is not None:
         parts.append(f"counter-detector {advice.counter_detector}")
-    return f"Recommendation: {', '.join(parts)}\n{_bullets(advice.reasons)}"
+    return f"Recommendation: {', '.join(parts)}\n{_bullets(map(sentence, advice.reasons))}"
 
 
 def _limits(audit: Audit) -> str:

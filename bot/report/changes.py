@@ -11,6 +11,7 @@ from bot.model.commit import FULL_HASH
 from bot.report.charts import plot
 from bot.report.inert import SENTENCE_LIMIT, plain
 from bot.report.numbers import amount_text, percent, percent_at_least, quantities, significant
+from bot.report.reasons import sentence
 from bot.report.tables import columns
 from bot.report.words import counted
 
@@ -45,7 +46,7 @@ def _column(entry: SeriesChanges, labels: Sequence[str]) -> dict[str, Any]:
         "rows": rows,
         "missing": missing,
         "reason": lacking_words(rows - missing, entry.values_lacking) if entry.values_lacking else None,
-        "notes": list(entry.series.notes),
+        "notes": [*map(sentence, entry.series.notes)],
         "minimum_effect": entry.series.minimum_effect,
         "changes": [_change(change, entry.series.values, labels) for change in entry.changes],
         "detectable": entry.detectable and asdict(entry.detectable),
@@ -77,7 +78,7 @@ def changes_text(table: SeriesTable, judged: Sequence[SeriesChanges]) -> str:
     """
     told_first = sorted(judged, key=lambda entry: not (entry.changes or entry.alarms))
     blocks = [_block(entry, label_name=table.label_name, alone=len(judged) == 1) for entry in told_first]
-    notes = [f"Note: {plain(note, limit=SENTENCE_LIMIT)}" for note in table.notes]
+    notes = [f"Note: {plain(sentence(note), limit=SENTENCE_LIMIT)}" for note in table.notes]
     return "\n\n".join([*blocks, *(["\n".join(notes)] if notes else [])]) + "\n"
 
 
@@ -138,7 +139,7 @@ def _would_have(detectable: Detectable | None, unit: str, *, ending: str) -> str
 
 
 def _notes(entry: SeriesChanges) -> list[str]:
-    return [f"  {plain(note, limit=SENTENCE_LIMIT)}" for note in entry.series.notes]
+    return [f"  {plain(sentence(note), limit=SENTENCE_LIMIT)}" for note in entry.series.notes]
 
 
 def _change_row(change: ChangePoint, unit: str, labelled: bool) -> tuple[str, ...]:

@@ -51,7 +51,7 @@ def _index(dashboard: Dashboard, kept: Sequence[KeptPanel]) -> dict[str, Any]:
     return {
         "repository": dashboard.repository_url,
         "standing": standing_text(dashboard.standing),
-        "notes": [plain(note, limit=SENTENCE_LIMIT) for note in dashboard.notes],
+        "notes": [plain(sentence(note), limit=SENTENCE_LIMIT) for note in dashboard.notes],
         "commits": [
             [one.hash, plain(one.subject, limit=_SUBJECT_LIMIT), one.seconds, one.tag and plain(one.tag)]
             for one in dashboard.commits

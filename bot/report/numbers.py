@@ -115,6 +115,11 @@ def percent(fraction: float, *, signed: bool = False) -> str:
     return f"{_percent_number(fraction, signed=signed)}%"
 
 
+def percent_digits(fraction: float) -> str:
+    """Three significant digits however small: 0.0001 -> "0.01%"."""
+    return f"{100 * fraction:.3g}%"
+
+
 def percent_at_least(fraction: float) -> str:
     """Rounded up to a tenth: "4.1% or more would have been found" must hold for 4.1%."""
     if not math.isfinite(fraction) or abs(fraction) > 1e6:

@@ -11,6 +11,7 @@ from bot.model.audit import (
     TrialKind,
 )
 from bot.model.metric import MetricKey
+from bot.model.reason import AuditReason, because, remark
 
 CURVE = ((0.005, 0.0), (0.01, 0.02), (0.02, 0.1), (0.05, 0.62), (0.1, 0.97), (0.2, 1.0), (2.0, 1.0))
 
@@ -74,7 +75,7 @@ def made_audit(*, suite: str = "default", benchmark: str = "parse", note: str = 
             counter_detector="control_chart",
             minimum_effect=0.1,
             samples=44,
-            reasons=("anova would have been wrong in 1 of 28 runs, which agrees with the stated 1%",),
+            reasons=(because(AuditReason.AGREES_WITH_STATED, detector="anova", count=1, trials=28, stated=0.01),),
         ),
-        notes=(note,),
+        notes=(remark(note),),
     )

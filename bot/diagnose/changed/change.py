@@ -7,7 +7,7 @@ from typing import Final
 
 from bot import git
 from bot.diagnose.changed.callers import find_callers
-from bot.diagnose.changed.code import CodeScope, UnreadableCodeError
+from bot.diagnose.changed.code import CodeScope, MissingGrammarError, UnreadableCodeError
 from bot.diagnose.changed.comparison import FileScopes, compare_files
 from bot.diagnose.changed.languages import has_reader, read_scopes
 from bot.diagnose.changed.limits import MAX_FILE_BYTES, MOST_FILES, read_within
@@ -37,23 +37,23 @@ def touched_code(repository: Path, *, base: str | None, head: str, callers: bool
         changes = changes[:MOST_FILES]
     readable = [one for one in changes if _is_file(one) and has_reader(one.path)]
     sources = read_within(repository, _blobs(readable))
-    files, reasons = [], {}
+    files = []
+    unread = {one.path for one in changes if not _is_file(one)}
+    unread |= {one.path for one in changes if not has_reader(one.path) and not is_document_or_test(one.path)}
+    lacking_grammar = 0
     for change in readable:
         try:
             files.append(_scopes(change, sources))
         except UnreadableCodeError as error:
-            reasons[change.path] = error.reason
-    for change in changes:
-        if not _is_file(change):
-            kind = "a submodule" if change.mode == git.SUBMODULE_MODE else "a symbolic link"
-            reasons[change.path] = f"is {kind}"
-        elif not has_reader(change.path) and not is_document_or_test(change.path):
-            reasons[change.path] = "is in no language whose functions are known here"
+            unread.add(change.path)
+            lacking_grammar += isinstance(error, MissingGrammarError)
+    if lacking_grammar:
+        notes.append(because(Caveat.NO_GRAMMAR, count=lacking_grammar))
     touched = Touched(
         base=base,
         head=head,
         functions=_with_changed_lines(repository, changes, compare_files(files)),
-        unresolved=_unresolved(repository, changes, reasons),
+        unresolved=_unresolved(repository, [one for one in changes if one.path in unread]),
         notes=tuple(notes),
     )
     if not callers:
@@ -114,17 +114,13 @@ def _scopes(change: git.FileChange, sources: Mapping[str, bytes]) -> FileScopes:
     )
 
 
-def _unresolved(
-    repository: Path, changes: Sequence[git.FileChange], reasons: Mapping[str, str]
-) -> tuple[UnresolvedFile, ...]:
+def _unresolved(repository: Path, changes: Sequence[git.FileChange]) -> tuple[UnresolvedFile, ...]:
     asked, files = 0, []
     for change in changes:
-        if change.path not in reasons:
-            continue
         lines: tuple[LineRange, ...] = ()
         if change.blob and change.old_blob and _is_file(change) and asked < MOST_LINE_DIFFS:
             asked += 1
             ranges = git.changed_lines(repository, change.old_blob, change.blob)
             lines = tuple(LineRange(first, last) for first, last in ranges)
-        files.append(UnresolvedFile(path=change.path, reason=reasons[change.path], lines=lines))
+        files.append(UnresolvedFile(path=change.path, lines=lines))
     return tuple(files)

@@ -14,9 +14,9 @@ MOST_SCOPES: Final = 50_000
 class UnreadableCodeError(DataError):
     """A file whose functions cannot be told; the message says why in words that follow its name."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason, next_step="judge the changed lines instead")
-        self.reason = reason
+
+class MissingGrammarError(UnreadableCodeError):
+    """A file in a language whose grammar is not installed."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

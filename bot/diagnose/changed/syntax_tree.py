@@ -6,7 +6,14 @@ import time
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from bot.diagnose.changed.code import MOST_SCOPES, CodeScope, OpenScope, UnreadableCodeError, with_text
+from bot.diagnose.changed.code import (
+    MOST_SCOPES,
+    CodeScope,
+    MissingGrammarError,
+    OpenScope,
+    UnreadableCodeError,
+    with_text,
+)
 from bot.diagnose.changed.grammars import Grammar
 from bot.model.touched import Scope
 
@@ -79,7 +86,7 @@ def _language(grammar: Grammar) -> "Language":
 
         module = importlib.import_module(grammar.module)
     except ImportError:
-        raise UnreadableCodeError("needs a grammar: pip install 'perf-culprit[languages]'") from None
+        raise MissingGrammarError("needs a grammar", next_step="pip install 'perf-culprit[languages]'") from None
     return Language(getattr(module, grammar.entry)())
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from bot.model.reason import Argument, Reason
 from bot.report.inert import SENTENCE_LIMIT, Safe, clean, code, join, prose
-from bot.report.numbers import percent, significant
+from bot.report.numbers import percent, percent_digits, significant
 from bot.report.reasons.sentences import SENTENCES
 
 _BRACKETS: Final = re.compile(r"\[([^\]]*)\]")
@@ -88,6 +88,8 @@ def _fits(value: float, how: str) -> bool:
 
 
 def _number(value: float, how: str) -> str:
+    if how == "%g":
+        return percent_digits(value)
     if how in {"%", "+%"}:
         return percent(value, signed=how == "+%")
     if how.startswith("#"):

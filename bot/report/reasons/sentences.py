@@ -1,12 +1,26 @@
-"""The sentence of every reason: of verdicts, untested metrics, numbers and runs, baselines and call trees."""
+"""The sentence of every reason: of verdicts, numbers and runs, baselines, call trees, audits and series."""
 
 from collections.abc import Mapping
 from typing import Final
 
-from bot.model.reason import BaselineReason, Caveat, Doubt, ReasonCode, Remark, Untested, VerdictReason
+from bot.model.reason import (
+    AuditReason,
+    BaselineReason,
+    Caveat,
+    Doubt,
+    ReasonCode,
+    Remark,
+    SeriesReason,
+    Untested,
+    VerdictReason,
+)
 
 _SCORES: Final = "[{outside:%} of samples outside, limit {limit_outside:%}][{test}: {score:.3g}, limit {limit:.3g}]"
 _WITHOUT: Final = "[, without {dropped:# metric} from before an accepted change]"
+_WRONG_IN: Final = "{detector:prose} would have been wrong in {count:,} of {trials:# run}"
+_BY: Final = " had a wrong alarm by {detector:prose}, which "
+_AGREES: Final = "agrees with the stated {stated:%g}"
+_IS_MORE: Final = "is more than the stated {stated:%g}"
 
 SENTENCES: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.SIGNIFICANT: "{test}: q = {q_value:.2g}",
@@ -252,5 +266,43 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Caveat.LINES_UNUSED: "{side:prose}: {unused:,} of {count:,} lines were not used",
     Caveat.RECORDS_UNUSED: "{side:prose}: {unused:,} of {count:,} records were not used as they are",
     Caveat.FILE_DAMAGED: "{side:prose}: {name} ends too early or is damaged",
+    Caveat.NO_GRAMMAR: (
+        "not read: {count:# changed file} in languages without a grammar here (pip install 'perf-culprit[languages]')"
+    ),
     Caveat.COMMON_NAMES: "too many functions call {names:and}: their callers are left out",
+    AuditReason.SPLIT_AT_RANDOM: (
+        "too few runs ({runs:,}) to judge one by the others, so samples of one run were split at random: the numbers "
+        "hold for both commits measured in one job, not against stored runs"
+    ),
+    AuditReason.SHARED_BASELINES: "the trials share their baseline runs, so the ranges are somewhat too narrow",
+    AuditReason.LASTED: "in no rate: up to {count:# alarm} that lasted, so real changes or another machine",
+    AuditReason.NOT_YET_REFUTED: (
+        "in no rate: {count:# alarm} of the newest run, which no later run confirms or refutes yet"
+    ),
+    AuditReason.FEW_TRIALS: "{trials:# trial} cannot show a rate of false alarms below {rate:.0%}",
+    AuditReason.AGREES_WITH_STATED: _WRONG_IN + ", which " + _AGREES,
+    AuditReason.FEWEST_WRONG: _WRONG_IN
+    + ", more than the stated {stated:%g} allows, but fewer than any other detector",
+    AuditReason.OTHERS_TOO_LOUD: "{detectors}: more wrong alarms than the stated rate allows",
+    AuditReason.STRICTER_RATE: (
+        "with a false-discovery-rate of {rate:%g} it would have been wrong in {count:,} of {trials:# run}"
+    ),
+    AuditReason.NO_RATE_HELPS: ("no false-discovery-rate makes it keep its word here: measure both commits in one job"),
+    AuditReason.COUNTERS_AGREE: "{count:,} of {trials:# counter}" + _BY + _AGREES,
+    AuditReason.COUNTERS_TOO_LOUD: "{count:,} of {trials:# counter}" + _BY + _IS_MORE,
+    AuditReason.COUNTER_RUNS_AGREE: "{count:,} of {trials:# run}" + _BY + _AGREES,
+    AuditReason.COUNTER_RUNS_TOO_LOUD: "{count:,} of {trials:# run}" + _BY + _IS_MORE,
+    AuditReason.NEVER_DETECTED: "more than 10% of the injected changes were not found at any size",
+    AuditReason.NOISE_HIDES_LITTLE: "the noise hides no more than {effect:%g} in 90% of the trials",
+    AuditReason.SMALL_CHANGES_HIDDEN: "changes below {effect:%g} are found in less than 90% of the trials",
+    AuditReason.SAMPLES_ENOUGH: "{samples:# sample} per run are enough for {effect:%g}",
+    AuditReason.SAMPLES_WANTED: "{samples:# sample} per run would find {effect:%g} in 90% of the metrics",
+    AuditReason.RUNS_DIFFER_MORE: (
+        "runs differ by more than samples can make up for: to find {effect:%g}, measure both commits in one job"
+    ),
+    SeriesReason.OTHER_UNIT: "runs in another unit than {unit} left out: {count:,}",
+    SeriesReason.MIXED_STATISTICS: "the runs report different statistics, such as a mean and a median",
+    SeriesReason.OFF_THE_LINE: "stored runs of commits that are not on this line left out: {count:,}",
+    SeriesReason.NOT_READABLE: "stored runs that cannot be read left out: {count:,}",
+    SeriesReason.HARDWARE_OF_OLDER: "stored runs on other hardware than the newest left out: {count:,}",
 }

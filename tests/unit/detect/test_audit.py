@@ -22,8 +22,10 @@ from bot.model.baseline import Baseline, BaselineSource
 from bot.model.environment import Environment
 from bot.model.finding import Verdict
 from bot.model.metric import Metric
+from bot.model.reason import AuditReason
 from bot.model.run import Run
 from tests.support.noisy_runs import THROUGHPUT, TIME, Noise, noisy_run, run_of
+from tests.support.reasons import said
 
 SEED = 61
 SETTINGS = PolicySettings()
@@ -67,7 +69,7 @@ def test_audit_silent() -> None:
         assert (entry.alarms.count, entry.alarms.trials) == (0, 11)
         assert entry.metric_alarms.trials == 110
         assert entry.alarms.high == pytest.approx(0.285, abs=1e-3)
-    assert found.recommendation.reasons[0].startswith("anova would have been wrong in 0 of 11 runs")
+    assert said(found.recommendation.reasons)[0].startswith("anova would have been wrong in 0 of 11 runs")
 
 
 def jumping() -> list[Run]:
@@ -145,7 +147,7 @@ def test_an_alarm_of_the_newest_run_is_neither_right_nor_wrong_yet() -> None:
     found = audited(runs)
     entry = found.detectors[0]
     assert (entry.alarms.count, entry.alarms.trials, entry.lasting, entry.unknown) == (0, 6, 0, 1)
-    assert any("no later run confirms or refutes" in note for note in found.notes)
+    assert AuditReason.NOT_YET_REFUTED in {note.code for note in found.notes}
 
 
 def test_an_alarm_that_returns_once_does_not_last() -> None:
@@ -183,7 +185,7 @@ def test_few_runs_are_split_within() -> None:
     found = audited(history(2))
     assert found.kind is TrialKind.SPLIT_RUNS
     assert found.detectors[0].alarms.trials == 20
-    assert "one job" in found.notes[0]
+    assert found.notes[0].code is AuditReason.SPLIT_AT_RANDOM
 
 
 def test_halves_share_no_sample_and_miss_none() -> None:
@@ -278,7 +280,7 @@ def test_a_loud_detector_is_not_recommended() -> None:
     for index in range(4, 12):
         effects = np.where(np.arange(10) == index - 4, 4.0 ** (2 ** (index - 4)), 1.0)
         runs[index] = noisy_run(rng, benchmarks=10, samples=20, spread=0.02, own_offset=0.005, effects=effects)
-    reasons = audited(runs).recommendation.reasons
+    reasons = said(audited(runs).recommendation.reasons)
     assert "more than the stated 1% allows, but fewer than any other detector" in reasons[0]
     assert reasons[1] == "no false-discovery-rate makes it keep its word here: measure both commits in one job"
 

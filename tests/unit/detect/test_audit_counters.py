@@ -9,6 +9,7 @@ from bot.detect.audit import audit
 from bot.detect.policy import PolicySettings
 from bot.history.baseline import baseline_then
 from bot.model.audit import Audit, CounterAudit
+from bot.model.reason import AuditReason
 from bot.model.run import Run
 from tests.support.counter_runs import counter_run, counter_table, noisy_counters
 from tests.support.noisy_runs import noisy_run
@@ -45,7 +46,8 @@ def test_counters_without_a_change_are_quiet_and_changes_are_found() -> None:
         assert entry.is_quiet
         assert dict(entry.power)[0.5] == 1
     assert found.recommendation.counter_detector == "control_chart"
-    assert "control_chart, which agrees with the stated" in found.recommendation.reasons[0]
+    reason = found.recommendation.reasons[0]
+    assert (reason.code, reason.arguments["detector"]) == (AuditReason.COUNTER_RUNS_AGREE, "control_chart")
 
 
 def test_a_counter_that_jumps_is_wrong_and_one_that_stays_is_right() -> None:

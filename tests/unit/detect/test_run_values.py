@@ -7,6 +7,7 @@ from dataclasses import replace
 from bot.detect.run_values import metric_series, run_values
 from bot.model.change import Series
 from bot.model.metric import Direction, Metric
+from bot.model.reason import SeriesReason, because
 from bot.model.run import Benchmark, Run, Summary
 
 MS = Metric(name="time", unit="ms", direction=Direction.LOWER_IS_BETTER)
@@ -33,7 +34,7 @@ def test_different_statistics_make_no_series() -> None:
     assert run_values([summary(3.0, "mean"), summary(3.0, "median")]) is None
     (series,) = series_of([Run(benchmarks=(summary(3.0, kind),)) for kind in ("mean", "median")])
     assert all(map(math.isnan, series.values))
-    assert "different statistics" in series.notes[0]
+    assert [note.code for note in series.notes] == [SeriesReason.MIXED_STATISTICS]
 
 
 def test_runs_without_the_metric_keep_their_places() -> None:
@@ -48,7 +49,7 @@ def test_all_are_in_the_newest_unit_and_what_has_another_is_left_out() -> None:
     (series,) = series_of([Run(benchmarks=(entry,)) for entry in (seconds, megabytes, SAMPLES)])
     assert (series.values[0], series.values[2], series.unit) == (2000.0, 2.0, "ms")
     assert math.isnan(series.values[1])
-    assert series.notes == ("runs in another unit than ms left out: 1",)
+    assert series.notes == (because(SeriesReason.OTHER_UNIT, unit="ms", count=1),)
 
 
 def test_patterns_and_names() -> None:
