@@ -14,6 +14,7 @@ from bot.history.protocol import LoadedBisection
 from bot.measure import Workplace, WorktreeExecutor
 from bot.model.bisection import Job, Progress, Result
 from bot.model.dispatch import Bisection, BisectJobResult, Dispatch, RunFacts
+from bot.report.words import counted
 
 
 class AtOnce:
@@ -101,7 +102,7 @@ def progress_line(progress: Progress, job: Job) -> str:
     expected = progress.expected_executions
     parts = [
         # As many as equally suspicious ones would be.
-        f"{job.purpose}: about {max(1, round(2**progress.entropy_bits))} commits left",
+        f"{job.purpose}: about {counted(max(1, round(2**progress.entropy_bits)), 'commit')} left",
         f"{progress.entropy_bits:.1f} bits",
         f"{progress.executions} executions" + ("" if expected is None else f", about {expected} to go"),
     ]

@@ -14,6 +14,8 @@ SHOWN_LINES: Final = 4
 SHOWN_CHARACTERS: Final = 400
 # Python's last line of a traceback, as it is and as pytest shows it: "E   ModuleNotFoundError: No module named 'x'".
 _ERROR: Final = re.compile(r"(?:E\s+)?[\w.]*(?:Error|Exception)\b.*")
+_COMPILER_ERROR: Final = re.compile(r".*:\d+.*\berror: ")
+_POINTER: Final = re.compile(r"[|^~\s]+")  # below a quoted line of code
 
 
 class Log:
@@ -62,15 +64,16 @@ class Log:
 
 
 def shown_output(data: bytes) -> str:
-    """Foreign output as one line, its last lines and before them the error that they may not repeat.
+    """Foreign output as one line: the error (Python's last, a compiler's first), then its last lines.
 
     Nothing in it can move a terminal's cursor or command a runner, which reads `::command::` where a line begins and
     `##[command]` anywhere. Names such as `test_a.py::test_b` stay as they are.
     """
     lines = [line for line in map(str.strip, data.decode(errors="replace").splitlines()) if line]
-    shown = lines[-SHOWN_LINES:]
-    errors = [line for line in lines[:-SHOWN_LINES] if _ERROR.match(line)]
-    joined = " | ".join([*(error[: SHOWN_CHARACTERS // 2] for error in errors[-1:]), *shown])
+    lines = [line for line in lines if not _POINTER.fullmatch(line)]
+    errors = [line for line in lines if _ERROR.match(line)][-1:] or list(filter(_COMPILER_ERROR.match, lines))[:1]
+    shown = [line for line in lines[-SHOWN_LINES:] if line not in errors]
+    joined = " | ".join([*(error[: SHOWN_CHARACTERS // 2] for error in errors), *shown])
     printable = "".join(character if character.isprintable() else " " for character in joined)
     inert = printable.replace("##[", "## [")
     start = inert[: SHOWN_CHARACTERS // 2] if len(inert) > SHOWN_CHARACTERS else ""

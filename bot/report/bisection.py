@@ -76,8 +76,13 @@ def bisection_markdown(report: BisectionReport) -> str:
 
 def headline(report: BisectionReport) -> str:
     """One line without Markdown: the commit where there is one, else what became of the search."""
-    culprit = _one_culprit(report)
-    return HEADLINES[report.outcome.kind] if culprit is None else f"{_short(culprit.commit)} {introduced(culprit)}"
+    culprit, suspects = _one_culprit(report), report.outcome.suspects
+    if culprit is not None:
+        return f"{_short(culprit.commit)} {introduced(culprit)}"
+    if report.outcome.kind is OutcomeKind.SUSPECT_SET and len(suspects) > 1:
+        likeliest = max(suspects, key=lambda suspect: suspect.posterior)
+        return f"One of {len(suspects)} commits introduced the change, most likely {_short(likeliest.commit)}"
+    return HEADLINES[report.outcome.kind]
 
 
 def _coloured(line: str, verdict: Verdict) -> Safe:
@@ -107,7 +112,7 @@ def _one_culprit(report: BisectionReport) -> Culprit | None:
 
 def _view(report: BisectionReport, form: Form) -> str:
     outcome, one = report.outcome, _one_culprit(report)
-    first = Safe(HEADLINES[outcome.kind]) if one is None else _named(report, one, form)
+    first = Safe(headline(report)) if one is None else _named(report, one, form)
     about = [] if one is None else _about(report, one, form)
     benchmark = own("Benchmark: {}, {}.", form.name(report.key.benchmark), form.name(report.key.metric))
     facts = [Safe(reason_of(report)), benchmark, *map(Safe, facts_of(report))]
@@ -125,10 +130,10 @@ def _view(report: BisectionReport, form: Form) -> str:
     if outcome.suspects:
         rows = [
             [form.commit(entry.commit), Safe(percent(entry.posterior)), _subject(report, entry.commit, form)]
-            + ([form.prose(entry.skipped)] if entry.skipped else [])
+            + ([Safe("skipped")] if entry.skipped else [])
             for entry in _cut(outcome.suspects)
         ]
-        blocks.append(form.table(("suspect", "posterior", "subject", "skipped"), rows))
+        blocks.append(form.table(("suspect", "posterior", "subject", "measured"), rows))
     if outcome.decay:
         rows = [
             [

@@ -38,3 +38,12 @@ def test_the_error_of_a_failed_collection_is_shown_beside_the_summary() -> None:
     long = shown_output("\n".join([lines[0], *(f"{n}" * 300 for n in range(6))]).encode())
     assert "No module named 'words'" in long
     assert len(long) <= SHOWN_CHARACTERS + len(" … ")
+
+
+def test_the_error_comes_first_where_a_reader_may_cut_the_line() -> None:
+    traceback = 'File "a.py", line 87, in __init__\n    self.tokens = self.clex.tokens\n    ^^^^^^\nKeyError: 1\n'
+    assert shown_output(traceback.encode()) == (
+        'KeyError: 1 | File "a.py", line 87, in __init__ | self.tokens = self.clex.tokens'
+    )
+    compiler = b"a.c:3:5: error: expected ';'\n   3 |  x\n     |   ^\na.c:9:1: error: 'y'\nmake: *** [bench]\n"
+    assert shown_output(compiler).startswith("a.c:3:5: error: expected ';' | ")

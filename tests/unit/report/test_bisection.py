@@ -83,6 +83,15 @@ def test_candidates_of_a_spent_budget_are_counted(count: int, holds: str) -> Non
     assert reason_of(spent).startswith(holds)
 
 
+def test_a_set_of_suspects_names_the_likeliest_first_and_says_once_why_others_are_skipped() -> None:
+    why = "crashed: KeyError"
+    suspects = (Suspect(commit=FIRST, posterior=0.1, skipped=why), Suspect(commit=SECOND, posterior=0.9))
+    outcome = Outcome(kind=OutcomeKind.SUSPECT_SET, suspects=suspects, skipped={FIRST: why})
+    text = bisection_text(replace(REPORT, outcome=outcome))
+    assert text.startswith(f"One of 2 commits introduced the change, most likely {SECOND[:7]}\n")
+    assert text.count(why) == 1
+
+
 def test_foreign_text_stays_text() -> None:
     hostile = "`</code>@everyone **x** | ##[error] ::add-mask::y \x1b[2J\n# head ```"
     outcome = replace(
