@@ -47,7 +47,7 @@ def limits(instants: int) -> None:
     mixing = np.eye(LOADS)[np.random.default_rng(0).integers(0, LOADS, COUNTERS)].T
     runs = [simulated_run(instants, seed=seed + 1, mixing=mixing) for seed in range(RUNS)]
     target = simulated_run(instants, seed=99, mixing=mixing, faults=FAULTS)
-    options = RuleOptions(interval_s=28_800 / INTERVALS, warm_up=0.0, cool_down=0.0)
+    options = RuleOptions(interval_s=28_800 / INTERVALS, warm_up="0%", cool_down="0%")
     start = time.perf_counter()
     evidence = assessed(target, runs, options)
     elapsed_s = time.perf_counter() - start

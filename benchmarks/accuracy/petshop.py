@@ -24,6 +24,7 @@ from tabulate import tabulate
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from bot.config.policy import PolicySettings
 from bot.detect import control_chart
 from bot.detect.counters import TablePair, pair_counters
 from bot.detect.detector import DetectorOptions
@@ -33,7 +34,6 @@ from bot.detect.rules.ensemble import combine, in_violation
 from bot.detect.rules.models import build_models
 from bot.detect.rules.options import RuleOptions
 from bot.detect.rules.training import choose_training
-from bot.detect.settings import PolicySettings
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.counter import CounterTable
 from bot.model.environment import Environment

@@ -12,9 +12,10 @@ from pydantic.dataclasses import dataclass
 from bot.codec.tree_comparison import require_callers_first
 from bot.codec.wire import WIRE_CONFIG, decode, encode, same_fields
 from bot.errors import DataError
+from bot.model.alarm import MOST_FOLLOWED
 from bot.model.bisection import Failure, FailureKind, Result
 from bot.model.bisection_report import CulpritDiagnosis
-from bot.model.dispatch import MOST_FOLLOWED, BisectJobResult
+from bot.model.dispatch import BisectJobResult
 from bot.model.metric import Direction, Metric
 
 SCHEMA_NAME: Final = "bisect-job-v1"

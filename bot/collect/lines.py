@@ -4,11 +4,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Final
 
-from bot.collect.console import lines, number_of
-from bot.collect.parser import Parsed, from_samples, from_summary, gathered
+from bot.collect.console import NUMBER, lines, number_of
+from bot.collect.parser import TIME, Parsed, from_samples, from_summary, gathered
 from bot.collect.source import STDIN_NAME, Source
-from bot.model.metric import Metric
+from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Summary
 
 
@@ -19,6 +20,12 @@ class Measured:
     metric: Metric
     factor: float = 1.0
     group: str = "value"
+
+
+# Parts that formats share.
+SPACE: Final = r"\s{1,60}"
+VALUE_GROUP: Final = rf"(?P<value>{NUMBER})"
+SECONDS: Final = Measured(metric=Metric(name=TIME, unit="s", direction=Direction.LOWER_IS_BETTER))
 
 
 def plain_summary(row: re.Match[str], value: float) -> Summary:  # noqa: ARG001 - one of several that a format names

@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from bot.config.design import design_schema as design_schema
     from bot.config.design_file import load_design as load_design
     from bot.config.design_file import parse_design as parse_design
-    from bot.config.model import BenchmarkConfig as BenchmarkConfig
     from bot.config.model import BisectConfig as BisectConfig
-    from bot.config.model import CategoryConfig as CategoryConfig
     from bot.config.model import CommentConfig as CommentConfig
     from bot.config.model import Config as Config
     from bot.config.model import HistoryConfig as HistoryConfig
-    from bot.config.model import LevelsConfig as LevelsConfig
     from bot.config.model import config_schema as config_schema
+    from bot.config.policy import BenchmarkConfig as BenchmarkConfig
+    from bot.config.policy import CategoryConfig as CategoryConfig
+    from bot.config.policy import LevelsConfig as LevelsConfig
     from bot.config.reader import load_config as load_config
     from bot.config.reader import override as override
     from bot.config.reader import parse_config as parse_config

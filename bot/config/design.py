@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from bot.config.model import Section
+from bot.config.policy import Section
 from bot.config.quantities import Amount, Bandwidth, Distribution, Price, RandomCount, RandomTime, Rate, Size, Time
 from bot.config.units import Percent
 

@@ -1,69 +1,15 @@
 """What can be set: one frozen `Config`, its sections and its JSON schema."""
 
-from collections.abc import Sequence
-from fnmatch import fnmatchcase
 from functools import cache
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from bot.config.database import Database
-from bot.config.units import DurationMs, Percent, SizeBytes
+from bot.config.policy import PolicySettings, Section
+from bot.config.units import DurationMs, SizeBytes
 from bot.model.count import SIZE, Count, as_quantity
 from bot.model.metric import Direction, MetricKey
-
-
-class Section(BaseModel):
-    model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        populate_by_name=True,
-        alias_generator=lambda name: name.replace("_", "-"),
-    )
-
-
-class CategoryConfig(Section):
-    """A named interval of response times: up to `below`, without it everything slower."""
-
-    name: Annotated[str, Field(min_length=1, max_length=40)]
-    below: DurationMs | None = None
-
-
-# [H13, figure 3] names the three; the bounds are METHODS 1's.
-CATEGORIES: Final[tuple[CategoryConfig, ...]] = (
-    CategoryConfig(name="fast", below="10 ms"),
-    CategoryConfig(name="medium", below="100 ms"),
-    CategoryConfig(name="slow"),
-)
-
-
-class LevelsConfig(Section):
-    """How much worse a regression must be to be a warning, and to fail the check. Default: the minimum effect."""
-
-    warn: Percent | None = None
-    fail: Percent | None = None
-
-    @model_validator(mode="after")
-    def _ordered(self) -> "LevelsConfig":
-        if self.warn is not None and self.fail is not None and self.fail < self.warn:
-            raise ValueError("fail is lower than warn: nothing would ever only warn")
-        return self
-
-
-class BenchmarkConfig(Section):
-    """Settings of the benchmarks whose name matches; the first entry that matches a benchmark is its entry."""
-
-    match: Annotated[str, Field(min_length=1, max_length=500, description="shell pattern on the benchmark's name")]
-    metric: Annotated[str, Field(max_length=200, description="shell pattern on the metric's name")] = "*"
-    minimum_effect: Percent | None = None
-    levels: LevelsConfig = LevelsConfig()
-    categories: tuple[CategoryConfig, ...] | None = None
-    category: str | None = None
-    direction: Direction | None = None
-    ignore: bool = False
-
-    def matches(self, key: MetricKey) -> bool:
-        return fnmatchcase(key.benchmark, self.match) and fnmatchcase(key.metric, self.metric)
 
 
 class HistoryConfig(Section):
@@ -114,45 +60,6 @@ class IssuesConfig(Section):
     ] = True
 
 
-class RulerConfig(Section):
-    """A fixed workload measured with each run: it tells how fast the machine was, and all others are scaled by it."""
-
-    benchmark: Annotated[str, Field(min_length=1, max_length=500)]
-    metric: Annotated[str, Field(min_length=1, max_length=200)] = "time"
-
-
-class ControlChartConfig(Section):
-    """Limits of the detector `control_chart` (docs/detectors/control-chart.md)."""
-
-    limits: Literal["5/95", "1/99", "10/90", "3sd"] = "5/95"
-    single_run_margin: Annotated[Percent, Field(description="allowed beyond the expected ratio with one run")] = 0.05
-    drop_idle_time: bool = True
-
-
-class RuleEnsembleConfig(Section):
-    """The detector `rule_ensemble` (docs/detectors/rule-ensemble.md)."""
-
-    ensemble: Literal["stacking", "bagging", "single"] = "stacking"
-    discretisation: Literal["three_level", "equal_width"] = "three_level"
-    confidence_change: Annotated[
-        float, Field(gt=0, lt=1, description="cosine distance of a rule's confidences that flags its counter")
-    ] = 0.25
-    support: Annotated[Percent, Field(gt=0, description="share of the intervals that a rule has to hold in")] = 0.1
-    confidence: Annotated[Percent, Field(gt=0, description="share of its premise's intervals in which it holds")] = 0.5
-    intervals: Annotated[int, Field(ge=10, le=1440, description="that a test is cut into, at most")] = 144
-    warm_up: Annotated[Percent, Field(description="share of a test dropped at its start")] = 0.05
-    cool_down: Annotated[Percent, Field(description="share of a test dropped at its end")] = 0.05
-    weights: Annotated[
-        dict[str, Annotated[float, Field(ge=0, le=1000)]], Field(description="weight of a run's model, by full commit")
-    ] = Field(default_factory=dict)
-
-    @model_validator(mode="after")
-    def _some_test_is_left(self) -> "RuleEnsembleConfig":
-        if self.warm_up + self.cool_down >= 1:
-            raise ValueError("warm-up and cool-down leave nothing of a test")
-        return self
-
-
 QUANTITY: Final = f"^({'|'.join(Count)}|{SIZE}.+)$"
 Command = Annotated[str, Field(min_length=1, max_length=4000)]
 
@@ -191,7 +98,7 @@ class BisectConfig(Section):
     build_timeout: DurationMs = 3_600_000.0
 
 
-class Config(Section):
+class Config(PolicySettings):
     """Everything that can be set. Rates and effects are fractions, times are milliseconds."""
 
     suite: Annotated[str, Field(min_length=1, max_length=100)] = "default"
@@ -202,13 +109,6 @@ class Config(Section):
     counter_detector: Annotated[Literal["control_chart", "rule_ensemble"], Field(description="judges counters")] = (
         "control_chart"
     )
-    alpha: Percent = 0.01
-    false_discovery_rate: Percent = 0.01
-    minimum_effect: Percent = 0.05
-    minimum_samples: Annotated[int, Field(ge=2, le=10_000, description="per side; below it nothing is judged")] = 4
-    levels: LevelsConfig = LevelsConfig()
-    categories: tuple[CategoryConfig, ...] = CATEGORIES
-    benchmarks: tuple[BenchmarkConfig, ...] = ()
     history: Annotated[
         HistoryConfig,
         BeforeValidator(
@@ -218,9 +118,6 @@ class Config(Section):
     ] = HistoryConfig()
     comment: CommentConfig = CommentConfig()
     issues: IssuesConfig = IssuesConfig()
-    ruler: RulerConfig | None = None
-    control_chart: ControlChartConfig = ControlChartConfig()
-    rule_ensemble: RuleEnsembleConfig = RuleEnsembleConfig()
     bisect: BisectConfig = BisectConfig()
     simulate: Annotated[
         tuple[Annotated[str, Field(min_length=1, max_length=500)], ...],
@@ -235,33 +132,16 @@ class Config(Section):
         ],
         Field(max_length=20, description="what `measure` and `backfill` take of the whole command besides"),
     ] = ()
-    ignore_environment: Annotated[bool, Field(description="compare runs of different hardware all the same")] = False
 
     def direction_of(self, key: MetricKey) -> Direction | None:
         """What is said of a metric whose file does not say which way is good."""
         return next((entry.direction for entry in self.benchmarks if entry.matches(key)), None)
 
     @model_validator(mode="after")
-    def _consistent(self) -> "Config":
+    def _automatic_has_a_command(self) -> "Config":
         if self.bisect.automatic and self.bisect.run is None:
             raise ValueError("bisect.automatic needs bisect.run: nobody knows what to measure")
-        for categories in (self.categories, *(entry.categories or () for entry in self.benchmarks)):
-            _check_categories(categories)
-        for entry in self.benchmarks:
-            names = [category.name for category in (entry.categories or self.categories)]
-            if entry.category is not None and entry.category not in names:
-                raise ValueError(f"category {entry.category!r} is none of {', '.join(names)}")
         return self
-
-
-def _check_categories(categories: Sequence[CategoryConfig]) -> None:
-    bounds = [category.below for category in categories]
-    inner = bounds[:-1]
-    if any(bound is None for bound in inner):
-        raise ValueError("only the last category may leave out below")
-    stated = [bound for bound in bounds if bound is not None]
-    if stated != sorted(set(stated)):
-        raise ValueError("categories go from the fastest to the slowest, each below higher than the one before")
 
 
 @cache

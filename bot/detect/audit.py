@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from bot.config.policy import PolicySettings
 from bot.detect import DETECTORS, auto
 from bot.detect.audit_counters import audit_counters
 from bot.detect.detectable import (
@@ -25,7 +26,6 @@ from bot.detect.detectable import (
 from bot.detect.detector import BenchmarkDetector, DetectorOptions
 from bot.detect.policy import DEFAULT_COUNTER_DETECTOR, DEFAULT_DETECTOR
 from bot.detect.recommendation import recommend
-from bot.detect.settings import PolicySettings
 from bot.detect.trials import Choose, Judge, JudgedTrial, alarms_of, replay, split_trials, wrong_metrics, wrong_runs
 from bot.detect.units import depends_on_machine
 from bot.errors import DataError

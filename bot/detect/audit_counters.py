@@ -6,9 +6,9 @@ from typing import Final
 
 import numpy as np
 
+from bot.config.policy import PolicySettings
 from bot.detect import COUNTER_DETECTORS, rule_ensemble
 from bot.detect.policy import DEFAULT_DETECTOR
-from bot.detect.settings import PolicySettings
 from bot.detect.trials import Choose, Judge, JudgedTrial, alarms_of, replay, wrong_metrics, wrong_runs
 from bot.model.audit import CounterAudit
 from bot.model.counter import CounterTable

@@ -7,11 +7,10 @@ from typing import Any, Final, cast
 
 import numpy as np
 
-from bot.config.model import CategoryConfig
+from bot.config.policy import CategoryConfig, MetricSettings, PolicySettings
 from bot.detect.limits import decide_by_limit
 from bot.detect.pairs import MetricPair, some_samples
 from bot.detect.rows import Rows
-from bot.detect.settings import MetricSettings, PolicySettings
 from bot.detect.units import milliseconds_per
 from bot.detect.verdict import Decided, decide, level_of
 from bot.model.count import Count

@@ -65,7 +65,7 @@ def detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> li
             pair.keys,
             pair.metrics,
             pair.obstacles,
-            prepare(pair, drop_idle=options.own.control_chart.drop_idle_time),
+            prepare(pair, drop_idle=options.control_chart.drop_idle_time),
             strict=True,
         )
     ]
@@ -106,8 +106,8 @@ def _assess(
         prepared.target,
         prepared.runs,
         parts=prepared.parts,
-        kind=options.own.control_chart.limits,
-        single_run_margin=options.own.control_chart.single_run_margin,
+        kind=options.control_chart.limits,
+        single_run_margin=options.control_chart.single_run_margin,
     )
     charted = Charted(
         chart=made,
@@ -164,7 +164,7 @@ def _chart_details(made: Chart) -> dict[str, float]:
 def _notes(made: Chart, options: DetectorOptions) -> tuple[Reason, ...]:
     if made.left_out:
         return ()
-    margin = options.own.control_chart.single_run_margin
+    margin = options.control_chart.single_run_margin
     return (because(Remark.LONE_CHART, expected=made.threshold - margin, margin=margin),)
 
 

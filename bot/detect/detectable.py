@@ -5,10 +5,10 @@ from typing import Final
 
 import numpy as np
 
+from bot.config.policy import PolicySettings
 from bot.detect.detector import BenchmarkDetector, DetectorOptions
 from bot.detect.injection import smallest_effects
 from bot.detect.pairs import MetricPair, pair_metrics
-from bot.detect.settings import PolicySettings
 from bot.detect.trials import Trial
 from bot.model.audit import MetricLimit
 from bot.model.baseline import BaselineSource
@@ -38,7 +38,7 @@ def trial_pairs(trial: Trial, settings: PolicySettings) -> tuple[MetricPair, ...
     def direction(metric: Metric, key: MetricKey) -> Direction:
         return settings.of(key).direction or metric.direction
 
-    pairs = pair_metrics(trial.baseline, trial.target, direction=direction if settings.rules else None).pairs
+    pairs = pair_metrics(trial.baseline, trial.target, direction=direction if settings.benchmarks else None).pairs
     return tuple(pair for pair in pairs if pair.obstacle is None and not settings.of(pair.key).ignore)
 
 
@@ -47,7 +47,8 @@ def _options(trial: Trial, settings: PolicySettings, *, alpha: float) -> Detecto
         alpha=alpha,
         minimum_effect=settings.minimum_effect,
         paired=trial.baseline.source is BaselineSource.PAIRED,
-        own=settings.own,
+        control_chart=settings.control_chart,
+        rule_ensemble=settings.rule_ensemble,
     )
 
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from bot.config.policy import ControlChartConfig, RuleEnsembleConfig
 from bot.detect.counters import TablePair
 from bot.detect.pairs import MetricPair
-from bot.detect.settings import OwnOptions
 from bot.model.finding import Evidence
 from bot.model.metric import MetricKey
 
@@ -24,7 +24,8 @@ class DetectorOptions:
     minimum_effect: float = 0.05
     minimum_effects: Mapping[MetricKey, float] = field(default_factory=dict)
     paired: bool = False
-    own: OwnOptions = field(default_factory=OwnOptions)
+    control_chart: ControlChartConfig = field(default_factory=ControlChartConfig)
+    rule_ensemble: RuleEnsembleConfig = field(default_factory=RuleEnsembleConfig)
 
 
 class Detector(Protocol):

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from bot.config.policy import MetricSettings, PolicySettings
 from bot.detect.detector import BenchmarkDetector, DetectorOptions
 from bot.detect.limits import decide_by_limit
 from bot.detect.pairs import MetricPair, scaled
-from bot.detect.settings import MetricSettings, PolicySettings
 from bot.detect.verdict import decide
 from bot.model.finding import Evidence, Verdict
 from bot.model.metric import Direction

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from bot.config.policy import PolicySettings
 from bot.detect import COUNTER_DETECTORS, COUNTER_REMARKS, DETECTORS, REMARKS, counts
 from bot.detect.benchmark_findings import benchmark_findings, critical_p_of, p_values_of
 from bot.detect.conclusion import conclusion_of, reading_order, smallest_detectable
@@ -15,7 +16,6 @@ from bot.detect.machine import common_shift, hardware_differences
 from bot.detect.new_level import settled
 from bot.detect.pairs import MetricPair, Pairing, pair_metrics
 from bot.detect.ruler import scale_by_ruler
-from bot.detect.settings import PolicySettings
 from bot.detect.single_values import single_values
 from bot.detect.visible import at_critical
 from bot.errors import DataError
@@ -52,7 +52,7 @@ def judge(
     baseline, target = single_values(baseline, target)
     notes = list(of_levels)
     if settings.ruler is not None:
-        baseline, target, quality = scale_by_ruler(baseline, target, settings.ruler)
+        baseline, target, quality = scale_by_ruler(baseline, target, settings.ruler.key)
         notes.append(quality.reason)
     pairing = _pairing(baseline, target, settings)
     counters = _counter_pairing(baseline, target, settings)
@@ -63,7 +63,8 @@ def judge(
         minimum_effect=settings.minimum_effect,
         minimum_effects=_minimum_effects(pairing.pairs, settings),
         paired=baseline.source is BaselineSource.PAIRED,
-        own=settings.own,
+        control_chart=settings.control_chart,
+        rule_ensemble=settings.rule_ensemble,
     )
     detect = partial(counts.detect, detector=DETECTORS[detector])
     evidence = detect(pairing.pairs, options)
@@ -125,7 +126,7 @@ def _pairing(baseline: Baseline, target: Run, settings: PolicySettings) -> Pairi
     def direction(metric: Metric, key: MetricKey) -> Direction:
         return settings.of(key).direction or metric.direction
 
-    pairing = pair_metrics(baseline, target, direction=direction if settings.rules else None)
+    pairing = pair_metrics(baseline, target, direction=direction if settings.benchmarks else None)
     return Pairing(
         pairs=tuple(pair for pair in pairing.pairs if not settings.of(pair.key).ignore),
         missing=tuple(key for key in pairing.missing if not settings.of(key).ignore),
@@ -134,7 +135,7 @@ def _pairing(baseline: Baseline, target: Run, settings: PolicySettings) -> Pairi
 
 
 def _counter_pairing(baseline: Baseline, target: Run, settings: PolicySettings) -> CounterPairing:
-    if not settings.rules:
+    if not settings.benchmarks:
         return pair_counters(baseline, target)
     return pair_counters(
         baseline,
@@ -145,7 +146,7 @@ def _counter_pairing(baseline: Baseline, target: Run, settings: PolicySettings) 
 
 
 def _minimum_effects(pairs: Sequence[MetricPair], settings: PolicySettings) -> Mapping[MetricKey, float]:
-    special = (pair.key for pair in pairs if settings.rules or is_count(pair.metric))
+    special = (pair.key for pair in pairs if settings.benchmarks or is_count(pair.metric))
     effects = {key: settings.of(key).minimum_effect for key in special}
     return {key: effect for key, effect in effects.items() if effect != settings.minimum_effect}
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bot.detect.settings import PolicySettings
+from bot.config.policy import PolicySettings
 from bot.model.audit import CounterAudit, DetectorAudit, Recommendation, TrialKind
 from bot.model.reason import AuditReason, Reason, because
 

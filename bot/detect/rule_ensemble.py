@@ -14,7 +14,7 @@ from bot.detect.evidence import relative, untested
 from bot.detect.families import in_families
 from bot.detect.rules.ensemble import Combined, combine, in_violation, spans
 from bot.detect.rules.models import Model, build_models
-from bot.detect.rules.options import RuleOptions
+from bot.detect.rules.options import RuleOptions, rule_options
 from bot.detect.rules.series import MINIMUM_INSTANTS, Series, normalise
 from bot.detect.rules.training import Training, choose_training
 from bot.detect.rules.wording import broken_rule, counter_names, model_votes, training_remark, violated_rules
@@ -56,7 +56,7 @@ class _Ensemble:
 
 def detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> list[Evidence]:
     """One evidence per counter of each table, in order. All tables are one system: rules join their counters."""
-    return assess(tables, options.own.rule_ensemble)
+    return assess(tables, rule_options(options.rule_ensemble))
 
 
 def assess(tables: Sequence[TablePair], options: RuleOptions) -> list[Evidence]:
@@ -213,7 +213,7 @@ def _doubts(made: _Ensemble) -> list[Reason]:
 
 def remarks(tables: Sequence[TablePair], options: DetectorOptions) -> list[Reason]:
     """Which runs trained the models: the report's reader judges by them, too."""
-    training = choose_training(tables, options.own.rule_ensemble)
+    training = choose_training(tables, rule_options(options.rule_ensemble))
     return [training_remark(training)] if training.runs else []
 
 

@@ -6,8 +6,8 @@ from typing import Final
 
 import numpy as np
 
+from bot.config.policy import PolicySettings
 from bot.detect.policy import judge
-from bot.detect.settings import PolicySettings
 from bot.model.audit import Rate
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.environment import HARDWARE_COMPONENTS

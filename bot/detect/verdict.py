@@ -3,11 +3,11 @@
 import math
 from dataclasses import dataclass, replace
 
+from bot.config.policy import MetricSettings, PolicySettings
 from bot.detect.blocks import WAYS_PER_ROUND, rounds_needed
 from bot.detect.change_point import ID as CHANGE_POINT
 from bot.detect.counts import TEST as COUNTS
 from bot.detect.evidence import EXACT
-from bot.detect.settings import MetricSettings, PolicySettings
 from bot.detect.summary import WITHOUT_SAMPLE_COUNT
 from bot.detect.visible import BLIND, detectable_effect
 from bot.model.finding import Evidence, Level, Verdict

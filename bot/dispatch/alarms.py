@@ -13,8 +13,9 @@ from typing import Final
 
 from bot.dispatch.gate import gated_steps
 from bot.dispatch.together import refutes
+from bot.model.alarm import MOST_FOLLOWED, Alarm, AlarmedMetric
 from bot.model.bisection import OutcomeKind
-from bot.model.dispatch import MOST_FOLLOWED, Alarm, AlarmedMetric, Bisection
+from bot.model.dispatch import Bisection
 from bot.model.metric import Metric, MetricKey
 from bot.model.run import Run
 

@@ -12,8 +12,9 @@ from typing import Final
 from bot.bisect.beside import REFUTING_ANALYSIS
 from bot.dispatch.alarms import Step, series_by_metric, step_id
 from bot.dispatch.together import is_real, left_of
+from bot.model.alarm import Alarm, AlarmedMetric
 from bot.model.bisection import OutcomeKind, Phase
-from bot.model.dispatch import Alarm, AlarmedMetric, Bisection
+from bot.model.dispatch import Bisection
 from bot.model.run import Run
 from bot.stats.change_point_online import NEWEST
 

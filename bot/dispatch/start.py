@@ -19,9 +19,10 @@ from bot.dispatch.settle import settle
 from bot.dispatch.stored import known_metrics, stored_runs, usable_blocks
 from bot.errors import ConfigError, UsageError
 from bot.history.bisections import BisectionConflictError, bisection_path
+from bot.model.alarm import Alarm
 from bot.model.bisection import SMALLEST_EFFECT, Engine, SearchSettings
 from bot.model.count import AUTO, MINIMUM_EFFECT, Count, is_exact, key_of, metric_of, quantity_of
-from bot.model.dispatch import Alarm, BisectCommands, Bisection, BisectionStep, ByTime
+from bot.model.dispatch import BisectCommands, Bisection, BisectionStep, ByTime
 from bot.model.metric import Direction, Metric, MetricKey
 
 KEPT_SUBJECT_CHARACTERS: Final = 200

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from math import log
 
 from bot.bisect.beside import CONVINCING, Block, Place, is_refuted, place_of
+from bot.model.alarm import AlarmedMetric
 from bot.model.bisection import Outcome, OutcomeKind
-from bot.model.dispatch import AlarmedMetric, Bisection
+from bot.model.dispatch import Bisection
 from bot.model.metric import MetricKey
 
 

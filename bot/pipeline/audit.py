@@ -19,7 +19,6 @@ from bot.model.audit import Audit
 from bot.model.finding import Acceptance
 from bot.model.reason import SeriesReason, because
 from bot.model.run import Run
-from bot.pipeline.settings import policy_settings
 from bot.progress import doing
 
 # The newest stored runs; older ones were measured on machines that are gone.
@@ -61,7 +60,7 @@ def audit_runs(runs: Sequence[Run], *, config: Config, seed: int = 0, accepted: 
     doing(f"auditing {len(runs):,} runs")
     return detect_audit.audit(
         runs,
-        settings=policy_settings(config),
+        settings=config,
         rng=np.random.default_rng(seed),
         choose=partial(baseline_then, window=config.history.window, accepted=accepted),
         detector=config.detector,

@@ -13,15 +13,15 @@ from bot.config import Config
 from bot.dispatch.recovery import is_over
 from bot.dispatch.step import report_of
 from bot.dispatch.together import Steps, is_real, places_of
+from bot.model.alarm import AlarmedMetric
 from bot.model.bisection import Culprit
 from bot.model.bisection_report import BisectionReport
-from bot.model.dispatch import AlarmedMetric, Bisection
+from bot.model.dispatch import Bisection
 from bot.model.metric import MetricKey
 from bot.model.reason import Reason, VerdictReason, because
 from bot.model.run import Cost
 from bot.pipeline.innocence import environment_changed
 from bot.pipeline.publish import Destination
-from bot.pipeline.settings import policy_settings
 from bot.publish.markers import benchmark_key, cause_key, culprit_marker, issue_marker
 from bot.report.causes import (
     Cause,
@@ -182,9 +182,8 @@ def _tracked(
 
 
 def _is_loud(metrics: Sequence[AlarmedMetric], config: Config) -> bool:
-    settings = policy_settings(config)
     if config.issues.when == "fail":
-        return any(abs(entry.after / entry.before - 1) >= settings.of(entry.key).fail for entry in metrics)
+        return any(abs(entry.after / entry.before - 1) >= config.of(entry.key).fail for entry in metrics)
     return config.issues.when == "regression"
 
 

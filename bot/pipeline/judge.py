@@ -12,7 +12,7 @@ from bot.detect.policy import judge
 from bot.model.baseline import Baseline
 from bot.model.report import Report
 from bot.model.run import Run
-from bot.pipeline.settings import corrected_for_analyses, is_named, policy_settings, report_settings
+from bot.pipeline.settings import corrected_for_analyses, is_named, report_settings
 from bot.progress import doing
 from bot.report.build import build_report
 from bot.report.collected import derived_text
@@ -38,7 +38,7 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
         target,
         detector=config.detector,
         counter_detector=config.counter_detector,
-        settings=policy_settings(config),
+        settings=config,
     )
     return build_report(judgement, baseline=baseline, target=target, settings=report_settings(config, target=target))
 

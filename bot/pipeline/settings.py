@@ -6,15 +6,11 @@ from typing import Final
 
 from bot import detect
 from bot.config import Config
-from bot.config.model import RuleEnsembleConfig
-from bot.detect.rules.options import RuleOptions
-from bot.detect.settings import OwnOptions, PolicySettings
 from bot.errors import UsageError, did_you_mean
 from bot.model.count import is_count
 from bot.model.metric import MetricKey
 from bot.model.report import Settings
 from bot.model.run import Run
-from bot.stats.association_rules import Mining
 
 # Where the configuration says nothing. A series tells smaller changes from noise than two runs do: of the steps that
 # experts labelled, half are smaller than the 5% of comparisons (docs/detectors/change-point.md).
@@ -23,9 +19,8 @@ SERIES_EFFECT: Final = 0.01
 
 def report_settings(config: Config, *, target: Run) -> Settings:
     """The decision rule, for the report's small print; the detectors are those that had something to judge."""
-    policy = policy_settings(config)
     counts = target.benchmarks and all(is_count(entry.metric) for entry in target.benchmarks)
-    metric = policy.counted if counts else policy.general
+    metric = config.counted if counts else config.general
     used = [config.detector] * bool(target.benchmarks) + [config.counter_detector] * bool(target.counters)
     return Settings(
         detector=", ".join(dict.fromkeys(used)),
@@ -37,39 +32,11 @@ def report_settings(config: Config, *, target: Run) -> Settings:
     )
 
 
-def policy_settings(config: Config) -> PolicySettings:
-    return PolicySettings(
-        alpha=config.alpha,
-        false_discovery_rate=config.false_discovery_rate,
-        minimum_effect=config.minimum_effect,
-        minimum_samples=config.minimum_samples,
-        levels=config.levels,
-        categories=config.categories,
-        rules=config.benchmarks,
-        ignore_environment=config.ignore_environment,
-        ruler=None if config.ruler is None else MetricKey(config.ruler.benchmark, config.ruler.metric),
-        own=OwnOptions(control_chart=config.control_chart, rule_ensemble=_rules(config.rule_ensemble)),
-    )
-
-
 def minimum_effects(config: Config) -> Callable[[MetricKey], float]:
     """The configuration's rules by benchmark hold for columns of that name too."""
     stated = "minimum_effect" in config.model_fields_set
-    settings = policy_settings(config if stated else config.model_copy(update={"minimum_effect": SERIES_EFFECT}))
+    settings = config if stated else config.model_copy(update={"minimum_effect": SERIES_EFFECT})
     return lambda key: settings.of(key).minimum_effect
-
-
-def _rules(config: RuleEnsembleConfig) -> RuleOptions:
-    return RuleOptions(
-        ensemble=config.ensemble,
-        discretisation=config.discretisation,
-        mining=Mining(minimum_support=config.support, minimum_confidence=config.confidence),
-        confidence_change=config.confidence_change,
-        most_instants=config.intervals,
-        warm_up=config.warm_up,
-        cool_down=config.cool_down,
-        weights=config.weights or None,
-    )
 
 
 def is_named(config: Config, key: MetricKey) -> bool:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from bot.model.alarm import AlarmedMetric
 from bot.model.bisection import Culprit
 from bot.model.bisection_report import BisectionReport
-from bot.model.dispatch import AlarmedMetric
 from bot.model.reason import Reason
 from bot.model.run import Cost
 from bot.report.bisection import bisection_markdown, headline

@@ -15,9 +15,10 @@ from bot.dispatch.start import DispatchPlan, start_bisection
 from bot.dispatch.workflow import Workflow
 from bot.errors import ConfigError
 from bot.history.opening import GitBranch
+from bot.model.alarm import Alarm, AlarmedMetric
 from bot.model.bisection import OutcomeKind
 from bot.model.count import Count
-from bot.model.dispatch import Alarm, AlarmedMetric, BisectionStep, artifact_name
+from bot.model.dispatch import BisectionStep, artifact_name
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.report.bisection import bisection_markdown
 from tests.support.git_repository import init_repository, run_git

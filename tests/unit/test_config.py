@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from bot.config import Config, config_schema, load_config, parse_config, parse_ratio
 from bot.detect import COUNTER_DETECTORS, DETECTORS
-from bot.detect.rules.options import RuleOptions
+from bot.detect.rules.options import RuleOptions, rule_options
 from bot.errors import ConfigError, UsageError
 from bot.model.metric import MetricKey
-from bot.pipeline.settings import policy_settings, with_detector
+from bot.pipeline.settings import with_detector
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "config.schema.json"
 
@@ -159,20 +159,26 @@ control-chart: {limits: 1/99, drop-idle-time: false}
 rule-ensemble: {ensemble: bagging, warm-up: 10%, weights: {abc: 2}}
 """
     config = parse_config(text.encode(), place="f.yml")
-    settings_of = policy_settings(config)
-    assert settings_of.ruler == MetricKey("spin", "time")
-    assert (settings_of.own.control_chart.limits, settings_of.own.control_chart.drop_idle_time) == ("1/99", False)
-    assert settings_of.own.rule_ensemble.ensemble == "bagging"
-    assert settings_of.own.rule_ensemble.warm_up == pytest.approx(0.1)
-    assert settings_of.own.rule_ensemble.weights == {"abc": 2.0}
+    assert config.ruler is not None
+    assert config.ruler.key == MetricKey("spin", "time")
+    assert (config.control_chart.limits, config.control_chart.drop_idle_time) == ("1/99", False)
+    assert config.rule_ensemble.ensemble == "bagging"
+    assert config.rule_ensemble.warm_up == pytest.approx(0.1)
+    assert config.rule_ensemble.weights == {"abc": 2.0}
 
 
 def test_the_thresholds_of_rules_can_be_set() -> None:
     text = "rule-ensemble: {confidence-change: 0.4, support: 20%, confidence: 70%, intervals: 60}"
-    rules = policy_settings(parse_config(text.encode(), place="f.yml")).own.rule_ensemble
-    assert (rules.confidence_change, rules.most_instants) == (0.4, 60)
+    rules = rule_options(parse_config(text.encode(), place="f.yml").rule_ensemble)
+    assert (rules.confidence_change, rules.intervals) == (0.4, 60)
     assert (rules.mining.minimum_support, rules.mining.minimum_confidence) == pytest.approx((0.2, 0.7))
-    assert policy_settings(Config()).own.rule_ensemble == RuleOptions()
+    assert rule_options(Config().rule_ensemble) == RuleOptions()
+
+
+def test_a_changed_copy_resolves_its_own_values() -> None:
+    config = Config()
+    assert config.general.minimum_effect == 0.05
+    assert config.model_copy(update={"minimum_effect": 0.1}).of(MetricKey("a", "b")).minimum_effect == 0.1
 
 
 def test_a_detector_is_chosen_by_name_for_what_it_can_judge() -> None:

@@ -46,10 +46,9 @@ def normalise(tables: Sequence[TablePair], runs: Sequence[Run], options: RuleOpt
     """The runs and, last, the target, all with the same interval. A run too short for it has few instants or none."""
     sources = [_sources(tables, run) for run in (*runs, None)]
     windows = [_window(entry, options) for entry in sources]
-    interval_s = options.interval_s or _interval(sources, windows, options.most_instants)
+    interval_s = options.interval_s or _interval(sources, windows, options.intervals)
     return tuple(
-        _series(entry, window, interval_s, options.most_instants)
-        for entry, window in zip(sources, windows, strict=True)
+        _series(entry, window, interval_s, options.intervals) for entry, window in zip(sources, windows, strict=True)
     )
 
 

@@ -70,7 +70,7 @@ def similarity(environment: Environment, target: Environment) -> tuple[int, ...]
 
 
 def _weights(runs: Sequence[Run], target: Environment, options: RuleOptions) -> Floats:
-    if options.weights is not None:
+    if options.weights:
         own = options.weights
         return normalised(np.array([max(own.get(run.commit or "", 1.0), 0.0) for run in runs], dtype=np.float64))
     if options.ensemble == "stacking":

@@ -229,7 +229,7 @@ def test_an_injected_effect_of_the_size_found_is_found_by_the_policy() -> None:
     pairs = pair_metrics(baseline, runs[-1]).pairs
     rng = np.random.default_rng(SEED)
     effects = smallest_effects(pairs, anova, options=DetectorOptions(), settings=SETTINGS, rng=rng)
-    settings = replace(SETTINGS, minimum_effect=0.0)
+    settings = SETTINGS.model_copy(update={"minimum_effect": 0.0})
     for index, effect in enumerate(effects.tolist()):
         verdicts = []
         for factor in (0.8, 1.0):

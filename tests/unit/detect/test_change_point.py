@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bot.config.model import BenchmarkConfig
+from bot.config.policy import BenchmarkConfig
 from bot.detect import change_point
 from bot.detect.detector import DetectorOptions
 from bot.detect.pairs import pair_metrics
@@ -102,7 +102,7 @@ def test_a_change_below_the_minimum_effect_is_none() -> None:
     rule = BenchmarkConfig(match="*", minimum_effect="50%")
     history = runs(levels(slow=NEWEST + 3))
     assert judged(history).verdict is not Verdict.NO_CHANGE
-    assert judged(history, PolicySettings(rules=(rule,))).verdict is Verdict.NO_CHANGE
+    assert judged(history, PolicySettings(benchmarks=(rule,))).verdict is Verdict.NO_CHANGE
 
 
 def test_a_trifle_does_not_silence_the_runs_after_it() -> None:

@@ -3,13 +3,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bot.config.model import BenchmarkConfig, ControlChartConfig
+from bot.config.policy import BenchmarkConfig, ControlChartConfig
 from bot.detect import control_chart
 from bot.detect.counters import pair_counters
 from bot.detect.detector import DetectorOptions
 from bot.detect.pairs import pair_metrics
 from bot.detect.policy import PolicySettings, judge
-from bot.detect.settings import OwnOptions
 from bot.errors import DataError
 from bot.model.finding import Evidence, Finding, Level, Verdict
 from bot.model.metric import Direction, Metric, MetricKey
@@ -138,14 +137,14 @@ def test_one_baseline_run_is_a_fallback_and_says_so() -> None:
     assert (
         said(finding.evidence.notes)[-1] == "a single baseline run: the limit is the 10% to expect and a margin of 5%"
     )
-    options = DetectorOptions(own=OwnOptions(control_chart=ControlChartConfig(limits="10/90", single_run_margin="10%")))
+    options = DetectorOptions(control_chart=ControlChartConfig(limits="10/90", single_run_margin="10%"))
     (evidence,) = of_counters(counter_run({"cpu": steady(99)}), counter_run({"cpu": steady(1)}), options=options)
     assert evidence.threshold == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize("limits", [*PERCENTILES, THREE_DEVIATIONS])
 def test_every_kind_of_limits_fires_and_stays_silent(limits: str) -> None:
-    settings = PolicySettings(own=OwnOptions(control_chart=ControlChartConfig(limits=limits)))
+    settings = PolicySettings(control_chart=ControlChartConfig(limits=limits))
     assert only(judged(counter_run({"cpu": steady(99)}), *cpu_runs(), settings=settings)).verdict is Verdict.NO_CHANGE
     changed = counter_run({"cpu": steady(99, level=75.0)})
     assert only(judged(changed, *cpu_runs(), settings=settings)).verdict is Verdict.REGRESSION
@@ -254,7 +253,7 @@ def test_methods_2_6_the_normality_of_a_flagged_counter_is_reported() -> None:
 
 def test_idle_time_can_be_kept() -> None:
     runs = [idling(seed) for seed in range(5)]
-    settings = PolicySettings(own=OwnOptions(control_chart=ControlChartConfig(drop_idle_time=False)))
+    settings = PolicySettings(control_chart=ControlChartConfig(drop_idle_time=False))
     assert only(judged(idling(99, idle=0.5), *runs, settings=settings)).verdict is Verdict.REGRESSION
 
 
@@ -433,9 +432,11 @@ def test_a_change_larger_than_what_baseline_runs_do_is_found_among_many_counters
 
 def test_rules_by_pattern_hold_for_counters() -> None:
     changed = counter_run({"cpu": steady(99, level=70.0)})
-    ignored = PolicySettings(rules=(BenchmarkConfig(match="*", metric="cpu", ignore=True),))
+    ignored = PolicySettings(benchmarks=(BenchmarkConfig(match="*", metric="cpu", ignore=True),))
     assert judged(changed, *cpu_runs(), settings=ignored).findings == ()
-    better = PolicySettings(rules=(BenchmarkConfig(match="*", metric="cpu", direction=Direction.HIGHER_IS_BETTER),))
+    better = PolicySettings(
+        benchmarks=(BenchmarkConfig(match="*", metric="cpu", direction=Direction.HIGHER_IS_BETTER),)
+    )
     assert only(judged(changed, *cpu_runs(), settings=better)).verdict is Verdict.IMPROVEMENT
 
 

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from bot.config.model import BenchmarkConfig
+from bot.config.policy import BenchmarkConfig, PolicySettings
 from bot.detect.policy import judge
-from bot.detect.settings import PolicySettings
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.count import Count, metric_of
 from bot.model.finding import Finding, Verdict
@@ -57,7 +56,9 @@ def test_a_rule_of_the_configuration_lets_a_thousandth_count() -> None:
     runs = [run_of(*UNCHANGED) for _ in range(6)]
     target = run_of(*(1.001 * number for number in UNCHANGED))
     assert judged(runs, target).verdict is Verdict.NO_CHANGE
-    assert judged([run_of(*UNCHANGED)], target, settings=PolicySettings(rules=rules)).verdict is Verdict.INCONCLUSIVE
+    assert (
+        judged([run_of(*UNCHANGED)], target, settings=PolicySettings(benchmarks=rules)).verdict is Verdict.INCONCLUSIVE
+    )
 
 
 def test_counts_of_a_command_that_varies_decide_nothing() -> None:
@@ -88,4 +89,4 @@ def test_times_keep_their_minimum_effect() -> None:
     settings = PolicySettings()
     assert settings.general.minimum_effect == 0.05
     assert settings.counted.minimum_effect == 0.005
-    assert PolicySettings(minimum_effect=0.002).counted.minimum_effect == 0.002
+    assert PolicySettings(minimum_effect="0.2%").counted.minimum_effect == 0.002

@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bot.config.policy import PolicySettings
 from bot.detect.limits import (
     chance_notes,
     counter_findings,
@@ -12,7 +13,6 @@ from bot.detect.limits import (
     violation,
 )
 from bot.detect.policy import judge
-from bot.detect.settings import PolicySettings
 from bot.detect.verdict import Decided
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.finding import Evidence, Excess, Finding, Side, Verdict

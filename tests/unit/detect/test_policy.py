@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bot.config.model import BenchmarkConfig, LevelsConfig
+from bot.config.policy import BenchmarkConfig, LevelsConfig
 from bot.detect import COUNTER_DETECTORS, DETECTORS
 from bot.detect.benchmark_findings import critical_p_of, p_values_of
 from bot.detect.policy import PolicySettings, judge
@@ -205,7 +205,7 @@ def test_the_first_matching_rule_decides() -> None:
         BenchmarkConfig(match="bench_0000[12]", ignore=True),
         BenchmarkConfig(match="bench_*", metric="time", direction=Direction.HIGHER_IS_BETTER),
     )
-    judgement = compare(around(5, 5, 5, 5), around(6, 6, 6, 6), PolicySettings(rules=rules))
+    judgement = compare(around(5, 5, 5, 5), around(6, 6, 6, 6), PolicySettings(benchmarks=rules))
     verdicts = {finding.evidence.key.benchmark: finding.verdict for finding in judgement.findings}
     assert verdicts == {"bench_00000": Verdict.NO_CHANGE, "bench_00003": Verdict.IMPROVEMENT}
 
@@ -238,7 +238,7 @@ def test_methods_1_the_first_measurement_assigns_and_the_user_overrides() -> Non
     stored = replace(stored, benchmarks=tuple(replace(entry, category="fast") for entry in stored.benchmarks))
     assert only(compare(stored, around(60))).category == "fast"
     assert only(compare(around(50), around(60))).category == "medium"
-    overridden = PolicySettings(rules=(BenchmarkConfig(match="*", category="slow"),))
+    overridden = PolicySettings(benchmarks=(BenchmarkConfig(match="*", category="slow"),))
     assert only(compare(around(50), around(160), overridden)).severity is Severity.MINOR
 
 
@@ -362,7 +362,7 @@ def test_detectable_effect_is_the_slowdown_that_the_noisiest_unchanged_metric_wo
     calm = compare(around(5), around(5))
     assert calm.detectable_effect == pytest.approx(0.05)
     run, target = (run_of(rng.normal(100, 7, (1, 60)), processes=True) for _ in range(2))
-    noisy = compare(run, target, PolicySettings(minimum_effect=0.06))
+    noisy = compare(run, target, PolicySettings(minimum_effect="6%"))
     assert only(noisy).verdict is Verdict.NO_CHANGE
     assert noisy.detectable_effect is not None
     assert noisy.detectable_effect == max(0.06, noisy.detectable_effect)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bot.config.policy import RuleEnsembleConfig
 from bot.detect import COUNTER_DETECTORS, rule_ensemble
 from bot.detect.counters import pair_counters
 from bot.detect.detector import DetectorOptions
@@ -16,7 +17,6 @@ from bot.detect.rule_ensemble import assess
 from bot.detect.rules.options import RuleOptions
 from bot.detect.rules.series import normalise
 from bot.detect.rules.training import choose_training, similarity
-from bot.detect.settings import OwnOptions
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.counter import CounterTable
 from bot.model.environment import Environment
@@ -24,7 +24,6 @@ from bot.model.finding import Evidence, Verdict
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.reason import Remark, because
 from bot.model.run import Run
-from bot.stats.association_rules import Mining
 from bot.stats.ragged import Floats
 from tests.support.counter_runs import counter_run, counter_table, noisy_counters
 from tests.support.reasons import said
@@ -90,7 +89,7 @@ def test_it_is_registered_and_takes_its_options_from_the_detectors() -> None:
     ).tables
     detector = COUNTER_DETECTORS[rule_ensemble.ID]
     assert flagged(detector.detect_counters(tables, DetectorOptions())) == ["c1"]
-    deaf = DetectorOptions(own=OwnOptions(rule_ensemble=RuleOptions(confidence_change=1.0)))
+    deaf = DetectorOptions(rule_ensemble=RuleEnsembleConfig(confidence_change=0.999))
     assert flagged(detector.detect_counters(tables, deaf)) == []
 
 
@@ -137,7 +136,7 @@ def test_methods_4_4_a_premise_that_never_holds_in_the_target_flags_nothing() ->
     runs = [follows(rng) for _ in range(4)]
     values = follows(rng, broken=True).counters[0].values
     values[:, 0] = 99.0  # a load that no run had
-    pairs_only = RuleOptions(mining=Mining(minimum_support=0.1, minimum_confidence=0.9))
+    pairs_only = RuleOptions(confidence="90%")
     entries = evidence(counter_run(counter_table(values, names=("load", "cpu", "disk"))), *runs, options=pairs_only)
     assert "cpu" not in flagged(entries)
 
@@ -147,7 +146,7 @@ def test_methods_4_5_time_in_violation_is_the_share_of_mismatching_instants() ->
     runs = [counter_run(counter_table(values)) for _ in range(3)]
     changed = values.copy()
     changed[40:, 1] = 9.0
-    options = RuleOptions(warm_up=0.0, cool_down=0.0, interval_s=60.0)
+    options = RuleOptions(warm_up="0%", cool_down="0%", interval_s=60.0)
     entries = evidence(counter_run(counter_table(changed)), *runs, options=options)
     assert flagged(entries) == ["c1"]
     # 101 instants are 100 intervals, the last of two: 40 medium, 60 high.
@@ -164,7 +163,7 @@ def test_a_test_is_cut_into_no_more_intervals_than_wanted() -> None:
     rng = np.random.default_rng(3)
     target, *runs = (counter_run(counter_table(noisy_counters(rng, instants=400))) for _ in range(3))
     tables = pair_counters(Baseline(runs=tuple(runs), source=BaselineSource.HISTORY), target).tables
-    coarse = normalise(tables, runs, RuleOptions(most_instants=50))
+    coarse = normalise(tables, runs, RuleOptions(intervals=50))
     usual = normalise(tables, runs, RuleOptions())
     assert {len(entry.values) for entry in coarse} == {50}
     assert {len(entry.values) for entry in usual} == {144}
@@ -494,8 +493,8 @@ def test_premises_of_two_find_what_one_does_not() -> None:
         return counter_run(table)
 
     runs = [run() for _ in range(4)]
-    wide = RuleOptions(mining=Mining(premise_length=2), interval_s=60.0, warm_up=0.0, cool_down=0.0)
-    narrow = replace(wide, mining=Mining(premise_length=1))
+    wide = RuleOptions(premise_length=2, interval_s=60.0, warm_up="0%", cool_down="0%")
+    narrow = wide.model_copy(update={"premise_length": 1})
     broken = run(broken=True)
     assert "cpu" in flagged(evidence(broken, *runs, options=wide))
     assert flagged(evidence(run(), *runs, options=wide)) == []

@@ -3,7 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bot.detect.policy import PolicySettings, judge
+from bot.config.policy import PolicySettings, RulerConfig
+from bot.detect.policy import judge
 from bot.detect.ruler import scale_by_ruler
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.finding import Verdict
@@ -61,7 +62,7 @@ def test_the_ruler_itself_is_not_judged() -> None:
 
 
 def test_a_slow_machine_is_no_regression_and_a_slow_program_is_one() -> None:
-    settings = PolicySettings(ruler=RULER)
+    settings = PolicySettings(ruler=RulerConfig(benchmark="ruler"))
     machine = judge(LONG, run(9, slowness=1.5), settings=settings)
     assert {finding.verdict for finding in machine.findings} == {Verdict.NO_CHANGE}
     assert said(machine.notes)[0].startswith("scaled by the ruler")

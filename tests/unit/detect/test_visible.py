@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bot.config.policy import PolicySettings
 from bot.detect.policy import judge
-from bot.detect.settings import PolicySettings
 from bot.detect.verdict import decide
 from bot.detect.visible import detectable_effect
 from bot.model.baseline import Baseline, BaselineSource
@@ -66,7 +66,7 @@ def first_of(effect: float, rng: np.random.Generator, *, stored: int) -> Finding
     runs = tuple(noisy_run(rng, benchmarks=5, samples=5, spread=0.03, own_offset=0.02) for _ in range(stored))
     target = noisy_run(rng, benchmarks=5, samples=5, spread=0.03, own_offset=0.02, effects=effects)
     baseline = Baseline(runs=runs, source=BaselineSource.FILES)
-    judgement = judge(baseline, target, settings=PolicySettings(minimum_effect=0.01))
+    judgement = judge(baseline, target, settings=PolicySettings(minimum_effect="1%"))
     return next(finding for finding in judgement.findings if finding.evidence.key.benchmark == "bench_00000")
 
 

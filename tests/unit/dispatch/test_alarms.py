@@ -8,8 +8,9 @@ import numpy as np
 
 from bot.bisect import Search
 from bot.dispatch.alarms import Step, new_steps
+from bot.model.alarm import Alarm
 from bot.model.bisection import CommitRange, Outcome, OutcomeKind, SearchSettings
-from bot.model.dispatch import Alarm, BisectCommands, Bisection
+from bot.model.dispatch import BisectCommands, Bisection
 from bot.model.metric import MetricKey
 from bot.model.run import Run
 from tests.support.measurements import measured

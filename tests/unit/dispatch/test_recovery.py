@@ -7,8 +7,9 @@ import pytest
 
 from bot.bisect import Search
 from bot.dispatch.recovery import is_over, is_still_there, recoveries
+from bot.model.alarm import Alarm, AlarmedMetric
 from bot.model.bisection import Culprit, Outcome, OutcomeKind, Phase, Result, SearchSettings
-from bot.model.dispatch import Alarm, AlarmedMetric, Bisection
+from bot.model.dispatch import Bisection
 from bot.model.finding import Interval
 from bot.model.metric import MetricKey
 from bot.model.run import Run

@@ -7,8 +7,8 @@ import pytest
 
 from bot.bisect import Search
 from bot.dispatch.together import left_of
+from bot.model.alarm import Alarm, AlarmedMetric
 from bot.model.bisection import Outcome, OutcomeKind
-from bot.model.dispatch import Alarm, AlarmedMetric
 from bot.model.metric import MetricKey
 from tests.support.runner_pool import KEY, TIME, new_bisection
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from bot.model.alarm import AlarmedMetric
 from bot.model.bisection import Outcome, OutcomeKind
-from bot.model.dispatch import AlarmedMetric
 from bot.model.finding import Interval
 from bot.model.metric import MetricKey
 from bot.model.reason import VerdictReason, because
