@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from bot.errors import DataError
+from bot.model.bisection_report import CommitFacts
 from bot.model.checkup import Grant, Permission
 from bot.model.dispatch import WorkflowRuns
 from bot.publish.check import CheckResult
@@ -174,6 +175,9 @@ class Host(Protocol):
 
     def reopen_issue(self, tracked: TrackedIssue, *, body: str, note: str = ...) -> str:
         """Open, with another text; `note` is a comment that says why."""
+
+    def commit_facts(self, *, commit: str) -> CommitFacts:
+        """Who wrote it, and how much it changes."""
 
     def merged_pull_request(self, *, commit: str, branch: str) -> int | None:
         """The pull request that brought this commit into the branch."""

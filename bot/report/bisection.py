@@ -79,6 +79,10 @@ def headline(report: BisectionReport) -> str:
     culprit, suspects = _one_culprit(report), report.outcome.suspects
     if culprit is not None:
         return f"{_short(culprit.commit)} {introduced(culprit)}"
+    if report.outcome.kind is OutcomeKind.SEVERAL_CULPRITS and report.outcome.culprits:
+        largest = max(report.outcome.culprits, key=lambda one: abs(one.relative_change))
+        number = len(report.outcome.culprits)
+        return f"{number} commits introduced the change; the largest, {_short(largest.commit)}, {introduced(largest)}"
     if report.outcome.kind is OutcomeKind.SUSPECT_SET and len(suspects) > 1:
         likeliest = max(suspects, key=lambda suspect: suspect.posterior)
         return f"One of {len(suspects)} commits introduced the change, most likely {_short(likeliest.commit)}"

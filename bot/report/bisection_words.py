@@ -53,13 +53,12 @@ def reason_of(report: BisectionReport) -> str:
 
 def _resolved(outcome: Outcome) -> str:
     """How much of the change the named commits may leave to others."""
-    subject = "It" if len(outcome.culprits) == 1 else "Each"
+    is_one = len(outcome.culprits) == 1
     if outcome.unresolved is None:
-        return f"{subject} is the first whose test against the good end is significant."
+        return f"{'It' if is_one else 'Each'} is the first whose test against the good end is significant."
     if outcome.unresolved > NEGLIGIBLE:
         return f"Unresolved: up to {percent(outcome.unresolved)} of the change may come from commits not named."
-    explained = "explains" if len(outcome.culprits) == 1 else "and the others explain"
-    return f"{subject} {explained} the change."
+    return "It explains the change." if is_one else "Together they explain the change."
 
 
 def _denied(report: BisectionReport) -> str:

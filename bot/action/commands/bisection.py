@@ -1,7 +1,7 @@
 """A bisection as the thread sees it: begun, told after every step, stopped when the pull request moves on."""
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from bot import dispatch
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bot.config import Config
+    from bot.model.bisection_report import BisectionReport, CommitFacts
     from bot.model.dispatch import Bisection, BisectionStep
 
 CHECK_NAME: Final = "perf-culprit bisect"
@@ -40,6 +41,8 @@ class Teller:
         # Asked again right before it is written: pushes come at any moment.
         is_answer = step.report is not None and bisection.stopped is None
         meanwhile = self.objection(bisection) if is_answer else None
+        if step.report is not None:
+            step = replace(step, report=replace(step.report, facts=self._facts(step.report)))
         texts = step_texts(step, repository_url=self.job.context.repository_url, meanwhile=meanwhile)
         self.job.log.say(f"bisection {bisection.id}: {texts.title}")
         for remark in step.remarks:
@@ -50,6 +53,15 @@ class Teller:
             put_answer(self.host, number=number, comment_id=comment_id, body=texts.body)
         if self.job.context.summary_path and self.job.inputs.summary:
             append_summary(texts.body, path=self.job.context.summary_path)
+
+    def _facts(self, report: "BisectionReport") -> "dict[str, CommitFacts]":
+        """Of the named commits; nothing where they cannot be read: the rest of the answer counts more."""
+        try:
+            commits = [culprit.commit for culprit in report.outcome.culprits]
+            return {commit: self.host.commit_facts(commit=commit) for commit in commits}
+        except InfrastructureError as error:
+            self.job.log.tell(LogLevel.WARNING, f"the answer lacks who wrote the commits: {error}")
+            return {}
 
     def _check(self, step: "BisectionStep", *, title: str, body: str, stopped: bool) -> None:
         """Nothing without the permission: the thread says the same."""

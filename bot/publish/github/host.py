@@ -12,6 +12,7 @@ class GitHub(Client):
 
     find_pull_request = pull_request.find_pull_request
     is_current = pull_request.is_current
+    commit_facts = pull_request.commit_facts
     merged_as = pull_request.merged_as
     merged_pull_request = pull_request.merged_pull_request
     read_pull_request = conversation.read_pull_request

@@ -7,6 +7,7 @@ from typing import Any
 from github import UnknownObjectException
 from github.PullRequest import PullRequest as RemotePullRequest
 
+from bot.model.bisection_report import CommitFacts
 from bot.publish.event import number_at, sha_at, text_at, value_at, workflow_names
 from bot.publish.github.client import Client
 from bot.publish.github.failure import explained
@@ -108,6 +109,20 @@ def merged_as(client: Client, *, number: int, head_sha: str) -> str | None:
         except UnknownObjectException:
             return None
         return pull.merge_commit_sha if merged else None
+
+
+def commit_facts(client: Client, *, commit: str) -> CommitFacts:
+    """Of more than 300 files GitHub lists 300."""
+    with explained(f"read commit {commit[:10]}"):
+        read = client.repository.get_commit(commit).raw_data
+    author, stats = read["commit"]["author"], read["stats"]
+    return CommitFacts(
+        author=author["name"],
+        date=author["date"],
+        files=len(read["files"]),
+        insertions=stats["additions"],
+        deletions=stats["deletions"],
+    )
 
 
 def merged_pull_request(client: Client, *, commit: str, branch: str) -> int | None:

@@ -11,6 +11,7 @@ OPERATIONS: dict[str, Callable[[Call], Answer]] = {
     "repos/get-content": repository_operations.get_content,
     "repos/compare-commits-with-basehead": repository_operations.compare,
     "repos/create-commit-status": repository_operations.create_status,
+    "repos/get-commit": repository_operations.get_commit,
     "repos/list-pull-requests-associated-with-commit": repository_operations.list_pulls_of_commit,
     "repos/get-branch-rules": repository_operations.list_rules,
     "git/get-ref": repository_operations.get_reference,

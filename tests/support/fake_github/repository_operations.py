@@ -96,6 +96,25 @@ def get_pull(call: Call) -> Answer:
     return Answer(200, call.shapes.pull(pull, "pull-request"))
 
 
+def get_commit(call: Call) -> Answer:
+    sha = call.path["ref"]
+    name, email, date = call.git("show", "-s", "--format=%an%n%ae%n%aI", sha).splitlines()
+    numbers = call.git("show", "--format=", "--numstat", "-m", "--first-parent", sha).splitlines()
+    lines = [line.split("\t") for line in numbers]
+    added, deleted = (sum(int(line[column]) for line in lines) for column in (0, 1))
+    url = f"{call.shapes.repository_url}/commits/{sha}"
+    tree = {"tree": {"sha": sha, "url": url}}
+    person = {"name": name, "email": email, "date": date}
+    values = {
+        "sha": sha,
+        "url": url,
+        "commit": {"author": person, "committer": person, "message": "", "url": url, "comment_count": 0, **tree},
+        "stats": {"additions": added, "deletions": deleted, "total": added + deleted},
+        "files": [call.shapes.fill("diff-entry", {"filename": path}) for _, _, path in lines],
+    }
+    return Answer(200, call.shapes.fill("commit", values))
+
+
 def list_pulls_of_commit(call: Call) -> Answer:
     sha = call.path["commit_sha"]
     pulls = [pull for pull in call.state.pulls.values() if sha in (pull.head_sha, pull.merge_commit_sha)]

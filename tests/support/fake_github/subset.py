@@ -27,6 +27,7 @@ KEPT_OPERATIONS: dict[str, tuple[str, ...]] = {
     "/issues/comments/{comment_id}/reactions/{reaction_id}": ("delete",),
     "/pulls": ("get",),
     "/pulls/{pull_number}": ("get",),
+    "/commits/{ref}": ("get",),
     "/commits/{ref}/check-runs": ("get",),
     "/commits/{commit_sha}/pulls": ("get",),
     "/compare/{basehead}": ("get",),

@@ -92,6 +92,17 @@ def test_a_set_of_suspects_names_the_likeliest_first_and_says_once_why_others_ar
     assert text.count(why) == 1
 
 
+def test_of_several_commits_the_first_line_has_the_largest() -> None:
+    (one,) = REPORT.outcome.culprits
+    culprits = (replace(one, commit=FIRST, relative_change=-0.1, improvement=True), one)
+    outcome = replace(REPORT.outcome, kind=OutcomeKind.SEVERAL_CULPRITS, culprits=culprits, unresolved=0.0)
+    first, _, reason, *_ = bisection_text(replace(REPORT, outcome=outcome)).splitlines()
+    assert first.startswith(
+        f"2 commits introduced the change; the largest, {SECOND[:7]}, introduced the regression: +60"
+    )
+    assert reason == "Together they explain the change."
+
+
 def test_foreign_text_stays_text() -> None:
     hostile = "`</code>@everyone **x** | ##[error] ::add-mask::y \x1b[2J\n# head ```"
     outcome = replace(
