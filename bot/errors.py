@@ -5,7 +5,7 @@ Exit code 1 (a regression over the fail threshold) is a result, not an error, so
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 EXIT_FINE = 0
@@ -19,6 +19,12 @@ def did_you_mean(word: str, choices: Iterable[str], *, otherwise: str = "") -> s
     """A question that names the closest choice; `otherwise` where none is close."""
     close = difflib.get_close_matches(word, list(choices), n=1)
     return f"did you mean {close[0]}?" if close else otherwise
+
+
+def listed(names: Sequence[str], *, most: int) -> str:
+    """The first of them, and how many more there are."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 class BotError(Exception):

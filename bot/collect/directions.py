@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from bot.collect.content import shown
 from bot.collect.parser import VALUE, Parsed
+from bot.errors import listed
 from bot.model.metric import Direction, MetricKey
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ def directed(parsed: Parsed, directions: Directions | None, *, keep: bool = Fals
     if not undirected:
         return replace(parsed, benchmarks=tuple(kept)) if kept else parsed
     names = [f"`{shown(name)}`" for name in undirected]
-    more = len(names) - MAX_SHOWN_NAMES
-    listed = ", ".join(names[:MAX_SHOWN_NAMES]) + (f" and {more:,} more" if more > 0 else "")
-    note = f"left out because nothing says which way is good: {listed}; {SET_DIRECTION}"
+    few = listed(names, most=MAX_SHOWN_NAMES)
+    note = f"left out because nothing says which way is good: {few}; {SET_DIRECTION}"
     return replace(parsed, benchmarks=tuple(kept), notes=(*parsed.notes, note), undirected=len(undirected))

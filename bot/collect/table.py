@@ -12,7 +12,7 @@ from typing import BinaryIO, Final
 
 from bot.collect.content import shown
 from bot.collect.source import STDIN_NAME, Source, read_file, read_stream
-from bot.errors import DataError, UsageError
+from bot.errors import DataError, UsageError, listed
 from bot.model.change import Series, SeriesTable
 from bot.model.reason import Reason, remark
 
@@ -222,6 +222,4 @@ def _bad_cell(cells: _Cells, name: str, line: int, message: str) -> DataError:
 
 
 def _listed(names: Iterable[str]) -> str:
-    quoted = [f"`{shown(name)}`" for name in names]
-    more = len(quoted) - SHOWN_NAMES
-    return ", ".join(quoted[:SHOWN_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+    return listed([f"`{shown(name)}`" for name in names], most=SHOWN_NAMES)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Final
 
-from bot.errors import DataError, UsageError
+from bot.errors import DataError, UsageError, listed
 from bot.measure.log import shown_output
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.run import Run
@@ -74,6 +74,5 @@ def _matching(run: Run, benchmark: str | None, metric: str | None) -> dict[Metri
 
 
 def _named(keys: Sequence[MetricKey]) -> str:
-    names = [shown_output(f"{key.benchmark} ({key.metric})".encode(errors="replace")) for key in keys[:LISTED]]
-    more = len(keys) - len(names)
-    return ", ".join(names) + (f" and {more} more" if more > 0 else "")
+    names = [shown_output(f"{key.benchmark} ({key.metric})".encode(errors="replace")) for key in keys]
+    return listed(names, most=LISTED)

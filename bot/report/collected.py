@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import attrgetter
 
+from bot.errors import listed
 from bot.model.history_size import Imported
 from bot.model.run import FileRead
 from bot.report.inert import plain
@@ -52,11 +53,10 @@ def imported_text(imported: Imported) -> str:
     """One line, then what limits the use of the runs, each with its consequence."""
     verb = "imported" if imported.stored else "would import"
     what = f"{counted(imported.runs, 'run')} of {counted(imported.commits, 'commit')}{_dates(imported)}"
-    named = ", ".join(plain(suite, limit=40) for suite in imported.suites[:SHOWN_SUITES])
-    more = "" if len(imported.suites) <= SHOWN_SUITES else f" and {len(imported.suites) - SHOWN_SUITES:,} more"
+    named = listed([plain(suite, limit=40) for suite in imported.suites], most=SHOWN_SUITES)
     doubt = "" if imported.on_line else "; is --repo the repository of these results?"
     lines = [
-        f"{verb} {what} into {'suite' if len(imported.suites) == 1 else 'suites'} {named}{more}",
+        f"{verb} {what} into {'suite' if len(imported.suites) == 1 else 'suites'} {named}",
         f"  {imported.on_line:,} of the commits are ancestors of HEAD: later runs are compared with those only{doubt}",
     ]
     if imported.already_stored:

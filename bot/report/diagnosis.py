@@ -108,15 +108,23 @@ def _suspects(suspects: Sequence[MethodSuspect], unit: str) -> str:
 
 def _impacts(suspects: Sequence[MethodSuspect]) -> str:
     parts = [
-        f"{rank}. {_plain(suspect.method)}\n" + "\n".join(_bar(impact) for impact in suspect.services[:SHOWN_SERVICES])
+        "\n".join([f"{rank}. {_plain(suspect.method)}", *_bars(suspect.services[:SHOWN_SERVICES])])
         for rank, suspect in enumerate(suspects, 1)
     ]
     return "Services to test again (█ own time, ░ what it calls)\n" + "\n".join(parts)
 
 
-def _bar(impact: ImpactedService) -> str:
-    bar = blocks(impact.self_share, impact.children_share, width=BAR_WIDTH)
-    return f"   {bar} {percent(impact.self_share):>7} {percent(impact.children_share):>7}  {_plain(impact.service)}"
+def _bars(impacts: Sequence[ImpactedService]) -> list[str]:
+    rows = [
+        (
+            blocks(impact.self_share, impact.children_share, width=BAR_WIDTH),
+            percent(impact.self_share),
+            percent(impact.children_share),
+            _plain(impact.service),
+        )
+        for impact in impacts
+    ]
+    return columns(rows, right=(1, 2), indent="   ")
 
 
 def _services(services: Sequence[ServiceStatistics], unit: str) -> str:

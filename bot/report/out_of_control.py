@@ -14,6 +14,7 @@ from bot.report.reasons import sentence_markdown
 from bot.report.sections import Sections
 from bot.report.view import Fold, Part, table
 from bot.report.wording import CONTROL_CHART
+from bot.report.words import counted
 
 _HEAD = ("counter", "outside", "limit", "before", "after", "change", "why not called"), "lrrrrll"
 
@@ -28,7 +29,7 @@ def title(sections: Sections, count: int) -> str:
     """Such as "3 of 40 metrics left their limits, but were not called"."""
     charted = sum(finding.evidence.test == CONTROL_CHART for finding in sections.all)
     left = "left its limits, but was" if count == 1 else "left their limits, but were"
-    return f"{count:,} of {charted:,} {sections.noun}{'' if charted == 1 else 's'} {left} not called"
+    return f"{count:,} of {counted(charted, sections.noun)} {left} not called"
 
 
 def outside(finding: Finding) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from bot.report.html import page
 from bot.report.inert import Safe, plain
 from bot.report.line_chart import line_chart
 from bot.report.numbers import amount_text, percent, percent_at_least, quantities, significant
+from bot.report.tables import ruled
 from bot.report.words import counted
 
 
@@ -48,7 +49,7 @@ def _single(configuration: Configuration) -> Iterator[str]:
                 width and f"± {width}",
             ]
         )
-    yield _table(["layer", "of", "output", "mean", "95% interval"], rows)
+    yield ruled(["layer", "of", "output", "mean", "95% interval"], rows)
     if configuration.scores:
         yield "Configuration score: " + ", ".join(
             f"{significant(score)} up to the {layer.value} layer" for layer, score in configuration.scores.items()
@@ -104,7 +105,7 @@ def _sweep(report: SimulationReport) -> Iterator[str]:
         scores = [significant(one.scores[layer]) if layer in one.scores else "" for layer in layers]
         numbers = ["" if value is None else significant(value) for value in values]
         rows.append([*(plain(one.simulation.parameters[name]) for name in report.swept), *scores, *numbers])
-    yield _table(head, rows)
+    yield ruled(head, rows)
     if layers and len(report.swept) > 1:
         yield _winners(report, layers)
     for one in report.configurations:
@@ -147,7 +148,7 @@ def _winners(report: SimulationReport, layers: Sequence[Layer]) -> str:
     values = dict.fromkeys(value for value, _ in best)
     rows = [[plain(value), *(best.get((value, layer), "") for layer in layers)] for value in values]
     head = [name, *(f"best by {layer.value}" for layer in layers)]
-    return f"Best {', '.join(others)} for each {name}:\n{_table(head, rows)}"
+    return f"Best {', '.join(others)} for each {name}:\n{ruled(head, rows)}"
 
 
 def _demands(demands: Sequence[Demanded]) -> str:
@@ -163,7 +164,7 @@ def _demands(demands: Sequence[Demanded]) -> str:
         for each in demands
     ]
     head = ["component", "resource", "request", "measured demand", "model's", "variance explained"]
-    return "Demands, in units held for a second:\n" + _table(head, rows)
+    return "Demands, in units held for a second:\n" + ruled(head, rows)
 
 
 def shown(report: SimulationReport) -> list[Output]:
@@ -179,12 +180,6 @@ def differs(report: SimulationReport, output: Output) -> bool:
 
 def _unit(unit: str) -> str:
     return f"({unit})" if unit else ""
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    from tabulate import tabulate
-
-    return tabulate(rows, headers=head, tablefmt="simple", disable_numparse=True)
 
 
 _NUMBER: Final = re.compile(r"\s*(\d+(?:\.\d+)?)(.*)")

@@ -17,6 +17,13 @@ def columns(rows: Sequence[Sequence[str]], *, right: Collection[int] = (), inden
     return [f"{indent}{line.rstrip()}" for line in text.split("\n")]
 
 
+def ruled(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Text with a rule below the columns' names."""
+    from tabulate import tabulate
+
+    return tabulate(rows, headers=head, tablefmt="simple", disable_numparse=True)
+
+
 def header(names: Sequence[str], alignment: str) -> tuple[Safe, Safe]:
     """The first two lines in Markdown; `alignment` has "l", "r" or " " for each column."""
     return row([Safe(name) for name in names]), Safe("|" + "|".join(_RULES[side] for side in alignment) + "|")

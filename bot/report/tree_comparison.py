@@ -1,9 +1,10 @@
 """Compared call trees for a terminal: suspects with why, the path to the first, services to test again."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
+from bot.errors import listed
 from bot.model.tree_comparison import (
     Answer,
     Basis,
@@ -18,11 +19,13 @@ from bot.report.charts import blocks
 from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, Safe, join, plain
 from bot.report.numbers import amount_text, percent, probability, quantities, significant
 from bot.report.reasons.sentence import sentence, sentence_markdown
+from bot.report.tables import columns
 from bot.report.words import counted
 
 BAR_WIDTH: Final = 30
 SHOWN_SERVICES: Final = 20
 SHOWN_NAMES: Final = 10
+SHOWN_SHARES: Final = 5
 _LINE_LIMIT: Final = 160
 _plain = partial(plain, limit=_LINE_LIMIT)
 BASES: Final = {
@@ -71,7 +74,7 @@ def tree_comparison_text(comparison: TreeComparison, *, top: int = 20) -> str:
     if comparison.impacted:
         blocks.append("Services to test again\n" + "\n".join(_impact(comparison)))
     blocks += [
-        f"{title}: " + ", ".join(_plain(name, limit=60) for name in names[:SHOWN_NAMES]) + _more(names)
+        f"{title}: " + listed([_plain(name, limit=60) for name in names], most=SHOWN_NAMES)
         for title, names in (
             ("Methods added", comparison.added_methods),
             ("Methods removed", comparison.removed_methods),
@@ -215,17 +218,14 @@ def _suspect(rank: int, suspect: ComparedSuspect) -> str:
         sure = suspect.touched.certainty.value.replace("_", " ")
         lines.append(f"   changed: {_plain(suspect.touched.file)}{place} (matched by {sure})")
     if suspect.services:
-        shares = (f"{_plain(one.service, limit=40)} {percent(one.self_share)}" for one in suspect.services[:5])
-        lines.append(f"   own time in: {', '.join(shares)}{_more(suspect.services, shown=5)}")
+        shares = [f"{_plain(one.service, limit=40)} {percent(one.self_share)}" for one in suspect.services]
+        lines.append(f"   own time in: {listed(shares, most=SHOWN_SHARES)}")
     return "\n".join(lines)
 
 
 def _impact(comparison: TreeComparison) -> Iterator[str]:
-    for one in comparison.impacted[:SHOWN_SERVICES]:
-        yield f"   {blocks(one.share, width=BAR_WIDTH)} {percent(one.share):>7}  {_plain(one.service)}"
+    shown = comparison.impacted[:SHOWN_SERVICES]
+    rows = [(blocks(one.share, width=BAR_WIDTH), percent(one.share), _plain(one.service)) for one in shown]
+    yield from columns(rows, right=(1,), indent="   ")
     if len(comparison.impacted) > SHOWN_SERVICES:
         yield f"   and {len(comparison.impacted) - SHOWN_SERVICES:,} more: see the JSON"
-
-
-def _more(entries: Sequence[object], *, shown: int = SHOWN_NAMES) -> str:
-    return f" and {len(entries) - shown:,} more" if len(entries) > shown else ""

@@ -4,6 +4,7 @@ import math
 from typing import Final, Protocol
 
 from bot.collect.parser import Parser
+from bot.errors import listed
 from bot.model.metric import Direction, Metric
 
 # Units of what the readers of load tests give.
@@ -42,5 +43,4 @@ def number_or_none(text: str) -> float | None:
 
 def names_shown(names: list[str]) -> str:
     """A few names for a note."""
-    more = len(names) - MAX_SHOWN_NAMES
-    return ", ".join(names[:MAX_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return listed(names, most=MAX_SHOWN_NAMES)

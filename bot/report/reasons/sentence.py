@@ -11,6 +11,7 @@ from bot.model.reason import Argument, Reason
 from bot.report.inert import SENTENCE_LIMIT, Safe, clean, code, join, prose
 from bot.report.numbers import percent, percent_digits, significant
 from bot.report.reasons.sentences import SENTENCES
+from bot.report.words import counted
 
 _BRACKETS: Final = re.compile(r"\[([^\]]*)\]")
 # As many names of a list are shown.
@@ -93,6 +94,5 @@ def _number(value: float, how: str) -> str:
     if how in {"%", "+%"}:
         return percent(value, signed=how == "+%")
     if how.startswith("#"):
-        noun = how.removeprefix("#").strip()
-        return f"{value:,} {noun}" if value == 1 else f"{value:,} {noun}s"
+        return counted(int(value), how.removeprefix("#").strip())
     return significant(value) if abs(value) > 1e15 and how != "," else format(value, how)
