@@ -16,7 +16,7 @@ from bot.cli.options import (
     count,
     minutes,
     new_verb,
-    positive,
+    option,
     request,
     shell_commands,
 )
@@ -31,83 +31,80 @@ def add_verbs(verbs: Verbs) -> None:
 
 def _add_bisect(verbs: Verbs) -> None:
     verb = new_verb(verbs, "bisect", _bisect, "find the commits that introduced a change, by measuring on this machine")
-    verb.add_argument("--good", required=True, metavar="REV", help="commit before the change")
-    verb.add_argument("--bad", required=True, metavar="REV", help="commit with the change")
+    option(verb, "--good REV", "commit before the change", required=True)
+    option(verb, "--bad REV", "commit with the change", required=True)
     add_command_options(verb)
-    verb.add_argument("--benchmark", metavar="NAME", help="needed where the command measures several")
-    verb.add_argument(
-        "--metric",
-        metavar="NAME",
-        help=f"needed where the benchmark has several; {QUANTITIES}: of the whole command (docs/measure.md); auto: "
-        "search by instructions, confirm by time",
+    option(verb, "--benchmark NAME", "benchmark to follow, where the command measures several")
+    option(
+        verb,
+        "--metric NAME",
+        f"metric to follow, where the benchmark has several; {QUANTITIES}: of the whole command (docs/measure.md); "
+        "auto: search by instructions, confirm by time",
     )
-    verb.add_argument(
-        "--direction", choices=("any", "worse", "better"), default="any", help="change to look for (default: any)"
+    option(verb, "--direction", "change to look for (default: any)", choices=("any", "worse", "better"), default="any")
+    option(verb, "--engine", "search engine (default: bayes)", choices=("bayes", "weighted"), default="bayes")
+    option(
+        verb,
+        "--prior",
+        "chances to start from: what the commits changed (default), or all equal",
+        choices=("changes", "uniform"),
+        default="changes",
     )
-    verb.add_argument("--engine", choices=("bayes", "weighted"), default="bayes", help="default: bayes")
-    verb.add_argument(
-        "--prior", choices=("changes", "uniform"), default="changes", help="start from what commits changed (default)"
-    )
-    verb.add_argument("--seed", type=count, default=0, metavar="N", help="of the order in a round (default: 0)")
-    verb.add_argument("--executions", type=positive, metavar="N", help="budget: runs at most (default: 400)")
-    verb.add_argument(
-        "--jobs", type=positive, default=1, metavar="N", help="count this many rounds at once (not times)"
-    )
-    verb.add_argument("--minutes", type=minutes, metavar="N", help="budget: then the answer so far is given")
-    verb.add_argument("--first-parent", action="store_true", help="look at the commits of the main line only")
-    verb.add_argument("--paths", nargs="+", default=(), metavar="PATH", help="only commits that change these can be it")
-    verb.add_argument(
-        "--profile",
-        metavar="CMD",
-        help="shell command that writes a profile to $PERF_CULPRIT_OUTPUT, for the culprit's methods (default: "
+    option(verb, "--seed N", "seed of the order within a round (default: 0)", type=count, default=0)
+    option(verb, "--executions N", "budget: executions at most (default: 400)")
+    option(verb, "--jobs N", "rounds to count at once; times are always measured one by one", default=1)
+    option(verb, "--minutes N", "budget: after this time the answer so far is given", type=minutes)
+    option(verb, "--first-parent", "consider only the commits of the main line")
+    option(verb, "--paths PATH ...", "only commits that change these paths are candidates", default=[])
+    option(
+        verb,
+        "--profile CMD",
+        "shell command that writes a profile to $PERF_CULPRIT_OUTPUT, for the culprit's methods (default: "
         "bisect.profile, else the tracer for Python)",
     )
-    verb.add_argument(
-        "--profile-seconds",
+    option(
+        verb,
+        "--profile-seconds N",
+        "time for profiling the culprit, and as much for its parent (default: 30; 0: none)",
         type=count,
-        metavar="N",
-        help="for the culprit and for its parent each (default: 30; 0: profile neither)",
     )
-    verb.add_argument("--state", type=Path, metavar="FILE", help="written after each round (default: inside .git)")
-    verb.add_argument("--resume", type=Path, metavar="FILE", help="resume the same search from this state file")
-    verb.add_argument(
-        "--history",
+    option(verb, "--state FILE", "state of the search, written after each round (default: inside .git)", type=Path)
+    option(verb, "--resume FILE", "resume the same search from this state file", type=Path)
+    option(
+        verb,
+        "--history URL",
+        "use executions that are stored there as well (no URL: remote origin)",
         nargs="?",
         const="",
-        metavar="URL",
-        help="count executions that are stored there (no URL: remote origin)",
     )
-    verb.add_argument(
-        "--record", action="store_true", help="append what is measured to the history (--history, else remote origin)"
-    )
-    verb.add_argument("--suite", metavar="NAME", help="suite of the history (default: configuration)")
-    verb.add_argument("--dry-run", action="store_true", help="say what would be measured and what it would cost")
-    verb.add_argument(
-        "--git-run", type=Path, metavar="OUT", help="only write a script for `git bisect run`, and search nothing"
-    )
-    verb.add_argument("--json", type=Path, metavar="OUT", help="write the answer here (- for standard output)")
-    verb.add_argument("--markdown", type=Path, metavar="OUT", help="write the answer as Markdown here")
-    verb.add_argument("--svg", type=Path, metavar="OUT", help="write a plot of what was measured by commit here")
+    option(verb, "--record", "append what is measured to the history (--history, else remote origin)")
+    option(verb, "--suite NAME", "suite of the history (default: configuration)")
+    option(verb, "--dry-run", "say what would be measured and what it would cost")
+    option(verb, "--git-run OUT", "only write a script for `git bisect run`; search nothing")
+    option(verb, "--json OUT", "write the answer here (- for standard output)")
+    option(verb, "--markdown OUT", "write the answer as Markdown here")
+    option(verb, "--svg OUT", "write a plot of the measurements by commit here")
     add_open_option(verb, "svg")
-    verb.add_argument("--log", type=Path, metavar="OUT", help="write the answer for `git bisect replay` here")
+    option(verb, "--log OUT", "write the answer for `git bisect replay` here")
     add_options(verb, "tool", "config")
 
 
 def _add_bisect_job(verbs: Verbs) -> None:
     verb = new_verb(
-        verbs, "bisect-job", _bisect_job, "measure one job of a bisection that other machines share (docs/bisection.md)"
+        verbs,
+        "bisect-job",
+        _bisect_job,
+        "measure one job of a bisection that is shared with other machines (docs/bisection.md)",
     )
-    verb.add_argument("--repo", type=Path, default=Path(), metavar="DIR", help="default: this directory; not touched")
-    verb.add_argument(
-        "--request", type=Path, required=True, metavar="FILE", help="the dispatch's request (- for standard input)"
-    )
-    verb.add_argument("--job", required=True, metavar="ID", help="which of the request's jobs this machine is")
-    verb.add_argument("--output", type=Path, required=True, metavar="DIR", help="gets bisect-job.json and log.txt")
-    verb.add_argument("--run", metavar="CMD", help="shell command that measures (default: the request's)")
-    verb.add_argument("--build", metavar="CMD", help="shell command that builds a commit (default: the request's)")
-    verb.add_argument("--tool", metavar="NAME", help="format of the results (default: the request's)")
-    verb.add_argument("--minutes", type=minutes, metavar="N", help="after this no further round is begun")
-    verb.add_argument("--cache", type=Path, metavar="DIR", help="keep builds here from one call to the next")
+    option(verb, "--repo DIR", "repository (default: this directory); its checkout stays as it is", default=Path())
+    option(verb, "--request FILE", "the dispatch's request (- for standard input)", type=Path, required=True)
+    option(verb, "--job ID", "which of the request's jobs this machine is", required=True)
+    option(verb, "--output DIR", "folder for bisect-job.json and log.txt", required=True)
+    option(verb, "--run CMD", "shell command that measures (default: the request's)")
+    option(verb, "--build CMD", "shell command that builds a commit (default: the request's)")
+    option(verb, "--tool NAME", "format of the results (default: the request's)")
+    option(verb, "--minutes N", "start no further round after this time", type=minutes)
+    option(verb, "--cache DIR", "keep builds here from one call to the next")
     add_environment_option(verb)
     add_options(verb, "config")
 

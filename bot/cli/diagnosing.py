@@ -3,12 +3,11 @@
 import argparse
 import math
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot import config, pipeline
 from bot.cli import progress
-from bot.cli.options import Verbs, new_verb, positive, request, seconds
+from bot.cli.options import Verbs, new_verb, option, request, seconds
 from bot.cli.output import show, text_stream, write
 from bot.errors import EXIT_FINE, UsageError
 
@@ -20,90 +19,75 @@ SPAN_TABLE = "csv:"
 
 def add_verbs(verbs: Verbs) -> None:
     verb = new_verb(
-        verbs, "diagnose", _diagnose, "execution logs -> methods that cost most, and the services to test again"
+        verbs, "diagnose", _diagnose, "find the methods that cost most or got slower, and the services to test again"
     )
-    verb.add_argument(
-        "--log", nargs="+", action="extend", metavar="FILE", help="execution logs: plain, .gz or .zst; - for stdin"
-    )
-    verb.add_argument(
-        "--pattern",
-        metavar="PRESET|FILE|csv:COLUMNS",
-        help="labelled, spring, json, a file with one regular expression, or the columns of a table of spans "
+    option(verb, "--log FILE ...", "execution logs: plain, .gz or .zst; - for stdin")
+    option(
+        verb,
+        "--pattern PRESET|FILE|csv:COLUMNS",
+        "labelled, spring, json, a file with one regular expression, or the columns of a table of spans "
         "(docs/diagnosis.md)",
     )
-    verb.add_argument(
-        "--profile",
-        nargs="+",
-        action="extend",
-        metavar="FILE",
-        help="profiles or traces instead; repetitions of one run",
-    )
-    verb.add_argument(
-        "--format", default="auto", metavar="ID", help="of the profiles (docs/profiles.md; default: auto)"
-    )
-    verb.add_argument(
+    option(verb, "--profile FILE ...", "read profiles or traces instead; several files are repetitions")
+    option(verb, "--format ID", "format of the profiles (docs/profiles.md; default: auto)", default="auto")
+    option(
+        verb,
         "--trusted-profile",
+        "the profiles come from you: read cProfile's as well (loading one can run code)",
         dest="trusted",
-        action="store_true",
-        help="the profiles are trusted: read cProfile's too",
     )
     _add_comparison(verb)
-    verb.add_argument("--json", type=Path, metavar="OUT", help="write everything as JSON here (- for standard output)")
-    verb.add_argument("--top", type=positive, default=20, metavar="N", help="suspects in the text (default: 20)")
-    verb.add_argument(
-        "--lambda",
+    option(verb, "--json OUT", "write everything as JSON here (- for standard output)")
+    option(verb, "--top N", "suspects to print (default: 20)", default=20)
+    option(
+        verb,
+        "--lambda WEIGHT",
+        "how much differences between services lower a score (default: 1)",
         dest="fluctuation_weight",
         type=_number,
         default=1.0,
-        metavar="WEIGHT",
-        help="how much differences between services lower a score (default: 1)",
     )
-    verb.add_argument(
-        "--minimum-self-time",
+    option(
+        verb,
+        "--minimum-self-time MS",
+        "methods that take less per call of every service come last (default: 1%% of the mean response time)",
         dest="minimum_self_ms",
         type=_number,
-        metavar="MS",
-        help="methods that take less per call of every service come last (default: 1%% of the mean response time)",
     )
-    verb.add_argument(
-        "--window",
+    option(
+        verb,
+        "--window SECONDS",
+        "window of response time and throughput (default: 60)",
         dest="window_s",
         type=seconds,
         default=60.0,
-        metavar="SECONDS",
-        help="of response time and throughput (default: 60)",
     )
-    verb.add_argument("--workers", type=positive, default=2, metavar="N", help="processes that read (default: 2)")
-    verb.add_argument(
-        "--cluster", metavar="ADDRESS", help="tcp://HOST:PORT of a Dask scheduler: its workers read (extra `cluster`)"
-    )
+    option(verb, "--workers N", "processes that read in parallel (default: 2)", default=2)
+    option(verb, "--cluster ADDRESS", "tcp://HOST:PORT of a Dask scheduler: its workers read (extra `cluster`)")
 
 
 def _add_comparison(verb: argparse.ArgumentParser) -> None:
     two = verb.add_argument_group(
         "two revisions", "logs (with --pattern) or profiles of both: what got slower, and why"
     )
-    two.add_argument("--baseline", nargs="+", action="extend", metavar="FILE", help="of the revision before")
-    two.add_argument("--target", nargs="+", action="extend", metavar="FILE", help="of the revision after")
-    two.add_argument(
-        "--repo", dest="repository", type=Path, metavar="DIR", help="repository of both (default: this directory)"
-    )
-    two.add_argument("--commit", metavar="REV", help="commit that introduced the change: marks what it touched")
-    two.add_argument("--base", metavar="REV", help="or both ends, where the commit is not known")
-    two.add_argument("--head", metavar="REV")
-    two.add_argument("--same-work", action="store_true", help="sampled profiles of the same work: compare counts")
-    two.add_argument(
-        "--minimum-effect",
+    option(two, "--baseline FILE ...", "logs or profiles of the revision before")
+    option(two, "--target FILE ...", "logs or profiles of the revision after")
+    option(two, "--repo DIR", "repository of both revisions (default: this directory)", dest="repository")
+    option(two, "--commit REV", "commit that introduced the change: mark the functions that it changed")
+    option(two, "--base REV", "before a range of commits, where the one commit is not known; needs --head")
+    option(two, "--head REV", "last commit of that range")
+    option(two, "--same-work", "both did the same work: compare counts of samples instead of shares")
+    option(
+        two,
+        "--minimum-effect PERCENT",
+        "ignore methods that got slower by less than this (default: 1%%)",
         type=lambda text: config.parse_change(text, name="--minimum-effect"),
         default=0.01,
-        metavar="PERCENT",
-        help="a method that gained less is not slower (default: 1%%)",
     )
-    two.add_argument(
-        "--flame",
-        type=Path,
-        metavar="OUT",
-        help="the difference as a flame graph: .html is a page that draws it, else two columns for flamegraph.pl",
+    option(
+        two,
+        "--flame OUT",
+        "write the difference as a flame graph: a page if it ends in .html, else two columns for flamegraph.pl",
     )
 
 

@@ -7,26 +7,24 @@ from pathlib import Path
 
 from bot import git, pipeline
 from bot.cli import init
-from bot.cli.options import Verbs, add_options, chosen_config, new_verb
+from bot.cli.options import Verbs, add_options, chosen_config, new_verb, option
 from bot.errors import EXIT_FINE, EXIT_USAGE, UsageError
 from bot.files import replace_file
 from bot.release import IS_RELEASE
 
 
 def add_verbs(verbs: Verbs) -> None:
-    verb = new_verb(verbs, "init", _init, "write the workflow files for this repository, or check those that are there")
-    verb.add_argument("--yes", action="store_true", help="ask nothing")
-    verb.add_argument("--run", metavar="CMD", help="shell command that measures a commit (default: by what is found)")
-    verb.add_argument("--setup", metavar="CMD", help="shell command that prepares the machine")
-    verb.add_argument("--split", action="store_true", help="two jobs and commands, for pull requests from forks")
-    verb.add_argument(
-        "--backfill", metavar="REV", help="only the file that measures old commits from this one on, every night"
-    )
-    verb.add_argument("--force", action="store_true", help="replace files that are there")
-    verb.add_argument("--check", action="store_true", help="only say what is outdated or unsafe in the files there")
+    verb = new_verb(verbs, "init", _init, "write the workflow files for this repository, or check the existing ones")
+    option(verb, "--yes", "ask no questions")
+    option(verb, "--run CMD", "shell command that measures a commit (default: guessed from the repository)")
+    option(verb, "--setup CMD", "shell command that prepares the machine")
+    option(verb, "--split", "write the two-job form with commands, for pull requests from forks")
+    option(verb, "--backfill REV", "write only the workflow that measures old commits every night, from this one on")
+    option(verb, "--force", "replace existing files")
+    option(verb, "--check", "only say what is outdated or unsafe in the existing files")
     add_options(verb, "repo")
     verb = new_verb(verbs, "doctor", _doctor, "say which permission, event or setting this GitHub job lacks")
-    verb.add_argument("--repo", type=Path, default=Path(), metavar="DIR", help="the job's checkout (default: here)")
+    option(verb, "--repo DIR", "the job's checkout (default: here)", default=Path())
     add_options(verb, "config")
 
 

@@ -14,6 +14,7 @@ from bot.cli.options import (
     chosen_config,
     commit_hash,
     new_verb,
+    option,
     request,
 )
 from bot.cli.output import colour, show, table_width, text_stream, write, write_page
@@ -27,67 +28,68 @@ def add_verbs(verbs: Verbs) -> None:
 
 
 def _add_collect(verbs: Verbs) -> None:
-    verb = new_verb(verbs, "collect", _collect, "benchmark results of any known format -> one run as JSON")
+    verb = new_verb(
+        verbs, "collect", _collect, "read benchmark results of any known format, and write them as one run in JSON"
+    )
     verb.add_argument("files", nargs="+", metavar="FILE", help="file, directory, zip archive, glob, or - for stdin")
-    verb.add_argument("--json", type=Path, metavar="OUT", help="write the run here (default: standard output)")
-    verb.add_argument("--commit", type=commit_hash, metavar="HASH", help="full hash of the measured commit")
+    option(verb, "--json OUT", "write the run here (default: standard output)")
+    option(verb, "--commit HASH", "full hash of the measured commit", type=commit_hash)
     add_options(verb, "tool", "suite", "config")
 
 
 def _add_compare(verbs: Verbs) -> None:
     verb = new_verb(verbs, "compare", _compare, "judge target results against baseline results or the stored history")
-    verb.add_argument("--target", nargs="+", action="extend", required=True, metavar="FILE", help="results to judge")
-    verb.add_argument("--baseline", nargs="+", action="extend", metavar="FILE", help="results to judge against")
-    verb.add_argument("--paired", action="store_true", help="both were measured in one job, interleaved")
-    verb.add_argument(
-        "--confirm", nargs="+", action="extend", default=[], metavar="FILE", help="second results of what was flagged"
-    )
-    verb.add_argument(
-        "--confirm-baseline", nargs="+", action="extend", default=[], metavar="FILE", help="and of the baseline"
-    )
-    verb.add_argument("--repo", type=Path, metavar="DIR", help="judge against this repository's stored history instead")
-    verb.add_argument("--base", metavar="REV", help="branch that the target goes into (default: the target's parents)")
-    verb.add_argument("--commit", metavar="REV", help="commit of the target (default: what it names, or HEAD)")
-    verb.add_argument("--detector", metavar="NAME", help="default: configuration, else anova")
-    verb.add_argument("--minimum-effect", metavar="PERCENT", help="ignore changes smaller than this, for example 5%%")
-    verb.add_argument(
-        "--ignore-environment", action="store_true", help="compare runs of different hardware all the same"
-    )
-    verb.add_argument(
-        "--diagnosis",
+    option(verb, "--target FILE ...", "results to judge", required=True)
+    option(verb, "--baseline FILE ...", "results to judge against")
+    option(verb, "--paired", "both were measured in one job, interleaved")
+    option(verb, "--confirm FILE ...", "second results of the flagged benchmarks", default=[])
+    option(verb, "--confirm-baseline FILE ...", "second results of the baseline", default=[])
+    option(verb, "--repo DIR", "judge against this repository's stored history instead")
+    option(verb, "--base REV", "branch that the target goes into (default: the target's parents)")
+    option(verb, "--commit REV", "commit of the target (default: the one that its files name, else HEAD)")
+    option(verb, "--detector NAME", "detector (default: the configuration's, else anova)")
+    option(verb, "--minimum-effect PERCENT", "ignore changes smaller than this, for example 5%%")
+    option(verb, "--ignore-environment", "compare runs even if their hardware differs")
+    option(
+        verb,
+        "--diagnosis FILE",
+        "diagnosis to show in the comment, as diagnose --json writes it: of two revisions, of one, or both",
         action="append",
         default=[],
-        metavar="FILE",
-        help="what diagnose --json wrote, of two revisions or of one: shown in the comment; both may be given",
     )
-    verb.add_argument("--json", type=Path, metavar="OUT", help="write report.json here (- for standard output)")
-    verb.add_argument("--markdown", type=Path, metavar="OUT", help="write the comment's Markdown here")
+    option(verb, "--json OUT", "write report.json here (- for standard output)")
+    option(verb, "--markdown OUT", "write the comment's Markdown here")
     add_page_options(verb, "the report here: the comment, and every benchmark with its samples and history")
     add_options(verb, "history", "tool", "suite", "config")
 
 
 def _add_record(verbs: Verbs) -> None:
     verb = new_verb(verbs, "record", _record, "append results to the history branch")
-    verb.add_argument("files", nargs="+", metavar="FILE", help="results, as for collect")
-    verb.add_argument("--commit", metavar="REV", help="measured commit (default: what FILE names, or HEAD)")
+    verb.add_argument("files", nargs="+", metavar="FILE", help="results in any format that collect reads")
+    option(verb, "--commit REV", "measured commit (default: the one that FILE names, else HEAD)")
     add_options(verb, "repo", "history", "tool", "suite", "config")
 
 
 def _add_import(verbs: Verbs) -> None:
     verb = new_verb(verbs, "import", _import, "store the results that another tool kept (data.js, asv) as history")
-    verb.add_argument("files", nargs="+", metavar="FILE", help="data.js, .asv/results, Otava's CSV, any dated result")
-    verb.add_argument("--dry-run", action="store_true", help="read and count, store nothing")
+    verb.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="data.js, .asv/results, a CSV of Otava, or any results that name their commit",
+    )
+    option(verb, "--dry-run", "read and count, but store nothing")
     add_options(verb, "repo", "history", "tool", "suite", "config")
 
 
 def _add_publish(verbs: Verbs) -> None:
     verb = new_verb(
-        verbs, "publish", _publish, "report.json -> pull-request comment and check run (needs GITHUB_TOKEN)"
+        verbs, "publish", _publish, "post report.json as pull-request comment and check run (needs GITHUB_TOKEN)"
     )
     verb.add_argument("report", type=Path, metavar="REPORT", help="report.json, as compare writes it")
-    verb.add_argument("--repository", metavar="OWNER/NAME", help="default: GITHUB_REPOSITORY")
-    verb.add_argument("--pull-request", type=int, metavar="N", help="pull request that gets the comment")
-    verb.add_argument("--sha", metavar="HASH", help="commit that gets the check run")
+    option(verb, "--repository OWNER/NAME", "default: GITHUB_REPOSITORY")
+    option(verb, "--pull-request N", "pull request that gets the comment", type=int)
+    option(verb, "--sha HASH", "commit that gets the check run")
     add_options(verb, "config")
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from bot import pipeline
 from bot.cli import progress
-from bot.cli.options import Verbs, add_options, chosen_config, new_verb
+from bot.cli.options import Verbs, add_options, chosen_config, new_verb, option
 from bot.errors import EXIT_FINE
 
 # By the folder that the branch has for them.
@@ -16,18 +16,20 @@ KINDS: Final[Mapping[str, str]] = {"runs": "runs", "accepted": "accepted changes
 
 def add_verbs(verbs: Verbs) -> None:
     _add_accept(verbs)
-    group = verbs.add_parser("history", help="weigh, compact or copy the stored history, prepare a database for it")
-    parts = group.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    stats = new_verb(parts, "stats", _stats, "its size, its growth, and what compact would save", group="history")
-    compact = new_verb(
-        parts, "compact", _compact, "one commit for all of the branch, old runs reduced", group="history"
+    group = verbs.add_parser(
+        "history", help="show the size of the stored history, compact it, copy it, or prepare a database for it"
     )
-    copy = new_verb(parts, "copy", _copy, "all that it holds into another place", group="history")
-    migrate = new_verb(parts, "migrate", _migrate, "make or update the tables of a database", group="history")
+    parts = group.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    stats = new_verb(parts, "stats", _stats, "show its size, its growth, and what compact would save", group="history")
+    compact = new_verb(
+        parts, "compact", _compact, "replace the branch's past by one commit, and reduce old runs", group="history"
+    )
+    copy = new_verb(parts, "copy", _copy, "copy everything to another place", group="history")
+    migrate = new_verb(parts, "migrate", _migrate, "create or update the tables of a database", group="history")
     where = "origin, the URL or path of a repository, or the URL of a database (postgresql://…, sqlite:///…)"
     copy.add_argument("source", metavar="FROM", help=where)
-    copy.add_argument("target", metavar="TO", help="as FROM; what is there already stays")
-    migrate.add_argument("--history", metavar="URL", help="the database (default: configuration)")
+    copy.add_argument("target", metavar="TO", help="like FROM; what is already there stays")
+    option(migrate, "--history URL", "the database (default: configuration)")
     for verb in (stats, compact):
         add_options(verb, "repo", "history", "config")
     add_options(copy, "repo", "config")
@@ -74,11 +76,11 @@ def _add_accept(verbs: Verbs) -> None:
     verb = new_verb(
         verbs, "accept", _accept, "accept a regression as the new baseline: later runs are compared with it"
     )
-    verb.add_argument("benchmark", metavar="BENCHMARK", nargs="?", help="its name; see --all")
-    verb.add_argument("--all", action="store_true", help="every benchmark that got worse at that commit")
-    verb.add_argument("--reason", required=True, metavar="TEXT", help="why; shown in later reports")
-    verb.add_argument("--author", metavar="NAME", help="who accepts (default: git's user.name)")
-    verb.add_argument("--commit", default="HEAD", metavar="REV", help="where the new level begins (default: HEAD)")
+    verb.add_argument("benchmark", metavar="BENCHMARK", nargs="?", help="name of the benchmark, or --all")
+    option(verb, "--all", "every benchmark that got worse at that commit")
+    option(verb, "--reason TEXT", "why it is accepted; shown in later reports", required=True)
+    option(verb, "--author NAME", "who accepts it (default: git's user.name)")
+    option(verb, "--commit REV", "first commit with the new level (default: HEAD)", default="HEAD")
     add_options(verb, "repo", "history", "suite", "config")
 
 

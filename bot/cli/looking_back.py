@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bot import pipeline
 from bot.cli import progress
-from bot.cli.options import Verbs, add_options, add_page_options, chosen_config, count, new_verb, request
+from bot.cli.options import Verbs, add_options, add_page_options, chosen_config, count, new_verb, option, request
 from bot.cli.output import show, text_stream, write, write_page
 from bot.errors import EXIT_FINE, UsageError
 
@@ -20,11 +20,15 @@ def add_verbs(verbs: Verbs) -> None:
 
 
 def _add_dashboard(verbs: Verbs) -> None:
-    verb = new_verb(verbs, "dashboard", _dashboard, "a static site of the stored history, for GitHub Pages or a disk")
-    verb.add_argument("folder", type=Path, metavar="DIR", help="written here; an earlier dashboard there is updated")
-    verb.add_argument("--repo", type=Path, default=Path(), metavar="DIR", help="default: this directory; not touched")
-    verb.add_argument("--rebuild", action="store_true", help="read every stored run again")
-    verb.add_argument("--open", action="store_true", help="show it in a browser")
+    verb = new_verb(
+        verbs, "dashboard", _dashboard, "write a static site of the stored history, for GitHub Pages or a disk"
+    )
+    verb.add_argument(
+        "folder", type=Path, metavar="DIR", help="folder of the site; an earlier dashboard there is updated"
+    )
+    option(verb, "--repo DIR", "repository (default: this directory); its checkout stays as it is", default=Path())
+    option(verb, "--rebuild", "read every stored run again")
+    option(verb, "--open", "show it in a browser")
     add_options(verb, "history", "config")
 
 
@@ -51,38 +55,35 @@ def _dashboard(arguments: argparse.Namespace) -> int:
 
 def _add_changes(verbs: Verbs) -> None:
     verb = new_verb(
-        verbs, "changes", _changes, "when did it really change: a table or the stored history, one row per commit"
+        verbs,
+        "changes",
+        _changes,
+        "find when a series changed, in a table or in the stored history (one row per commit)",
     )
     verb.add_argument("file", nargs="?", metavar="FILE", help="CSV or TSV with a header, oldest row first; - for stdin")
-    verb.add_argument(
-        "--column", action="append", default=[], metavar="NAME", help="column to judge, repeatable (default: numbers)"
+    option(
+        verb,
+        "--column NAME",
+        "column to judge, repeatable (default: all columns of numbers)",
+        action="append",
+        default=[],
     )
-    verb.add_argument("--index", metavar="NAME", help="column that names the rows: commit, build or time")
-    verb.add_argument("--repo", type=Path, metavar="DIR", help="instead of a file: this repository's stored history")
-    verb.add_argument(
-        "--releases",
+    option(verb, "--index NAME", "column that names the rows: commit, build or time")
+    option(verb, "--repo DIR", "judge this repository's stored history instead of a file")
+    option(
+        verb,
+        "--releases NAME=FILE",
+        "compare released versions, the oldest first: results by name, or with --repo the stored tags",
         nargs="*",
-        metavar="NAME=FILE",
-        help="compare released versions, the oldest first: results by name, or with --repo the stored tags",
     )
-    verb.add_argument("--benchmark", metavar="PATTERN", help="only stored benchmarks of this name or shell pattern")
-    verb.add_argument("--suite", metavar="NAME", help="stored suite (default: configuration)")
-    verb.add_argument("--ignore-environment", action="store_true", help="take stored runs of any hardware")
-    verb.add_argument(
-        "--online",
-        action="store_true",
-        help="say for each row whether a bot that sees no later row alarms",
-    )
-    verb.add_argument(
-        "--minimum-effect",
-        metavar="PERCENT",
-        help="ignore changes smaller than this (default: the configuration's, or 1%%)",
-    )
-    verb.add_argument("--seed", type=count, default=0, metavar="N", help="of the p-values' reorderings (default: 0)")
-    verb.add_argument("--json", type=Path, metavar="OUT", help="write the changes here (- for standard output)")
-    verb.add_argument(
-        "--rows", type=count, default=0, metavar="N", help="the newest N rows as well, in the JSON (default: 0)"
-    )
+    option(verb, "--benchmark PATTERN", "only stored benchmarks of this name or shell pattern")
+    option(verb, "--suite NAME", "stored suite (default: configuration)")
+    option(verb, "--ignore-environment", "use stored runs of any hardware")
+    option(verb, "--online", "say for each row whether a bot would raise an alarm there, without seeing later rows")
+    option(verb, "--minimum-effect PERCENT", "ignore changes smaller than this (default: the configuration's, or 1%%)")
+    option(verb, "--seed N", "seed of the permutations behind p-values (default: 0)", type=count, default=0)
+    option(verb, "--json OUT", "write the changes here (- for standard output)")
+    option(verb, "--rows N", "also write the newest N rows to the JSON (default: 0)", type=count, default=0)
     add_page_options(verb, "the deviation matrix of --releases here")
     add_options(verb, "history", "config")
 
@@ -156,14 +157,14 @@ def _check_source(arguments: argparse.Namespace) -> None:
 
 def _add_audit(verbs: Verbs) -> None:
     verb = new_verb(
-        verbs, "audit", _audit, "false alarms and detectable effect of every detector on your own stored runs"
+        verbs, "audit", _audit, "measure false alarms and detectable effect of every detector on your own stored runs"
     )
-    verb.add_argument("--repo", type=Path, metavar="DIR", help="repository whose history is audited (default: here)")
-    verb.add_argument("--files", nargs="+", action="extend", metavar="FILE", help="result files instead, oldest first")
-    verb.add_argument("--minimum-effect", metavar="PERCENT", help="effect that the number of samples is planned for")
-    verb.add_argument("--seed", type=count, default=0, metavar="N", help="of the random trials (default: 0)")
-    verb.add_argument("--json", type=Path, metavar="OUT", help="write all numbers here (- for standard output)")
-    verb.add_argument("--svg", type=Path, metavar="OUT", help="write the plot here")
+    option(verb, "--repo DIR", "repository whose history is audited (default: here)")
+    option(verb, "--files FILE ...", "audit these result files instead, oldest first")
+    option(verb, "--minimum-effect PERCENT", "effect to plan the number of samples for")
+    option(verb, "--seed N", "seed of the random trials (default: 0)", type=count, default=0)
+    option(verb, "--json OUT", "write all numbers here (- for standard output)")
+    option(verb, "--svg OUT", "write the plot here")
     add_options(verb, "history", "tool", "suite", "config")
 
 

@@ -17,7 +17,7 @@ from bot.cli.options import (
     count,
     minutes,
     new_verb,
-    positive,
+    option,
     quantity,
     request,
     seconds,
@@ -40,46 +40,31 @@ def add_verbs(verbs: Verbs) -> None:
 
 def _add_measure(verbs: Verbs) -> None:
     verb = new_verb(verbs, "measure", _measure, "measure commits side by side on this machine, interleaved A B B A")
-    verb.add_argument(
-        "--commits",
-        nargs="+",
-        metavar="REV",
-        help="the baseline first, then the target (in a GitHub job by default: what its event added to, its checkout)",
+    option(
+        verb,
+        "--commits REV ...",
+        "the baseline first, then the target (in a GitHub job by default: what its event added to, its checkout)",
     )
     add_command_options(verb)
-    verb.add_argument(
-        "--rounds", type=positive, metavar="N", help=f"of A B B A (default: {ROUNDS}; until decided, {MOST_ROUNDS})"
-    )
-    verb.add_argument(
-        "--metric",
+    option(verb, "--rounds N", f"rounds of A B B A (default: {ROUNDS}, or {MOST_ROUNDS} with --until-decided)")
+    option(
+        verb,
+        "--metric NAME",
+        f"measure this quantity of the whole command, instead of reading its results: {QUANTITIES} (docs/measure.md)",
         type=quantity,
-        metavar="NAME",
-        help=f"measure this of the whole command instead of reading its result: {QUANTITIES} (docs/measure.md)",
     )
     add_also_option(verb)
-    verb.add_argument("--warmup", type=count, default=1, metavar="N", help="runs per commit before (default: 1)")
-    verb.add_argument(
-        "--until-decided",
-        action="store_true",
-        help="stop as soon as each change is proven or excluded",
-    )
-    verb.add_argument("--trace", action="store_true", help="then trace Python commands: which methods got slower")
-    verb.add_argument("--trace-repetitions", type=positive, default=10, metavar="N", help="per level (default: 10)")
-    verb.add_argument(
-        "--trace-budget", type=seconds, default=60.0, metavar="SECONDS", help="of executions per commit (default: 60)"
-    )
-    verb.add_argument("--trace-full", action="store_true", help="follow every path, not only where time goes")
-    verb.add_argument(
-        "--trace-include", nargs="+", default=(), metavar="MODULE", help="follow these modules or packages as well"
-    )
-    verb.add_argument("--at", metavar="PKG.MODULE:FUNCTION", help="trace what this does; leave imports and set-up out")
-    verb.add_argument(
-        "--confirm", action="store_true", help="measure what looks like a regression once more (docs/confirm.md)"
-    )
-    verb.add_argument("--dry-run", action="store_true", help="only say what it would take, by what DIR holds")
-    verb.add_argument(
-        "--output", type=Path, required=True, metavar="DIR", help="gets a run file per commit and log.txt"
-    )
+    option(verb, "--warmup N", "uncounted runs per commit first (default: 1)", type=count, default=1)
+    option(verb, "--until-decided", "stop as soon as every change is proven or excluded")
+    option(verb, "--trace", "then trace the Python command to see which methods got slower")
+    option(verb, "--trace-repetitions N", "repetitions per level (default: 10)", default=10)
+    option(verb, "--trace-budget SECONDS", "time for executions per commit (default: 60)", type=seconds, default=60.0)
+    option(verb, "--trace-full", "follow every path, not only where time goes")
+    option(verb, "--trace-include MODULE ...", "follow these modules or packages as well", default=[])
+    option(verb, "--at PKG.MODULE:FUNCTION", "trace only this function, without imports and set-up")
+    option(verb, "--confirm", "measure whatever looks like a regression a second time (docs/confirm.md)")
+    option(verb, "--dry-run", "only say what it would cost, from an earlier measurement in DIR")
+    option(verb, "--output DIR", "folder for a run file per commit and log.txt", required=True)
     add_options(verb, "tool", "suite", "config")
 
 
@@ -161,13 +146,13 @@ def _add_backfill(verbs: Verbs) -> None:
     verb = new_verb(
         verbs, "backfill", _backfill, "measure old commits on this machine and store them in the history, resumable"
     )
-    verb.add_argument("--since", required=True, metavar="REV", help="the oldest commit; up to HEAD, on its own line")
-    verb.add_argument("--every", default="1", metavar="CHOICE", help="merge, release (tags), or N for every Nth")
-    verb.add_argument("--limit", type=minutes, metavar="MINUTES", help="stop after this time; call again to resume")
-    verb.add_argument("--executions", type=positive, default=5, metavar="N", help="per commit (default: 5)")
-    verb.add_argument("--dry-run", action="store_true", help="only try one, and say what all would take")
-    verb.add_argument("--output", type=Path, metavar="DIR", help="write the runs here and store nothing (for `import`)")
-    verb.add_argument("--log", type=Path, default=Path("backfill.log"), metavar="FILE", help="default: backfill.log")
+    option(verb, "--since REV", "oldest commit to measure, on HEAD's own line", required=True)
+    option(verb, "--every CHOICE", "which commits: merge, release (tags), or N for every Nth", default="1")
+    option(verb, "--limit MINUTES", "stop after this time; the next call resumes", type=minutes)
+    option(verb, "--executions N", "executions per commit (default: 5)", default=5)
+    option(verb, "--dry-run", "execute one commit only, and say how long all would take")
+    option(verb, "--output DIR", "write the runs here and store nothing (for `import`)")
+    option(verb, "--log FILE", "log of the commands (default: backfill.log)", type=Path, default=Path("backfill.log"))
     add_command_options(verb)
     add_also_option(verb)
     add_options(verb, "history", "tool", "suite", "config")

@@ -20,12 +20,12 @@ Request = TypeVar("Request")
 
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 - argparse names the type so
 QUANTITIES = f"{', '.join(Count)}, {SIZE}PATTERN of files"
-OPTIONS: Final[Mapping[str, Any]] = {
-    "repo": {"type": Path, "default": Path(), "metavar": "DIR", "help": "default: this directory"},
-    "history": {"metavar": "URL", "help": "where the history branch lives (default: remote origin)"},
-    "tool": {"default": "auto", "metavar": "NAME", "help": "format of the results (default: by content)"},
-    "suite": {"metavar": "NAME", "help": "suite that the benchmarks belong to (default: configuration)"},
-    "config": {"type": Path, "metavar": "FILE", "help": "default: .github/perf-culprit.yml where it exists"},
+OPTIONS: Final[Mapping[str, tuple[str, str, Mapping[str, Any]]]] = {
+    "repo": ("--repo DIR", "repository (default: this directory)", {"default": Path()}),
+    "history": ("--history URL", "where the history branch lives (default: remote origin)", {}),
+    "tool": ("--tool NAME", "format of the results (default: by content)", {"default": "auto"}),
+    "suite": ("--suite NAME", "suite that the benchmarks belong to (default: configuration)", {}),
+    "config": ("--config FILE", "configuration (default: .github/perf-culprit.yml where it exists)", {"type": Path}),
 }
 EXIT_CODES_AT = "Exit codes: perf-culprit --help"
 EXIT_CODES = """\
@@ -55,25 +55,45 @@ def new_verb(
         epilog="\n  ".join(["examples:", *examples]) + f"\n\n{EXIT_CODES_AT}" if examples else EXIT_CODES_AT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    verb.add_argument("-q", "--quiet", action="store_true", help="the result and errors only")
-    verb.add_argument("-v", "--verbose", action="store_true", help="what is done, with its time (on standard error)")
+    option(verb, "-q --quiet", "print only the result and errors")
+    option(verb, "-v --verbose", "log each step with its time to standard error")
     verb.set_defaults(verb=run)
     return verb
 
 
-def add_options(verb: argparse.ArgumentParser, *names: str) -> None:
+def option(parser: argparse._ActionsContainer, form: str, text: str, **more: Any) -> None:
+    """Adds an option by the form in which the usage shows it; `more` is argparse's own and wins.
+
+    `--json OUT` and `--repo DIR` take a path, `--jobs N` a positive number, `--commit REV` text, `--paths PATH ...` one
+    text or more (and may be repeated), `--record` nothing.
+    """
+    words = form.split()
+    flags = [word for word in words if word.startswith("-")]
+    values = words[len(flags) :]
+    kind: dict[str, Any] = {}
+    if values:
+        kind = {"metavar": values[0], "type": {"OUT": Path, "DIR": Path, "N": positive}.get(values[0])}
+    elif "choices" not in more:
+        kind = {"action": "store_true"}
+    if values[1:] == ["..."]:
+        kind |= {"nargs": "+", "action": "extend"}
+    parser.add_argument(*flags, help=text, **(kind | more))
+
+
+def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
     """Those that many commands have, under the same name."""
     for name in names:
-        verb.add_argument(f"--{name}", **OPTIONS[name])
+        form, text, more = OPTIONS[name]
+        option(parser, form, text, **more)
 
 
 def add_page_options(verb: argparse.ArgumentParser, what: str) -> None:
-    verb.add_argument("--html", type=Path, metavar="OUT", help=f"write {what} (one file, no outside resources)")
+    option(verb, "--html OUT", f"write {what} (one file, no outside resources)")
     add_open_option(verb, "html")
 
 
 def add_open_option(verb: argparse.ArgumentParser, page: str) -> None:
-    verb.add_argument("--open", action="store_true", help=f"show what --{page} writes in a browser")
+    option(verb, "--open", f"show what --{page} writes in a browser")
 
 
 def check_outputs(arguments: argparse.Namespace) -> None:
@@ -100,33 +120,23 @@ def chosen_config(arguments: argparse.Namespace) -> "config.Config":
 
 
 def add_command_options(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--repo", type=Path, default=Path(), metavar="DIR", help="default: this directory; not touched")
-    verb.add_argument(
-        "--run",
-        metavar="CMD",
-        help="shell command that measures; writes $PERF_CULPRIT_OUTPUT or prints (default: bisect.run)",
+    option(verb, "--repo DIR", "repository (default: this directory); its checkout stays as it is", default=Path())
+    option(
+        verb, "--run CMD", "shell command that measures; writes $PERF_CULPRIT_OUTPUT or prints (default: bisect.run)"
     )
-    verb.add_argument(
-        "--build",
-        metavar="CMD",
-        help="shell command that builds a commit, once per content (default: bisect.build)",
-    )
-    verb.add_argument("--timeout", type=seconds, default=600.0, metavar="S", help="for one run (default: 600 seconds)")
-    verb.add_argument(
-        "--build-timeout", type=seconds, default=3600.0, metavar="S", help="for one build (default: 3600 seconds)"
-    )
-    verb.add_argument("--cache", type=Path, metavar="DIR", help="keep builds here from one call to the next")
+    option(verb, "--build CMD", "shell command that builds a commit, once per content (default: bisect.build)")
+    option(verb, "--timeout S", "limit of one run (default: 600 seconds)", type=seconds, default=600.0)
+    option(verb, "--build-timeout S", "limit of one build (default: 3600 seconds)", type=seconds, default=3600.0)
+    option(verb, "--cache DIR", "keep builds here from one call to the next")
     add_environment_option(verb)
 
 
 def add_environment_option(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument(
-        "--environment",
-        nargs="+",
-        action="extend",
+    option(
+        verb,
+        "--environment NAME ...",
+        "pass these variables to the commands; on GitHub most are withheld (docs/measure.md)",
         default=[],
-        metavar="NAME",
-        help="variables that the commands see, though they are withheld by default (docs/measure.md)",
     )
 
 
@@ -145,13 +155,13 @@ def shell_commands(arguments: argparse.Namespace, chosen: "config.Config") -> "t
 
 
 def add_also_option(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument(
-        "--also",
+    option(
+        verb,
+        "--also NAME,…",
+        f"also measure these (default: also in the configuration): {QUANTITIES} (docs/measure.md)",
         type=_quantities,
         action="extend",
         default=[],
-        metavar="NAME,…",
-        help=f"measure this besides (default: also of the configuration): {QUANTITIES} (docs/measure.md)",
     )
 
 

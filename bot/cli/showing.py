@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from bot import assistant, demo, pipeline
-from bot.cli.options import Verbs, add_options, new_verb
+from bot.cli.options import Verbs, add_options, new_verb, option
 from bot.cli.output import write
 from bot.errors import EXIT_FINE, UsageError
 
@@ -18,25 +18,30 @@ def add_verbs(verbs: Verbs) -> None:
 
 def _add_demo(verbs: Verbs) -> None:
     verb = new_verb(
-        verbs, "demo", _demo, "a real repository with a planted regression, measured and judged on this machine"
+        verbs, "demo", _demo, "build a real repository with a planted regression, measure and judge it on this machine"
     )
-    verb.add_argument("--directory", type=Path, default=Path("demo"), metavar="DIR", help="made anew (default: ./demo)")
-    verb.add_argument("--open", action="store_true", help="show its pages in a browser")
+    option(
+        verb,
+        "--directory DIR",
+        "folder to write; replaced if it is an earlier demo (default: ./demo)",
+        default=Path("demo"),
+    )
+    option(verb, "--open", "show its pages in a browser")
 
 
 def _add_formats(verbs: Verbs) -> None:
-    new_verb(verbs, "formats", _formats, "every format that can be read, with how its files are written")
+    new_verb(verbs, "formats", _formats, "list every format that can be read, and how its files are written")
 
 
 def _add_schema(verbs: Verbs) -> None:
-    verb = new_verb(verbs, "schema", _schema, "JSON schema of a file that perf-culprit reads or writes")
+    verb = new_verb(verbs, "schema", _schema, "print the JSON schema of a file that perf-culprit reads or writes")
     names = ("run", "report", "bisection", "diagnosis", "tree-comparison", "config", "simulation", "simulation-model")
-    verb.add_argument("name", choices=names)
+    verb.add_argument("name", metavar="FILE", choices=names, help=f"kind of file: {', '.join(names)}")
 
 
 def _add_completion(verbs: Verbs) -> None:
-    verb = new_verb(verbs, "completion", _completion, "the script that completes commands and options in a shell")
-    verb.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+    verb = new_verb(verbs, "completion", _completion, "print the script that completes commands and options in a shell")
+    verb.add_argument("shell", metavar="SHELL", choices=("bash", "zsh", "tcsh"), help="bash, zsh or tcsh")
 
 
 def _demo(arguments: argparse.Namespace) -> int:
@@ -71,10 +76,10 @@ def _schema(arguments: argparse.Namespace) -> int:
 def _add_mcp(verbs: Verbs) -> None:
     verb = new_verb(verbs, "mcp", _mcp, "answer coding assistants over standard input and output (docs/assistants.md)")
     add_options(verb, "repo")
-    verb.add_argument(
+    option(
+        verb,
         "--allow-run",
-        action="store_true",
-        help="offer bisect and measure, which run bisect.run as it is configured now (default: only read)",
+        "also offer bisect and measure, which run bisect.run as configured now (default: read only)",
     )
 
 

@@ -5,32 +5,35 @@ import sys
 from pathlib import Path
 
 from bot import pipeline
-from bot.cli.options import Verbs, add_options, chosen_config, count, new_verb, positive, request
+from bot.cli.options import Verbs, add_options, chosen_config, count, new_verb, option, request
 from bot.cli.output import Status, colour, table_width, text_stream, write
 from bot.errors import EXIT_FINE, EXIT_REGRESSION, UsageError
 
 
 def add_verbs(verbs: Verbs) -> None:
-    verb = new_verb(verbs, "simulate", _simulate, "a layered model of a design: what it would do, and what gets worse")
-    verb.add_argument("model", type=Path, metavar="MODEL", help="model file (docs/simulation.md)")
-    verb.add_argument("--scenario", metavar="NAME", help="default: the model's first")
-    verb.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="another value of a parameter")
-    verb.add_argument("--seed", type=count, default=0, metavar="N", help="of the random numbers (default: 0)")
-    verb.add_argument(
-        "--replications", type=positive, metavar="N", help="exactly so many (default: what the precision needs)"
+    verb = new_verb(
+        verbs,
+        "simulate",
+        _simulate,
+        "simulate a layered model of a design: how it performs, and what a change makes worse",
     )
+    verb.add_argument("model", type=Path, metavar="MODEL", help="model file (docs/simulation.md)")
+    option(verb, "--scenario NAME", "scenario to run (default: the model's first)")
+    option(verb, "--set NAME=VALUE", "use another value for a parameter", action="append", default=[])
+    option(verb, "--seed N", "seed of the random numbers (default: 0)", type=count, default=0)
+    option(verb, "--replications N", "number of replications (default: as many as the precision needs)")
     kind = verb.add_mutually_exclusive_group()
-    kind.add_argument("--against", type=Path, metavar="OLD", help="judge it against this older model")
-    kind.add_argument("--sweep", action="store_true", help="every combination of the model's sweep, ranked by score")
-    kind.add_argument("--saturation", action="store_true", help="search the arrival rate that is too much")
-    kind.add_argument("--calibrate", nargs="+", metavar="FILE", help="fit demands to the counters of a measured run")
-    verb.add_argument("--detector", metavar="NAME", help="of --against (default: configuration, else anova)")
-    verb.add_argument("--minimum-effect", metavar="PERCENT", help="ignore changes smaller than this")
+    option(kind, "--against OLD", "compare it with this older model", type=Path)
+    option(kind, "--sweep", "run every combination of the model's sweep, and rank them by score")
+    option(kind, "--saturation", "find the arrival rate at which the system saturates")
+    option(kind, "--calibrate FILE ...", "fit demands to the counters of a measured run")
+    option(verb, "--detector NAME", "detector of --against (default: the configuration's, else anova)")
+    option(verb, "--minimum-effect PERCENT", "ignore changes smaller than this")
     add_options(verb, "config")
-    verb.add_argument("--json", type=Path, metavar="OUT", help="write all numbers here; with --against report.json")
-    verb.add_argument("--html", type=Path, metavar="OUT", help="write a page with plots; with --against the comment")
-    verb.add_argument("--run", type=Path, metavar="OUT", help="write a run for compare: a sample per replication")
-    verb.add_argument("--counters", type=Path, metavar="OUT", help="write a run of counter tables, for compare as well")
+    option(verb, "--json OUT", "write all numbers here; with --against report.json")
+    option(verb, "--html OUT", "write a page with plots; with --against the comment")
+    option(verb, "--run OUT", "write a run for compare: a sample per replication")
+    option(verb, "--counters OUT", "write a run of counter tables, also for compare")
 
 
 def _simulate(arguments: argparse.Namespace) -> int:
