@@ -15,7 +15,7 @@ from bot.publish.log import LogLevel
 def accepted_changes(job: Job, commit: str) -> tuple[Acceptance, ...]:
     """What was accepted of this very commit, or on the default branch of the pull request that it merges.
 
-    Where nobody can say, nothing was accepted: a check that fails too often is told, one that passes is not.
+    Where nobody can say, nothing was accepted: a check that fails too often gets noticed, one that passes does not.
     """
     on_default_branch = job.context.is_default_branch_push
     if not (on_default_branch or job.inputs.baseline_files):
@@ -47,7 +47,7 @@ def _merged(job: Job, stored: Sequence[Acceptance], commit: str) -> tuple[Accept
 
 
 def follow_up(job: Job, host: Host, report: Report) -> None:
-    """After a run of the default branch was recorded. The run is told already, so trouble here is a warning."""
+    """After a run of the default branch was recorded. The run is reported already, so trouble here is a warning."""
     try:
         settled = pipeline.settle_acceptances(
             report, config=job.inputs.config, history_url=job.context.git_url, token=job.inputs.token or None

@@ -1,4 +1,4 @@
-"""On workflow_run: what the measuring run left is judged anew and written where GitHub says it belongs."""
+"""On workflow_run: what the measuring run left is judged again and written where GitHub says it belongs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -137,7 +137,7 @@ def _configured(job: Job, host: Host) -> Job:
 
 
 def _judged(job: Job, result: pipeline.StoredResult, run: MeasuringRun, pulls: Sequence[PullRequest]) -> Report:
-    """By the default branch's rules. A report without its runs cannot be judged anew: it is shown as it came."""
+    """By the default branch's rules. A report without its runs cannot be judged again: it is shown as it came."""
     if result.results is None:
         return result.report
     return pipeline.judge_anew(

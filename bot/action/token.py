@@ -1,6 +1,6 @@
 """The token leaves the environment before anything else is done: children inherit that, and /proc shows it.
 
-What a process was started with stays readable in /proc/PID/environ, so this one starts itself anew without the token,
+What a process was started with stays readable in /proc/PID/environ, so this one restarts itself without the token,
 which waits in a socket. Nobody else can open that one by /proc/PID/fd, as he could a pipe or a file. All this happens
 as root, whose processes nobody reads.
 """
@@ -40,4 +40,4 @@ def _start_without(token: str) -> None:
         if name not in (INPUT, *UNUSED) and not name.startswith(UNUSED_PREFIX)
     }
     sys.stdout.flush()
-    os.execve(sys.executable, sys.orig_argv, {**kept, HANDLE: str(theirs.fileno())})  # noqa: S606  # this program, anew
+    os.execve(sys.executable, sys.orig_argv, {**kept, HANDLE: str(theirs.fileno())})  # noqa: S606  # this program again

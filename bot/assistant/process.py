@@ -1,4 +1,4 @@
-"""One command of ours in a process of its own: told as it goes, ended when its call is cancelled."""
+"""One command of ours in a process of its own: reports as it goes, ends when its call is cancelled."""
 
 import json
 import os

@@ -27,7 +27,7 @@ CONFIRM_ROUNDS: Final = 3
 STABLE_ROUNDS: Final = 2
 QUIET_ROUNDS: Final = 4  # of the ends and of the pair together: fewer could be a change of the machine
 EXACT: Final = 12.0  # a change of this many bounds of the noise: a single round confirms it
-LEARNED_AFTER: Final = (0, 1, 2, 4, 8, 16, 32)  # confirming rounds after which noise and step are learned anew
+LEARNED_AFTER: Final = (0, 1, 2, 4, 8, 16, 32)  # confirming rounds after which noise and step are learned again
 ONE_STATE: Final = 6.9  # log BF on all samples at which two states of the machine are no explanation any more
 SMALLEST_STEP: Final = 0.2  # of the whole change: smaller ones are not looked for
 # The mean of the quotient without a step stays below 1.1 for widths down to this part of the standard deviation, for

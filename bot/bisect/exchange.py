@@ -60,7 +60,7 @@ def log_quotient(differences: Floats, step: float, width: float, *, two_states: 
 
     Student's t with `TAILS` degrees of freedom. Unlike `log_exchange` it believes in that noise. With `two_states`
     "none" is the likelier, round by round, of that noise alone and of a machine in one of two states as far apart as
-    the step, drawn anew by each execution: a quarter of its pairs look like the step, so that a round says ln 4 at
+    the step, drawn independently by each execution: a quarter of its pairs look like the step, so a round says ln 4 at
     most. The larger of both denominators keeps the mean at 1 under either, whatever the share of a state.
     """
     up, level, down = (log_t((differences - shift) / width) for shift in (step, 0.0, -step))

@@ -89,7 +89,7 @@ class Model(MachineNoise):
     def log_two_states(self) -> float:
         """Log BF of one step somewhere against none on a machine in one of two states, on all samples.
 
-        The states are as far apart as the ends and drawn anew by every execution, with the share that suits them best.
+        The states are as far apart as the ends and drawn independently by every execution, with the best share.
         A sample that lies beside the right end says up to ln 2. Rounds are taken to have no offsets of their own.
         """
         y, commit = self.samples.y, self.samples.commit

@@ -46,7 +46,7 @@ class Samples:
         return np.bincount(self.commit, minlength=size)
 
     def select(self, keep: npt.NDArray[np.bool_]) -> Self:
-        """Only the rows in `keep` [n]; blocks are numbered anew."""
+        """Only the rows in `keep` [n]; blocks are renumbered."""
         _, block = np.unique(self.block[keep], return_inverse=True)
         return type(self)(
             y=self.y[keep], commit=self.commit[keep], block=block.astype(np.intp), weight=self.weight[keep]

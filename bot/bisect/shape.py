@@ -1,7 +1,7 @@
 """The shape of real noise: two modes of the machine, learned from the ends, shared by neighbours in a round.
 
 y = mu + delta*x + u_b + m_t + e. The mode m_t is 0 (slow) or -gap (fast), a Markov chain over the executions of a
-round: with probability `stickiness` the mode stays, else it is drawn anew. A scale mixture (heavy tails) is the case
+round: with probability `stickiness` the mode stays, else it is drawn independently. Heavy tails are the case
 gap = 0. The levels mu and delta are summed over a grid, never plugged in (decision rule in docs/bisection.md).
 """
 

@@ -90,7 +90,7 @@ class HistoryParser(Parser, Protocol):
 
 
 class TreeParser(Parser, Protocol):
-    """A format that spreads one run over files of a directory (Criterion). Files are told by name and content.
+    """A format that spreads one run over files of a directory (Criterion). Files are recognized by name and content.
 
     `belongs` says whether a file is part of such a tree (cheap, never raises); `parse_tree` gets all that belong, of
     one input, in path order. `parse` of a single file is the tree of that file alone.

@@ -122,7 +122,8 @@ class Config(PolicySettings):
     simulate: Annotated[
         tuple[Annotated[str, Field(min_length=1, max_length=500)], ...],
         Field(
-            max_length=20, description="model files, as shell patterns: of changed ones the pull request is told more"
+            max_length=20,
+            description="model files, as shell patterns: the pull request shows what changed ones predict",
         ),
     ] = ()
     also: Annotated[

@@ -1,4 +1,4 @@
-"""A YAML file -> `Config`; every mistake is told with its line.
+"""A YAML file -> `Config`; every mistake is reported with its line.
 
 The file comes from the checkout, which may be a stranger's: it is size-limited, aliases are refused (they make small
 files explode), and nothing in it names a file or an address but `history.url`, without secret (docs/security.md).

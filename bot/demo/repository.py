@@ -53,7 +53,7 @@ def fresh_directory(directory: Path) -> None:
             )
         shutil.rmtree(directory)
     directory.mkdir(parents=True)
-    (directory / MARKER).write_text("made by perf-culprit demo, which makes it anew each time\n", encoding="utf-8")
+    (directory / MARKER).write_text("made by perf-culprit demo, which replaces it each time\n", encoding="utf-8")
 
 
 def build_repository(directory: Path) -> DemoRepository:

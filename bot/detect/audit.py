@@ -42,7 +42,7 @@ SPLITS = 20
 MOST_TRIALS = 60
 INJECTED_TRIALS = 3
 CURVE_EFFECTS: Final = tuple(float(effect) for effect in np.geomspace(0.005, 2.0, 27))
-# Parts of the false discovery rate in force at which the wrong alarms are counted as well.
+# Parts of the false discovery rate in force at which the false alarms are counted as well.
 STRICTER: Final = (0.5, 0.1, 0.01)
 
 

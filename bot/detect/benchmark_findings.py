@@ -154,7 +154,7 @@ HELD: Final = ("key", "metric", "test", "relative_change", "reason")
 class EvidenceOnDemand:
     """Stands in for the evidence at `index` of `rows` and takes a tenth of its room.
 
-    It holds the fields of HELD. Any other is read from the row, which makes its evidence anew. No subclass of Evidence:
+    It holds the fields of HELD. Any other is read from the row, which remakes its evidence. No subclass of Evidence:
     the places of seventeen fields would take more room than all that is held here.
     """
 

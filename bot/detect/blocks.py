@@ -1,4 +1,4 @@
-"""Paired measurements: executions of both sides in rounds, tested by dealing out the sides of each round anew.
+"""Paired measurements: executions of both sides in rounds, tested by permuting the sides within each round.
 
 docs/detectors/anova.md, "Paired rounds", has the reasons and the measured rates.
 """

@@ -60,7 +60,7 @@ def detectable_effect(effects: Floats) -> float | None:
 
 
 def detectable_range(effects: Floats, rng: np.random.Generator) -> tuple[float, float | None] | None:
-    """95% range over target runs drawn anew: the trials of one run share its machine, so runs are what is drawn."""
+    """95% range over resampled target runs: the trials of one run share its machine, so runs are what is drawn."""
     drawn = []
     for _ in range(BOOTSTRAPS):
         sample = effects[rng.integers(0, len(effects), len(effects))]

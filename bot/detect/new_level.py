@@ -18,7 +18,7 @@ SHOWN_METRICS = 10
 def settled(baseline: Baseline, target: Run) -> tuple[Baseline, tuple[Reason, ...]]:
     """The baseline whose runs' `regressions` are what they are no baseline for, and what to tell of it.
 
-    On the branch itself runs at a worse level are left out, so that the regression is told until it is accepted. A
+    On the branch itself runs at a worse level are left out, so that the regression is reported until it is accepted. A
     target that left the branch after it got worse is judged by the runs since: it inherited that level.
     """
     flagged = {key for run in baseline.runs for key in run.regressions}

@@ -1,6 +1,6 @@
 """Stored runs become a dashboard's panels: a value per run and metric, and the changes of each series.
 
-A panel grows from what an earlier build knew: only new runs are read, and only series with new values are judged anew.
+A panel grows from what an earlier build knew: only new runs are read, and only series with new values are judged again.
 """
 
 import math
@@ -166,8 +166,8 @@ def _judged(one: PanelSeries, row: _Row, values: Floats, labels: Sequence[str], 
             return replace(one, changes=changes, judged=judged, values_lacking=earlier.values_lacking)
     end = places[judged - 1] + 1 if judged else 0
     series = Series(name="", values=tuple(values[:end].tolist()), minimum_effect=one.minimum_effect)
-    anew = judge_one(series, labels, seed=0)
-    return replace(one, changes=anew.changes, judged=judged, values_lacking=anew.values_lacking)
+    again = judge_one(series, labels, seed=0)
+    return replace(one, changes=again.changes, judged=judged, values_lacking=again.values_lacking)
 
 
 def environment_of(run: Run) -> dict[str, str]:

@@ -9,7 +9,7 @@ BLOCK: Final = 10_000
 
 
 class Rows(Sequence[T]):
-    """`count` values; `make(start, end)` makes those of this range anew whenever they are asked for."""
+    """`count` values; `make(start, end)` makes those of this range whenever they are asked for."""
 
     __slots__ = ("_count", "_last", "_make")
 

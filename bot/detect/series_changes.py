@@ -18,7 +18,7 @@ FALSE_DISCOVERY_RATE = 0.05
 
 
 def judge_series(table: SeriesTable, *, seed: int, online: bool) -> tuple[SeriesChanges, ...]:
-    """One result per series, in order. Each draws from `seed` anew, so that it does not depend on the others.
+    """One result per series, in order. Each starts from `seed`, so that it does not depend on the others.
 
     Too few values in every series are an error; in some those series lack values.
     """

@@ -161,7 +161,7 @@ def alarms_of(judged: JudgedTrial, judge: Judge, *, surely_unchanged: bool = Fal
 
 
 def wrong_runs(alarms: Sequence[Alarms], *, q_value: float = 1.0) -> Rate:
-    """Runs with a wrong alarm, of those of which all is known; only alarms of at most this q-value count."""
+    """Runs with a false alarm, of those of which all is known; only alarms of at most this q-value count."""
     decided = [entry for entry in alarms if entry.wrong or not entry.unknown]
     return rate(sum(any((f.q_value or 0.0) <= q_value for f in entry.wrong) for entry in decided), len(decided))
 

@@ -55,7 +55,7 @@ class Lines:
 
 
 def blocks(name: str, *, truncated: Callable[[str], None], block_bytes: int = BLOCK_BYTES) -> Iterator[Stretch | Lines]:
-    """The file's lines in order. `truncated` is told where a compressed file ends too early."""
+    """The file's lines in order. `truncated` is called where a compressed file ends too early."""
     if name == STDIN_NAME:
         with _standard_input() as stream:
             yield from _streamed(stream, block_bytes=block_bytes)

@@ -1,4 +1,4 @@
-"""What the diagnosis of a log can be told."""
+"""The settings of the diagnosis of a log."""
 
 from dataclasses import dataclass
 

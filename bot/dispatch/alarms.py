@@ -34,7 +34,7 @@ LEAST_WORSE: Final = 2
 # What may step with them: its numbers cost nothing, as the search executes the suite anyway, and they decide.
 POSSIBLE: Final = 1.5
 LEAST_NOISE: Final = 0.002
-# What many runs show is real: it may be beside one wrong alarm, not beside a second one.
+# What many runs show is real: it may be beside one false alarm, not beside a second one.
 ENOUGH_LOOKS: Final = 2
 
 # A metric's numbers, with the positions of their runs.

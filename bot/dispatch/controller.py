@@ -1,4 +1,4 @@
-"""What drives a bisection from event to event: where it is kept, who measures, who is told."""
+"""What drives a bisection from event to event: where it is kept, who measures, who is informed."""
 
 import secrets
 from collections.abc import Callable
@@ -56,7 +56,7 @@ def no_objection(_: Bisection) -> Objection | None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Controller:
-    """`report` is told of every step, after it was stored. `history` gets what a trusted bisection measured.
+    """`report` gets every step, after it was stored. `history` gets what a trusted bisection measured.
 
     `objection` says why nothing more may be measured (the pull request has moved on); asked before every dispatch.
     """

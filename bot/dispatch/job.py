@@ -153,7 +153,7 @@ def _warm_up(workplace: Workplace, job: BisectJob, say: Say) -> None:
     try:
         workplace.execute(first)
     except ExecutionError as error:
-        # It will fail again in its round, and be told there.
+        # It will fail again in its round, and be reported there.
         say(error.message)
 
 

@@ -70,7 +70,7 @@ def is_over(check: Bisection) -> bool:
 
 
 def is_still_there(bisection: Bisection) -> bool:
-    """Whether a check has seen enough: which commit it is, is told already."""
+    """Whether a check has seen enough: which commit it is has been answered."""
     state = bisection.search
     closes = bisection.alarm is not None and bisection.alarm.closes
     return bool(closes) and state.phase not in EARLY_PHASES and len(state.results) >= REFUTING_ANALYSIS

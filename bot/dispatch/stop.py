@@ -28,7 +28,7 @@ def stopped(bisection: Bisection, objection: Objection) -> Bisection:
 
 
 def stop_bisection(controller: Controller, name: str, *, objection: Objection) -> BisectionStep | None:
-    """End an unfinished bisection; None where there is none, or nothing left to end. The reporter is told."""
+    """End an unfinished bisection; None where there is none, or nothing left to end. The reporter hears of it."""
     for _ in range(MOST_CONFLICTS):
         loaded = controller.bisections.load(name)
         if loaded is None or loaded.bisection.is_done:

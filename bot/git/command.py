@@ -54,7 +54,7 @@ QUIET_CONFIG = (
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
     ("fetch.recurseSubmodules", "false"),
-    # A fetched pack stays a pack: unpacking 30 runs of 1 MB compresses them all anew.
+    # A fetched pack stays a pack: unpacking 30 runs of 1 MB compresses them all again.
     ("fetch.unpackLimit", "1"),
     ("push.followTags", "false"),
     ("push.gpgSign", "false"),

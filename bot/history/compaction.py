@@ -108,7 +108,7 @@ class GitBranchCompaction(GitBranchHistory):
             try:
                 yield decode_stored(content, place=entry.path)
             except DataError:
-                continue  # whoever asks for that bisection is told
+                continue  # whoever asks for that bisection learns it
 
 
 def _refused(place: str) -> InfrastructureError:

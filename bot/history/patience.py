@@ -34,7 +34,7 @@ class Patience:
         random: Random,
         sleep: Callable[[float], None] = time.sleep,
     ) -> T:
-        """What `action` gives at last; where it is given up, `failure` and `place` are told."""
+        """What `action` gives at last; where it is given up, `failure` and `place` are reported."""
         deadline = time.monotonic() + self.seconds
         attempt = 0
         while True:

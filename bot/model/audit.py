@@ -43,10 +43,10 @@ class MetricLimit:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DetectorAudit:
-    """`alarms` counts runs with any wrong alarm, `metric_alarms` single metrics of them.
+    """`alarms` counts runs with any false alarm, `metric_alarms` single metrics of them.
 
     `lasting` alarms were right: later runs stayed there. `unknown` ones are the newest run's. Both count in neither.
-    `stricter`: (false discovery rate, runs with a wrong alarm that it would still have let pass).
+    `stricter`: (false discovery rate, runs with a false alarm that it would still have let pass).
     `detectable_effect` is the smallest worsening found in 90% of all injected trials, with its range over target runs;
     None where more than 10% were never found. `curve` holds (effect, share found). `limits` come worst first.
     `samples_needed` per side find the minimum effect in 90% of the metrics, as the detector plans; None where no

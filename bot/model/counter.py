@@ -20,7 +20,7 @@ class CounterTable:
     `values` (n, m): column j is `metrics[j]`; NaN where a value is missing. `load` (n,): what was asked of the system
     at each instant (requests per second, users, …), where the source recorded it; NaN where missing.
     `name` tells the source from others of the run: a host, a file. Arrays are not written to. `interval_s`: each row
-    holds medians of an interval this long and is told by its first instant; None where rows are as sampled.
+    holds medians of an interval this long and is identified by its first instant; None where rows are as sampled.
     """
 
     name: str

@@ -178,7 +178,7 @@ class Bisection:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BisectionStep:
-    """What one call brought: told after it was stored, maybe more than once, so telling it again must do no harm.
+    """What one call brought: reported after it was stored, maybe more than once, so reporting it again must do no harm.
 
     `report` is there once the bisection has an outcome. `dispatched` is what this call sent; `waiting` says why nothing
     was done. `remarks` are for the answer: refused results, lost jobs, a rewritten branch.

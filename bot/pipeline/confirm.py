@@ -1,4 +1,4 @@
-"""detect -> detect: what was flagged is measured again, and only what both measurements see is told."""
+"""detect -> detect: what was flagged is measured again, and only what both measurements see is reported."""
 
 import json
 from collections.abc import Collection, Iterable

@@ -1,4 +1,4 @@
-"""What one job measured, as files beside its report: so that another job can judge it anew."""
+"""What one job measured, as files beside its report: so that another job can judge it again."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -44,7 +44,7 @@ def record_run(
 ) -> str:
     """Store the run with its regressions and categories; its name in the history.
 
-    `warn` is told if runs are gone that were there before, when `stored_runs` were seen or between two attempts.
+    `warn` is called if runs are gone that were there before, when `stored_runs` were seen or between two attempts.
     """
     with open_history(config.history, repository, url=history_url, token=token) as history:
         history.expect(stored_runs)

@@ -168,7 +168,7 @@ def _opened(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str
 def _closed(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str]:
     """What is no longer worse. An undecided or missing benchmark closes nothing.
 
-    Of a cause that was searched, runs alone do not tell a mended commit from a faster machine: a check of its own
+    Of a cause that was searched, runs alone do not tell a fixed commit from a faster machine: a check of its own
     does (`dispatch.recovery`), or somebody accepts it.
     """
     fine = _fine(board.report)

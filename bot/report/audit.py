@@ -21,7 +21,7 @@ def render_audit(audit: Audit) -> str:
     blocks = [_headline(audit)]
     if audit.detectors:
         blocks += [
-            f"Wrong alarms and detectable effects:\n{_rates(audit)}",
+            f"False alarms and detectable effects:\n{_rates(audit)}",
             f"Share of the injected slowdowns that was found, by size:\n{_curves(audit)}",
         ]
     if audit.counters:
@@ -85,7 +85,7 @@ def _deviation(share: float) -> str:
 
 
 def _rates(audit: Audit) -> str:
-    header = ("detector", "runs with a wrong alarm", "metrics with one", "right alarms", "found in 90% of trials")
+    header = ("detector", "runs with a false alarm", "metrics with one", "right alarms", "found in 90% of trials")
     rows = [
         (
             entry.detector,
@@ -101,7 +101,7 @@ def _rates(audit: Audit) -> str:
 
 def _counters(audit: Audit) -> str:
     effects = [effect for effect, _ in audit.counters[0].power]
-    header = ("detector", "runs with a wrong alarm", "counters with one", "stated", "right alarms")
+    header = ("detector", "runs with a false alarm", "counters with one", "stated", "right alarms")
     rows = [
         (
             entry.detector,

@@ -55,7 +55,7 @@ def _curve(entry: DetectorAudit, index: int) -> Iterator[str]:
         f'<line x1="{x}" y1="{y}" x2="{x + 24}" y2="{y}" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
     )
     yield f'<text x="{x + 30}" y="{y + 4}">{escape(clean(entry.detector, limit=24))}</text>'
-    alarms = f"wrong alarms: {entry.alarms.count:,} of {entry.alarms.trials:,} runs"
+    alarms = f"false alarms: {entry.alarms.count:,} of {entry.alarms.trials:,} runs"
     yield f'<text x="{x}" y="{y + 20}" font-size="11" fill="#555">{alarms}</text>'
 
 

@@ -16,7 +16,7 @@ ROLES: Final[Mapping[str, str]] = {
     Role.FORK: "a pull request from a fork: its token may not write, whatever the file says. Its report is in the job "
     "summary; for a comment set up the split: perf-culprit init --split",
     Role.QUEUE: "an entry of a merge queue: judged against the commit below it, neither commented nor recorded",
-    Role.REPORT: "after another workflow: what it left is judged anew and published",
+    Role.REPORT: "after another workflow: what it left is judged again and published",
     Role.COMMAND: "a comment: a command in it is obeyed",
     Role.BISECT: "started by hand or by the bot: only the bisect workflow is; to record results, use mode: record",
     Role.PRIVILEGED: "pull_request_target: untrusted code with a writing token. Never measure here: use pull_request",

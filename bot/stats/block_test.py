@@ -1,7 +1,7 @@
 """Did the target's executions move? A permutation test within rounds on learned scores, exact whatever the noise is.
 
 The statistic is the largest of the standardised sums of scores (`location_score`) over the target's executions. Its
-null distribution comes from dealing out the sides of each round anew. The scores do not depend on the sides, so the
+null distribution comes from permuting the sides within each round. The scores do not depend on the sides, so the
 p-values hold for every shape of the noise, however badly the scores were learned.
 """
 

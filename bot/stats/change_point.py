@@ -151,7 +151,7 @@ def _change(
 
 
 def _first_changed(split: _Split, values: Floats) -> int:
-    """The split was placed by windows: which run it is, is told by the runs themselves."""
+    """The split was placed by windows: which run it is, is decided by the runs themselves."""
     near = _within(split, LOCAL_REACH)
     around = range(split.index - BLIP_HALF_WIDTH, split.index + BLIP_HALF_WIDTH + 1)
     first = first_changed(values, low=near.start, high=near.stop, around=around)

@@ -59,7 +59,7 @@ def online_alarms(
     Values that are not finite are left out and keep their places in the count. The decision for a run never changes
     when later runs arrive. Any unit, any direction; figures in docs/detectors/change-point.md. `first_judged` is the
     first run that may alarm, `FIRST_JUDGED` at least. A change below `minimum_effect`, a share of the level before,
-    raises no alarm, so no wait follows it and the baseline does not start anew.
+    raises no alarm, so no wait follows it and the baseline does not start again.
     """
     given = np.asarray(series, dtype=float)
     places = np.flatnonzero(np.isfinite(given))

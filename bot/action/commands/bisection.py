@@ -1,4 +1,4 @@
-"""A bisection as the thread sees it: begun, told after every step, stopped when the pull request moves on."""
+"""A bisection as the thread sees it: started, reported after every step, stopped when the pull request moves on."""
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace

@@ -43,7 +43,7 @@ def matches(source: Source, /) -> bool:
         Clock()(cells[0])
     except (ValueError, OverflowError):
         return False
-    # Decimal commas are told from text by `parse`.
+    # Decimal commas are told apart from text by `parse`.
     return any(number_or_none(cell.replace(",", ".")) is not None for cell in cells[1:])
 
 

@@ -12,7 +12,7 @@ MOST_SCOPES: Final = 50_000
 
 
 class UnreadableCodeError(DataError):
-    """A file whose functions cannot be told; the message says why in words that follow its name."""
+    """A file whose functions cannot be determined; the message says why in words that follow its name."""
 
 
 class MissingGrammarError(UnreadableCodeError):

@@ -1,4 +1,4 @@
-"""What the comparison of two revisions can be told."""
+"""The settings of the comparison of two revisions."""
 
 from dataclasses import dataclass
 

@@ -33,7 +33,7 @@ class Intervals:
 class OpenCalls:
     """Begins and ends of one thread, in the order of their times, matched by name from the innermost out.
 
-    An end that passes over inner calls closes these too; `reject` is told.
+    An end that passes over inner calls closes these too; `reject` hears of it.
     """
 
     frames: Sequence[Frame]
@@ -83,7 +83,7 @@ def nest(
 
     Of two with the same times the later in the arrays is the caller: what ends last, or is written last, is around the
     other. `rounding`: overlaps up to it are none (in the unit of the times). Longer ones are cut at the caller's end
-    and told to `reject`.
+    and reported to `reject`.
     """
     import numpy as np
 

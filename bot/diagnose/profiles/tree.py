@@ -19,7 +19,7 @@ MS: Final = "ms"
 class ProfileTree:
     """Node i: its caller's index (smaller than i, or TOP), its method, and one repetition's time, self time and calls.
 
-    A path is told by its methods alone; of several files and lines the first file and the smallest line are kept.
+    A path is identified by its methods alone; of several files and lines the first file and the smallest line are kept.
     """
 
     parents: list[int] = field(default_factory=list)

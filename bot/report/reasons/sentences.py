@@ -18,7 +18,7 @@ from bot.model.reason import (
 _SCORES: Final = "[{outside:%} of samples outside, limit {limit_outside:%}][{test}: {score:.3g}, limit {limit:.3g}]"
 _WITHOUT: Final = "[, without {dropped:# metric} from before an accepted change]"
 _WRONG_IN: Final = "{detector:prose} would have been wrong in {count:,} of {trials:# run}"
-_BY: Final = " had a wrong alarm by {detector:prose}, which "
+_BY: Final = " had a false alarm by {detector:prose}, which "
 _AGREES: Final = "agrees with the stated {stated:%g}"
 _IS_MORE: Final = "is more than the stated {stated:%g}"
 
@@ -283,7 +283,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     AuditReason.AGREES_WITH_STATED: _WRONG_IN + ", which " + _AGREES,
     AuditReason.FEWEST_WRONG: _WRONG_IN
     + ", more than the stated {stated:%g} allows, but fewer than any other detector",
-    AuditReason.OTHERS_TOO_LOUD: "{detectors}: more wrong alarms than the stated rate allows",
+    AuditReason.OTHERS_TOO_LOUD: "{detectors}: more false alarms than the stated rate allows",
     AuditReason.STRICTER_RATE: (
         "with a false-discovery-rate of {rate:%g} it would have been wrong in {count:,} of {trials:# run}"
     ),

@@ -52,7 +52,7 @@ def test_counters_without_a_change_are_quiet_and_changes_are_found() -> None:
 
 def test_a_counter_that_jumps_is_wrong_and_one_that_stays_is_right() -> None:
     jumped = by_name(audited(history(12, shifted=(7, 10))), "control_chart")
-    # After the first wrong alarm, which stays in the baseline, the second jump is nothing new.
+    # After the first false alarm, which stays in the baseline, the second jump is nothing new.
     assert (jumped.alarms.count, jumped.lasting) == (1, 0)
     stayed = by_name(audited(history(10, shifted=(7, 8, 9))), "control_chart")
     assert stayed.alarms.count == 0

@@ -19,7 +19,7 @@ def test_one_curve_per_detector_within_the_picture() -> None:
             assert 0 <= y <= HEIGHT
     texts = [element.text or "" for element in root.iter(f"{SVG}text")]
     assert "anova" in texts
-    assert "wrong alarms: 1 of 28 runs" in texts
+    assert "false alarms: 1 of 28 runs" in texts
 
 
 def test_larger_shares_are_higher_and_larger_effects_further_right() -> None:
