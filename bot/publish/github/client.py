@@ -5,14 +5,16 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import github
 from github.Repository import Repository
-from urllib3 import BaseHTTPResponse
-from urllib3.connectionpool import ConnectionPool
 
 from bot.errors import InfrastructureError, UsageError
+
+if TYPE_CHECKING:
+    from urllib3 import BaseHTTPResponse
+    from urllib3.connectionpool import ConnectionPool
 
 # The name of GITHUB_TOKEN. `GET /user` is forbidden to that token, so the name cannot be asked for.
 ACTIONS_BOT = "github-actions[bot]"
@@ -120,9 +122,9 @@ class PatientRetry(github.GithubRetry):
         self,
         method: str | None = None,
         url: str | None = None,
-        response: BaseHTTPResponse | None = None,
+        response: "BaseHTTPResponse | None" = None,
         error: Exception | None = None,
-        _pool: ConnectionPool | None = None,
+        _pool: "ConnectionPool | None" = None,
         _stacktrace: TracebackType | None = None,
     ) -> Self:
         if response is not None and names_wait(response) and too_long(limit_wait_seconds(response.headers)):
@@ -131,7 +133,7 @@ class PatientRetry(github.GithubRetry):
         following: Self = super().increment(method, url, response, error, _pool, _stacktrace)  # type: ignore[arg-type,assignment]  # PyGithub annotates a subclass of what urllib3 passes
         return following
 
-    def sleep(self, response: BaseHTTPResponse | None = None) -> None:
+    def sleep(self, response: "BaseHTTPResponse | None" = None) -> None:
         if response is not None and names_wait(response):
             self.pause(limit_wait_seconds(response.headers))
         else:
@@ -142,7 +144,7 @@ def too_long(wait_seconds: float) -> bool:
     return wait_seconds > MAXIMUM_LIMIT_WAIT_SECONDS
 
 
-def names_wait(response: BaseHTTPResponse) -> bool:
+def names_wait(response: "BaseHTTPResponse") -> bool:
     return response.status == 429 or "Retry-After" in response.headers
 
 
