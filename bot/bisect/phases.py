@@ -101,7 +101,7 @@ def _reproduce(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of 
     is_first_analysis = per_end >= FIRST_ANALYSIS
     # Equal numbers may be rounded ones: of a time a few say nothing. In whole rounds the other commits say it too.
     tells = is_first_analysis or state.settings.counts or counts.sum() >= 2 * FIRST_ANALYSIS
-    if is_refuted(standing) or (tells and _is_negligible(standing)):
+    if is_refuted(standing) or (tells and (_is_negligible(standing) or _is_opposite(standing))):
         return conclude(standing, OutcomeKind.NOT_REPRODUCED)
     is_early = not is_first_analysis and not standing.model.is_quiet
     judged, log_bf = _weighed(standing)
@@ -112,7 +112,7 @@ def _reproduce(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of 
         if needed > standing.left:
             return conclude(judged, OutcomeKind.INCONCLUSIVE, needed=needed)
         return _enter(judged, Phase.SEARCH)
-    if (log_bf < DENIED and _may_deny(standing)) or _is_opposite(standing):
+    if log_bf < DENIED and _may_deny(standing):
         return conclude(standing, OutcomeKind.NOT_REPRODUCED)
     if per_end >= LAST_ANALYSIS:
         return conclude(standing, OutcomeKind.INCONCLUSIVE)

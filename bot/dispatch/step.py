@@ -37,7 +37,8 @@ def report_of(bisection: Bisection) -> BisectionReport:
     # No job ever saw the benchmark where the metric is unknown: then there are no numbers whose direction matters.
     metric = bisection.metric or Metric(name=key.metric, unit="", direction=Direction.UNKNOWN)
     notes, count = bisection.notes, bisection.commands.count
-    if count is not None and state.outcome.kind is OutcomeKind.NOT_REPRODUCED:
+    is_same = abs(state.outcome.relative_change or 0.0) <= state.settings.minimum_effect
+    if count is not None and state.outcome.kind is OutcomeKind.NOT_REPRODUCED and is_same:
         notes += (f"both ends count the same {count}; search without --metric for a change of times",)
     culprit = diagnosed_step(state.outcome, count)
     diagnoses = (one for one in bisection.diagnoses if culprit is not None and one.commit == culprit.commit)

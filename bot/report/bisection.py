@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 from bot.model.bisection import NEGLIGIBLE, Culprit, OutcomeKind
 from bot.model.bisection_report import BisectionReport, MeasuredCommit
 from bot.model.finding import Verdict
-from bot.report.bisection_words import HEADLINES, certainty, cost_of, facts_of, introduced, reason_of
+from bot.report.bisection_words import HEADLINES, certainty, cost_of, facts_of, introduced, other_way, reason_of
 from bot.report.changed_table import BOLD, COLOURS, RESET
 from bot.report.culprit_diagnosis import Form, diagnosis_blocks
 from bot.report.inert import (
@@ -86,6 +86,8 @@ def headline(report: BisectionReport) -> str:
     if report.outcome.kind is OutcomeKind.SUSPECT_SET and len(suspects) > 1:
         likeliest = max(suspects, key=lambda suspect: suspect.posterior)
         return f"One of {len(suspects)} commits introduced the change, most likely {_short(likeliest.commit)}"
+    if (other := other_way(report)) is not None:
+        return f"Nothing got {report.settings.sought}: the bad end is {other}"
     return HEADLINES[report.outcome.kind]
 
 

@@ -20,6 +20,7 @@ HEADLINES: Final = {
     OutcomeKind.BUDGET_SPENT: "Stopped before the answer was certain: the budget is spent",
     OutcomeKind.UNMEASURABLE: "An end of the range cannot be measured",
 }
+HARDLY_ANY: Final = 0.001  # noise of an exact count; how its last digits hang together is of no use
 PLAIN: Final = {
     OutcomeKind.DECAY: "The change came in many small parts: no single culprit.",
     OutcomeKind.INCONCLUSIVE: "The ends could not be told apart at this noise with this many executions.",
@@ -62,17 +63,25 @@ def _resolved(outcome: Outcome) -> str:
 
 
 def _denied(report: BisectionReport) -> str:
-    interval, sought = report.outcome.confidence_interval, report.settings.sought
+    interval = report.outcome.confidence_interval
     expected, change = report.settings.expected_change, report.outcome.relative_change
     if expected is not None and interval is not None and change is not None:
         stored = expm1(report.settings.direction.worse_sign * expected)
         measured = f"{percent(change, signed=True)} {percent_interval(interval.low, interval.high)}"
         seen = f"Measured side by side, the two ends differ by {measured}"
         return f"{seen}, not by the {percent(stored, signed=True)} of the stored runs."
-    if sought is Sought.ANY or interval is None or interval.low <= 0 <= interval.high:
-        return "The ends of the range do not differ."
-    actual, other = ("better", Sought.BETTER) if sought is Sought.WORSE else ("worse", Sought.WORSE)
-    return f"The bad end is {actual} than the good one: search with --direction {other}."
+    if (other := other_way(report)) is not None:
+        return f"The bad end is {other} than the good one: search with --direction {other}."
+    return "The ends of the range do not differ."
+
+
+def other_way(report: BisectionReport) -> Sought | None:
+    """The direction in which the ends differ where the other one was looked for, and not found."""
+    interval, sought = report.outcome.confidence_interval, report.settings.sought
+    is_denied = report.outcome.kind is OutcomeKind.NOT_REPRODUCED and report.settings.expected_change is None
+    if not is_denied or sought is Sought.ANY or interval is None or interval.low <= 0 <= interval.high:
+        return None
+    return Sought.BETTER if sought is Sought.WORSE else Sought.WORSE
 
 
 def introduced(culprit: Culprit) -> str:
@@ -94,14 +103,17 @@ def facts_of(report: BisectionReport) -> Iterator[str]:
         interval = outcome.confidence_interval
         bounds = f" {percent_interval(interval.low, interval.high)}" if interval else ""
         yield f"Bad against good: {percent(outcome.relative_change, signed=True)}{bounds}."
-    if outcome.visible_effect is not None:
+    if outcome.visible_effect is not None and other_way(report) is None:
         yield f"A change of {percent(outcome.visible_effect)} would have been seen."
     if outcome.noise is not None:
         yield _noise(outcome.noise)
 
 
 def _noise(noise: Noise) -> str:
-    parts = [f"Noise of one execution: {percent(expm1(noise.standard_deviation))}"]
+    spread = expm1(noise.standard_deviation)
+    if spread < HARDLY_ANY:
+        return f"Noise of one execution: below {percent(HARDLY_ANY)}."
+    parts = [f"Noise of one execution: {percent(spread)}"]
     if noise.autocorrelation is not None:
         parts.append(f"autocorrelation from one to the next {significant(noise.autocorrelation)}")
     if noise.mode_ratio is not None and noise.slow_share is not None:

@@ -7,7 +7,8 @@ import pytest
 
 from benchmarks.bisect.machine import chain, play
 from bot.bisect import Search
-from bot.model.bisection import Engine, OutcomeKind, Phase, Purpose, SearchSettings
+from bot.model.bisection import Engine, OutcomeKind, Phase, Purpose, SearchSettings, Sought
+from bot.model.count import MINIMUM_EFFECT
 from tests.support.virtual_searches import NOTHING, Virtual, names, planted, steps
 
 RUNS = 3
@@ -33,6 +34,13 @@ def test_equal_constant_values_are_no_change_and_no_nan(engine: Engine, size: in
     assert outcome.culprits == ()
     numbers = (outcome.relative_change or 0.0, outcome.visible_effect or 0.0)
     assert np.isfinite(numbers).all()
+
+
+def test_counts_that_differ_the_other_way_need_no_second_look() -> None:
+    virtual = replace(steps(chain(32), {7: -0.5}), noise=NOTHING)
+    outcome = virtual.search(0, sought=Sought.WORSE, minimum_effect=MINIMUM_EFFECT)
+    assert (outcome.kind, outcome.executions) == (OutcomeKind.NOT_REPRODUCED, 4)
+    assert outcome.relative_change == pytest.approx(-0.5)
 
 
 @pytest.mark.parametrize("engine", Engine)

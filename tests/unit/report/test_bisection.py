@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.model.bisection import DecayPart, Outcome, OutcomeKind, Suspect
+from bot.model.bisection import DecayPart, Noise, Outcome, OutcomeKind, SearchSettings, Sought, Suspect
 from bot.model.bisection_report import DEFINITE, CulpritDiagnosis, MeasuredCommit
 from bot.model.finding import Interval
 from bot.model.metric import MetricKey
@@ -101,6 +101,23 @@ def test_of_several_commits_the_first_line_has_the_largest() -> None:
         f"2 commits introduced the change; the largest, {SECOND[:7]}, introduced the regression: +60"
     )
     assert reason == "Together they explain the change."
+
+
+def test_ends_that_differ_the_other_way_are_answered_so() -> None:
+    outcome = Outcome(
+        kind=OutcomeKind.NOT_REPRODUCED,
+        relative_change=-0.977,
+        confidence_interval=Interval(low=-0.978, high=-0.976, level=0.95),
+        visible_effect=0.005,
+        noise=Noise(standard_deviation=1e-6, autocorrelation=-1.0),
+    )
+    text = bisection_text(replace(REPORT, outcome=outcome, settings=SearchSettings(sought=Sought.WORSE)))
+    assert text.startswith("Nothing got worse: the bad end is better\n")
+    assert "search with --direction better" in text
+    assert "would have been seen" not in text
+    assert "Noise of one execution: below 0.1%." in text
+    either = replace(REPORT, outcome=outcome, settings=SearchSettings(sought=Sought.ANY))
+    assert "would have been seen" in bisection_text(either)
 
 
 def test_foreign_text_stays_text() -> None:

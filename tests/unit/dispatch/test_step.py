@@ -1,0 +1,26 @@
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from bot.bisect import Search
+from bot.dispatch.step import report_of
+from bot.model.bisection import Outcome, OutcomeKind, SearchSettings
+from bot.model.count import MINIMUM_EFFECT, Count, key_of, metric_of
+from bot.model.dispatch import BisectCommands, Bisection
+from tests.support.bisections import RANGE
+
+
+@pytest.mark.parametrize(("change", "notes"), [(0.0002, 1), (-0.977, 0)])
+def test_ends_of_the_same_count_are_said_to_count_the_same(change: float, notes: int) -> None:
+    """And not those that differ in the direction that was not looked for."""
+    state = Search.start(RANGE, settings=SearchSettings(minimum_effect=MINIMUM_EFFECT)).state
+    bisection = Bisection(
+        id="1",
+        key=key_of(Count.INSTRUCTIONS),
+        metric=metric_of(Count.INSTRUCTIONS),
+        commands=BisectCommands(run="./bench", count=Count.INSTRUCTIONS),
+        search=replace(state, outcome=Outcome(kind=OutcomeKind.NOT_REPRODUCED, relative_change=change)),
+        started_at=datetime(2026, 11, 23, tzinfo=UTC),
+    )
+    assert len(report_of(bisection).outcome.notes) == notes
