@@ -20,6 +20,7 @@ from benchmarks.truth.way import Judged, Row, Way
 from benchmarks.truth.with_files import BETWEEN_JOBS, SAMPLES, planted, slowed
 from bot import pipeline
 from bot.config import Config
+from bot.history import HistoryPlace
 from tests.support.git_repository import chain, import_commits, init_repository
 
 LIFE: Final = 38
@@ -98,9 +99,8 @@ def judged(folder: Path, commit: str, times: Floats, effect: float, *, record: b
         pipeline.record_run(
             compared.run,
             report=compared.report,
-            repository=repository().path,
             config=Config(),
-            history_url=str(folder / "remote.git"),
+            place=HistoryPlace(repository=repository().path, url=str(folder / "remote.git")),
             stored_runs=compared.stored_runs,
         )
     return outcome_of(compared.report, planted=planted(effect))

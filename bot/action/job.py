@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from bot import pipeline
 from bot.action.inputs import Inputs
 from bot.action.log import Log
+from bot.history import HistoryPlace
 from bot.pipeline.context import Context
 
 
@@ -13,6 +14,11 @@ class Job:
     context: Context
     inputs: Inputs
     log: Log
+
+    @property
+    def history(self) -> HistoryPlace:
+        """Reached by its address; commits are fetched."""
+        return HistoryPlace(url=self.context.git_url, token=self.inputs.token or None)
 
     @property
     def destination(self) -> pipeline.Destination:

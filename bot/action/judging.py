@@ -29,11 +29,9 @@ def judge(job: Job) -> pipeline.Compared:
         compared = pipeline.compare_results(
             results,
             config=inputs.config,
-            repository=context.workspace,
             base=context.base_ref,
             merge=merge,
-            history_url=context.git_url,
-            token=inputs.token or None,
+            place=replace(job.history, repository=context.workspace),
             accepted=accepted_changes(job, merge.head if merge else commit),
         )
     compared = _predicted(job, _diagnosed(job, compared))

@@ -49,9 +49,7 @@ def _merged(job: Job, stored: Sequence[Acceptance], commit: str) -> tuple[Accept
 def follow_up(job: Job, host: Host, report: Report) -> None:
     """After a run of the default branch was recorded. The run is reported already, so trouble here is a warning."""
     try:
-        settled = pipeline.settle_acceptances(
-            report, config=job.inputs.config, history_url=job.context.git_url, token=job.inputs.token or None
-        )
+        settled = pipeline.settle_acceptances(report, config=job.inputs.config, place=job.history)
         if settled:
             job.log.say(f"accepted from here on: {len(settled)} benchmarks")
         if job.inputs.config.issues.when == "never":
@@ -101,6 +99,5 @@ def _stored(job: Job, *, suite: str | None = None) -> tuple[Acceptance, ...]:
     config = job.inputs.config
     return pipeline.stored_acceptances(
         config=config if suite is None else config.model_copy(update={"suite": suite}),
-        history_url=job.context.git_url,
-        token=job.inputs.token or None,
+        place=job.history,
     )

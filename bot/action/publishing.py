@@ -145,8 +145,7 @@ def _judged(job: Job, result: pipeline.StoredResult, run: MeasuringRun, pulls: S
         result.results,
         config=job.inputs.config,
         base=pulls[0].base_branch if pulls else None,
-        history_url=job.context.git_url,
-        token=job.inputs.token or None,
+        place=job.history,
         accepted=accepted_of(job, run.sha, suite=result.report.suite) if result.results.baseline else (),
     )
 

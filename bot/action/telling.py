@@ -45,8 +45,7 @@ def record_run(job: Job, compared: pipeline.Compared) -> None:
         compared.run,
         report=compared.report,
         config=job.inputs.config,
-        history_url=job.context.git_url,
-        token=job.inputs.token or None,
+        place=job.history,
         stored_runs=compared.stored_runs,
         warn=lambda text: job.log.tell(LogLevel.WARNING, text),
     )

@@ -14,6 +14,7 @@ from bot.demo.program import TIMEOUT_SECONDS, run_program
 from bot.demo.repository import DemoRepository, build_repository, checkout, fresh_directory
 from bot.errors import UsageError
 from bot.files import replace_file
+from bot.history import HistoryPlace
 from bot.measure import Commands
 from bot.model.report import Conclusion
 
@@ -115,8 +116,7 @@ def _record(repository: DemoRepository, commit: str, directory: Path, *, config:
     pipeline.record_run(
         compared.run,
         report=compared.report,
-        repository=repository.work,
-        history_url=str(repository.remote),
+        place=HistoryPlace(repository=repository.work, url=str(repository.remote)),
         config=config,
     )
     say(f"      {commit[:7]} {pipeline.headline(compared.report)}")

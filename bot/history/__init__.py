@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from bot.history.git_branch import DEFAULT_BRANCH, GitBranchHistory
     from bot.history.opening import (
         GitBranch,
+        HistoryPlace,
         code_remote,
         copy_history,
         open_git_branch,

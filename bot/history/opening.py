@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -23,6 +24,18 @@ from bot.history.protocol import Store
 from bot.history.retention import Retention
 from bot.model.dispatch import Bisection
 from bot.progress import doing
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HistoryPlace:
+    """From where a history is reached: its `url` (default: the remote of the `repository` here), with a token for it.
+
+    Without `repository` commits are fetched.
+    """
+
+    repository: Path | None = None
+    url: str | None = None
+    token: str | None = field(default=None, repr=False)
 
 
 @contextmanager
@@ -62,13 +75,13 @@ def _check_libraries(url: DatabaseUrl) -> None:
         )
 
 
-def code_remote(repository: Path | None, *, url: str | None, token: str | None) -> git.Remote | None:
+def code_remote(place: HistoryPlace) -> git.Remote | None:
     """Where a shallow checkout gets its missing commits. The token goes along only to the repository it is for."""
-    own = git.default_remote_url(repository) if repository else url
+    own = git.default_remote_url(place.repository) if place.repository else place.url
     if own is None:
         return None
-    is_same = url is None or own.removesuffix(".git") == url.removesuffix(".git")
-    return git.Remote(url=own, token=token if is_same else None)
+    is_same = place.url is None or own.removesuffix(".git") == place.url.removesuffix(".git")
+    return git.Remote(url=own, token=place.token if is_same else None)
 
 
 def _default_url(repository: Path) -> str:

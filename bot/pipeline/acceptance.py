@@ -10,7 +10,7 @@ from bot import git
 from bot.config import Config
 from bot.errors import UsageError
 from bot.history.accepted import checked
-from bot.history.opening import open_history
+from bot.history.opening import HistoryPlace, open_history
 from bot.history.protocol import Store, StoredRun
 from bot.model.finding import Acceptance
 from bot.model.metric import MetricKey
@@ -38,10 +38,8 @@ def accept(
     author: str,
     commit: str,
     config: Config,
-    history_url: str | None = None,
-    token: str | None = None,
+    place: HistoryPlace,
     pull_request: int | None = None,
-    repository: Path | None = None,
 ) -> Accepted:
     """Store that from `commit` (a full hash) on the level of `benchmark` is the new normal (None: of all).
 
@@ -59,7 +57,7 @@ def accept(
             pull_request=pull_request,
         )
     )
-    with open_history(config.history, repository, url=history_url, token=token) as history:
+    with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
         named = _named(history, acceptance)
         stored = history.accept(named)
     return Accepted(
@@ -95,8 +93,7 @@ def accept_here(
         author=author or _git_author(repository),
         commit=git.resolve_commit(repository, revision),
         config=config,
-        history_url=history_url,
-        repository=repository,
+        place=HistoryPlace(repository=repository, url=history_url),
     )
 
 

@@ -20,7 +20,7 @@ from bot.collect import (
 from bot.config import Config
 from bot.errors import UsageError
 from bot.history import choose_baseline
-from bot.history.opening import code_remote, open_history
+from bot.history.opening import HistoryPlace, code_remote, open_history
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.finding import Acceptance
 from bot.model.report import Report
@@ -170,6 +170,10 @@ class HistoryComparison:
     stdin: BinaryIO | None = None
     confirm: Sequence[str] = ()
 
+    @property
+    def place(self) -> HistoryPlace:
+        return HistoryPlace(repository=self.repository, url=self.history_url)
+
 
 def compare_with_history(request: HistoryComparison, *, config: Config) -> Compared:
     repository, revision = request.repository, request.revision
@@ -179,11 +183,9 @@ def compare_with_history(request: HistoryComparison, *, config: Config) -> Compa
     commit = given or _named_commit(repository, run, place=", ".join(request.target))
     return compare_run_with_history(
         replace(run, commit=commit),
-        repository=request.repository,
         config=config,
         base=request.base,
-        history_url=request.history_url,
-        token=None,
+        place=request.place,
         confirm=collected(request.confirm, commit=commit) if request.confirm else None,
     )
 
@@ -203,29 +205,27 @@ def _named_commit(repository: Path, run: Run, *, place: str) -> str:
 def compare_run_with_history(
     run: Run,
     *,
-    repository: Path | None,
     config: Config,
     base: str | None,
-    history_url: str | None,
-    token: str | None,
+    place: HistoryPlace,
     accepted: Sequence[Acceptance] = (),
     confirm: Run | None = None,
     merge: Merge | None = None,
 ) -> Compared:
-    """`accepted` counts in addition to what the history says was accepted. Without `repository` commits are fetched.
+    """`accepted` counts in addition to what the history says was accepted.
 
     `confirm` is a second measurement of what `run` flags. It judges and is not stored. `merge`: the run is of GitHub's
     merge of a pull request, so it is judged against what it was merged into, not against where its head left that.
     """
-    with open_history(config.history, repository, url=history_url, token=token) as history:
+    with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
         baseline = choose_baseline(
             history,
-            repository,
+            place.repository,
             target=run,
             base=merge.base if merge else base,
             head=merge.head if merge else None,
             window=config.history.window,
-            remote=code_remote(repository, url=history_url, token=token),
+            remote=code_remote(place),
             accepted=(*history.accepted(run.suite), *accepted),
         )
         stored_runs = history.names

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
 from bot.config import Config
 from bot.errors import BotError
 from bot.history import choose_baseline
-from bot.history.opening import code_remote, open_history
+from bot.history.opening import HistoryPlace, code_remote, open_history
 from bot.model.baseline import Baseline
 from bot.model.environment import EnvironmentChange
 from bot.model.finding import Finding, Verdict
@@ -22,12 +21,10 @@ from bot.report.surroundings import change_words
 SHOWN_CHANGES: Final = 10
 
 
-def with_innocence(
-    report: Report, run: Run, *, base: Run, config: Config, repository: Path | None, history_url: str, token: str | None
-) -> Report:
+def with_innocence(report: Report, run: Run, *, base: Run, config: Config, place: HistoryPlace) -> Report:
     """`report` of `run` beside `base`, measured in one job. A history that cannot be read explains nothing."""
     try:
-        stored = _stored(run, config=config, repository=repository, history_url=history_url, token=token)
+        stored = _stored(run, config=config, place=place)
     except BotError:
         return report
     if not stored.runs:
@@ -43,15 +40,15 @@ def with_innocence(
     return replace(report, findings=findings, environment_changes=(*changes, *report.environment_changes))
 
 
-def _stored(run: Run, *, config: Config, repository: Path | None, history_url: str, token: str | None) -> Baseline:
-    with open_history(config.history, repository, url=history_url, token=token) as history:
+def _stored(run: Run, *, config: Config, place: HistoryPlace) -> Baseline:
+    with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
         return choose_baseline(
             history,
-            repository,
+            place.repository,
             target=run,
             base=None,
             window=config.history.window,
-            remote=code_remote(repository, url=history_url, token=token),
+            remote=code_remote(place),
             accepted=history.accepted(run.suite),
         )
 

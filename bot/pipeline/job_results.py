@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Final
 
 from bot.codec.run import encode_run
 from bot.collect import collect_executions
 from bot.config import Config
+from bot.history import HistoryPlace
 from bot.model.baseline import BaselineSource
 from bot.model.finding import Acceptance
 from bot.model.reason import Remark, because
@@ -71,11 +71,9 @@ def compare_results(
     results: JobResults,
     *,
     config: Config,
-    repository: Path | None,
     base: str | None,
     merge: Merge | None,
-    history_url: str,
-    token: str | None,
+    place: HistoryPlace,
     accepted: Sequence[Acceptance] = (),
 ) -> Compared:
     """Judged by `config`: against the base that was measured with it, else against the stored history.
@@ -85,11 +83,9 @@ def compare_results(
     if results.baseline is None:
         return compare_run_with_history(
             results.run,
-            repository=repository,
             config=config,
             base=base,
-            history_url=history_url,
-            token=token,
+            place=place,
             accepted=accepted,
             confirm=results.confirm,
             merge=merge,
@@ -107,15 +103,7 @@ def compare_results(
     again = (run.cost for run in (results.confirm, results.confirm_baseline) if run is not None)
     report = replace(report, cost=sum(again, report.cost))
     if base is None and merge is None:
-        report = with_innocence(
-            report,
-            results.run,
-            base=results.baseline,
-            config=config,
-            repository=repository,
-            history_url=history_url,
-            token=token,
-        )
+        report = with_innocence(report, results.run, base=results.baseline, config=config, place=place)
     return Compared(run=results.run, report=report)
 
 
@@ -125,8 +113,7 @@ def judge_anew(
     *,
     config: Config,
     base: str | None,
-    history_url: str,
-    token: str | None,
+    place: HistoryPlace,
     accepted: Sequence[Acceptance] = (),
 ) -> Report:
     """Another job's results by our rules; `said` is its own report. Other rules are shown as a proposal.
@@ -139,11 +126,9 @@ def judge_anew(
     report = compare_results(
         results,
         config=config.model_copy(update={"suite": claim.suite}),
-        repository=None,
         base=base,
         merge=merge,
-        history_url=history_url,
-        token=token,
+        place=place,
         accepted=accepted,
     ).report
     report = replace(report, diagnosis=claim.diagnosis, predictions=claim.predictions)

@@ -8,7 +8,7 @@ from bot import git
 from bot.collect import AUTO, collect_history
 from bot.config import Config
 from bot.errors import DataError
-from bot.history import open_history
+from bot.history import HistoryPlace, open_history
 from bot.model.finding import Finding, Verdict
 from bot.model.history_size import Imported
 from bot.model.reason import Remark
@@ -23,9 +23,8 @@ def record_files(request: HistoryComparison, *, config: Config, warn: Callable[[
     return record_run(
         compared.run,
         report=compared.report,
-        repository=request.repository,
         config=config,
-        history_url=request.history_url,
+        place=request.place,
         stored_runs=compared.stored_runs,
         warn=warn,
     )
@@ -36,9 +35,7 @@ def record_run(
     *,
     report: Report,
     config: Config,
-    repository: Path | None = None,
-    history_url: str | None = None,
-    token: str | None = None,
+    place: HistoryPlace,
     stored_runs: Sequence[str] = (),
     warn: Callable[[str], None] | None = None,
 ) -> str:
@@ -46,7 +43,7 @@ def record_run(
 
     `warn` is called if runs are gone that were there before, when `stored_runs` were seen or between two attempts.
     """
-    with open_history(config.history, repository, url=history_url, token=token) as history:
+    with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
         history.expect(stored_runs)
         name = history.append(judged_run(run, report))
         if history.lost and warn is not None:
@@ -83,7 +80,6 @@ class HistoryImport:
     files: Sequence[str]
     repository: Path
     history_url: str | None = None
-    token: str | None = None
     tool: str = AUTO
     dry_run: bool = False
 
@@ -104,7 +100,7 @@ def import_history(request: HistoryImport, *, config: Config) -> Imported:
         )
     if len({run.suite for run in runs}) == 1:
         runs = [replace(run, suite=config.suite) for run in runs]
-    with open_history(config.history, request.repository, url=request.history_url, token=request.token) as history:
+    with open_history(config.history, request.repository, url=request.history_url) as history:
         for suite in {run.suite for run in runs}:
             history.commits(suite)
         before = set(history.names)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bot import git
 from bot.config import Config
-from bot.history.opening import open_history
+from bot.history.opening import HistoryPlace, open_history
 from bot.model.finding import Acceptance, Finding, Level, Verdict
 from bot.model.report import Conclusion, Report
 from bot.pipeline.publish import Destination
@@ -79,9 +79,9 @@ def track_regressions(
     return (*_closed(board, worse), *_opened(board, worse))
 
 
-def stored_acceptances(*, config: Config, history_url: str | None, token: str | None) -> tuple[Acceptance, ...]:
+def stored_acceptances(*, config: Config, place: HistoryPlace) -> tuple[Acceptance, ...]:
     """What was accepted in the configured suite, oldest first."""
-    with open_history(config.history, None, url=history_url, token=token) as history:
+    with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
         return history.accepted(config.suite)
 
 
@@ -103,9 +103,7 @@ def carried_acceptances(host: "Host", accepted: Sequence[Acceptance]) -> tuple[A
     )
 
 
-def settle_acceptances(
-    report: Report, *, config: Config, history_url: str | None, token: str | None
-) -> tuple[str, ...]:
+def settle_acceptances(report: Report, *, config: Config, place: HistoryPlace) -> tuple[str, ...]:
     """Store what this run of the default branch showed to be accepted, by name and at its commit; the names."""
     commit = report.target_commit
     if commit is None:
@@ -119,7 +117,7 @@ def settle_acceptances(
     }
     if not named:
         return ()
-    with open_history(config.history, None, url=history_url, token=token) as history:
+    with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
         history.accept(tuple(named.values()))
     return tuple(named)
 

@@ -11,7 +11,7 @@ from bot import git, pipeline
 from bot.cli import main
 from bot.config import Config
 from bot.errors import UsageError
-from bot.history import open_git_branch
+from bot.history import HistoryPlace, open_git_branch
 from bot.model.counter import CounterTable
 from bot.model.finding import Verdict
 from bot.model.metric import Direction, Metric
@@ -51,10 +51,10 @@ def commit_of(folder: Path, number: int) -> str:
 def judge(folder: Path, number: int, levels: dict[str, float], *, record: bool = False) -> Report:
     run = measured(levels, seed=number, commit=commit_of(folder, number))
     compared = pipeline.compare_run_with_history(
-        run, repository=folder, config=Config(), base=None, history_url=str(folder), token=None
+        run, config=Config(), base=None, place=HistoryPlace(repository=folder, url=str(folder))
     )
     if record:
-        pipeline.record_run(run, report=compared.report, config=Config(), history_url=str(folder))
+        pipeline.record_run(run, report=compared.report, config=Config(), place=HistoryPlace(url=str(folder)))
     return compared.report
 
 
@@ -72,7 +72,7 @@ def accept(
         author=author,
         commit=commit_of(folder, at),
         config=Config(),
-        history_url=str(folder),
+        place=HistoryPlace(url=str(folder)),
     )
 
 
@@ -106,7 +106,7 @@ def test_a_pull_request_is_not_blamed_for_what_its_base_branch_did(served: Path)
     base, head = commit_of(served, 9), run_git(served, "commit-tree", "-m", "innocent", "-p", "main9", "main9^{tree}")
     run = measured(SLOW, seed=20, commit=head)
     compared = pipeline.compare_run_with_history(
-        run, repository=served, config=Config(), base=base, history_url=str(served), token=None
+        run, config=Config(), base=base, place=HistoryPlace(repository=served, url=str(served))
     )
     assert verdicts(compared.report)["parse"] is not Verdict.REGRESSION
     assert any("got worse on the base branch at" in note for note in map(sentence, compared.report.notes))
@@ -153,9 +153,12 @@ def test_the_accepted_commit_itself_is_judged_against_the_old_level_and_marked(s
     assert "by `octocat` at" in pipeline.report_markdown(report)
     assert "by octocat at" in pipeline.report_text(report, colour=False, width=120)
     pipeline.record_run(
-        measured(SLOW, seed=8, commit=commit_of(served, 8)), report=report, config=Config(), history_url=str(served)
+        measured(SLOW, seed=8, commit=commit_of(served, 8)),
+        report=report,
+        config=Config(),
+        place=HistoryPlace(url=str(served)),
     )
-    pipeline.settle_acceptances(report, config=Config(), history_url=str(served), token=None)
+    pipeline.settle_acceptances(report, config=Config(), place=HistoryPlace(url=str(served)))
     assert verdicts(judge(served, 9, SLOW))["parse"] is not Verdict.REGRESSION
 
 
@@ -248,9 +251,9 @@ def test_a_counter_is_accepted_by_its_tables_and_its_own_name(tmp_path: Path) ->
         )
         run = replace(measured(FAST, seed=number, commit=commit_of(folder, number)), benchmarks=(), counters=(table,))
         compared = pipeline.compare_run_with_history(
-            run, repository=folder, config=Config(), base=None, history_url=str(folder), token=None
+            run, config=Config(), base=None, place=HistoryPlace(repository=folder, url=str(folder))
         )
-        pipeline.record_run(run, report=compared.report, config=Config(), history_url=str(folder))
+        pipeline.record_run(run, report=compared.report, config=Config(), place=HistoryPlace(url=str(folder)))
         return {
             finding.evidence.key.metric: (finding.verdict, finding.evidence.baseline.runs)
             for finding in compared.report.findings

@@ -14,6 +14,7 @@ import pytest
 from bot import pipeline
 from bot.cli import main
 from bot.config import Config
+from bot.history import HistoryPlace
 from tests.support.fake_github.server import FakeGitHub
 from tests.support.fake_github.state import BOT, FORK_ID, REPOSITORY_ID, PullRequest
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
@@ -44,9 +45,9 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Served:
     for seed, commit in enumerate((commits[f"main{number}"] for number in range(1, MAIN + 1)), start=1):
         run = measured(BASE_LEVELS, seed=seed, commit=commit)
         judged = pipeline.compare_run_with_history(
-            run, repository=folder, config=config, base=None, history_url=str(folder), token=None
+            run, config=config, base=None, place=HistoryPlace(repository=folder, url=str(folder))
         )
-        pipeline.record_run(run, report=judged.report, config=config, history_url=str(folder))
+        pipeline.record_run(run, report=judged.report, config=config, place=HistoryPlace(url=str(folder)))
     return Served(folder=folder, commits=commits)
 
 
@@ -385,9 +386,9 @@ def design_pull_request(runner: Runner, served: Served, *, before: str, after: s
     config = Config()
     stored = measured(BASE_LEVELS, seed=20, commit=base)
     judged = pipeline.compare_run_with_history(
-        stored, repository=workspace, config=config, base=None, history_url=str(served.folder), token=None
+        stored, config=config, base=None, place=HistoryPlace(repository=workspace, url=str(served.folder))
     )
-    pipeline.record_run(stored, report=judged.report, config=config, history_url=str(served.folder))
+    pipeline.record_run(stored, report=judged.report, config=config, place=HistoryPlace(url=str(served.folder)))
     (workspace / ".github").mkdir(exist_ok=True)
     (workspace / ".github" / "perf-culprit.yml").write_text("simulate: ['*.yml']\n")
     (workspace / "bench.json").write_bytes(measured_json(BASE_LEVELS, seed=99))

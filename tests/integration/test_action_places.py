@@ -13,7 +13,7 @@ import pytest
 from bot import git, pipeline
 from bot.config import Config
 from bot.errors import InfrastructureError
-from bot.history import open_git_branch
+from bot.history import HistoryPlace, open_git_branch
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.report import Report
 from bot.pipeline.judge import judge_run
@@ -161,7 +161,7 @@ def test_a_regression_on_main_opens_an_issue_and_an_acceptance_closes_it(runner:
         author="ada",
         commit=extra["more2"],
         config=Config(),
-        history_url=str(served),
+        place=HistoryPlace(url=str(served)),
     )
     push_to_main(runner, extra["more3"], SLOW, seed=12, config="perf.yml")
     push_to_main(runner, extra["more4"], SLOW, seed=13, config="perf.yml")
@@ -180,7 +180,7 @@ def test_what_was_accepted_in_a_pull_request_survives_a_squash(runner: Runner, s
         author="ada",
         commit=head,
         config=Config(),
-        history_url=str(served),
+        place=HistoryPlace(url=str(served)),
         pull_request=7,
     )
     runner.fake.state.pulls[7] = PullRequest(
@@ -203,7 +203,7 @@ def test_what_was_pushed_after_the_acceptance_is_not_accepted(runner: Runner, se
         author="ada",
         commit=accepted,
         config=Config(),
-        history_url=str(served),
+        place=HistoryPlace(url=str(served)),
         pull_request=7,
     )
     runner.fake.state.pulls[7] = PullRequest(

@@ -10,6 +10,7 @@ import pytest
 from bot import pipeline
 from bot.codec.report import encode_report
 from bot.config import Config
+from bot.history import HistoryPlace
 from bot.model.baseline import BaselineSource
 from bot.model.environment import MOST_COMPONENTS
 from bot.pipeline.compare import Compared, compare_runs
@@ -215,13 +216,11 @@ def test_history_judges_without_a_checkout(scene: Scene) -> None:
         report = pipeline.compare_results(
             JobResults(run=run),
             config=config,
-            repository=bare,
             base=None,
             merge=None,
-            history_url=str(bare),
-            token=None,
+            place=HistoryPlace(repository=bare, url=str(bare)),
         ).report
-        pipeline.record_run(run, report=report, config=config, history_url=str(bare))
+        pipeline.record_run(run, report=report, config=config, place=HistoryPlace(url=str(bare)))
     run = measured(SLOW, seed=9, commit=scene.head)
     report = replace(report, target_commit=scene.head, baseline_source=BaselineSource.HISTORY)
     result = scene.publish(

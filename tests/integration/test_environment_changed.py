@@ -8,6 +8,7 @@ import pytest
 from bot import pipeline
 from bot.codec.report import decode_report
 from bot.config import Config
+from bot.history import HistoryPlace
 from bot.model.environment import Environment
 from bot.model.finding import Finding, Verdict
 from bot.model.reason import VerdictReason
@@ -32,9 +33,9 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str
     for number in range(1, 7):
         run = measured(FAST, seed=number, commit=commits[f"main{number}"], environment=OLD)
         judged = pipeline.compare_run_with_history(
-            run, repository=folder, config=Config(), base=None, history_url=str(folder), token=None
+            run, config=Config(), base=None, place=HistoryPlace(repository=folder, url=str(folder))
         )
-        pipeline.record_run(run, report=judged.report, config=Config(), history_url=str(folder))
+        pipeline.record_run(run, report=judged.report, config=Config(), place=HistoryPlace(url=str(folder)))
     return folder, commits
 
 
@@ -47,11 +48,9 @@ def judged(repository: tuple[Path, dict[str, str]], *, base: dict[str, float], n
     report = compare_results(
         JobResults(run=side(SLOW, 70, "main8"), baseline=side(base, 80, "main7")),
         config=Config(),
-        repository=folder,
         base=None,
         merge=None,
-        history_url=str(folder),
-        token=None,
+        place=HistoryPlace(repository=folder, url=str(folder)),
     ).report
     again = decode_report(report_json(report), place="report.json")
     assert again.environment_changes == report.environment_changes

@@ -11,7 +11,7 @@ import pytest
 
 from bot import git, pipeline
 from bot.config import Config
-from bot.history import GitBranchHistory, Retention
+from bot.history import GitBranchHistory, HistoryPlace, Retention
 from bot.history.patience import Patience
 from bot.model.report import Conclusion
 from tests.support import reports
@@ -117,7 +117,7 @@ def test_a_rewrite_between_judging_and_recording_is_said(served: Path, tmp_path:
             make_run(number),
             report=report,
             config=config,
-            history_url=str(served),
+            place=HistoryPlace(url=str(served)),
             stored_runs=stored_runs,
             warn=said.append,
         )

@@ -167,8 +167,7 @@ def _accept(thread: Thread, command: Command) -> None:
         author=comment.author,
         commit=commit,
         config=trusted_config(job, thread.host),
-        history_url=job.context.git_url,
-        token=job.inputs.token or None,
+        place=job.history,
         pull_request=comment.number if comment.on_pull_request else None,
     )
     thread.answer(
