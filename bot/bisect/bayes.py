@@ -112,6 +112,7 @@ def progress(standing: Standing) -> Progress:
     """Where the search stands."""
     state = standing.state
     is_searching = state.phase not in (Phase.MERGE_BASE, Phase.REPRODUCE, Phase.DONE)
+    ends = partial_outcome(standing) if state.phase is Phase.REPRODUCE and state.results else None
     return Progress(
         phase=state.phase,
         executions=standing.executions,
@@ -121,6 +122,8 @@ def progress(standing: Standing) -> Progress:
         entropy_bits=entropy_bits(standing) if is_searching else float(np.log2(standing.reach.size)),
         expected_executions=_still_to_come(standing) if is_searching else None,
         suspects=_suspects(standing) if is_searching and state.phase is not Phase.RESIDUAL else (),
+        relative_change=None if ends is None else ends.relative_change,
+        confidence_interval=None if ends is None else ends.confidence_interval,
     )
 
 

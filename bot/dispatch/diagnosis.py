@@ -81,7 +81,10 @@ def diagnose_culprit(
         changed = tuple(sorted(changed, key=lambda one: (one.path, one.qualified_name) not in slower))
         return replace(diagnosis, changed=changed[:SHOWN_FUNCTIONS], comparison=comparison)
     except BotError as error:
-        doubt = because(Doubt.NOT_PROFILED, why=error.message, next=error.next_step)
+        # What the tracer advises are options of `measure --trace`.
+        own = profiling.command is None
+        advice = "give a profiler's command (--profile, in workflows bisect.profile)" if own else error.next_step
+        doubt = because(Doubt.NOT_PROFILED, why=error.message, next=advice)
     except Exception as error:  # noqa: BLE001 - see above
         doubt = because(Doubt.NOT_PROFILED, why=f"{type(error).__name__}: {error}"[:300])
     return replace(diagnosis, doubt=doubt)

@@ -14,6 +14,7 @@ from bot.history.protocol import LoadedBisection
 from bot.measure import Workplace, WorktreeExecutor
 from bot.model.bisection import Job, Progress, Result
 from bot.model.dispatch import Bisection, BisectJobResult, Dispatch, RunFacts
+from bot.report.bisection_words import sized
 from bot.report.words import counted
 
 
@@ -104,8 +105,10 @@ def progress_line(progress: Progress, job: Job) -> str:
         # As many as equally suspicious ones would be.
         f"{job.purpose}: about {counted(max(1, round(2**progress.entropy_bits)), 'commit')} left",
         f"{progress.entropy_bits:.1f} bits",
-        f"{progress.executions} executions" + ("" if expected is None else f", about {expected} to go"),
+        f"{counted(progress.executions, 'execution')}" + ("" if expected is None else f", about {expected} to go"),
     ]
+    if progress.relative_change is not None:
+        parts.append(f"bad against good {sized(progress.relative_change, progress.confidence_interval)}")
     if progress.suspects:
         chances = (f"{suspect.commit[:12]} ({100 * suspect.posterior:.0f}%)" for suspect in progress.suspects)
         parts.append(f"suspects {', '.join(chances)}")

@@ -240,7 +240,8 @@ class Outcome:
 class Progress:
     """Where a running search stands. `expected_executions` still to come: None before anything is known.
 
-    `suspects`: the likeliest commits, the first one first.
+    `suspects`: the likeliest commits, the first one first. While the change is reproduced `relative_change` is the one
+    from good to bad so far.
     """
 
     phase: Phase
@@ -251,6 +252,8 @@ class Progress:
     entropy_bits: float
     expected_executions: int | None = None
     suspects: tuple[Suspect, ...] = ()
+    relative_change: float | None = None
+    confidence_interval: Interval | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -37,7 +37,6 @@ UNITS: Final[Mapping[str, str]] = MappingProxyType(
         Count.INSTRUCTIONS: "instructions",
         Count.INSTRUCTIONS_U: "instructions",
         Count.ALLOCATIONS: "allocations",
-        Count.ALLOCATED_BYTES: "B/op",
         Count.SYSTEM_CALLS: "calls",
         Count.BUILD_TIME: "s",
     }

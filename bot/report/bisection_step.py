@@ -8,6 +8,7 @@ from bot.model.bisection import Phase, Progress
 from bot.model.commit import FULL_HASH
 from bot.model.dispatch import BisectionStep, Objection
 from bot.report.bisection import bisection_markdown, headline
+from bot.report.bisection_words import sized
 from bot.report.charts import blocks
 from bot.report.inert import Safe, code, commit, join, link, own, prose
 from bot.report.numbers import percent
@@ -82,6 +83,8 @@ def _progress(step: BisectionStep, *, repository_url: str) -> Safe:
         own("### Bisecting {}", code(bisection.key.benchmark)),
         Safe(_standing(progress)),
     ]
+    if progress.relative_change is not None:
+        lines.append(Safe(f"Bad against good so far: {sized(progress.relative_change, progress.confidence_interval)}."))
     if progress.suspects:
         shown = (
             own(

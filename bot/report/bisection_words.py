@@ -6,6 +6,7 @@ from typing import Final
 
 from bot.model.bisection import NEGLIGIBLE, Culprit, Noise, Outcome, OutcomeKind, Sought
 from bot.model.bisection_report import BisectionReport
+from bot.model.finding import Interval
 from bot.report.numbers import percent, percent_interval, significant
 from bot.report.words import counted
 
@@ -67,8 +68,7 @@ def _denied(report: BisectionReport) -> str:
     expected, change = report.settings.expected_change, report.outcome.relative_change
     if expected is not None and interval is not None and change is not None:
         stored = expm1(report.settings.direction.worse_sign * expected)
-        measured = f"{percent(change, signed=True)} {percent_interval(interval.low, interval.high)}"
-        seen = f"Measured side by side, the two ends differ by {measured}"
+        seen = f"Measured side by side, the two ends differ by {sized(change, interval)}"
         return f"{seen}, not by the {percent(stored, signed=True)} of the stored runs."
     if (other := other_way(report)) is not None:
         return f"The bad end is {other} than the good one: search with --direction {other}."
@@ -86,9 +86,12 @@ def other_way(report: BisectionReport) -> Sought | None:
 
 def introduced(culprit: Culprit) -> str:
     what = "improvement" if culprit.improvement else "regression"
-    interval = culprit.confidence_interval
-    change = percent(culprit.relative_change, signed=True)
-    return f"introduced the {what}: {change} {percent_interval(interval.low, interval.high)}"
+    return f"introduced the {what}: {sized(culprit.relative_change, culprit.confidence_interval)}"
+
+
+def sized(relative_change: float, interval: Interval | None) -> str:
+    bounds = f" {percent_interval(interval.low, interval.high)}" if interval else ""
+    return f"{percent(relative_change, signed=True)}{bounds}"
 
 
 def certainty(posterior: float) -> str:
@@ -100,9 +103,7 @@ def facts_of(report: BisectionReport) -> Iterator[str]:
     """Sentences of numbers."""
     outcome = report.outcome
     if outcome.relative_change is not None:
-        interval = outcome.confidence_interval
-        bounds = f" {percent_interval(interval.low, interval.high)}" if interval else ""
-        yield f"Bad against good: {percent(outcome.relative_change, signed=True)}{bounds}."
+        yield f"Bad against good: {sized(outcome.relative_change, outcome.confidence_interval)}."
     if outcome.visible_effect is not None and other_way(report) is None:
         yield f"A change of {percent(outcome.visible_effect)} would have been seen."
     if outcome.noise is not None:

@@ -84,8 +84,8 @@ def trace_command(
         )
     if not nodes:
         raise TraceError(
-            "the command runs no code that is to be followed",
-            next_step="trace a command that runs Python code of the repository, or name its package to be included",
+            "the command runs no Python code of the repository",
+            next_step="trace a command that does, or name the package to be included",
         )
     return Trace(
         service=service,

@@ -174,3 +174,17 @@ def test_a_small_range_in_which_one_commit_alone_can_be_the_culprit() -> None:
     outcome = virtual.search(1)
     assert names(outcome) == ["c4"]
     assert outcome.executions <= 2 * 9 + 4  # both whole rounds, and two confirming ones
+
+
+def test_while_the_change_is_reproduced_its_size_so_far_moves() -> None:
+    virtual = replace(steps(chain(16), {}), noise="3%")
+    search, machine = virtual.start(0), virtual.machine(0)
+    seen = []
+    for _ in range(6):
+        for job in search.propose():
+            search.record(job.id, *machine.run(job.commits))
+        if search.progress().phase is Phase.REPRODUCE:
+            seen.append(search.progress().relative_change)
+    assert len(seen) >= 3
+    assert len(set(seen)) == len(seen)
+    assert None not in seen

@@ -88,6 +88,20 @@ def test_a_profiler_that_fails_loses_nothing_but_the_methods(history: tuple[Path
         assert "no perf here" in str(diagnosis.doubt.arguments["why"])
 
 
+def test_a_compiled_program_is_told_to_bring_a_profiler(
+    history: tuple[Path, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def trace(*_: object, **__: object) -> None:
+        raise DataError("runs no Python", next_step="trace a command that does")
+
+    monkeypatch.setattr("bot.dispatch.diagnosis.trace_commits", trace)
+    repository, commits = history
+    workplace = cast("Workplace", Machine(tmp_path, {}))
+    doubt = diagnose_culprit(repository, workplace, commits[1], profiling=Profiling(), say=lambda _: None).doubt
+    assert doubt is not None
+    assert "--profile" in str(doubt.arguments["next"])
+
+
 def test_without_time_nothing_is_profiled(history: tuple[Path, list[str]], tmp_path: Path) -> None:
     machine = Machine(tmp_path, {})
     diagnosis = diagnosed(history, machine, budget_s=0)

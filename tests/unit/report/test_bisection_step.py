@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from bot.model.bisection import Job, Phase, Progress, Purpose, SearchSettings, SearchState, Suspect
 from bot.model.dispatch import BisectCommands, Bisection, BisectionStep, BisectJob, Dispatch, Objection
+from bot.model.finding import Interval
 from bot.model.metric import MetricKey
 from bot.report.bisection_step import step_texts
 from tests.support.bisections import BAD, FIRST, RANGE, REPORT, SECOND
@@ -70,6 +71,13 @@ def test_nothing_is_known_before_the_first_result() -> None:
     assert "Remarks:" in texts.body
     assert "Reproducing the change: 0 executions, about 2 commits left." in texts.body
     assert "░" not in texts.body
+
+
+def test_while_the_change_is_reproduced_its_size_so_far_is_told() -> None:
+    interval = Interval(low=-0.02, high=0.11, level=0.95)
+    progress = replace(PROGRESS, phase=Phase.REPRODUCE, relative_change=0.04, confidence_interval=interval)
+    texts = step_texts(BisectionStep(bisection=BISECTION, progress=progress), repository_url=URL)
+    assert "Bad against good so far: +4.0% (" in texts.body.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_the_answer_replaces_the_progress() -> None:
