@@ -92,6 +92,7 @@ def run_cells(
     seed: int = 0,
     series: Sequence[Floats] = (),
     seconds: float = np.inf,
+    planted: Sequence[float] = EFFECTS,
 ) -> Mapping[str, Cell]:
     """The cells of all rows of the way; the same seed gives the same numbers. After `seconds` no trial is begun."""
     cells = {
@@ -104,7 +105,7 @@ def run_cells(
         if time.monotonic() > deadline:
             break
         rng = np.random.default_rng([seed, name, trial])
-        effects = (0.0, *EFFECTS) if trial < -(-power_trials // way.weight) else (0.0,)
+        effects = (0.0, *planted) if trial < -(-power_trials // way.weight) else (0.0,)
         with tempfile.TemporaryDirectory(prefix="truth-", dir=_fast()) as folder:
             world = make_world(noise, rng, benchmarks=way.benchmarks, series=series)
             for row, effect, outcome in way.trial(world, Path(folder), effects):

@@ -41,10 +41,18 @@ def served(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture(params=["", "/api/v3"])
-def fake_anywhere(served: Path, request: pytest.FixtureRequest) -> Iterator[FakeGitHub]:
-    """github.com and GitHub Enterprise Server, whose API has a prefix."""
-    with FakeGitHub(git_dir=served, prefix=request.param) as server:
+on_either_server = pytest.mark.parametrize("prefix", ["", "/api/v3"])
+
+
+@pytest.fixture
+def prefix() -> str:
+    """Of the API: GitHub Enterprise Server has one, github.com none."""
+    return "/api/v3"
+
+
+@pytest.fixture
+def fake_anywhere(served: Path, prefix: str) -> Iterator[FakeGitHub]:
+    with FakeGitHub(git_dir=served, prefix=prefix) as server:
         yield server
     assert not server.bad
 
@@ -80,6 +88,7 @@ def push_to_main(runner: Runner, commit: str, levels: dict[str, float], *, seed:
     return runner.run("push", payload, sha=commit, ref="refs/heads/main", output_file_path="bench.json", **inputs)
 
 
+@on_either_server
 def test_comment_and_check_run_on_either_server(runner: Runner, served: Path) -> None:
     result = on_pull_request(runner, served)
     assert result.exit_code == 0, result.log
@@ -97,6 +106,7 @@ def test_a_re_run_edits_the_same_comment(runner: Runner, served: Path) -> None:
     assert {check.status for check in runner.fake.state.check_runs.values()} == {"completed"}
 
 
+@on_either_server
 def test_history_is_read_and_written_on_either_server(runner: Runner, served: Path) -> None:
     results = [push_to_main(runner, commit_of(served, f"main{n}"), FAST, seed=n) for n in (1, 2, 3)]
     assert all("recorded runs/default/" in result.log for result in results)
@@ -104,6 +114,7 @@ def test_history_is_read_and_written_on_either_server(runner: Runner, served: Pa
 
 
 def test_a_merge_queue_entry_gets_a_check_run_and_no_comment(runner: Runner, served: Path) -> None:
+    runner.fetch_from_folder()
     push_to_main(runner, commit_of(served, "main2"), FAST, seed=1)
     push_to_main(runner, commit_of(served, "main3"), FAST, seed=2)
     head, base = commit_of(served, "branch2"), commit_of(served, "main3")
@@ -144,6 +155,7 @@ def test_confirm_in_two_steps(runner: Runner, served: Path) -> None:
 
 
 def test_a_regression_on_main_opens_an_issue_and_an_acceptance_closes_it(runner: Runner, served: Path) -> None:
+    runner.fetch_from_folder()
     (runner.workspace / "perf.yml").write_text("issues: {when: regression}\nminimum-samples: 4\n")
     commits = [commit_of(served, f"main{number}") for number in (1, 2, 3)]
     extra = {f"more{n}": commit_of(served, f"more{n}") for n in range(1, 5)}
@@ -170,6 +182,7 @@ def test_a_regression_on_main_opens_an_issue_and_an_acceptance_closes_it(runner:
 
 
 def test_what_was_accepted_in_a_pull_request_survives_a_squash(runner: Runner, served: Path) -> None:
+    runner.fetch_from_folder()
     head = commit_of(served, "branch2")
     extra = {f"squash{n}": commit_of(served, f"squash{n}") for n in range(1, 3)}
     for number in (1, 2, 3):
@@ -193,6 +206,7 @@ def test_what_was_accepted_in_a_pull_request_survives_a_squash(runner: Runner, s
 
 
 def test_what_was_pushed_after_the_acceptance_is_not_accepted(runner: Runner, served: Path) -> None:
+    runner.fetch_from_folder()
     extra = {f"squash{n}": commit_of(served, f"squash{n}") for n in range(1, 2)}
     for number in (1, 2, 3):
         push_to_main(runner, commit_of(served, f"main{number}"), FAST, seed=number)

@@ -64,12 +64,13 @@ def answers(scene: Scene) -> list[Comment]:
     return [comment for comment in scene.fake.state.comments.values() if comment.author == BOT]
 
 
-@pytest.mark.slow  # two dozen commands each; an acceptance is a push
+@pytest.mark.slow  # seven commands each; an acceptance is a push
 @pytest.mark.parametrize("place", PLACES)
 def test_what_a_command_holds_is_run_nowhere_and_stays_text(scene: Scene, place: str) -> None:
     """By somebody who may: nothing of it is a program, an option of git, a link, a mention or a marker."""
     assert scene.fake.git_dir is not None
-    for injection in INJECTIONS:
+    # Of each kind one or two: to a shell, a runner, git and a browser.
+    for injection in INJECTIONS[PLACES.index(place) % 3 :: 3]:
         before = len(scene.applied)
         result = scene.say(place.format(injection))
         assert result.exit_code in (0, 4), result.log

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -10,7 +9,6 @@ from bot.git import Remote
 from bot.history import StoredRun, open_git_branch
 from tests.support.fake_github.state import WorkflowRun
 from tests.support.git_repository import run_git
-from tests.support.job import Runner
 from tests.support.recipes import BACKFILL, workflows
 from tests.support.scenarios import CRASH, Project, open_project
 from tests.support.workflows.runner import PROGRAM, Event, InThisProcess, JobRun
@@ -38,10 +36,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     folder = tmp_path / "runner"
     folder.mkdir()
 
-    def in_this_process(fake: Any) -> InThisProcess:
-        return InThisProcess(Runner(fake=fake, workspace=folder, temp=folder, monkeypatch=monkeypatch, capture=capsys))
-
-    with open_project(tmp_path, in_this_process, split=False) as opened:
+    with open_project(tmp_path, InThisProcess.with_files_in(folder, monkeypatch, capsys), split=False) as opened:
         for level in (1000, CRASH, 1500, 1500):
             opened.main = opened.commit(opened.main, level=level)
         run_git(opened.folder, "update-ref", "refs/heads/main", opened.main)

@@ -15,10 +15,9 @@ import pytest
 from bot.codec.bisect_stored import decode_stored
 from tests.support.conversation import MOST_DISPATCHES, STEP, Conversation, open_conversation
 from tests.support.counting_valgrind import counting_valgrind
-from tests.support.fake_github.server import FakeGitHub
 from tests.support.fake_github.state import BOT, REPOSITORY_ID, Comment
 from tests.support.git_repository import run_git
-from tests.support.job import JobResult, Runner
+from tests.support.job import JobResult
 from tests.support.recipes import BLOCKS
 from tests.support.webhooks import event
 from tests.support.workflows.runner import InThisProcess
@@ -28,12 +27,7 @@ from tests.support.workflows.runner import InThisProcess
 def conversation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[Conversation]:
-    def in_this_process(fake: FakeGitHub) -> InThisProcess:
-        return InThisProcess(
-            Runner(fake=fake, workspace=tmp_path, temp=tmp_path / "action", monkeypatch=monkeypatch, capture=capsys)
-        )
-
-    with open_conversation(tmp_path, in_this_process) as opened:
+    with open_conversation(tmp_path, InThisProcess.with_files_in(tmp_path, monkeypatch, capsys)) as opened:
         yield opened
 
 

@@ -468,8 +468,8 @@ def test_counts_run_side_by_side(
 ) -> None:
     shown: list[str] = []
     monkeypatch.setattr("bot.cli.output.webbrowser.open", shown.append)
-    hashes = measured_repository(repository, line(13, step_at=CULPRIT))
-    ends = {"good": hashes["c0"], "bad": hashes["c12"]}
+    hashes = measured_repository(repository, line(7, step_at=CULPRIT))
+    ends = {"good": hashes["c0"], "bad": hashes["c6"]}
     state, plot = repository.parent / "state.json", repository.parent / "plot.svg"
     options = ("--metric", "instructions", "--jobs", "3", "--state", str(state), "--svg", str(plot), "--open")
     code, answer = bisect(repository, *options, **ends)
@@ -540,6 +540,7 @@ def test_the_commit_that_made_an_artifact_larger_is_named(repository: Path) -> N
     assert worktrees(repository) == 1
 
 
+@pytest.mark.usefixtures("counting")
 def test_counts_that_do_not_move_are_no_change(repository: Path) -> None:
     hashes = measured_repository(repository, line(9, step_at=99))
     code, answer = bisect(repository, "--metric", "instructions", good=hashes["c0"], bad=hashes["c8"])

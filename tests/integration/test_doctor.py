@@ -21,7 +21,6 @@ from tests.support.fake_github.permissions import ALL_PERMISSIONS
 from tests.support.fake_github.server import FakeGitHub
 from tests.support.fake_github.state import FORK_ID, PullRequest
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
-from tests.support.job import Runner
 from tests.support.recipes import BLOCKS, SPLIT
 from tests.support.scenarios import LEVEL, open_project
 from tests.support.stored_runs import make_run
@@ -263,14 +262,8 @@ def test_the_recipe_in_a_workflow_without_a_permission(
 ) -> None:
     """The documented step behind the documented file, whose author forgot `checks: write`."""
     (recipe,) = [block for block in BLOCKS if block.document == SPLIT and block.is_steps]
-
-    def in_this_process(fake: FakeGitHub) -> InThisProcess:
-        workspace = tmp_path / "workspace"
-        return InThisProcess(
-            Runner(fake=fake, workspace=workspace, temp=tmp_path / "temp", monkeypatch=monkeypatch, capture=capsys)
-        )
-
-    with open_project(tmp_path, in_this_process, split=False) as project:
+    action = InThisProcess.with_files_in(tmp_path / "temp", monkeypatch, capsys)
+    with open_project(tmp_path, action, split=False) as project:
         job = project.files["perf"]["jobs"]["perf"]
         job["steps"] += recipe.value
         assert recipe.value[0]["if"] == "failure()"

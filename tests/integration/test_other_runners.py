@@ -10,7 +10,6 @@ import pytest
 
 from bot.cli import main
 from tests.support.git_repository import init_repository, run_git
-from tests.support.job import Runner
 from tests.support.recipes import BLOCKS
 from tests.support.scenarios import LEVEL, SLOWER, Project, open_project
 from tests.support.workflows.runner import InThisProcess
@@ -35,11 +34,8 @@ awk -v level=LEVEL -v seed="$n" 'BEGIN {
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Project]:
-    def in_this_process(fake: Any) -> InThisProcess:
-        folder = tmp_path / "jobs-of-ours"
-        return InThisProcess(Runner(fake=fake, workspace=folder, temp=folder, monkeypatch=monkeypatch, capture=capsys))
-
-    with open_project(tmp_path, in_this_process, split=False) as opened:
+    action = InThisProcess.with_files_in(tmp_path / "jobs-of-ours", monkeypatch, capsys)
+    with open_project(tmp_path, action, split=False) as opened:
         yield opened
 
 

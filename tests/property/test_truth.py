@@ -46,7 +46,7 @@ def test_a_stated_rate_is_kept(way: str, row: str, noise: str) -> None:
 @pytest.mark.parametrize(("way", "noise", "effect"), QUICK_FINDS)
 def test_a_change_that_the_data_holds_is_found(way: str, noise: str, effect: float) -> None:
     (chosen,) = [entry for entry in chosen_cells([way, noise]) if next(iter(entry[0].rows)) == way]
-    cell = run_cells(*chosen, trials=QUICK_FIND_TRIALS, power_trials=QUICK_FIND_TRIALS)[way]
+    cell = run_cells(*chosen, trials=QUICK_FIND_TRIALS, power_trials=QUICK_FIND_TRIALS, planted=[effect])[way]
     tried, found = cell.found[effect]
     assert found >= QUICK_FOUND * tried
 

@@ -228,6 +228,7 @@ def open_mainline(
     run_git(workspace, "remote", "add", "origin", str(bare))
     with FakeGitHub(git_dir=bare) as fake:
         runner = Runner(fake=fake, workspace=workspace, temp=folder / "temp", monkeypatch=monkeypatch, capture=capture)
+        runner.fetch_from_folder()
         yield kind(
             fake=fake,
             runner=runner,

@@ -4,7 +4,7 @@ The benchmark command of the documentation (`pytest bench --benchmark-json=…`)
 pytest-benchmark's format: `parse` takes what the commit's file `value` says, `render` always the same, both with noise.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,9 +23,9 @@ CRASH: Final = 0
 # 2% between executions and 1% between samples, from a counter: no clock, and no two executions alike.
 PYTEST: Final = r"""#!/bin/sh
 for argument; do case $argument in --benchmark-json=*) out=${argument#*=} ;; esac; done
-level=$(cat value)
+read -r level < value
 [ "$level" != 0 ] || { echo "the benchmark crashed" >&2; exit 1; }
-n=$(cat COUNTER 2>/dev/null || echo 0); echo $((n + 1)) > COUNTER
+n=0; [ ! -f COUNTER ] || read -r n < COUNTER; echo $((n + 1)) > COUNTER
 awk -v level="$level" -v seed="$n" 'BEGIN {
   srand(seed * 7919 + 17)
   printf "{\"machine_info\": {}, \"benchmarks\": ["
@@ -192,13 +192,14 @@ class Project:
 
 
 @contextmanager
-def open_project(folder: Path, own_action: "Any", *, split: bool) -> Iterator[Project]:
+def open_project(folder: Path, own_action: Callable[[FakeGitHub], OwnAction], *, split: bool) -> Iterator[Project]:
     """`own_action` makes the runner of our action for a fake GitHub. Main has two commits."""
     bare = init_repository(folder / "served.git", bare=True)
     script = PYTEST.replace("COUNTER", str(folder / "counter"))
     with FakeGitHub(git_dir=bare) as fake:
-        made: OwnAction = own_action(fake)
-        runner = WorkflowRunner(fake=fake, own_action=made, temp=folder / "jobs", programs={"pytest": script})
+        runner = WorkflowRunner(
+            fake=fake, own_action=own_action(fake), temp=folder / "jobs", programs={"pytest": script}
+        )
         files = workflows(SPLIT if split else ONE_FILE)
         project = Project(fake=fake, runner=runner, folder=bare, split=split, files=files)
         project.main = project.commit(project.commit())

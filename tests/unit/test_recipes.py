@@ -48,19 +48,29 @@ def test_there_are_two_forms_the_dashboards_and_the_backfill_s() -> None:
         assert ("jobs" in block.value) == bool(block.file), f"a workflow without a file name: {block.id}"
 
 
-@pytest.mark.parametrize("block", WORKFLOWS, ids=block_id)
-def test_linters_find_nothing(block: Block, tmp_path: Path) -> None:
+def of_the_schema(*paths: Path) -> "subprocess.CompletedProcess[str]":
+    command = [tool("check-jsonschema"), "--builtin-schema", "vendor.github-workflows", *map(str, paths)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def of_the_auditor(folder: Path) -> "subprocess.CompletedProcess[str]":
+    command = [tool("zizmor"), "--offline", "--no-progress", "--color", "never", "--persona", "auditor", str(folder)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {"NO_COLOR": "1"})
+
+
+def test_linters_find_nothing(tmp_path: Path) -> None:
+    """But in one with a key that there is not, and in one whose actions may change."""
     folder = tmp_path / ".github" / "workflows"
     folder.mkdir(parents=True)
-    path = folder / (block.file or "")
-    path.write_text(block.text, encoding="utf-8")
-    schema = [tool("check-jsonschema"), "--builtin-schema", "vendor.github-workflows", str(path)]
-    zizmor = [tool("zizmor"), "--offline", "--no-progress", "--color", "never", "--persona", "auditor", str(tmp_path)]
-    for command in (schema, zizmor):
-        checked = subprocess.run(
-            command, capture_output=True, text=True, check=False, env=os.environ | {"NO_COLOR": "1"}
-        )
+    for number, block in enumerate(WORKFLOWS):
+        (folder / f"{number}-{block.file}").write_text(block.text, encoding="utf-8")
+    for checked in (of_the_schema(*folder.iterdir()), of_the_auditor(tmp_path)):
         assert checked.returncode == 0, checked.stdout + checked.stderr
+    wrong, loose = tmp_path / "wrong.yml", folder / "loose.yml"
+    wrong.write_text(WORKFLOWS[0].text.replace("runs-on:", "run-on:"))
+    assert "run-on" in of_the_schema(wrong).stdout
+    loose.write_text(re.sub("@[0-9a-f]{40}", "@main", WORKFLOWS[0].text))
+    assert "loose.yml" in of_the_auditor(tmp_path).stdout
 
 
 def test_actionlint_finds_nothing(tmp_path: Path) -> None:
@@ -79,15 +89,14 @@ def test_actionlint_finds_nothing(tmp_path: Path) -> None:
     assert "run-on" in wrong.stdout
 
 
-@pytest.mark.parametrize("block", [block for block in BLOCKS if block.is_steps], ids=block_id)
-def test_steps_fit_into_the_one_file(block: Block, tmp_path: Path) -> None:
-    whole = workflows(ONE_FILE)["perf"]
-    whole["jobs"]["perf"]["steps"][-1:] = block.value
-    path = tmp_path / "perf.yml"
-    # YAML 1.1 reads the key `on` as true.
-    path.write_text(yaml.safe_dump({"on": whole.pop(True), **whole}, sort_keys=False))
-    command = [tool("check-jsonschema"), "--builtin-schema", "vendor.github-workflows", str(path)]
-    checked = subprocess.run(command, capture_output=True, text=True, check=False)
+def test_steps_fit_into_the_one_file(tmp_path: Path) -> None:
+    for number, block in enumerate(block for block in BLOCKS if block.is_steps):
+        whole = workflows(ONE_FILE)["perf"]
+        whole["jobs"]["perf"]["steps"][-1:] = block.value
+        path = tmp_path / f"{number}-{Path(block.document).stem}.yml"
+        # YAML 1.1 reads the key `on` as true.
+        path.write_text(yaml.safe_dump({"on": whole.pop(True), **whole}, sort_keys=False))
+    checked = of_the_schema(*tmp_path.iterdir())
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 

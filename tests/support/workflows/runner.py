@@ -11,12 +11,13 @@ import os
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+import pytest
 import yaml
 
 from bot import __version__
@@ -84,6 +85,15 @@ class OwnAction(Protocol):
 @dataclass(frozen=True, slots=True)
 class InThisProcess:
     runner: Runner
+
+    @classmethod
+    def with_files_in(
+        cls, folder: Path, monkeypatch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]
+    ) -> Callable[[FakeGitHub], "InThisProcess"]:
+        """For `open_project` and `open_conversation`."""
+        return lambda fake: cls(
+            Runner(fake=fake, workspace=folder, temp=folder, monkeypatch=monkeypatch, capture=capture)
+        )
 
     def __call__(self, place: "Place", inputs: Mapping[str, str], environment: Mapping[str, str]) -> tuple[bool, str]:
         event, runner = place.event, self.runner

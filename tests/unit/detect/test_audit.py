@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -41,6 +41,12 @@ def history(count: int, *, benchmarks: int = 10, samples: int = 20, noise: Noise
     ]
 
 
+@cache
+def audited_quiet() -> Audit:
+    """Twelve runs between which nothing changed."""
+    return audited(history(12))
+
+
 def audited(runs: list[Run]) -> Audit:
     return audit(runs, settings=SETTINGS, rng=np.random.default_rng(SEED), choose=baseline_then, detectors=BOTH)
 
@@ -62,7 +68,7 @@ def test_a_a_false_alarms_hold_the_stated_rate(detector: str) -> None:
 
 
 def test_audit_silent() -> None:
-    found = audited(history(12))
+    found = audited_quiet()
     assert found.kind is TrialKind.STORED_RUNS
     assert (found.runs, found.metrics, found.samples_per_run) == (12, 10, 20)
     for entry in found.detectors:
@@ -82,9 +88,14 @@ def jumping() -> list[Run]:
     return runs
 
 
+@cache
+def audited_jumping() -> Audit:
+    return audited(jumping())
+
+
 def test_audit_fires_on_a_history_that_jumps() -> None:
     """The alarm does not last, so it is wrong; after it the suite is known to jump."""
-    entry = audited(jumping()).detectors[0]
+    entry = audited_jumping().detectors[0]
     assert entry.alarms.count == 1
     assert entry.lasting == 0
 
@@ -106,7 +117,7 @@ def test_what_was_stored_as_a_regression_is_judged_all_the_same() -> None:
     """The audit does not take the bot's word: an audit that removes what was called certifies itself."""
     runs = jumping()
     stored = [replace(run, regressions=tuple(entry.key for entry in run.benchmarks)) for run in runs]
-    assert audited(stored).detectors == audited(runs).detectors
+    assert audited(stored).detectors == audited_jumping().detectors
 
 
 def test_later_runs_find_stored_what_the_replay_said() -> None:
@@ -182,7 +193,7 @@ def test_only_runs_of_the_same_hardware_and_within_the_window_are_baseline() -> 
 
 @pytest.mark.slow  # a whole history, run by run
 def test_few_runs_are_split_within() -> None:
-    found = audited(history(2))
+    found = audited(history(2, benchmarks=4))
     assert found.kind is TrialKind.SPLIT_RUNS
     assert found.detectors[0].alarms.trials == 20
     assert found.notes[0].code is AuditReason.SPLIT_AT_RANDOM
@@ -265,7 +276,7 @@ def test_zero_and_constant_benchmarks_have_defined_answers() -> None:
 
 
 def test_the_recommendation_takes_the_detector_that_finds_more() -> None:
-    found = audited(history(12, noise="normal"))
+    found = audited_quiet()
     anova_effect, median_effect = (entry.detectable_effect or np.inf for entry in found.detectors)
     assert anova_effect < median_effect
     assert found.recommendation.detector == "anova"

@@ -352,9 +352,10 @@ def noise_run(values: Floats) -> Run:
 
 # Forty ensembles of six models each.
 @pytest.mark.slow
-@pytest.mark.parametrize("noise", ["normal", "heavy-tailed", "bimodal"])
-@pytest.mark.parametrize("own_offset", [0.0, 1.0, 3.0])
-def test_false_alarms_stay_at_the_stated_rate(noise: str, own_offset: float) -> None:
+@pytest.mark.parametrize(
+    ("own_offset", "noise"), [(0.0, "normal"), (0.0, "bimodal"), (1.0, "heavy-tailed"), (3.0, "bimodal")]
+)
+def test_false_alarms_stay_at_the_stated_rate(own_offset: float, noise: str) -> None:
     """At most alpha of the counters of a run in which nothing changed, with three or more baseline runs."""
     rng = np.random.default_rng(SEED)
     alarms, counters, trials = 0, 20, 40

@@ -1,0 +1,31 @@
+"""Jobs of the action in processes of their own that start at once: forks of one that has imported everything."""
+
+import os
+import sys
+from collections.abc import Mapping
+from multiprocessing import get_context
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from typing import Final
+
+from bot.action.__main__ import main
+
+CONTEXT: Final = get_context("forkserver")
+CONTEXT.set_forkserver_preload([__name__, "bot.action.job", "bot.action.modes", "bot.publish.github.host"])
+
+
+def start_action(environment: Mapping[str, str], *, cwd: Path, log: Path) -> ForkServerProcess:
+    """`python -m bot.action`, but for its start; what it prints goes to `log`."""
+    process = CONTEXT.Process(target=_act, args=(dict(environment), cwd, log))
+    process.start()
+    return process
+
+
+def _act(environment: dict[str, str], cwd: Path, log: Path) -> None:
+    os.chdir(cwd)
+    os.environ.clear()
+    os.environ.update(environment)
+    with log.open("wb") as stream:
+        for standard in (1, 2):
+            os.dup2(stream.fileno(), standard)
+    sys.exit(main())
