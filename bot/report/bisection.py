@@ -121,11 +121,15 @@ def _view(report: BisectionReport, form: Form) -> str:
     first = Safe(headline(report)) if one is None else _named(report, one, form)
     about = [] if one is None else _about(report, one, form)
     benchmark = own("Benchmark: {}, {}.", form.name(report.key.benchmark), form.name(report.key.metric))
-    facts = [Safe(reason_of(report)), benchmark, *map(Safe, facts_of(report))]
+    reason, facts = Safe(reason_of(report)), [benchmark, *map(Safe, facts_of(report))]
     if (outcome.unresolved or 0.0) > NEGLIGIBLE and outcome.unresolved_part is not None:
         ends = (form.name(end[:SHORT_HASH]) for end in outcome.unresolved_part)
-        facts.insert(1, own("To search for them: the same with --good {} --bad {}.", *ends))
-    blocks = [join("\n", [form.shade(own(form.heading, first), _verdict(report)), *about]), join("\n", facts)]
+        reason = _folded(reason, own("To search for them: the same with --good {} --bad {}.", *ends), form)
+    between = "\n\n" if form.folds and reason.startswith("<") else "\n"
+    blocks = [
+        join("\n", [form.shade(own(form.heading, first), _verdict(report)), *about]),
+        join(between, [reason, join("\n", facts)]),
+    ]
     if one is None and outcome.culprits:
         lines = (
             (each, join("; ", [_named(report, each, form), *_about(report, each, form)])) for each in outcome.culprits
@@ -154,9 +158,11 @@ def _view(report: BisectionReport, form: Form) -> str:
         blocks.append(own(form.figure, Safe("Measured, against the good commit:"), Safe(_plot(report, form))))
     if outcome.skipped:
         skipped = (own("{} {}", form.commit(name), form.prose(why)) for name, why in outcome.skipped.items())
-        blocks.append(_items("Skipped:", _cut(skipped), form))
+        number = counted(len(outcome.skipped), "commit")
+        blocks.append(_folded(Safe(f"Skipped: {number}"), _items(_cut(skipped), form), form))
     if outcome.notes:
-        blocks.append(_items("Notes:", (form.prose(note) for note in outcome.notes), form))
+        between = "\n\n" if form.folds else "\n"
+        blocks.append(own("Notes:{}{}", Safe(between), _items((form.prose(note) for note in outcome.notes), form)))
     blocks.append(Safe(cost_of(report)))
     blocks.append(own("Again: {}", form.name(report.command, limit=COMMAND_LIMIT)))
     return join("\n\n", blocks) + "\n"
@@ -190,9 +196,12 @@ def _about(report: BisectionReport, culprit: Culprit, form: Form) -> list[Safe]:
     return lines
 
 
-def _items(title: str, entries: Iterable[Safe], form: Form) -> Safe:
-    between = "\n" if form.item.startswith(" ") else "\n\n"
-    return own("{}{}{}", Safe(title), Safe(between), join("\n", (own(form.item, entry) for entry in entries)))
+def _items(entries: Iterable[Safe], form: Form) -> Safe:
+    return join("\n", (own(form.item, entry) for entry in entries))
+
+
+def _folded(line: Safe, rest: Safe, form: Form) -> Safe:
+    return own("<details><summary>{}</summary>\n\n{}\n\n</details>" if form.folds else "{}\n{}", line, rest)
 
 
 def _aligned(head: Sequence[str], rows: Sequence[Sequence[Safe]]) -> Safe:

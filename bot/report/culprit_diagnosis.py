@@ -44,7 +44,9 @@ def diagnosis_blocks(diagnosis: CulpritDiagnosis, form: Form) -> Iterator[Safe]:
     """The place first, then the path to it, the methods with their numbers, and the services to test again."""
     if diagnosis.counted:
         yield Safe("The functions whose instructions the change is made of, counted beside its parent's:")
-        yield form.table(_COUNTED, [_counted(one, form) for one in diagnosis.counted[:SUSPECT_ROWS]])
+        rows = [_counted(one, form) for one in diagnosis.counted[:SUSPECT_ROWS]]
+        filled = max(column for row in rows for column, cell in enumerate(row, start=1) if cell)
+        yield form.table(_COUNTED[:filled], [row[:filled] for row in rows])
     if diagnosis.comparison is not None:
         yield from _compared(diagnosis.comparison, form)
     elif diagnosis.doubt is not None and not diagnosis.counted:

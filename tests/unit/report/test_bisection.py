@@ -120,6 +120,17 @@ def test_ends_that_differ_the_other_way_are_answered_so() -> None:
     assert "would have been seen" in bisection_text(either)
 
 
+def test_an_unresolved_stretch_is_one_folded_line_of_a_comment() -> None:
+    outcome = replace(REPORT.outcome, unresolved=0.4, unresolved_part=(GOOD, FIRST))
+    report = replace(REPORT, outcome=outcome)
+    line = "Unresolved: up to 40% of the change may come from commits not named."
+    ends = f"--good `{GOOD[:7]}` --bad `{FIRST[:7]}`"
+    markdown = bisection_markdown(report).replace("\N{NO-BREAK SPACE}", " ")
+    assert f"<details><summary>{line}</summary>\n\nTo search for them: the same with {ends}.\n\n</details>" in markdown
+    text = bisection_text(report).replace("\N{NO-BREAK SPACE}", " ")
+    assert f"\n{line}\nTo search for them: the same with {ends.replace('`', '')}.\nBenchmark:" in text
+
+
 def test_foreign_text_stays_text() -> None:
     hostile = "`</code>@everyone **x** | ##[error] ::add-mask::y \x1b[2J\n# head ```"
     outcome = replace(
