@@ -1,4 +1,4 @@
-"""Sixteen jobs append while somebody rewrites the branch by force: it is said, nothing appended later is lost."""
+"""Eight jobs append while somebody rewrites the branch by force: it is said, nothing appended later is lost."""
 
 import re
 import threading
@@ -20,7 +20,7 @@ from tests.support.git_repository import init_repository, run_git
 from tests.support.stored_runs import make_run
 
 BRANCH = "refs/heads/perf-history"
-WRITERS = 16
+WRITERS = 8
 APPENDS = 2
 
 
@@ -61,8 +61,8 @@ class Clock:
     cut: list[set[str]] = field(default_factory=list)
 
 
-@pytest.mark.slow  # sixteen writers race for one branch over real HTTP, which is rewritten under their hands
-def test_sixteen_writers_and_a_forced_rewrite(served: Path, tmp_path: Path) -> None:
+@pytest.mark.slow  # eight writers race for one branch over real HTTP, which is rewritten under their hands
+def test_eight_writers_and_a_forced_rewrite(served: Path, tmp_path: Path) -> None:
     clock = Clock()
     histories: dict[int, GitBranchHistory] = {}
     patience = Patience(attempts=200)
@@ -77,7 +77,7 @@ def test_sixteen_writers_and_a_forced_rewrite(served: Path, tmp_path: Path) -> N
                 clock.returned.append(name)
 
     def force() -> None:
-        for threshold in (6, 18):
+        for threshold in (4, 10):
             while True:
                 with clock.lock:
                     if len(clock.returned) >= threshold:

@@ -15,8 +15,8 @@ from tests.support.rounds import in_rounds
 
 TIME = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
 ROUNDS = 12
-TRIALS = 80
-# A rate at which 80 trials tell one analysis from four.
+TRIALS = 48
+# A rate at which 48 trials tell one analysis from four.
 CONFIG = Config(alpha="20%", false_discovery_rate="20%", minimum_effect="0%")
 CHANGES = {Verdict.REGRESSION, Verdict.IMPROVEMENT}
 

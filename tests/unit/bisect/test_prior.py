@@ -57,12 +57,12 @@ def suspects(commit_range: CommitRange, places: set[int]) -> dict[str, float]:
     return prior_by_commit(commit_range, facts)
 
 
-@pytest.mark.slow  # five whole searches
+@pytest.mark.slow  # two whole searches, that spend their budget
 def test_a_commit_without_prior_is_never_named() -> None:
     commit_range = chain(16)
     culprit = commit_range.commits[6]
     prior = {**dict.fromkeys(commit_range.commits, 1 / 15), culprit: 0.0}
-    for seed in range(5):
+    for seed in range(2):
         virtual = Virtual(commit_range=commit_range, effects={6: float(np.log(1.3))})
         assert culprit not in names(virtual.search(seed, prior=prior))
 

@@ -75,16 +75,16 @@ def rates(measure: Callable[[np.random.Generator], tuple[Run, Run, Run, Run]], *
 
 @cache
 def unchanged() -> tuple[int, int, int]:
-    return rates(lambda rng: (side(rng), side(rng), side(rng), side(rng)), trials=30)
+    return rates(lambda rng: (side(rng), side(rng), side(rng), side(rng)), trials=18)
 
 
 @pytest.mark.slow  # a rate needs trials
 def test_false_alarms_fall_and_a_true_regression_of_15_percent_stays() -> None:
-    trials = 20
+    trials = 12
     before, after, found = rates(
         lambda rng: (side(rng), side(rng, worse=0.15), side(rng), side(rng, worse=0.15)), trials=trials
     )
-    assert before >= 20  # there is something to lower
+    assert before >= 12  # there is something to lower
     assert after <= before / 3
     assert found >= 0.95 * trials
 
@@ -116,7 +116,7 @@ def test_a_shared_baseline_confirms_more_of_its_own_bad_luck() -> None:
         baseline = side(rng)
         return baseline, side(rng), baseline, side(rng)
 
-    before, after, _ = rates(shared, trials=30)
+    before, after, _ = rates(shared, trials=18)
     assert before > 2 * after > 4 * unchanged()[1]
 
 
