@@ -2,6 +2,7 @@
 
 from bot.collect.archive import read_archive
 from bot.collect.collect import (
+    Reading,
     collect,
     collect_each,
     collect_executions,
@@ -20,6 +21,7 @@ __all__ = [
     "ALIASES",
     "AUTO",
     "PARSERS",
+    "Reading",
     "Source",
     "collect",
     "collect_each",

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from itertools import chain
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 from bot.collect import numbers, perf_culprit
 from bot.collect.directions import SET_DIRECTION, Directions, directed
@@ -32,122 +31,24 @@ from bot.progress import doing
 MAX_SHOWN_SKIPPED = 5
 
 
-def collect(
-    paths: Sequence[str],
-    *,
-    tool: str = AUTO,
-    stdin: BinaryIO | None = None,
-    suite: str | None = None,
-    directions: Directions | None = None,
-    commit: str | None = None,
-    time: datetime | None = None,
-    job: str | None = None,
-    environment: Environment | None = None,
-    tell: Callable[[Sequence[FileRead]], None] | None = None,
-) -> Run:
-    """The run that files, patterns (`**` too), directories, zip archives and `-` (standard input) hold together.
-
-    `environment`, this machine's, completes what the files say where nothing in them shows that they were measured
-    elsewhere or hours ago: give `machine_environment()` only in the job that measured.
-    `directions` is what the configuration says of metrics whose file does not say which way is good.
-    `tell` hears what was read as what.
-    """
-    reading = _Reading(tool=tool, suite=suite, directions=directions, environment=environment)
-    return reading.run(read_inputs(paths, stdin=stdin), commit=commit, time=time, job=job, tell=tell)
-
-
-def collect_each(
-    paths: Sequence[str],
-    *,
-    tool: str = AUTO,
-    stdin: BinaryIO | None = None,
-    suite: str | None = None,
-    directions: Directions | None = None,
-) -> tuple[Run, ...]:
-    """One run per file (of a pattern too), directory or archive: for baselines, where runs are told from samples."""
-    reading = _Reading(tool=tool, suite=suite, directions=directions)
-    return tuple(run for _, run in reading.each(paths, stdin=stdin))
-
-
-def collect_executions(
-    paths: Sequence[str],
-    *,
-    tool: str = AUTO,
-    stdin: BinaryIO | None = None,
-    suite: str | None = None,
-    directions: Directions | None = None,
-    commit: str | None = None,
-    environment: Environment | None = None,
-) -> Run:
-    """One run of one side of a paired measurement: each file (directory, archive) is an execution of its own."""
-    reading = _Reading(tool=tool, suite=suite, directions=directions, environment=environment)
-    return join_executions(list(reading.each(paths, stdin=stdin)), suite=suite, commit=commit)
-
-
-def collect_separate(
-    paths: Sequence[str],
-    *,
-    tool: str = AUTO,
-    stdin: BinaryIO | None = None,
-    suite: str | None = None,
-    directions: Directions | None = None,
-    commit: str | None = None,
-) -> Run:
-    """The target of a comparison of files with files: each file is a run of its own, as each of the baseline's is."""
-    each = list(_Reading(tool=tool, suite=suite, directions=directions).each(paths, stdin=stdin))
-    # Executions that know their rounds shared a job, whatever the number of files.
-    in_rounds = any(benchmark.rounds for _, run in each for benchmark in run.benchmarks)
-    joined = join_executions(each, suite=suite, commit=commit)
-    return replace(joined, is_separate=len(each) > 1 and not in_rounds)
-
-
-def collect_sources(
-    sources: Sequence[Source],
-    *,
-    tool: str = AUTO,
-    suite: str | None = None,
-    directions: Directions | None = None,
-    commit: str | None = None,
-) -> Run:
-    """The same for bytes that came from elsewhere (artifacts); files of no known format are passed over and noted."""
-    inputs = (Input(sources=tuple(sources), is_search=True, is_tree=True),)
-    reading = _Reading(tool=tool, suite=suite, directions=directions)
-    return reading.run(inputs, commit=commit)
-
-
-def collect_history(paths: Sequence[str], *, tool: str = AUTO, directions: Directions | None = None) -> tuple[Run, ...]:
-    """Every run of files that hold many (data.js, Otava's CSV, Nyrkiö), oldest first, and the one of other files.
-
-    Of a folder, files of no known format are passed over.
-    """
-    runs: list[Run] = []
-    for is_search, source in ((one.is_search, source) for one in read_inputs(paths) for source in one.sources):
-        parser = find_parser(source, parsers_for(tool))
-        if parser is None and not is_search:
-            raise DataError("is of no known format", place=source.place, next_step="see `perf-culprit formats`")
-        if parser is None:
-            continue
-        many = HISTORY_PARSERS.get(parser.ID)
-        runs.extend(
-            merge((Read(place=source.place, parsed=parsed),))
-            for part in ([parser.parse(source)] if many is None else many.parse_history(source))
-            if (parsed := directed(part, directions)).benchmarks
-        )
-    return tuple(runs)
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Reading:
-    """How files are read: as what, for which suite, and what the caller knows of metrics and machine."""
+class Reading:
+    """How files are read: as what, for which suite, and what the caller knows of metrics and machine.
 
-    tool: str
-    suite: str | None
-    directions: Directions | None
+    `directions` is what the configuration says of metrics whose file does not say which way is good. `environment`,
+    this machine's, completes what the files say where nothing in them shows that they were measured elsewhere or hours
+    ago: give `machine_environment()` only in the job that measured. `stdin` is what `-` names.
+    """
+
+    tool: str = AUTO
+    suite: str | None = None
+    directions: Directions | None = None
     environment: Environment | None = None
+    stdin: BinaryIO | None = None
 
-    def each(self, paths: Sequence[str], *, stdin: BinaryIO | None) -> Iterator[tuple[str, Run]]:
+    def each(self, paths: Sequence[str]) -> Iterator[tuple[str, Run]]:
         """The place and the run of every file, directory or archive by itself."""
-        for entry in read_inputs(paths, stdin=stdin):
+        for entry in read_inputs(paths, stdin=self.stdin):
             for part in [entry] if entry.is_tree else [replace(entry, sources=(source,)) for source in entry.sources]:
                 yield part.sources[0].place, self.run((part,))
 
@@ -156,8 +57,6 @@ class _Reading:
         inputs: Sequence[Input],
         *,
         commit: str | None = None,
-        time: datetime | None = None,
-        job: str | None = None,
         tell: Callable[[Sequence[FileRead]], None] | None = None,
     ) -> Run:
         parsers = parsers_for(self.tool)
@@ -179,11 +78,71 @@ class _Reading:
             reads,
             suite=self.suite,
             commit=commit,
-            time=time,
-            job=job,
             environment=self.environment,
             notes=_skipped_notes(skipped),
         )
+
+
+AS_IT_IS: Final = Reading()
+
+
+def collect(
+    paths: Sequence[str],
+    reading: Reading = AS_IT_IS,
+    *,
+    commit: str | None = None,
+    tell: Callable[[Sequence[FileRead]], None] | None = None,
+) -> Run:
+    """The run that files, patterns (`**` too), directories, zip archives and `-` (standard input) hold together.
+
+    `tell` hears what was read as what.
+    """
+    return reading.run(read_inputs(paths, stdin=reading.stdin), commit=commit, tell=tell)
+
+
+def collect_each(paths: Sequence[str], reading: Reading = AS_IT_IS) -> tuple[Run, ...]:
+    """One run per file (of a pattern too), directory or archive: for baselines, where runs are told from samples."""
+    return tuple(run for _, run in reading.each(paths))
+
+
+def collect_executions(paths: Sequence[str], reading: Reading = AS_IT_IS, *, commit: str | None = None) -> Run:
+    """One run of one side of a paired measurement: each file (directory, archive) is an execution of its own."""
+    return join_executions(list(reading.each(paths)), suite=reading.suite, commit=commit)
+
+
+def collect_separate(paths: Sequence[str], reading: Reading = AS_IT_IS, *, commit: str | None = None) -> Run:
+    """The target of a comparison of files with files: each file is a run of its own, as each of the baseline's is."""
+    each = list(reading.each(paths))
+    # Executions that know their rounds shared a job, whatever the number of files.
+    in_rounds = any(benchmark.rounds for _, run in each for benchmark in run.benchmarks)
+    joined = join_executions(each, suite=reading.suite, commit=commit)
+    return replace(joined, is_separate=len(each) > 1 and not in_rounds)
+
+
+def collect_sources(sources: Sequence[Source], reading: Reading = AS_IT_IS, *, commit: str | None = None) -> Run:
+    """The same for bytes that came from elsewhere (artifacts); files of no known format are passed over and noted."""
+    return reading.run((Input(sources=tuple(sources), is_search=True, is_tree=True),), commit=commit)
+
+
+def collect_history(paths: Sequence[str], *, tool: str = AUTO, directions: Directions | None = None) -> tuple[Run, ...]:
+    """Every run of files that hold many (data.js, Otava's CSV, Nyrkiö), oldest first, and the one of other files.
+
+    Of a folder, files of no known format are passed over.
+    """
+    runs: list[Run] = []
+    for is_search, source in ((one.is_search, source) for one in read_inputs(paths) for source in one.sources):
+        parser = find_parser(source, parsers_for(tool))
+        if parser is None and not is_search:
+            raise DataError("is of no known format", place=source.place, next_step="see `perf-culprit formats`")
+        if parser is None:
+            continue
+        many = HISTORY_PARSERS.get(parser.ID)
+        runs.extend(
+            merge((Read(place=source.place, parsed=parsed),))
+            for part in ([parser.parse(source)] if many is None else many.parse_history(source))
+            if (parsed := directed(part, directions)).benchmarks
+        )
+    return tuple(runs)
 
 
 def _read(entry: Input, parsers: tuple[Parser, ...], *, is_named: bool) -> tuple[list[Read], list[DataError]]:

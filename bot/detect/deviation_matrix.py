@@ -25,9 +25,7 @@ class _Measured:
     too_few: list[str]
 
 
-def deviation_matrix(
-    versions: Sequence[Version], *, minimum_effect: float = 0.05, level: float = LEVEL
-) -> DeviationMatrix:
+def deviation_matrix(versions: Sequence[Version], *, minimum_effect: float = 0.05) -> DeviationMatrix:
     """Compare every metric's consecutive versions, given oldest first. Summaries take no part."""
     measured: dict[MetricKey, _Measured] = {}
     metrics: dict[MetricKey, Metric] = {}
@@ -44,13 +42,13 @@ def deviation_matrix(
                 of_metric.samples.append(benchmark.samples)
     return DeviationMatrix(
         versions=tuple(version.name for version in versions),
-        rows=tuple(_rows(measured, metrics, minimum_effect=minimum_effect, level=level)),
+        rows=tuple(_rows(measured, metrics, minimum_effect=minimum_effect)),
         minimum_effect=minimum_effect,
     )
 
 
 def _rows(
-    measured: Mapping[MetricKey, _Measured], metrics: Mapping[MetricKey, Metric], *, minimum_effect: float, level: float
+    measured: Mapping[MetricKey, _Measured], metrics: Mapping[MetricKey, Metric], *, minimum_effect: float
 ) -> list[Row]:
     rows = []
     estimates = _estimates([samples for of_metric in measured.values() for samples in of_metric.samples])
@@ -59,7 +57,7 @@ def _rows(
         size = len(of_metric.names)
         own = MedianEstimate(*(column[start : start + size] for column in estimates))
         start += size
-        cells = _cells(of_metric.names, own, metrics[key], minimum_effect=minimum_effect, level=level)
+        cells = _cells(of_metric.names, own, metrics[key], minimum_effect=minimum_effect)
         rows.append(
             Row(
                 key=key,
@@ -67,7 +65,7 @@ def _rows(
                 first=of_metric.names[0] if size else None,
                 cells=cells,
                 transient_regressions=_transient_regressions(
-                    of_metric.names, own, cells, minimum_effect=minimum_effect, level=level
+                    of_metric.names, own, cells, minimum_effect=minimum_effect
                 ),
                 too_few=tuple(of_metric.too_few),
             )
@@ -84,12 +82,12 @@ def _estimates(samples: Sequence[tuple[float, ...]]) -> tuple[Floats, Floats, Fl
 
 
 def _cells(
-    names: Sequence[str], estimate: MedianEstimate, metric: Metric, *, minimum_effect: float, level: float
+    names: Sequence[str], estimate: MedianEstimate, metric: Metric, *, minimum_effect: float
 ) -> tuple[Cell, ...]:
     before = MedianEstimate(estimate.median[:-1], estimate.error[:-1], estimate.degrees_of_freedom[:-1])
     after = MedianEstimate(estimate.median[1:], estimate.error[1:], estimate.degrees_of_freedom[1:])
-    deviations = deviation(after, before, level=level)
-    (old_low, old_high), (low, high) = before.bounds(level), after.bounds(level)
+    deviations = deviation(after, before, level=LEVEL)
+    (old_low, old_high), (low, high) = before.bounds(LEVEL), after.bounds(LEVEL)
     columns = (
         deviations.excludes_zero,
         deviations.overlap,
@@ -112,7 +110,7 @@ def _cells(
                 outcome=outcome,
                 verdict=_verdict(outcome, new - old, change, metric, minimum_effect),
                 median=new,
-                interval=Interval(low=lower, high=upper, level=level),
+                interval=Interval(low=lower, high=upper, level=LEVEL),
                 relative_change=change,
                 gap=gap / abs(old) if old else None,
             )
@@ -130,13 +128,13 @@ def _verdict(
 
 
 def _transient_regressions(
-    names: Sequence[str], estimate: MedianEstimate, cells: Sequence[Cell], *, minimum_effect: float, level: float
+    names: Sequence[str], estimate: MedianEstimate, cells: Sequence[Cell], *, minimum_effect: float
 ) -> tuple[TransientRegression, ...]:
     """The regressions whose former level an improvement reaches again; the earliest such level counts.
 
     A level is reached where the intervals overlap or the medians differ by less than the minimum effect (choice).
     """
-    low, high = estimate.bounds(level)
+    low, high = estimate.bounds(LEVEL)
     open_regressions: list[int] = []
     regressions = []
     for after, cell in enumerate(cells, start=1):

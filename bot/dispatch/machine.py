@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bot.collect import collect
+from bot.collect import Reading, collect
 from bot.collect.directions import Directions
 from bot.config import Config
 from bot.measure import Commands, Log, Workplace, interruptible, open_workplace
@@ -35,7 +35,7 @@ def this_machine(
         open_workplace(
             repository,
             commands=commands,
-            read=lambda result: collect([str(result)], tool=tool, suite=config.suite, directions=stated),
+            read=lambda result: collect([str(result)], Reading(tool=tool, suite=config.suite, directions=stated)),
             log=opened,
             cache=cache,
         ) as workplace,

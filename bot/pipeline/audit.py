@@ -19,6 +19,7 @@ from bot.model.audit import Audit
 from bot.model.finding import Acceptance
 from bot.model.reason import SeriesReason, because
 from bot.model.run import Run
+from bot.pipeline.settings import reading
 from bot.progress import doing
 
 # The newest stored runs; older ones were measured on machines that are gone.
@@ -51,7 +52,7 @@ def audit_files(
     files: Sequence[str], *, config: Config, tool: str = "auto", stdin: BinaryIO | None = None, seed: int = 0
 ) -> Audit:
     """One run per file, oldest first."""
-    runs = collect_each(files, tool=tool, stdin=stdin, suite=config.suite, directions=config.direction_of)
+    runs = collect_each(files, reading(config, tool=tool, stdin=stdin))
     return audit_runs(runs, config=config, seed=seed)
 
 

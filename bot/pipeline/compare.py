@@ -28,6 +28,7 @@ from bot.model.run import Run
 from bot.pipeline.confirm import confirm_report
 from bot.pipeline.event import Merge
 from bot.pipeline.judge import judge_run
+from bot.pipeline.settings import reading
 from bot.report.collected import collected_text, formats_text
 
 
@@ -55,15 +56,8 @@ def collect_run(
     `paired`: each file is an execution, measured in turn with one of the other side. `tell` hears what was read.
     """
     heard = None if tell is None else (lambda reads: tell(collected_text(reads)))
-    return (collect_executions if paired else partial(collect, tell=heard))(
-        files,
-        tool=tool,
-        stdin=stdin,
-        suite=config.suite,
-        commit=commit,
-        directions=config.direction_of,
-        environment=surroundings(Path()),
-    )
+    measured_here = replace(reading(config, tool=tool, stdin=stdin), environment=surroundings(Path()))
+    return (collect_executions if paired else partial(collect, tell=heard))(files, measured_here, commit=commit)
 
 
 def collect_as_json(
@@ -103,24 +97,20 @@ class FilesComparison:
 
 
 def compare_files(request: FilesComparison, *, config: Config) -> Report:
-    directions, tool, paired = config.direction_of, request.tool, request.paired
-    side = partial(
-        collect_executions if paired else collect_separate, tool=tool, suite=config.suite, directions=directions
-    )
+    as_configured = reading(config, tool=request.tool, stdin=request.stdin)
+    side = collect_executions if request.paired else collect_separate
 
-    def runs(files: Sequence[str], stdin: BinaryIO | None = None) -> tuple[Run, ...]:
+    def runs(files: Sequence[str]) -> tuple[Run, ...]:
         """Of a paired measurement the files of one side are executions of one run; else each is a run."""
-        if paired:
-            return (side(files, stdin=stdin),)
-        return collect_each(files, tool=tool, stdin=stdin, suite=config.suite, directions=directions)
+        return (side(files, as_configured),) if request.paired else collect_each(files, as_configured)
 
     return compare_runs(
-        side(request.target, stdin=request.stdin, commit=request.target_commit),
-        baseline=runs(request.baseline, request.stdin),
-        source=BaselineSource.PAIRED if paired else BaselineSource.FILES,
+        side(request.target, as_configured, commit=request.target_commit),
+        baseline=runs(request.baseline),
+        source=BaselineSource.PAIRED if request.paired else BaselineSource.FILES,
         config=config,
         base_commit=request.base_commit,
-        confirm=side(request.confirm) if request.confirm else None,
+        confirm=side(request.confirm, as_configured) if request.confirm else None,
         confirm_baseline=runs(request.confirm_baseline) if request.confirm_baseline else (),
     )
 

@@ -17,6 +17,7 @@ from bot.pipeline.compare import Compared, compare_run_with_history, compare_run
 from bot.pipeline.event import Merge
 from bot.pipeline.innocence import with_innocence
 from bot.pipeline.render import report_json, report_markdown
+from bot.pipeline.settings import reading
 
 REPORT_NAME: Final = "report.json"
 COMMENT_NAME: Final = "comment.md"
@@ -64,7 +65,7 @@ def result_files(compared: Compared, results: JobResults) -> dict[str, bytes]:
 
 def collect_baseline(files: Sequence[str], *, config: Config, tool: str = "auto") -> Run:
     """Each file is an execution, measured in turn with one of the target."""
-    return collect_executions(files, tool=tool, suite=config.suite, directions=config.direction_of)
+    return collect_executions(files, reading(config, tool=tool))
 
 
 def compare_results(

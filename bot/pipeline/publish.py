@@ -15,6 +15,7 @@ from bot.errors import DataError, UsageError
 from bot.model.report import Conclusion, Report
 from bot.model.run import Run
 from bot.pipeline.job_results import CONFIRM_NAME, REPORT_NAME, RUN_NAME, RUN_NAMES, JobResults, results_of
+from bot.pipeline.settings import reading
 from bot.publish import github
 from bot.publish.check import Annotation, CheckConclusion, CheckResult, check_conclusion
 from bot.publish.markers import RESULT_START, joint_marker, marker
@@ -211,7 +212,7 @@ def fetch_run(
         for file in files
         for source in read_archive(file.zip_bytes, name=file.name)
     ]
-    return collect_sources(sources, tool=tool, suite=config.suite, directions=config.direction_of, commit=commit)
+    return collect_sources(sources, reading(config, tool=tool), commit=commit)
 
 
 def published_results(repository: Path, *, number: int, environ: Mapping[str, str]) -> tuple[str, ...]:

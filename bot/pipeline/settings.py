@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from fnmatch import fnmatchcase
-from typing import Final
+from typing import BinaryIO, Final
 
 from bot import detect
+from bot.collect import AUTO, Reading
 from bot.config import Config
 from bot.errors import UsageError, did_you_mean
 from bot.model.count import is_count
@@ -15,6 +16,11 @@ from bot.model.run import Run
 # Where the configuration says nothing. A series tells smaller changes from noise than two runs do: of the steps that
 # experts labelled, half are smaller than the 5% of comparisons (docs/detectors/change-point.md).
 SERIES_EFFECT: Final = 0.01
+
+
+def reading(config: Config, *, tool: str = AUTO, stdin: BinaryIO | None = None) -> Reading:
+    """How the configured suite's files are read."""
+    return Reading(tool=tool, suite=config.suite, directions=config.direction_of, stdin=stdin)
 
 
 def report_settings(config: Config, *, target: Run) -> Settings:

@@ -70,11 +70,11 @@ def plot(values: Sequence[float], steps: Sequence[tuple[int, float, float]], *, 
     return ["".join(row) for row in rows]
 
 
-def bar(fraction: float, *, width: int = 8) -> str:
-    """A bar of `width` characters in steps of an eighth, filled with spaces."""
-    eighths = round(min(1.0, max(0.0, fraction)) * width * 8)
+def bar(fraction: float) -> str:
+    """A bar of eight characters in steps of an eighth, filled with spaces."""
+    eighths = round(min(1.0, max(0.0, fraction)) * 64)
     full, rest = divmod(eighths, 8)
-    return ("█" * full + (_EIGHTHS[rest] if rest else "")).ljust(width)
+    return ("█" * full + (_EIGHTHS[rest] if rest else "")).ljust(8)
 
 
 def blocks(share: float, below: float = 0.0, *, width: int, empty: str = "·") -> str:

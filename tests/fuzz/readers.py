@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bot.codec.run import decode_run, encode_run
-from bot.collect import PARSERS, collect_sources
+from bot.collect import PARSERS, Reading, collect_sources
 from bot.collect.source import Source
 from bot.errors import DataError
 
@@ -79,7 +79,7 @@ def mutated(data: bytes, others: Sequence[bytes], generator: random.Random) -> b
 def check(data: bytes, tool: str) -> None:
     """Raises what a user would see as a bug."""
     try:
-        run = collect_sources([Source("results", data)], tool=tool)
+        run = collect_sources([Source("results", data)], Reading(tool=tool))
     except DataError as error:
         if not error.next_step:
             raise AssertionError("a refusal without a next step") from error

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.codec.run import decode_run, encode_run
-from bot.collect import ALIASES, AUTO, PARSERS, collect_sources, read_archive
+from bot.collect import ALIASES, AUTO, PARSERS, Reading, collect_sources, read_archive
 from bot.collect.source import Source
 from bot.errors import DataError
 from bot.model.environment import Environment
@@ -54,7 +54,7 @@ JSON = st.recursive(
 
 def harmless(data: bytes, tool: str) -> None:
     try:
-        run = collect_sources([Source("foreign", data)], tool=tool)
+        run = collect_sources([Source("foreign", data)], Reading(tool=tool))
     except DataError as error:
         refused = error
     else:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bot.collect import collect_sources
+from bot.collect import Reading, collect_sources
 from bot.collect.source import Source
 from bot.model.counter import CounterTable
 from bot.model.metric import Direction, Metric
@@ -13,7 +13,7 @@ from bot.model.run import Run
 
 
 def read(text: str, *, tool: str = "auto", name: str = "counters.csv") -> Run:
-    return collect_sources([Source(name, text.encode())], tool=tool)
+    return collect_sources([Source(name, text.encode())], Reading(tool=tool))
 
 
 def only_table(run: Run) -> CounterTable:

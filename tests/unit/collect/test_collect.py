@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.collect import Source, collect, collect_each, collect_history, collect_sources
+from bot.collect import Reading, Source, collect, collect_each, collect_history, collect_sources
 from bot.errors import DataError, UsageError
 from bot.model.environment import Environment
 from bot.model.metric import Direction
@@ -13,7 +13,7 @@ from tests.support.goldens import FOLDER, golden
 
 def test_a_file_is_detected_and_named() -> None:
     path = str(FOLDER / "hyperfine/two_parameters.json")
-    assert collect([path]) == collect([path], tool="hyperfine")
+    assert collect([path]) == collect([path], Reading(tool="hyperfine"))
 
 
 def test_github_action_benchmarks_names_work_and_give_the_direction() -> None:
@@ -22,7 +22,7 @@ def test_github_action_benchmarks_names_work_and_give_the_direction() -> None:
         ("customBiggerIsBetter", Direction.HIGHER_IS_BETTER),
         ("customSmallerIsBetter", Direction.LOWER_IS_BETTER),
     ):
-        (benchmark,) = collect([points], tool=tool).benchmarks
+        (benchmark,) = collect([points], Reading(tool=tool)).benchmarks
         assert benchmark.metric.direction is direction
         assert benchmark.value == 96.0
     with pytest.raises(DataError, match="nothing says which way is good"):
@@ -55,14 +55,14 @@ def test_a_log_of_two_tools_is_read_as_both() -> None:
 
 def test_an_unknown_tool_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="`pytest_benchmrk` is no known tool; did you mean pytest_benchmark"):
-        collect(["-"], tool="pytest_benchmrk", stdin=io.BytesIO(b"1"))
+        collect(["-"], Reading(tool="pytest_benchmrk", stdin=io.BytesIO(b"1")))
     with pytest.raises(UsageError, match="`fortran` is no known tool"):
-        collect(["-"], tool="fortran", stdin=io.BytesIO(b"1"))
+        collect(["-"], Reading(tool="fortran", stdin=io.BytesIO(b"1")))
 
 
 def test_standard_input_and_files_merge() -> None:
     text = io.BytesIO(b"1\n2\n")
-    run = collect(["-", str(FOLDER / "numbers/loop.txt")], stdin=text)
+    run = collect(["-", str(FOLDER / "numbers/loop.txt")], Reading(stdin=text))
     assert [(benchmark.name, len(benchmark.samples)) for benchmark in run.benchmarks] == [("value", 2), ("loop", 4)]
 
 
@@ -107,7 +107,7 @@ def test_a_named_tool_says_what_it_misses(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text('{"a": 1}')
     with pytest.raises(DataError, match="has no `benchmarks`"):
-        collect([str(path)], tool="pytest")
+        collect([str(path)], Reading(tool="pytest"))
 
 
 def test_nothing_measured_is_an_error_that_says_why() -> None:
@@ -122,8 +122,10 @@ def test_nothing_measured_is_an_error_that_says_why() -> None:
 
 def test_the_machine_completes_what_its_own_files_do_not_say() -> None:
     here = Environment(components={"cpu": "here", "runner_image": "ubuntu24"})
-    assert collect([str(FOLDER / "numbers/loop.txt")], environment=here).environment == here
-    foreign = collect([str(FOLDER / "pytest_benchmark/with_data.json")], environment=here).environment.components
+    assert collect([str(FOLDER / "numbers/loop.txt")], Reading(environment=here)).environment == here
+    foreign = collect(
+        [str(FOLDER / "pytest_benchmark/with_data.json")], Reading(environment=here)
+    ).environment.components
     assert foreign["cpu"] != "here"
     assert "runner_image" not in foreign
 
@@ -153,15 +155,15 @@ def test_histories_give_a_run_per_commit_oldest_first() -> None:
 def test_each_file_of_a_pattern_is_a_run_and_a_directory_is_one(tmp_path: Path) -> None:
     for name in ("1.txt", "2.txt", "3.txt"):
         (tmp_path / name).write_text("1\n2\n")
-    names = [[b.name for b in run.benchmarks] for run in collect_each([f"{tmp_path}/*.txt"], suite="core")]
+    names = [[b.name for b in run.benchmarks] for run in collect_each([f"{tmp_path}/*.txt"], Reading(suite="core"))]
     assert names == [["1"], ["2"], ["3"]]
-    (run,) = collect_each([str(tmp_path)], suite="core")
+    (run,) = collect_each([str(tmp_path)], Reading(suite="core"))
     assert (len(run.benchmarks), run.suite) == (3, "core")
 
 
 def test_our_own_run_files_merge() -> None:
     source = Source("a.json", golden("perf_culprit/run.json"))
-    run = collect_sources([source, Source("b.json", source.data)], suite="core")
+    run = collect_sources([source, Source("b.json", source.data)], Reading(suite="core"))
     assert run.suite == "core"
     assert run.benchmarks[0].group_sizes == (2, 2, 2, 2)
     assert run.benchmarks[1].samples == (10.0, 10.0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.collect import collect_sources
+from bot.collect import Reading, collect_sources
 from bot.collect.source import Source
 from bot.errors import DataError
 from bot.model.metric import Direction, MetricKey
@@ -23,7 +23,7 @@ def test_a_metric_without_direction_is_left_out_by_name() -> None:
 
 
 def test_the_configuration_rescues_what_it_states_and_nothing_else() -> None:
-    run = collect_sources([GO], directions=only_x)
+    run = collect_sources([GO], Reading(directions=only_x))
     kept = {benchmark.key: benchmark for benchmark in run.benchmarks}
     assert kept[MetricKey("BenchmarkX", "hits")].metric.direction is Direction.HIGHER_IS_BETTER
     assert kept[MetricKey("BenchmarkX", "hits")].samples == (2.5,)
@@ -32,7 +32,7 @@ def test_the_configuration_rescues_what_it_states_and_nothing_else() -> None:
 
 
 def test_a_configured_direction_does_not_touch_one_that_the_file_states() -> None:
-    run = collect_sources([GO], directions=lambda _: Direction.HIGHER_IS_BETTER)
+    run = collect_sources([GO], Reading(directions=lambda _: Direction.HIGHER_IS_BETTER))
     directions = {benchmark.metric.name: benchmark.metric.direction for benchmark in run.benchmarks}
     assert directions == {"time": Direction.LOWER_IS_BETTER, "hits": Direction.HIGHER_IS_BETTER}
     assert run.notes == ()

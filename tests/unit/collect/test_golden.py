@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bot.codec.run import decode_run, encode_run
-from bot.collect import PARSERS, collect_sources
+from bot.collect import PARSERS, Reading, collect_sources
 from bot.collect.registry import NAMED_ONLY
 from bot.collect.source import Source
 from bot.errors import DataError
@@ -70,7 +70,7 @@ def harmless(source: Source, name: str) -> None:
     for tool in ("auto", name):
         error: DataError | None = None
         try:
-            run = collect_sources([source], tool=tool)
+            run = collect_sources([source], Reading(tool=tool))
         except DataError as refusal:
             error = refusal
         else:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.collect import collect, machine
+from bot.collect import Reading, collect, machine
 from bot.collect.here import elsewhere
 from bot.collect.machine import machine_environment
 from bot.collect.parser import Parsed
@@ -92,7 +92,7 @@ def test_a_container_has_no_machines_name(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def test_a_windows_log_that_is_collected_on_linux_gets_no_processor() -> None:
-    run = collect([str(COUNTERS / "perfmon" / "relog.csv")], environment=MACHINE)
+    run = collect([str(COUNTERS / "perfmon" / "relog.csv")], Reading(environment=MACHINE))
     assert run.environment.components["os"] == "Windows"
     assert not {"cpu", "architecture", "cpu_count"} & run.environment.components.keys()
     assert any("not measured by this job (os: Windows)" in note for note in run.notes)
@@ -101,5 +101,5 @@ def test_a_windows_log_that_is_collected_on_linux_gets_no_processor() -> None:
 def test_one_foreign_file_keeps_the_whole_run_from_being_completed(tmp_path: Path) -> None:
     (tmp_path / "loop.txt").write_text("1.5\n1.6\n")
     files = [str(tmp_path / "loop.txt"), str(COUNTERS / "sadf" / "activities.json")]
-    assert collect(files[:1], environment=MACHINE).environment == MACHINE
-    assert "cpu" not in collect(files, environment=MACHINE).environment.components
+    assert collect(files[:1], Reading(environment=MACHINE)).environment == MACHINE
+    assert "cpu" not in collect(files, Reading(environment=MACHINE)).environment.components

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bot.collect import PARSERS, collect_sources
+from bot.collect import PARSERS, Reading, collect_sources
 from bot.collect.parser import Parsed
 from bot.collect.source import Source
 from bot.errors import DataError
@@ -114,5 +114,5 @@ def test_deno_tells_equal_names_by_their_groups() -> None:
 )
 def test_broken_values_are_refused_with_their_place(name: str, content: Any, message: str) -> None:
     with pytest.raises(DataError, match=message) as refusal:
-        collect_sources([Source("f.json", json.dumps(content).encode())], tool=name)
+        collect_sources([Source("f.json", json.dumps(content).encode())], Reading(tool=name))
     assert (refusal.value.place or "").startswith("f.json: ")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.collect import PARSERS, collect_sources
+from bot.collect import PARSERS, Reading, collect_sources
 from bot.collect.line_formats import LINE_FORMATS
 from bot.collect.parser import Parsed
 from bot.collect.source import Source
@@ -103,10 +103,10 @@ def test_iai_counts_have_the_metrics_of_its_successor() -> None:
 
 def test_console_times_are_results_only_where_somebody_says_so() -> None:
     source = Source("spin.txt", golden("console_time/spin.txt"))
-    times = {b.name: b.value for b in collect_sources([source], tool="console_time").benchmarks}
+    times = {b.name: b.value for b in collect_sources([source], Reading(tool="console_time")).benchmarks}
     assert times == {"spin: 100000": 0.041683, "spin: 300000000": 2.997, "default": 61.065}
     firefox = Source("f", b"benchmark 3: The Third - timer: 8827ms - timer ended\n")
-    assert collect_sources([firefox], tool="console_time").benchmarks[0].value == pytest.approx(8.827)
+    assert collect_sources([firefox], Reading(tool="console_time")).benchmarks[0].value == pytest.approx(8.827)
     with pytest.raises(DataError):
         collect_sources([source])
 
@@ -136,7 +136,7 @@ def test_a_pattern_has_what_the_engine_reads(declared: object) -> None:
 
 def test_luau_prints_means_with_their_interval_as_a_share() -> None:
     text = b"SUCCESS: string concat                  :    4.250ms +/-  2.000% on luau -O2\n"
-    (benchmark,) = collect_sources([Source("bench.txt", text)], tool="benchmarkluau").benchmarks
+    (benchmark,) = collect_sources([Source("bench.txt", text)], Reading(tool="benchmarkluau")).benchmarks
     assert (benchmark.name, benchmark.metric.unit, benchmark.value) == ("string concat", "ms", 4.25)
     assert benchmark.summary is not None
     assert benchmark.summary.confidence_interval == pytest.approx((4.165, 4.335))

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.collect import collect_history, collect_sources, otava_csv
+from bot.collect import Reading, collect_history, collect_sources, otava_csv
 from bot.collect.registry import NAMED_ONLY
 from bot.collect.source import Source
 from bot.errors import DataError
@@ -58,7 +58,7 @@ def test_directions_are_named_where_the_columns_do_not_say_them() -> None:
         (otava_csv.BIGGER, Direction.HIGHER_IS_BETTER),
     ):
         assert parser.ID in NAMED_ONLY
-        run = collect_sources([source(text)], tool=parser.ID)
+        run = collect_sources([source(text)], Reading(tool=parser.ID))
         assert [(b.name, b.metric.direction) for b in run.benchmarks] == [
             ("metric1", direction),
             ("metric2", direction),

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bot.collect import PARSERS, collect_sources, divan, go_json, go_text
+from bot.collect import PARSERS, Reading, collect_sources, divan, go_json, go_text
 from bot.collect.parser import Parsed
 from bot.collect.source import Source
 from bot.errors import DataError
@@ -50,7 +50,7 @@ def test_gungraun_counts_are_the_new_ones_of_a_comparison() -> None:
 
 def test_gungraun_json_gives_the_metrics_of_its_text() -> None:
     text = PARSERS["gungraun"].parse(Source("g.txt", golden("gungraun/gungraun.txt")))
-    parsed = collect_sources([Source("g.jsonl", golden("gungraun/gungraun.jsonl"))], tool="gungraun_json")
+    parsed = collect_sources([Source("g.jsonl", golden("gungraun/gungraun.jsonl"))], Reading(tool="gungraun_json"))
     costs = {(b.key, b.metric) for b in text.benchmarks if b.metric.direction is not Direction.UNKNOWN}
     assert {(b.key, b.metric) for b in parsed.benchmarks} == costs
     counts = {(b.name, b.metric.name): b.samples for b in parsed.benchmarks}
@@ -82,7 +82,7 @@ def test_gungraun_json_of_version_6_gives_the_newest_counts_and_notes_what_it_le
 
 def test_gungraun_json_names_the_line_that_is_cut_off() -> None:
     with pytest.raises(DataError, match=r"g\.jsonl:2"):
-        collect_sources([Source("g.jsonl", golden("gungraun/gungraun.jsonl")[:-100])], tool="auto")
+        collect_sources([Source("g.jsonl", golden("gungraun/gungraun.jsonl")[:-100])], Reading(tool="auto"))
 
 
 def test_go_events_give_what_the_text_would() -> None:

@@ -8,7 +8,7 @@ from typing import TypeVar
 import pytest
 
 from bot.codec.run import decode_run, encode_run
-from bot.collect import PARSERS, collect_sources
+from bot.collect import PARSERS, Reading, collect_sources
 from bot.collect.registry import NAMED_ONLY
 from bot.collect.source import Source
 from bot.errors import DataError
@@ -126,7 +126,7 @@ def outcome(read: Callable[[], T]) -> T | None:
 
 def harmless(source: Source) -> None:
     for tool in ("auto", *TOOLS):
-        run = outcome(partial(collect_sources, [source], tool=tool))
+        run = outcome(partial(collect_sources, [source], Reading(tool=tool)))
         if run is not None:
             assert decode_run(encode_run(run), place="again") == run
 

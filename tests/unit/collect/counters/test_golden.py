@@ -6,7 +6,7 @@ import random
 import pytest
 
 from bot.codec.run import decode_run, encode_run
-from bot.collect import PARSERS, collect_sources
+from bot.collect import PARSERS, Reading, collect_sources
 from bot.collect.counters.registry import COUNTER_READERS
 from bot.collect.registry import NAMED_ONLY
 from bot.collect.source import Source
@@ -76,7 +76,7 @@ def harmless(data: bytes, name: str) -> None:
     for tool in ("auto", name):
         error: DataError | None = None
         try:
-            run = collect_sources([Source("foreign", data)], tool=tool)
+            run = collect_sources([Source("foreign", data)], Reading(tool=tool))
         except DataError as refusal:
             error = refusal
         else:

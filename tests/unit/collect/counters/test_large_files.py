@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.codec.run import encode_run
-from bot.collect import collect, source
+from bot.collect import Reading, collect, source
 from bot.collect.source import LargeFile, open_file
 from bot.errors import DataError
 from bot.model.metric import Direction, Metric
@@ -56,7 +56,7 @@ def test_a_large_file_of_another_format_is_refused_by_its_size(tmp_path: Path) -
             with pytest.raises(DataError, match=r"results\.json: is larger than 2,000 bytes"):
                 collect(paths)
         with pytest.raises(DataError, match="is larger than 2,000 bytes"):
-            collect([str(path)], tool="numbers")
+            collect([str(path)], Reading(tool="numbers"))
 
 
 def test_a_large_archive_and_a_file_beyond_every_limit_are_refused(

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from bot.codec.run import encode_run
-from bot.collect import PARSERS, collect, collect_sources
+from bot.collect import PARSERS, Reading, collect, collect_sources
 from bot.collect.counters.registry import COUNTER_READERS
 from bot.collect.registry import parsers_for
 from bot.collect.source import Source
@@ -45,7 +45,7 @@ def test_our_own_run_files_hold_counters_under_the_same_rules() -> None:
 def test_a_named_reader_refuses_what_is_not_its_format(name: str, text: str) -> None:
     assert not COUNTER_READERS[name].matches(Source("results", text.encode()))
     with pytest.raises(DataError) as refusal:
-        collect(["-"], tool=name, stdin=io.BytesIO(text.encode()))
+        collect(["-"], Reading(tool=name, stdin=io.BytesIO(text.encode())))
     assert refusal.value.place is not None
     assert refusal.value.place.startswith("standard input")
 
