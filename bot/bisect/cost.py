@@ -19,7 +19,7 @@ STOP_BITS: Final = 3.0  # certainty above one half until the posterior stops the
 
 def entropy_bits(standing: Standing) -> float:
     mass = standing.model.mass
-    return float(-(mass * np.log2(np.maximum(mass, 1e-300))).sum())
+    return max(0.0, float(-(mass * np.log2(np.maximum(mass, 1e-300))).sum()))
 
 
 def expected_executions(standing: Standing, *, optimistic: bool = False) -> int:

@@ -152,7 +152,7 @@ def _bisect(arguments: argparse.Namespace) -> int:
     if arguments.log:
         write(arguments.log, pipeline.bisection_log(report).encode())
     stream = text_stream(arguments.json)
-    show(pipeline.bisection_text(report, colour=colour(stream)), stream)
+    show(pipeline.bisection_text(report, colour=colour(stream)), stream, links=pipeline.commit_pages(report))
     return EXIT_FINE if report.is_definite else EXIT_NO_DATA
 
 

@@ -6,9 +6,10 @@ import re
 import shutil
 import sys
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from textwrap import TextWrapper
+from types import MappingProxyType
 from typing import TextIO
 
 from bot.files import replace_file
@@ -31,18 +32,28 @@ def text_stream(*written: Path | None) -> TextIO:
     return sys.stderr if Path("-") in written else sys.stdout
 
 
-def show(text: str, stream: TextIO) -> None:
+def show(text: str, stream: TextIO, *, links: Mapping[str, str] = MappingProxyType({})) -> None:
     """On a terminal its sentences break between words. A command stays one line, to be copied; tables fit already.
 
-    A coloured line with a mark is a table's row. What is indented stays so.
+    A coloured line with a mark is a table's row. What is indented stays so. `links`: pages of words, to click on where
+    there are colours.
     """
+    pages = links if stream.isatty() and colour(stream) else {}
     at_words = TextWrapper(width(), break_long_words=False, break_on_hyphens=False)
     for line in text.removesuffix("\n").split("\n"):
         start, words, end = COLOURED.findall(line)[0]
         is_kept = not stream.isatty() or " --" in line or (start and words.startswith(MARK))
         indent = len(words) - len(words.lstrip(" "))
         at_words.subsequent_indent = " " * 2 * indent
-        print(line if is_kept else f"{start}{at_words.fill(words)}{end}", file=stream)
+        shown = line if is_kept else f"{start}{at_words.fill(words)}{end}"
+        print(_linked(shown, pages), file=stream)
+
+
+def _linked(line: str, pages: Mapping[str, str]) -> str:
+    """Links as terminals know them (OSC 8)."""
+    words = "|".join(map(re.escape, pages))
+    end = "\x1b]8;;\x1b\\"
+    return re.sub(rf"\b({words})\b", lambda one: f"\x1b]8;;{pages[one[0]]}\x1b\\{one[0]}{end}", line) if pages else line
 
 
 def write_page(arguments: argparse.Namespace, page: str) -> None:

@@ -87,7 +87,7 @@ if TYPE_CHECKING:
     from bot.report.audit import audit_json
     from bot.report.audit import render_audit as audit_text
     from bot.report.audit_plot import render_audit_svg as audit_svg
-    from bot.report.bisection import bisection_markdown, bisection_text
+    from bot.report.bisection import bisection_markdown, bisection_text, commit_pages
     from bot.report.bisection_plot import bisection_svg
     from bot.report.changes import changes_json, changes_text
     from bot.report.collected import imported_text

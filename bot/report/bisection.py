@@ -74,6 +74,13 @@ def bisection_markdown(report: BisectionReport) -> str:
     return _view(report, form)
 
 
+def commit_pages(report: BisectionReport) -> dict[str, str]:
+    """By the name that a measured commit has in the text; nothing where no host shows them."""
+    url = report.repository_url
+    commits = () if url is None else (entry.commit for entry in report.measured)
+    return {_short(commit): plain(f"{url}/commit/{commit}", limit=SENTENCE_LIMIT) for commit in commits}
+
+
 def headline(report: BisectionReport) -> str:
     """One line without Markdown: the commit where there is one, else what became of the search."""
     culprit, suspects = _one_culprit(report), report.outcome.suspects

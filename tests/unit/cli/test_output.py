@@ -37,3 +37,15 @@ def test_what_is_piped_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     pipe = io.StringIO()
     show(f"{SENTENCE}\n{COMMAND}", pipe)
     assert pipe.getvalue() == f"{SENTENCE}\n{COMMAND}\n"
+
+
+def test_a_commit_of_an_answer_is_a_link_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    pages = {"abc1234": "https://github.com/o/r/commit/abc1234f"}
+    text = "abc1234 got slower\n  --good abc1234f\n"
+    terminal, pipe = Terminal(), io.StringIO()
+    show(text, terminal, links=pages)
+    linked = "\x1b]8;;https://github.com/o/r/commit/abc1234f\x1b\\abc1234\x1b]8;;\x1b\\"
+    assert terminal.getvalue() == f"{linked} got slower\n  --good abc1234f\n"
+    show(text, pipe, links=pages)
+    assert pipe.getvalue() == text
