@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from bot.model.reason import Reason
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProfileNode:
@@ -77,5 +79,5 @@ class ProfileReading:
     records: int
     unused: tuple[tuple[RecordFault, int], ...] = ()
     examples: tuple[UnusedRecord, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Reason, ...] = ()
     truncated_files: tuple[str, ...] = ()

@@ -216,7 +216,21 @@ class SeriesReason(StrEnum):
     HARDWARE_OF_OLDER = "hardware_of_older"
 
 
-ReasonCode = VerdictReason | Untested | Remark | BaselineReason | Doubt | Caveat | AuditReason | SeriesReason
+class ProfileNote(StrEnum):
+    """What a reader of profiles did with them that changes what their numbers mean."""
+
+    CALL_GRAPH = "call_graph"
+    PATHS_NOT_FOLLOWED = "paths_not_followed"
+    WEIGHTS_WITHOUT_PERIOD = "weights_without_period"
+    PERIOD_DIVIDED = "period_divided"
+    FIRST_EVENT_USED = "first_event_used"
+    COUNTED_TWICE = "counted_twice"
+    STACKS_CUT = "stacks_cut"
+
+
+ReasonCode = (
+    VerdictReason | Untested | Remark | BaselineReason | Doubt | Caveat | AuditReason | SeriesReason | ProfileNote
+)
 FAMILIES: tuple[type[ReasonCode], ...] = get_args(ReasonCode)
 # No value is in two families: a file holds the value alone.
 CODES: Mapping[str, ReasonCode] = {code.value: code for family in FAMILIES for code in family}

@@ -12,6 +12,7 @@ from bot.model.call_tree import Diagnosis
 from bot.progress import doing
 from bot.report.diagnosis import RECORD_FAULTS
 from bot.report.inert import plain
+from bot.report.reasons import sentence
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,5 +69,5 @@ def diagnose_profiles(plan: ProfilePlan) -> tuple[Diagnosis, tuple[str, ...]]:
     ranking = RankingSettings(fluctuation_weight=plan.fluctuation_weight, minimum_self_ms=plan.minimum_self_ms)
     unused = [f"{count:,} not used: {RECORD_FAULTS[fault]}" for fault, count in reading.unused]
     examples = [f"{example.place}: {example.text}" for example in reading.examples]
-    remarks = [plain(text, limit=300) for text in (*reading.notes, *unused, *examples)]
+    remarks = [plain(text, limit=300) for text in (*map(sentence, reading.notes), *unused, *examples)]
     return diagnosis.diagnose_profiles(reading, ranking), tuple(remarks)

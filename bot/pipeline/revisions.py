@@ -16,7 +16,7 @@ from bot.diagnose.log import ReadLog
 from bot.diagnose.profiles import read_profiles
 from bot.errors import UsageError
 from bot.model.profile import ProfileReading
-from bot.model.reason import Caveat, Reason, because, remark
+from bot.model.reason import Caveat, Reason, because
 from bot.model.report import Report
 from bot.model.touched import Touched
 from bot.model.tree_comparison import TreeComparison
@@ -99,7 +99,7 @@ def _of_profiles(plan: RevisionsPlan, settings: "ComparisonSettings", touched: T
 
 
 def _notes(side: str, reading: ProfileReading) -> Iterator[Reason]:
-    yield from (remark(f"{side}: {note}") for note in reading.notes)
+    yield from (because(note.code, side=side, **note.arguments) for note in reading.notes)
     if unused := sum(count for _, count in reading.unused):
         yield because(Caveat.RECORDS_UNUSED, side=side, unused=unused, count=reading.records)
     yield from _damaged(side, reading.truncated_files)

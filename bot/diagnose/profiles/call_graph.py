@@ -7,14 +7,11 @@ from typing import Final
 
 from bot.diagnose.profiles.frame import Frame
 from bot.diagnose.profiles.tree import TOP, ProfileTree
+from bot.model.reason import ProfileNote, Reason, because
 
 # Paths, those that cost most first; what a graph's other paths cost stays known per function.
 MAX_PATHS: Final = 5_000
 OTHER_PATHS: Final = Frame("(other paths)")
-NOTE: Final = (
-    "the profile is a call graph, which has no paths: the cost of a function is split over its callers by their share "
-    "of it, and recursion is folded into the first call"
-)
 # Costs are sums of doubles.
 _ROUNDING_SHARE: Final = 1e-9
 
@@ -45,7 +42,7 @@ class CallGraph:
         edge.inclusive += inclusive
 
 
-def unfold(graph: CallGraph, *, note: Callable[[str], None]) -> ProfileTree:
+def unfold(graph: CallGraph, *, note: Callable[[Reason], None]) -> ProfileTree:
     """A tree whose self costs add up to the graph's, function by function.
 
     Recursive calls are taken out (depth first from the functions that nobody calls). A caller's share of a callee is
@@ -78,12 +75,12 @@ def unfold(graph: CallGraph, *, note: Callable[[str], None]) -> ProfileTree:
         _, _, node, function, share = heapq.heappop(queue)
         for callee, edge in edges[function]:
             add(node, callee, share * shares[function, callee], share * edge.calls)
-    note(NOTE)
+    note(because(ProfileNote.CALL_GRAPH))
     _add_others(graph, tree, followed, note=note)
     return tree
 
 
-def _add_others(graph: CallGraph, tree: ProfileTree, followed: list[float], *, note: Callable[[str], None]) -> None:
+def _add_others(graph: CallGraph, tree: ProfileTree, followed: list[float], *, note: Callable[[Reason], None]) -> None:
     """What was not followed, below the first root, so that every function keeps its whole self cost."""
     total = sum(graph.self_cost)
     rest = {
@@ -98,7 +95,7 @@ def _add_others(graph: CallGraph, tree: ProfileTree, followed: list[float], *, n
     for function, cost in rest.items():
         node = tree.child(others, graph.frames[function])
         tree.add(node, elapsed=cost, self_time=cost, calls=0.0)
-    note(f"{sum(rest.values()) / total:.1%} of the cost is on paths that were not followed: below `(other paths)`")
+    note(because(ProfileNote.PATHS_NOT_FOLLOWED, share=sum(rest.values()) / total))
 
 
 def _without_recursion(graph: CallGraph) -> tuple[list[list[tuple[int, Edge]]], list[int]]:

@@ -12,6 +12,7 @@ from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.tree import MAX_NODES
 from bot.errors import DataError
 from bot.model.profile import Profile, RecordFault
+from bot.model.reason import ProfileNote, because
 
 SERVICE: Final = "profile"
 # Event -> unit, and what one of the file's is worth in it.
@@ -22,6 +23,7 @@ UNITS: Final = {
     "Time_(µs)": ("ms", 1e-3),
 }
 MAX_COST: Final = 1e18
+SHOWN_EVENTS: Final = 10
 _KNOWN: Final = re.compile(r"^(?:# callgrind format|(?:version|creator|cmd|part|positions|events): ?+\S)", re.MULTILINE)
 _FUNCTION: Final = re.compile(r"^fn=", re.MULTILINE)
 _COMPRESSED: Final = re.compile(r"\((\d{1,9})\)(?: ++(.*))?")
@@ -104,7 +106,7 @@ def _take_header(state: _State, text: str, intake: Intake) -> None:
             )
         state.event = words[0]
         if len(words) > 1:
-            intake.note(f"of the events {bounded(', '.join(words))[:100]} the first is used")
+            intake.note(because(ProfileNote.FIRST_EVENT_USED, events=tuple(map(bounded, words[:SHOWN_EVENTS]))))
 
 
 def _take_place(state: _State, key: str, value: str) -> RecordFault | None:

@@ -11,14 +11,11 @@ from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.tree import ProfileTree
 from bot.diagnose.profiles.weights import SAMPLES, WEIGHT, Weights
 from bot.model.profile import Profile, RecordFault
+from bot.model.reason import ProfileNote, because
 
 # The lines do not say whose they are.
 SERVICE: Final = "profile"
 MAX_COUNT: Final = 1e18
-NO_COUNTS: Final = (
-    "the stacks' weights are no counts of samples and have no common period (times?): shares of them are compared, and "
-    "one file alone shows no noise"
-)
 # Austin's frames: `P4711;T0:1;path/file.py:function:12`, perf's and inferno's `name;…` have none of these.
 _PROCESS: Final = re.compile(r"P[0-9]++")
 _THREAD: Final = re.compile(r"T[0-9a-fx]++(?::[0-9a-f]++)?+")
@@ -57,9 +54,9 @@ def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
             intake.reject(RecordFault.TOO_DEEP, place=f"{file.place}:{number}", text=line)
     period = weights.period
     if period is None:
-        intake.note(NO_COUNTS)
+        intake.note(because(ProfileNote.WEIGHTS_WITHOUT_PERIOD))
     elif period > 1:
-        intake.note(f"every weight is a multiple of {period:,.0f}: taken for the sampling period and divided")
+        intake.note(because(ProfileNote.PERIOD_DIVIDED, period=period))
     unit = WEIGHT if period is None else SAMPLES
     return (tree.profile(SERVICE, unit=unit, counted=False, scale=1 / (period or 1.0)),)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from bot.model.profile import RecordFault, UnusedRecord
+from bot.model.reason import Reason
 
 MAX_EXAMPLES: Final = 3
 MAX_TEXT_CHARACTERS: Final = 200
@@ -17,7 +18,7 @@ class Intake:
     records: int = 0
     unused: Counter[RecordFault] = field(default_factory=Counter)
     examples: list[UnusedRecord] = field(default_factory=list)
-    notes: dict[str, None] = field(default_factory=dict)
+    notes: dict[Reason, None] = field(default_factory=dict)
     truncated_files: dict[str, None] = field(default_factory=dict)
 
     def reject(self, fault: RecordFault, *, place: str, text: object) -> None:
@@ -29,8 +30,8 @@ class Intake:
             shown = str(text)[:MAX_TEXT_CHARACTERS].encode("utf-8", "replace").decode()
             self.examples.append(UnusedRecord(fault=fault, place=place, text=shown))
 
-    def note(self, text: str) -> None:
-        self.notes[text] = None
+    def note(self, note: Reason) -> None:
+        self.notes[note] = None
 
     def truncated(self, name: str) -> None:
         self.truncated_files[name] = None

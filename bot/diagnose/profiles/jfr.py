@@ -11,6 +11,7 @@ from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.tree import ProfileTree
 from bot.diagnose.profiles.weights import SAMPLES
 from bot.model.profile import Profile, RecordFault
+from bot.model.reason import ProfileNote, because
 
 SERVICE: Final = "profile"
 PRINT: Final = (
@@ -76,7 +77,7 @@ def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
         if not tree.add_stack([_named(one.method) for one in reversed(stack.frames)], 1):
             intake.reject(RecordFault.TOO_DEEP, place=place, text=event.type)
     if truncated:
-        intake.note(f"{truncated:,} stacks of {file.place} are cut at their roots: print them with --stack-depth 64")
+        intake.note(because(ProfileNote.STACKS_CUT, count=truncated, file=file.place))
     return (tree.profile(SERVICE, unit=SAMPLES, counted=False),)
 
 

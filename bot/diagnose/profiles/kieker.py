@@ -13,16 +13,13 @@ from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.kieker_trees import EntryTrees, Event, EventTraces, Execution, ExecutionTraces
 from bot.errors import DataError, UsageError
 from bot.model.profile import Profile, RecordFault
+from bot.model.reason import ProfileNote, because
 
 MAP_NAME: Final = "kieker.map"
 MAX_MAP_BYTES: Final = 1 << 20
 MAX_TIME: Final = 1e19
 MS_PER_UNIT: Final = {"NANOSECONDS": 1e-6, "MICROSECONDS": 1e-3, "MILLISECONDS": 1.0, "SECONDS": 1e3}
 DEFAULT_UNIT: Final = "NANOSECONDS"
-BOTH_NOTE: Final = (
-    "the log holds operation executions and events of the same operations; the family with fewer is left out, "
-    "as it would count them twice"
-)
 _RECORD: Final = re.compile(r"\$[0-9]++;-?+[0-9]++;")
 _METADATA: Final = "KiekerMetadataRecord"
 _EXECUTION: Final = "OperationExecutionRecord"
@@ -160,7 +157,7 @@ def _profiles(log: _Log, intake: Intake) -> tuple[Profile, ...]:
     families.sort(key=lambda entries: -entries.executions)
     larger, smaller = families
     if _mostly_within(smaller, larger):
-        intake.note(BOTH_NOTE)
+        intake.note(because(ProfileNote.COUNTED_TWICE))
         families = [larger]
     scale = MS_PER_UNIT[log.unit]
     return tuple(tree.profile(service, scale=scale) for entries in families for service, tree in entries.trees.items())

@@ -1,4 +1,4 @@
-"""The sentence of every reason: of verdicts, numbers and runs, baselines, call trees, audits and series."""
+"""The sentence of every reason; those of call trees stand in a module of their own."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -6,14 +6,13 @@ from typing import Final
 from bot.model.reason import (
     AuditReason,
     BaselineReason,
-    Caveat,
-    Doubt,
     ReasonCode,
     Remark,
     SeriesReason,
     Untested,
     VerdictReason,
 )
+from bot.report.reasons.call_trees import CALL_TREES
 
 _SCORES: Final = "[{outside:%} of samples outside, limit {limit_outside:%}][{test}: {score:.3g}, limit {limit:.3g}]"
 _WITHOUT: Final = "[, without {dropped:# metric} from before an accepted change]"
@@ -221,55 +220,6 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     BaselineReason.BASE_NOT_MEASURED: (
         "the newest baseline run is {commits:# commit} before the base: what those changed counts here as well"
     ),
-    Doubt.ONE_REPETITION: (
-        "one repetition per revision shows no noise, so no difference is certain; record {wanted:# repetition} of each"
-    ),
-    Doubt.UNKNOWN_WEIGHTS: (
-        "the stacks have weights that are no counts of samples, so one profile per revision says nothing of noise; "
-        "record {wanted:# profile} of each"
-    ),
-    Doubt.FEW_SAMPLES: (
-        "{baseline:# sample} and {target:# sample} are too few to test any method; profile for longer or more often, "
-        "or compare counts with --same-work where both did the same work"
-    ),
-    Doubt.NOT_ALIGNED: (
-        "only {aligned:%} of the time is in methods that both revisions have; record the same program in the same way"
-    ),
-    Doubt.ALL_SLOWER: (
-        "most methods take {factor:.2f} times as long: another machine state, interpreter or build, or a change that "
-        "slows all code; record both revisions in turns on one machine"
-    ),
-    Doubt.WHOLE_SLOWER: (
-        "the whole takes {change:+%}, and no single method explains it; record more repetitions of both revisions in "
-        "turns on one machine"
-    ),
-    Doubt.MORE_SAMPLES: (
-        "the number of samples grew by {change:%}, and no method's share did for sure; where both revisions did the "
-        "same work the whole is slower: compare again with --same-work"
-    ),
-    Doubt.NOT_PROFILED: "it and its parent were not profiled: {why:prose}[; {next:prose}]",
-    Doubt.NOISY_METHODS: (
-        "a method could take {visible:%} of the whole more unseen; record {wanted:# repetition} or more per revision"
-    ),
-    Caveat.ONE_STATE: (
-        "the calls of one log were made on one machine in one state: another state of it looks like slower methods too"
-    ),
-    Caveat.TOTALS_ALONE: "one repetition holds totals alone: which methods are really slower is not certain",
-    Caveat.ONE_PROFILE: (
-        "one profile per revision: samples are taken for independent, and differences between runs for none"
-    ),
-    Caveat.FEW_REPETITIONS: "{count:# repetition} show only large changes; {minimum:,} or more are better",
-    Caveat.FILES_LEFT: "{count:,} files differ; {limit:,} were looked at",
-    Caveat.NAMES_LEFT: "callers were looked for of {limit:,} of {count:,} changed names",
-    Caveat.CALLING_FILES_LEFT: "callers were looked for in {limit:,} of {count:,} files",
-    Caveat.CALLING_FILES_UNREAD: "callers in {count:,} files are not known: no Python, or above {mebibytes:,} MiB",
-    Caveat.LINES_UNUSED: "{side:prose}: {unused:,} of {count:,} lines were not used",
-    Caveat.RECORDS_UNUSED: "{side:prose}: {unused:,} of {count:,} records were not used as they are",
-    Caveat.FILE_DAMAGED: "{side:prose}: {name} ends too early or is damaged",
-    Caveat.NO_GRAMMAR: (
-        "not read: {count:# changed file} in languages without a grammar here (pip install 'perf-culprit[languages]')"
-    ),
-    Caveat.COMMON_NAMES: "too many functions call {names:and}: their callers are left out",
     AuditReason.SPLIT_AT_RANDOM: (
         "too few runs ({runs:,}) to judge one by the others, so samples of one run were split at random: the numbers "
         "hold for both commits measured in one job, not against stored runs"
@@ -305,4 +255,5 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     SeriesReason.OFF_THE_LINE: "stored runs of commits that are not on this line left out: {count:,}",
     SeriesReason.NOT_READABLE: "stored runs that cannot be read left out: {count:,}",
     SeriesReason.HARDWARE_OF_OLDER: "stored runs on other hardware than the newest left out: {count:,}",
+    **CALL_TREES,
 }

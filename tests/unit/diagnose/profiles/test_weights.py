@@ -8,7 +8,7 @@ import pytest
 from bot.diagnose.comparison import compare_profiles
 from bot.diagnose.profiles import read_profiles
 from bot.model.profile import ProfileReading
-from bot.model.reason import Doubt
+from bot.model.reason import Doubt, ProfileNote, because
 from bot.model.tree_comparison import Answer, Basis
 
 
@@ -28,7 +28,7 @@ def test_a_period_is_divided(tmp_path: Path) -> None:
     with_period = reading(tmp_path / "b", {stack: 10_101_010 * count for stack, count in counts.items()})
     assert with_period.profiles[0].unit == plain.unit == "samples"
     assert with_period.profiles[0].nodes[3].self_ms == pytest.approx(plain.nodes[3].self_ms)
-    assert "10,101,010" in with_period.notes[0]
+    assert with_period.notes == (because(ProfileNote.PERIOD_DIVIDED, period=10_101_010.0),)
 
 
 @pytest.mark.parametrize(
