@@ -28,7 +28,7 @@ from bot.model.finding import Interval
 
 SET_MASS: Final = 0.95  # of the probability, that a suspect set holds
 LARGEST_SET: Final = 200  # suspects listed in an outcome
-FEWEST_BOUNDED: Final = 4  # executions: of fewer the prior alone says how noisy they are
+FEWEST_BOUNDED: Final = 4  # executions of the ends: of fewer the prior alone says how noisy they are
 
 
 def conclude(standing: Standing, kind: OutcomeKind, *, needed: int | None = None) -> SearchState:
@@ -108,7 +108,7 @@ def _with_change(standing: Standing, base: Outcome) -> Outcome:
     if not counts[0] or not counts[-1]:
         return base
     change, interval = _change(standing, *end_to_end(standing))
-    knows_noise = counts.sum() >= FEWEST_BOUNDED
+    knows_noise = counts[0] + counts[-1] >= FEWEST_BOUNDED
     return replace(base, relative_change=change, confidence_interval=interval if knows_noise else None)
 
 

@@ -49,7 +49,8 @@ class Budget:
         self.repetitions = max(min(repetitions, fitting), min(FEWEST_SAMPLED, repetitions))
         self.say(
             f"stacks are sampled: {self.repetitions} executions, about {self.repetitions * self.one_s:.0f} s; to trace "
-            f"level by level allow {WANTED_LEVELS * FEWEST_REPETITIONS * self.one_s:.0f} s or more (--trace-budget)"
+            f"level by level allow {WANTED_LEVELS * FEWEST_REPETITIONS * self.one_s:.0f} s or more "
+            "(--trace-budget, in bisect --profile-seconds)"
         )
         return self.repetitions
 
