@@ -100,12 +100,12 @@ def test_several_steps_are_named_and_no_other(changes: Mapping[int, float], leas
     assert all(set(names(outcome)) <= set(virtual.culprits()) for outcome in outcomes)
 
 
-def test_three_equal_steps_are_given_to_no_stranger() -> None:
-    """Evenly spread they look like a decay after a few commits, which is then the answer; a wrong name is none."""
+@pytest.mark.slow  # whole searches
+def test_three_even_steps_are_named_and_are_no_decay() -> None:
     virtual = steps(chain(64), {8: 0.08, 30: 0.08, 51: 0.08})
-    for seed in range(2):
+    for seed in (0, 6):  # both looked like a decay after 20 executions
         outcome = virtual.search(seed, budget_executions=600)
-        assert set(names(outcome)) <= set(virtual.culprits())
+        assert names(outcome) == virtual.culprits()
 
 
 @pytest.mark.slow  # whole searches
