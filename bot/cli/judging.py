@@ -96,7 +96,7 @@ def _add_publish(verbs: Verbs) -> None:
 def _collect(arguments: argparse.Namespace) -> int:
     told: list[str] = []
     with progress.shown(arguments):
-        data = pipeline.collect_as_json(
+        run = pipeline.collect_run(
             arguments.files,
             tool=arguments.tool,
             config=chosen_config(arguments),
@@ -106,7 +106,7 @@ def _collect(arguments: argparse.Namespace) -> int:
         )
     for text in told:
         print(text, file=sys.stderr)
-    write(arguments.json, data)
+    write(arguments.json, pipeline.run_json(run))
     return EXIT_FINE
 
 

@@ -97,6 +97,6 @@ def _accept(arguments: argparse.Namespace) -> int:
     )
     names = ", ".join(pipeline.plain(name) for name in accepted.benchmarks) or "every benchmark that got worse"
     word = "accepted" if accepted.stored else "was accepted before"
-    author, reason = pipeline.plain(accepted.author), pipeline.plain(accepted.reason, limit=300)
-    print(f"{word}: {names} at {accepted.commit[:12]}, by {author}: {reason}")
+    author, reason = pipeline.plain(accepted.acceptance.author), pipeline.plain(accepted.acceptance.reason, limit=300)
+    print(f"{word}: {names} at {accepted.acceptance.commit[:12]}, by {author}: {reason}")
     return EXIT_FINE

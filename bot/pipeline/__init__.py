@@ -7,6 +7,7 @@ from bot.lazy import front_door
 if TYPE_CHECKING:
     from bot.codec.diagnosis import encode_diagnosis as diagnosis_json
     from bot.codec.releases import encode_releases
+    from bot.codec.run import encode_run as run_json
     from bot.codec.simulation import encode_simulation as simulation_json
     from bot.codec.tree_comparison import encode_tree_comparison as tree_comparison_json
     from bot.dispatch.tracing import TracePlan
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
         Compared,
         FilesComparison,
         HistoryComparison,
-        collect_as_json,
         collect_run,
         compare_files,
         compare_run_with_history,

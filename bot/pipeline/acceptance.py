@@ -21,13 +21,10 @@ LOOKED_AT_RUNS = 5
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Accepted:
-    """`benchmarks` empty: every benchmark that got worse at `commit`. `stored` is False for what was known before."""
+    """`benchmarks` empty: every benchmark that got worse at its commit. `stored` is False for what was known before."""
 
+    acceptance: Acceptance
     benchmarks: tuple[str, ...]
-    suite: str
-    commit: str
-    reason: str
-    author: str
     stored: bool
 
 
@@ -60,14 +57,8 @@ def accept(
     with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
         named = _named(history, acceptance)
         stored = history.accept(named)
-    return Accepted(
-        benchmarks=tuple(entry.benchmark for entry in named if entry.benchmark is not None),
-        suite=acceptance.suite,
-        commit=acceptance.commit,
-        reason=acceptance.reason,
-        author=acceptance.author,
-        stored=stored,
-    )
+    benchmarks = tuple(entry.benchmark for entry in named if entry.benchmark is not None)
+    return Accepted(acceptance=acceptance, benchmarks=benchmarks, stored=stored)
 
 
 def accept_here(

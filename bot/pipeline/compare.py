@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from bot import git
-from bot.codec.run import encode_run
 from bot.collect import (
     PARSERS,
     collect,
@@ -58,18 +57,6 @@ def collect_run(
     heard = None if tell is None else (lambda reads: tell(collected_text(reads)))
     measured_here = replace(reading(config, tool=tool, stdin=stdin), environment=surroundings(Path()))
     return (collect_executions if paired else partial(collect, tell=heard))(files, measured_here, commit=commit)
-
-
-def collect_as_json(
-    files: Sequence[str],
-    *,
-    config: Config,
-    tool: str = "auto",
-    stdin: BinaryIO | None = None,
-    commit: str | None = None,
-    tell: Callable[[str], None] | None = None,
-) -> bytes:
-    return encode_run(collect_run(files, config=config, tool=tool, stdin=stdin, commit=commit, tell=tell))
 
 
 def formats_list() -> str:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from bot.model.finding import Evidence, Finding, Level, Severity, Verdict
+from bot.model.finding import Acceptance, Evidence, Finding, Level, Severity, Verdict
 from bot.report.charts import bar, sparkline
-from bot.report.inert import NO_BREAK, Safe, code, join, own, prose, unbroken
+from bot.report.inert import NO_BREAK, Safe, code, commit, join, own, prose, unbroken
 from bot.report.numbers import (
     amount_markdown,
     is_time,
@@ -30,6 +30,15 @@ def benchmark(finding: Finding, *, with_metric: bool) -> Safe:
     key = finding.evidence.key
     name = code(key.benchmark)
     return own("{} · {}", name, prose(key.metric, limit=60)) if with_metric else name
+
+
+def accepted_by(accepted: Acceptance, *, repository_url: str | None) -> Safe:
+    return own(
+        "by {} at {}: {}",
+        code(accepted.author, limit=60),
+        commit(accepted.commit, repository_url=repository_url),
+        prose(accepted.reason),
+    )
 
 
 def before_and_after(evidence: Evidence) -> tuple[Safe, Safe]:

@@ -5,7 +5,7 @@ from typing import Final
 
 from bot.errors import BotError
 from bot.model.commit import FULL_HASH
-from bot.model.finding import Verdict
+from bot.model.finding import Acceptance, Verdict
 from bot.model.report import Report
 from bot.report.inert import NAME_LIMIT, SENTENCE_LIMIT, Safe, code, join, link, own, prose
 from bot.report.sections import split
@@ -106,12 +106,12 @@ def continued_text() -> str:
     return _blocks([Safe("The bisection of this thread resumes; its answer above tells how far it is.")])
 
 
-def accepted_text(benchmarks: Sequence[str], *, reason: str, author: str, commit: str) -> str:
+def accepted_text(acceptance: Acceptance, benchmarks: Sequence[str]) -> str:
     names = join(", ", (code(name) for name in benchmarks)) if benchmarks else Safe("all benchmarks")
     return _blocks(
         [
-            own("**Accepted** at {}: {}.", code(commit[:10]), names),
-            own("Reason: {} ({})", prose(reason), code(author)),
+            own("**Accepted** at {}: {}.", code(acceptance.commit[:10]), names),
+            own("Reason: {} ({})", prose(acceptance.reason), code(acceptance.author)),
             Safe("The next run is compared with this level."),
         ]
     )

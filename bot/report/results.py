@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from bot.model.finding import Finding
 from bot.model.report import Report
 from bot.report import cells
-from bot.report.inert import Safe, code, commit, own, prose
+from bot.report.inert import Safe
 from bot.report.reasons import sentence_markdown
 from bot.report.sections import Sections, by_benchmark
 from bot.report.view import Fold, Part, keys, table, titled
@@ -69,9 +69,4 @@ def _accepted(finding: Finding) -> Safe:
     accepted = finding.accepted
     if accepted is None:
         return cells.NOTHING
-    return own(
-        "by {} at {}: {}",
-        code(accepted.author, limit=60),
-        commit(accepted.commit, repository_url=None),
-        prose(accepted.reason),
-    )
+    return cells.accepted_by(accepted, repository_url=None)

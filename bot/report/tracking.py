@@ -101,12 +101,7 @@ def recovered_note(name: str | None, *, at: str, repository_url: str | None) -> 
 
 
 def accepted_note(accepted: Acceptance, *, repository_url: str | None) -> str:
-    return own(
-        "Accepted by {} at {}: {}\n",
-        code(accepted.author, limit=60),
-        commit(accepted.commit, repository_url=repository_url),
-        prose(accepted.reason),
-    )
+    return own("Accepted {}\n", cells.accepted_by(accepted, repository_url=repository_url))
 
 
 def _numbers(finding: Finding) -> tuple[Safe, ...]:

@@ -170,9 +170,7 @@ def _accept(thread: Thread, command: Command) -> None:
         place=job.history,
         pull_request=comment.number if comment.on_pull_request else None,
     )
-    thread.answer(
-        accepted_text(accepted.benchmarks, reason=accepted.reason, author=accepted.author, commit=accepted.commit)
-    )
+    thread.answer(accepted_text(accepted.acceptance, accepted.benchmarks))
 
 
 def _help(thread: Thread, _: Command) -> None:

@@ -2,12 +2,13 @@
 
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from bot.errors import UsageError
-from bot.model.finding import Verdict
+from bot.model.finding import Acceptance, Verdict
 from bot.model.report import Conclusion, Report
 from bot.report.commands import (
     HELP,
@@ -27,6 +28,11 @@ from tests.support.reports import HEAD_COMMIT, finding, report
 DOCS = Path(__file__).parents[3] / "docs" / "commands.md"
 SHA = "0123456789abcdef0123456789abcdef01234567"
 HOSTILE = "@everyone `x` | <b>#1</b> ![i](https://evil.example)\n# head"
+
+
+def acceptance(*, reason: str, author: str) -> Acceptance:
+    time = datetime(2031, 1, 1, tzinfo=UTC)
+    return Acceptance(suite="core", benchmark=None, commit=SHA, reason=reason, author=author, time=time)
 
 
 def outside_code(markdown: str) -> str:
@@ -63,7 +69,7 @@ def test_a_refusal_says_what_would_be_valid() -> None:
         refusal_text(UsageError(HOSTILE, place=HOSTILE, next_step=HOSTILE)),
         no_permission_text(HOSTILE),
         moved_text(named=HOSTILE, head=SHA),
-        accepted_text([HOSTILE], reason=HOSTILE, author=HOSTILE, commit=SHA),
+        accepted_text(acceptance(reason=HOSTILE, author=HOSTILE), [HOSTILE]),
     ],
 )
 def test_foreign_text_stays_text(text: str) -> None:
@@ -86,7 +92,7 @@ def test_measuring_again_links_to_the_run() -> None:
 
 
 def test_accepting_everything_and_closed_pull_requests() -> None:
-    assert "all benchmarks" in accepted_text([], reason="wanted", author="octocat", commit=SHA)
+    assert "all benchmarks" in accepted_text(acceptance(reason="wanted", author="octocat"), [])
     assert "closed" in closed_text()
 
 
