@@ -129,7 +129,7 @@ def _footer(step: BisectionStep, *, repository_url: str) -> Safe:
             commit(commit_range.good, repository_url=repository_url),
             commit(commit_range.bad, repository_url=repository_url),
         ),
-        own("{} candidates", len(commit_range.commits)),
+        Safe(counted(len(commit_range.commits), "candidate")),
     ]
     if step.report is None and bisection.runner_seconds:  # the report says it itself
         parts.append(own("{} on runners", Safe(counted(math.ceil(bisection.runner_seconds / 60), "minute"))))

@@ -27,7 +27,8 @@ _URL = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d{1,5})?(?:/[A-Za-z0-9._~:/?#@!$
 _MARKER = re.compile(r"<!-- [A-Za-z0-9:._/ -]{1,200} -->")
 # A word of a plain sentence: nothing that GitHub links, mentions or formats.
 _WORD = re.compile(
-    r"\(?(?:\d*[A-Za-z][A-Za-z0-9]*(?:['/_-][A-Za-z]+)*|[+\u00b1\u2212-]?\d+(?:\.\d+)?%?|[=%\u00b1\u2013])\)?[,;:.]?"
+    r"\(?(?:\d*[A-Za-z][A-Za-z0-9]*(?:['/_-][A-Za-z]+)*|[+\u00b1\u2212-]?\d+(?:,\d{3})*(?:\.\d+)?%?"
+    r"|[=%\u00b1\u2013\u2026])\)?[,;:.]?"
 )
 NO_BREAK = "\N{NO-BREAK SPACE}"
 

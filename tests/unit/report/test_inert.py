@@ -80,6 +80,8 @@ def test_a_sentence_is_plain_words_and_code_spans(name: str) -> None:
 def test_plain_sentences_stay_readable() -> None:
     sentence = "half width of the mean is 11%, 80 repetitions would reach 10% (parse_large)."
     assert prose(sentence) == sentence
+    interval = "it introduced the regression: +1,110% (+55.5 \N{HORIZONTAL ELLIPSIS} +2,200); 10 executions"
+    assert prose(interval) == interval
 
 
 @pytest.mark.parametrize(
