@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from bot.collect.json_value import JsonValue
-from bot.collect.parser import TIME, Parsed, components, from_samples, from_summary, unique
+from bot.collect.parser import TIME, Parsed, components, from_groups, from_summary, unique
 from bot.collect.source import Source
 from bot.model.environment import Environment
 from bot.model.metric import Direction, Metric
@@ -65,13 +65,7 @@ def _metrics(entry: JsonValue, name: str) -> Iterator[tuple[Benchmark, str]]:
 def _times(entry: JsonValue, name: str) -> Benchmark:
     launches = _launches(entry)
     if launches:
-        return from_samples(
-            name,
-            metric=NANOSECONDS,
-            samples=tuple(sample for launch in launches for sample in launch),
-            place=entry.place,
-            group_sizes=tuple(len(launch) for launch in launches),
-        )
+        return from_groups(name, metric=NANOSECONDS, groups=launches, place=entry.place)
     statistics = entry.at("Statistics")
     count = statistics.find_whole("N")
     interval = statistics.find("ConfidenceInterval")

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from bot.collect.console import qualified
-from bot.collect.json_value import JsonValue
+from bot.collect.json_value import JsonValue, mean_of
 from bot.collect.parser import TIME, Parsed, components, from_summary, gathered
 from bot.collect.source import Source
 from bot.model.metric import Direction, Metric
-from bot.model.run import Benchmark, Summary
+from bot.model.run import Benchmark
 
 ID = "deno"
 DESCRIPTION = "deno bench --json"
@@ -44,13 +44,7 @@ def _key(bench: JsonValue) -> tuple[str, str]:
 
 
 def _benchmark(name: str, ok: JsonValue) -> Benchmark:
-    summary = Summary(
-        value=ok.at("avg").number(),
-        statistic="mean",
-        count=ok.find_whole("n"),
-        minimum=ok.find_number("min"),
-        maximum=ok.find_number("max"),
-    )
+    summary = mean_of(ok, "avg", count=ok.find_whole("n"))
     return from_summary(name, metric=NANOSECONDS, summary=summary, place=ok.place)
 
 

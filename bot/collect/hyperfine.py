@@ -2,11 +2,11 @@
 
 from collections import Counter
 
-from bot.collect.json_value import JsonValue
+from bot.collect.json_value import JsonValue, mean_of
 from bot.collect.parser import TIME, Parsed, from_samples, from_summary, unique
 from bot.collect.source import Source
 from bot.model.metric import Direction, Metric
-from bot.model.run import Benchmark, Summary
+from bot.model.run import Benchmark
 
 ID = "hyperfine"
 DESCRIPTION = "hyperfine JSON (--export-json)"
@@ -56,13 +56,7 @@ def _benchmark(name: str, result: JsonValue) -> Benchmark:
     times = result.find("times")
     if times is not None and times.value != []:
         return from_samples(name, metric=SECONDS, samples=times.numbers(), place=times.place)
-    summary = Summary(
-        value=result.at("mean").number(),
-        statistic="mean",
-        standard_deviation=result.find_number("stddev"),
-        minimum=result.find_number("min"),
-        maximum=result.find_number("max"),
-    )
+    summary = mean_of(result, deviation="stddev")
     return from_summary(name, metric=SECONDS, summary=summary, place=result.place)
 
 

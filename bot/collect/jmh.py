@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from bot.collect.json_value import JsonValue
-from bot.collect.parser import TIME, Parsed, components, from_samples, from_summary, unique
+from bot.collect.parser import TIME, Parsed, components, from_groups, from_summary, unique
 from bot.collect.source import Source
 from bot.errors import DataError
 from bot.model.metric import Direction, Metric
@@ -91,9 +91,7 @@ def _benchmark(entry: JsonValue, score: JsonValue, metric: Metric) -> Benchmark:
     name = _name(entry)
     forks = _forks(score)
     if forks:
-        samples = tuple(sample for fork in forks for sample in fork)
-        sizes = tuple(len(fork) for fork in forks)
-        return from_samples(name, metric=metric, samples=samples, place=score.place, group_sizes=sizes)
+        return from_groups(name, metric=metric, groups=forks, place=score.place)
     interval = score.find("scoreConfidence")
     bounds = interval.value if interval is not None else None
     bounded = isinstance(bounds, list) and len(bounds) == 2 and all(isinstance(bound, int | float) for bound in bounds)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.errors import DataError
+from bot.model.run import Summary
 
 MAX_SHOWN_KEY_CHARACTERS = 60
 _TYPE_NAMES = {
@@ -120,3 +121,15 @@ class JsonValue:
         key = name if len(name) <= MAX_SHOWN_KEY_CHARACTERS else name[: MAX_SHOWN_KEY_CHARACTERS - 1] + "…"
         key = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in key)
         return f"{self.path}.{key}" if self.path else key
+
+
+def mean_of(stats: JsonValue, name: str = "mean", *, deviation: str | None = None, count: int | None = None) -> Summary:
+    """A mean, named so, with the `min` and `max` beside it; `deviation` names the standard deviation."""
+    return Summary(
+        value=stats.at(name).number(),
+        statistic="mean",
+        count=count,
+        standard_deviation=None if deviation is None else stats.find_number(deviation),
+        minimum=stats.find_number("min"),
+        maximum=stats.find_number("max"),
+    )

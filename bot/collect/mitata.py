@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from bot.collect.json_value import JsonValue
+from bot.collect.json_value import JsonValue, mean_of
 from bot.collect.parser import TIME, Parsed, components, epoch_time, from_samples, from_summary, unique
 from bot.collect.source import Source
 from bot.model.environment import Environment
@@ -66,13 +66,7 @@ def _benchmarks(name: str, stats: JsonValue) -> Iterator[Benchmark]:
     if samples is not None and samples.value != []:
         yield from_samples(name, metric=NANOSECONDS, samples=samples.numbers(), place=samples.place)
     else:
-        summary = Summary(
-            value=stats.at("avg").number(),
-            statistic="mean",
-            minimum=stats.find_number("min"),
-            maximum=stats.find_number("max"),
-        )
-        yield from_summary(name, metric=NANOSECONDS, summary=summary, place=stats.place)
+        yield from_summary(name, metric=NANOSECONDS, summary=mean_of(stats, "avg"), place=stats.place)
     heap = stats.find("heap")
     allocated = None if heap is None else heap.find_number("avg")
     if heap is not None and allocated is not None:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Protocol
 
 from bot.collect.content import shown
@@ -112,6 +113,17 @@ def from_samples(
         metric=checked_metric(metric, place=place),
         samples=tuple(map(float, samples)),
         group_sizes=tuple(group_sizes) if len(group_sizes) > 1 else (),
+    )
+
+
+def from_groups(name: str, *, metric: Metric, groups: Sequence[Sequence[float]], place: str) -> Benchmark:
+    """As `from_samples`, of samples by process or launch."""
+    return from_samples(
+        name,
+        metric=metric,
+        samples=tuple(chain.from_iterable(groups)),
+        place=place,
+        group_sizes=tuple(map(len, groups)),
     )
 
 

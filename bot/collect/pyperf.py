@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from bot.collect.json_value import JsonValue
-from bot.collect.parser import TIME, Parsed, components, from_samples, unique
+from bot.collect.parser import TIME, Parsed, components, from_groups, unique
 from bot.collect.source import Source
 from bot.model.environment import Environment
 from bot.model.metric import Direction, Metric
@@ -68,13 +68,8 @@ def _benchmark(entry: JsonValue, groups: list[tuple[float, ...]], shared: dict[s
     if not isinstance(unit, str) or unit not in UNITS:
         raise entry.error("has a unit that pyperf does not know")
     metric_name, symbol = UNITS[unit]
-    return from_samples(
-        name,
-        metric=Metric(name=metric_name, unit=symbol, direction=Direction.LOWER_IS_BETTER),
-        samples=tuple(value for group in groups for value in group),
-        place=entry.place,
-        group_sizes=tuple(len(group) for group in groups),
-    )
+    metric = Metric(name=metric_name, unit=symbol, direction=Direction.LOWER_IS_BETTER)
+    return from_groups(name, metric=metric, groups=groups, place=entry.place)
 
 
 def _first_run(entries: list[JsonValue]) -> dict[str, object]:

@@ -1,6 +1,6 @@
 """pytest-benchmark JSON: `--benchmark-json`, and saved runs with or without `--benchmark-save-data`."""
 
-from bot.collect.json_value import JsonValue
+from bot.collect.json_value import JsonValue, mean_of
 from bot.collect.parser import (
     TIME,
     Parsed,
@@ -14,7 +14,7 @@ from bot.collect.parser import (
 from bot.collect.source import Source
 from bot.model.environment import Environment
 from bot.model.metric import Direction, Metric
-from bot.model.run import Benchmark, Summary
+from bot.model.run import Benchmark
 
 ID = "pytest_benchmark"
 DESCRIPTION = "pytest-benchmark JSON (--benchmark-json)"
@@ -49,15 +49,8 @@ def _benchmark(entry: JsonValue) -> Benchmark:
     if data is not None and data.value != []:
         return from_samples(fullname.text(), metric=SECONDS, samples=data.numbers(), place=data.place)
     rounds = stats.find_whole("rounds")
-    summary = Summary(
-        value=stats.at("mean").number(),
-        statistic="mean",
-        count=rounds,
-        # The tool writes 0 where one round leaves nothing to estimate it from.
-        standard_deviation=None if rounds == 1 else stats.find_number("stddev"),
-        minimum=stats.find_number("min"),
-        maximum=stats.find_number("max"),
-    )
+    # The tool writes 0 where one round leaves nothing to estimate a deviation from.
+    summary = mean_of(stats, count=rounds, deviation=None if rounds == 1 else "stddev")
     return from_summary(fullname.text(), metric=SECONDS, summary=summary, place=stats.place)
 
 

@@ -4,7 +4,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from bot.collect.console import is_number, number_of
-from bot.collect.parser import TIME, Parsed, direction_of, from_samples
+from bot.collect.parser import TIME, Parsed, direction_of, from_groups
 from bot.collect.source import Source
 from bot.errors import DataError
 from bot.model.metric import Direction, Metric
@@ -44,13 +44,12 @@ def parse(source: Source, /) -> Parsed:
     benchmarks = []
     for (name, criterion, unit), entries in values.items():
         entries.sort(key=itemgetter(0))
-        groups = tuple(len(list(group)) for _, group in groupby(entries, key=itemgetter(0)))
+        groups = [[value for _, value in group] for _, group in groupby(entries, key=itemgetter(0))]
         lower = criterion == PEAK_MEMORY or direction_of(unit) is Direction.LOWER_IS_BETTER
         metric = Metric(
             name=TIME if criterion == TOTAL else criterion,
             unit=unit,
             direction=Direction.LOWER_IS_BETTER if lower else Direction.UNKNOWN,
         )
-        samples = [value for _, value in entries]
-        benchmarks.append(from_samples(name, metric=metric, samples=samples, group_sizes=groups, place=source.place))
+        benchmarks.append(from_groups(name, metric=metric, groups=groups, place=source.place))
     return Parsed(benchmarks=tuple(benchmarks))

@@ -1,10 +1,12 @@
 """tinybench's tasks as JSON, `[{name, result}]`: milliseconds per call. Its `results` alone have no names."""
 
-from bot.collect.json_value import JsonValue
+from dataclasses import replace
+
+from bot.collect.json_value import JsonValue, mean_of
 from bot.collect.parser import TIME, Parsed, from_samples, from_summary, unique
 from bot.collect.source import Source
 from bot.model.metric import Direction, Metric
-from bot.model.run import Benchmark, Summary
+from bot.model.run import Benchmark
 
 ID = "tinybench"
 DESCRIPTION = "tinybench tasks as JSON ([{name, result}])"
@@ -49,13 +51,9 @@ def benchmark(name: str, statistics: JsonValue) -> Benchmark:
     if samples is not None and samples.value != []:
         return from_samples(name, metric=MILLISECONDS, samples=samples.numbers(), place=samples.place)
     mean, margin = statistics.at("mean").number(), statistics.find_number("moe")
-    summary = Summary(
-        value=mean,
-        statistic="mean",
-        count=statistics.find_whole("samplesCount") or statistics.find_whole("sampleCount"),
-        standard_deviation=statistics.find_number("sd"),
-        minimum=statistics.find_number("min"),
-        maximum=statistics.find_number("max"),
+    count = statistics.find_whole("samplesCount") or statistics.find_whole("sampleCount")
+    summary = replace(
+        mean_of(statistics, deviation="sd", count=count),
         confidence_interval=None if margin is None else (mean - margin, mean + margin),
         confidence_level=None if margin is None else CONFIDENCE_LEVEL,
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from bot.collect.content import shown
 from bot.collect.counters.reader import names_shown
-from bot.collect.json_value import JsonValue
+from bot.collect.json_value import JsonValue, mean_of
 from bot.collect.parser import Parsed, from_summary
 from bot.collect.source import Source
 from bot.model.metric import Direction, Metric
@@ -64,14 +64,7 @@ def _benchmarks(name: str, metric: JsonValue) -> Iterator[Benchmark]:
 
 
 def _mean(name: str, values: JsonValue) -> Benchmark:
-    summary = Summary(
-        value=values.at("avg").number(),
-        statistic="mean",
-        count=values.find_whole("count") or None,
-        minimum=values.find_number("min"),
-        maximum=values.find_number("max"),
-    )
-    return _time(name, "time", summary, values)
+    return _time(name, "time", mean_of(values, "avg", count=values.find_whole("count") or None), values)
 
 
 def _time(name: str, metric: str, summary: Summary, values: JsonValue) -> Benchmark:
