@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from bot.collect.json_value import JsonValue
-from bot.collect.parser import TIME, Parsed, components, from_groups, from_summary, unique
+from bot.collect.parser import NANOSECOND_TIME, Parsed, components, from_groups, from_summary, unique
 from bot.collect.source import Source
 from bot.model.environment import Environment
 from bot.model.metric import Direction, Metric
@@ -14,7 +14,6 @@ ID = "benchmarkdotnet"
 DESCRIPTION = "BenchmarkDotNet JSON (full or brief exporter)"
 EXAMPLE = "dotnet run -c Release -- --exporters fulljson, then BenchmarkDotNet.Artifacts/results/"
 
-NANOSECONDS = Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
 ALLOCATED = Metric(name="allocated", unit="B", direction=Direction.LOWER_IS_BETTER)
 # The enumeration's number for its default, 99.9%; other levels are left out rather than guessed.
 DEFAULT_LEVEL, DEFAULT_CONFIDENCE = 12, 0.999
@@ -65,7 +64,7 @@ def _metrics(entry: JsonValue, name: str) -> Iterator[tuple[Benchmark, str]]:
 def _times(entry: JsonValue, name: str) -> Benchmark:
     launches = _launches(entry)
     if launches:
-        return from_groups(name, metric=NANOSECONDS, groups=launches, place=entry.place)
+        return from_groups(name, metric=NANOSECOND_TIME, groups=launches, place=entry.place)
     statistics = entry.at("Statistics")
     count = statistics.find_whole("N")
     interval = statistics.find("ConfidenceInterval")
@@ -82,7 +81,7 @@ def _times(entry: JsonValue, name: str) -> Benchmark:
         confidence_interval=bounds,
         confidence_level=None if bounds is None else DEFAULT_CONFIDENCE,
     )
-    return from_summary(name, metric=NANOSECONDS, summary=summary, place=statistics.place)
+    return from_summary(name, metric=NANOSECOND_TIME, summary=summary, place=statistics.place)
 
 
 def _launches(entry: JsonValue) -> list[list[float]]:

@@ -5,16 +5,14 @@ from dataclasses import dataclass, field
 
 from bot.collect.console import NUMBER, TIME_UNIT, lines, nanoseconds, qualified
 from bot.collect.content import shown
-from bot.collect.parser import TIME, Parsed, from_summary, gathered, unique
+from bot.collect.parser import NANOSECOND_TIME, Parsed, from_summary, gathered, unique
 from bot.collect.source import Source
-from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Summary
 
 ID = "catch2_text"
 DESCRIPTION = "Catch2's console text"
 EXAMPLE = "./tests '[!benchmark]' | tee bench.txt"
 
-NANOSECOND_TIME = Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
 # The last column is `estimated` or, from 3.5 on, `est run time`; without analysis it is `mean`.
 HEADER = re.compile(r"benchmark name {2,200}samples {2,200}iterations {2,200}(?P<last>estimated|est run time|mean)")
 COUNTS = re.compile(rf"([0-9]{{1,15}}) ([0-9]{{1,15}}) ({NUMBER}) ({TIME_UNIT})")

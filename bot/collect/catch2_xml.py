@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from bot.collect.console import qualified
 from bot.collect.content import shown
-from bot.collect.parser import TIME, Parsed, from_summary, unique
+from bot.collect.parser import NANOSECOND_TIME, Parsed, from_summary, unique
 from bot.collect.source import Source
 from bot.collect.xml_tree import MAX_NUMBER_CHARACTERS, has_root, number, parse_xml
 from bot.errors import DataError
-from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Summary
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ ID = "catch2_xml"
 DESCRIPTION = "Catch2's XML (-r xml)"
 EXAMPLE = "./tests '[!benchmark]' -r xml > bench.xml"
 
-NANOSECOND_TIME = Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
 SCOPES = ("TestCase", "Section")
 ROOTS = ("<Catch2TestRun", "<Catch ", "<Catch>")
 MAX_SCOPE_CHARACTERS = 10_000

@@ -1,8 +1,8 @@
 """critcmp's export of Criterion results (`critcmp --export NAME`): estimates without samples."""
 
-from bot.collect.criterion import NANOSECOND_TIME, mean_of
+from bot.collect.criterion import mean_of
 from bot.collect.json_value import JsonValue
-from bot.collect.parser import Parsed, from_summary, unique
+from bot.collect.parser import NANOSECOND_TIME, Parsed, from_summary, unique
 from bot.collect.source import Source
 from bot.model.run import Benchmark
 

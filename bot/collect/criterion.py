@@ -7,17 +7,15 @@ A benchmark's directory holds one directory per measurement: `new` (the newest),
 from collections.abc import Sequence
 
 from bot.collect.json_value import JsonValue
-from bot.collect.parser import TIME, Parsed, from_samples, from_summary, unique
+from bot.collect.parser import NANOSECOND_TIME, Parsed, from_samples, from_summary, unique
 from bot.collect.source import Source
 from bot.errors import DataError
-from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Summary
 
 ID = "criterion"
 DESCRIPTION = "Criterion's directory target/criterion"
 EXAMPLE = "cargo bench, then target/criterion"
 
-NANOSECOND_TIME = Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
 SAMPLE, ESTIMATES, BENCHMARK = "sample.json", "estimates.json", "benchmark.json"
 # Criterion's as well, but nothing in them is needed.
 UNUSED = ("tukey.json", "raw.csv")

@@ -3,17 +3,14 @@
 from collections.abc import Iterator
 
 from bot.collect.console import qualified
-from bot.collect.json_value import JsonValue, mean_of
-from bot.collect.parser import TIME, Parsed, components, from_summary, gathered
+from bot.collect.json_value import JsonValue, mean_summary
+from bot.collect.parser import NANOSECOND_TIME, Parsed, components, from_summary, gathered
 from bot.collect.source import Source
-from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark
 
 ID = "deno"
 DESCRIPTION = "deno bench --json"
 EXAMPLE = "deno bench --json > bench.json"
-
-NANOSECONDS = Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
 
 
 def matches(source: Source, /) -> bool:
@@ -44,8 +41,8 @@ def _key(bench: JsonValue) -> tuple[str, str]:
 
 
 def _benchmark(name: str, ok: JsonValue) -> Benchmark:
-    summary = mean_of(ok, "avg", count=ok.find_whole("n"))
-    return from_summary(name, metric=NANOSECONDS, summary=summary, place=ok.place)
+    summary = mean_summary(ok, "avg", count=ok.find_whole("n"))
+    return from_summary(name, metric=NANOSECOND_TIME, summary=summary, place=ok.place)
 
 
 def _target(runtime: object) -> Iterator[tuple[str, str]]:

@@ -4,16 +4,14 @@ import re
 from collections.abc import Iterator
 
 from bot.collect.console import NUMBER, TIME_UNIT, lines, nanoseconds, qualified
-from bot.collect.parser import TIME, Parsed, from_summary, gathered
+from bot.collect.parser import NANOSECOND_TIME, Parsed, from_summary, gathered
 from bot.collect.source import Source
-from bot.model.metric import Direction, Metric
 from bot.model.run import Summary
 
 ID = "divan"
 DESCRIPTION = "divan table (cargo bench)"
 EXAMPLE = "cargo bench | tee bench.txt"
 
-NANOSECONDS = Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
 FASTEST = "fastest"
 HEADER = re.compile(r"\S.{0,1000}? fastest {1,40}│ slowest {1,40}│ median {1,40}│ mean {1,40}│ samples {1,40}│ iters")
 BRANCH = re.compile(r"(?P<stems>(?:│  |   ){0,100})(?:├─|╰─) (?P<name>.*)")
@@ -34,7 +32,7 @@ def parse(source: Source, /) -> Parsed:
     other = len(rows) - len(measured)
     return Parsed(
         benchmarks=gathered(
-            (from_summary(names[key], metric=NANOSECONDS, summary=summary, place=place), place)
+            (from_summary(names[key], metric=NANOSECOND_TIME, summary=summary, place=place), place)
             for key, summary, place in measured
         ),
         notes=(f"left out: throughputs (the same times said again) and allocations, lines: {other}",) * bool(other),

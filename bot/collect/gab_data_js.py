@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from bot.collect.console import NANOSECONDS, qualified
 from bot.collect.json_value import JsonValue
 from bot.collect.parser import (
+    SECOND_TIME,
     TIME,
     VALUE,
     Parsed,
@@ -45,7 +46,6 @@ TOOLS = {
 }
 # It stores pytest-benchmark's rate, which is the inverse of the mean of the times that our reader gives.
 PYTEST_RATE = ("pytest", "iter/sec")
-SECONDS = Metric(name=TIME, unit="s", direction=Direction.LOWER_IS_BETTER)
 
 
 def matches(source: Source, /) -> bool:
@@ -120,7 +120,7 @@ def _metric(tool: str, unit_value: JsonValue | None) -> Metric:
     # The spelling of our readers of the same tools, so that an imported history continues.
     cost, _, per = unit.partition("/")
     if (tool, unit) == PYTEST_RATE:
-        return SECONDS
+        return SECOND_TIME
     if tool in CUSTOM or cost not in NANOSECONDS or per not in ("", "iter", "op"):
         return Metric(name=VALUE, unit=unit, direction=direction)
     spelling = {"jmh": unit, "catch2": "ns"}.get(tool, cost)
@@ -130,7 +130,7 @@ def _metric(tool: str, unit_value: JsonValue | None) -> Metric:
 def _value(bench: JsonValue, metric: Metric) -> float:
     """In the metric's unit: Catch2's text changes its unit with the size of the number; our reader always gives ns."""
     value, unit = bench.at("value").number(), bench.peek("unit")
-    if metric == SECONDS:
+    if metric == SECOND_TIME:
         if value <= 0:
             raise DataError(f"is a rate of {value:g}", place=bench.at("value").place, next_step="delete this entry")
         return 1 / value

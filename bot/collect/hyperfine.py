@@ -2,17 +2,14 @@
 
 from collections import Counter
 
-from bot.collect.json_value import JsonValue, mean_of
-from bot.collect.parser import TIME, Parsed, from_samples, from_summary, unique
+from bot.collect.json_value import JsonValue, mean_summary
+from bot.collect.parser import SECOND_TIME, Parsed, from_samples, from_summary, unique
 from bot.collect.source import Source
-from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark
 
 ID = "hyperfine"
 DESCRIPTION = "hyperfine JSON (--export-json)"
 EXAMPLE = "hyperfine --export-json bench.json COMMAND"
-
-SECONDS = Metric(name=TIME, unit="s", direction=Direction.LOWER_IS_BETTER)
 
 
 def matches(source: Source, /) -> bool:
@@ -55,9 +52,9 @@ def _with_parameters(result: JsonValue, name: str) -> str:
 def _benchmark(name: str, result: JsonValue) -> Benchmark:
     times = result.find("times")
     if times is not None and times.value != []:
-        return from_samples(name, metric=SECONDS, samples=times.numbers(), place=times.place)
-    summary = mean_of(result, deviation="stddev")
-    return from_summary(name, metric=SECONDS, summary=summary, place=result.place)
+        return from_samples(name, metric=SECOND_TIME, samples=times.numbers(), place=times.place)
+    summary = mean_summary(result, deviation="stddev")
+    return from_summary(name, metric=SECOND_TIME, summary=summary, place=result.place)
 
 
 def _failed(result: JsonValue) -> bool:

@@ -123,7 +123,9 @@ class JsonValue:
         return f"{self.path}.{key}" if self.path else key
 
 
-def mean_of(stats: JsonValue, name: str = "mean", *, deviation: str | None = None, count: int | None = None) -> Summary:
+def mean_summary(
+    stats: JsonValue, name: str = "mean", *, deviation: str | None = None, count: int | None = None
+) -> Summary:
     """A mean, named so, with the `min` and `max` beside it; `deviation` names the standard deviation."""
     return Summary(
         value=stats.at(name).number(),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from bot.collect.json_value import JsonValue
-from bot.collect.parser import TIME, Parsed, components, from_samples, from_summary, unique
+from bot.collect.parser import NANOSECOND_TIME, Parsed, components, from_samples, from_summary, unique
 from bot.collect.source import Source
 from bot.model.environment import Environment
 from bot.model.metric import Direction, Metric
@@ -13,7 +13,6 @@ ID = "julia"
 DESCRIPTION = "BenchmarkTools.jl JSON (BenchmarkTools.save)"
 EXAMPLE = """julia -e 'using BenchmarkTools; BenchmarkTools.save("bench.json", run(suite))'"""
 
-NANOSECONDS = Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
 MEMORY = Metric(name="memory", unit="B", direction=Direction.LOWER_IS_BETTER)
 
 
@@ -56,14 +55,15 @@ def _tree(value: JsonValue) -> Iterator[tuple[Benchmark, str]]:
         elif name == "Trial":
             times = fields.at("times")
             full_name = "/".join(path) or "trial"
-            yield from_samples(full_name, metric=NANOSECONDS, samples=times.numbers(), place=times.place), times.place
+            samples, place = times.numbers(), times.place
+            yield from_samples(full_name, metric=NANOSECOND_TIME, samples=samples, place=place), place
             yield _memory(full_name, fields), fields.place
         elif name == "TrialEstimate":
             time = fields.at("time")
             full_name = "/".join(path) or "trial"
             # Which estimate it is (minimum, median, mean) is not in the file.
             summary = Summary(value=time.number(), statistic="estimate")
-            yield from_summary(full_name, metric=NANOSECONDS, summary=summary, place=time.place), time.place
+            yield from_summary(full_name, metric=NANOSECOND_TIME, summary=summary, place=time.place), time.place
             yield _memory(full_name, fields), fields.place
         else:
             raise kind.error("is no trial, estimate or group")

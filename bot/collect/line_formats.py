@@ -8,7 +8,7 @@ from bot.collect.console import NANOSECONDS, NUMBER, TIME_UNIT, nanoseconds, num
 from bot.collect.jmh import CONFIDENCE_LEVEL as JMH_LEVEL
 from bot.collect.jmh import MODES
 from bot.collect.lines import SECONDS, SPACE, VALUE_GROUP, LineFormat, Measured
-from bot.collect.parser import TIME, VALUE
+from bot.collect.parser import NANOSECOND_TIME, TIME, VALUE
 from bot.collect.timer_formats import TIMER_FORMATS
 from bot.model.metric import Direction, Metric
 from bot.model.run import Summary
@@ -20,7 +20,6 @@ BENCHMARK_JS_LEVEL = 0.95
 LUAU_LEVEL = 0.95
 NAME = r"(?P<name>\S.{0,1000}?)"
 
-NANOSECOND_TIME = Metric(name=TIME, unit="ns", direction=LOWER)
 RATE = Measured(metric=Metric(name="throughput", unit="ops/sec", direction=HIGHER))
 SCALES = {"": 1.0, "k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "G": 1e9}
 MILLISECONDS = Measured(metric=Metric(name=TIME, unit="ms", direction=LOWER))

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from bot.collect.json_value import JsonValue, mean_of
-from bot.collect.parser import TIME, Parsed, components, epoch_time, from_samples, from_summary, unique
+from bot.collect.json_value import JsonValue, mean_summary
+from bot.collect.parser import NANOSECOND_TIME, Parsed, components, epoch_time, from_samples, from_summary, unique
 from bot.collect.source import Source
 from bot.model.environment import Environment
 from bot.model.metric import Direction, Metric
@@ -14,7 +14,6 @@ ID = "mitata"
 DESCRIPTION = "mitata JSON (run({ format: 'json' }))"
 EXAMPLE = "await run({ format: 'json' }), then node bench.mjs > bench.json"
 
-NANOSECONDS = Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
 ALLOCATED = Metric(name="allocated", unit="B", direction=Direction.LOWER_IS_BETTER)
 
 
@@ -64,9 +63,9 @@ def _runs(root: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 def _benchmarks(name: str, stats: JsonValue) -> Iterator[Benchmark]:
     samples = stats.find("samples")
     if samples is not None and samples.value != []:
-        yield from_samples(name, metric=NANOSECONDS, samples=samples.numbers(), place=samples.place)
+        yield from_samples(name, metric=NANOSECOND_TIME, samples=samples.numbers(), place=samples.place)
     else:
-        yield from_summary(name, metric=NANOSECONDS, summary=mean_of(stats, "avg"), place=stats.place)
+        yield from_summary(name, metric=NANOSECOND_TIME, summary=mean_summary(stats, "avg"), place=stats.place)
     heap = stats.find("heap")
     allocated = None if heap is None else heap.find_number("avg")
     if heap is not None and allocated is not None:

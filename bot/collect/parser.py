@@ -23,6 +23,8 @@ MAX_SAMPLES = 1_000_000
 TIME = "time"
 # The metric's name where the file has none.
 VALUE = "value"
+SECOND_TIME = Metric(name=TIME, unit="s", direction=Direction.LOWER_IS_BETTER)
+NANOSECOND_TIME = Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
 # Where only the name that a user gives says which way is good.
 NAMED_DIRECTIONS = {"smaller": Direction.LOWER_IS_BETTER, "bigger": Direction.HIGHER_IS_BETTER}
 TIME_UNITS = {

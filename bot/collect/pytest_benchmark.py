@@ -1,8 +1,8 @@
 """pytest-benchmark JSON: `--benchmark-json`, and saved runs with or without `--benchmark-save-data`."""
 
-from bot.collect.json_value import JsonValue, mean_of
+from bot.collect.json_value import JsonValue, mean_summary
 from bot.collect.parser import (
-    TIME,
+    SECOND_TIME,
     Parsed,
     components,
     from_samples,
@@ -13,14 +13,11 @@ from bot.collect.parser import (
 )
 from bot.collect.source import Source
 from bot.model.environment import Environment
-from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark
 
 ID = "pytest_benchmark"
 DESCRIPTION = "pytest-benchmark JSON (--benchmark-json)"
 EXAMPLE = "pytest --benchmark-json=bench.json"
-
-SECONDS = Metric(name=TIME, unit="s", direction=Direction.LOWER_IS_BETTER)
 
 
 def matches(source: Source, /) -> bool:
@@ -47,11 +44,11 @@ def _benchmark(entry: JsonValue) -> Benchmark:
     stats = entry.at("stats")
     data = stats.find("data")
     if data is not None and data.value != []:
-        return from_samples(fullname.text(), metric=SECONDS, samples=data.numbers(), place=data.place)
+        return from_samples(fullname.text(), metric=SECOND_TIME, samples=data.numbers(), place=data.place)
     rounds = stats.find_whole("rounds")
     # The tool writes 0 where one round leaves nothing to estimate a deviation from.
-    summary = mean_of(stats, count=rounds, deviation=None if rounds == 1 else "stddev")
-    return from_summary(fullname.text(), metric=SECONDS, summary=summary, place=stats.place)
+    summary = mean_summary(stats, count=rounds, deviation=None if rounds == 1 else "stddev")
+    return from_summary(fullname.text(), metric=SECOND_TIME, summary=summary, place=stats.place)
 
 
 def _clean_commit(commit: JsonValue) -> str | None:

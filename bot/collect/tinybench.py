@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from bot.collect.json_value import JsonValue, mean_of
+from bot.collect.json_value import JsonValue, mean_summary
 from bot.collect.parser import TIME, Parsed, from_samples, from_summary, unique
 from bot.collect.source import Source
 from bot.model.metric import Direction, Metric
@@ -53,7 +53,7 @@ def benchmark(name: str, statistics: JsonValue) -> Benchmark:
     mean, margin = statistics.at("mean").number(), statistics.find_number("moe")
     count = statistics.find_whole("samplesCount") or statistics.find_whole("sampleCount")
     summary = replace(
-        mean_of(statistics, deviation="sd", count=count),
+        mean_summary(statistics, deviation="sd", count=count),
         confidence_interval=None if margin is None else (mean - margin, mean + margin),
         confidence_level=None if margin is None else CONFIDENCE_LEVEL,
     )

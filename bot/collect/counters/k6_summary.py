@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from bot.collect.content import shown
 from bot.collect.counters.reader import names_shown
-from bot.collect.json_value import JsonValue, mean_of
+from bot.collect.json_value import JsonValue, mean_summary
 from bot.collect.parser import Parsed, from_summary
 from bot.collect.source import Source
 from bot.model.metric import Direction, Metric
@@ -64,7 +64,7 @@ def _benchmarks(name: str, metric: JsonValue) -> Iterator[Benchmark]:
 
 
 def _mean(name: str, values: JsonValue) -> Benchmark:
-    return _time(name, "time", mean_of(values, "avg", count=values.find_whole("count") or None), values)
+    return _time(name, "time", mean_summary(values, "avg", count=values.find_whole("count") or None), values)
 
 
 def _time(name: str, metric: str, summary: Summary, values: JsonValue) -> Benchmark:
