@@ -27,7 +27,7 @@ SETTLED_CONVINCING: Final = 1.5  # where all samples have settled the rest: odds
 RAMP_CONVINCING: Final = 9.2  # odds of 10,000: a decay ends the search, and three even steps look like one for long
 LEAST_FOR_DECAY: Final = 7  # commits measured between the ends: fewer cannot tell a ramp from three steps
 LOST_POSTERIOR: Final = 0.5  # a suspect below this is no longer the likeliest
-NAMED_POSTERIOR: Final = 0.9  # a confirmed suspect below this goes back to the search, with all its samples
+NAMED_POSTERIOR: Final = 0.9  # a confirmed suspect, or a name, below this goes back to the search, with all samples
 FURTHER_STEP: Final = 3.0  # log BF, prices paid, at which a further step is searched; below 0 the search for it ends
 FURTHER_CONVINCING: Final = 4.6  # several may be tried: 1% each
 FURTHER_ATTEMPTS: Final = 2  # failed confirmations after which no further step is looked for
@@ -191,7 +191,7 @@ def _confirm(standing: Standing) -> SearchState:
         return state
     candidate = standing.positions[state.suspect] - 1
     log_e = log_pair(standing, candidate)
-    posterior = float(standing.model.posterior[standing.group_of(candidate)].sum())
+    posterior = standing.posterior(candidate)
     is_convincing = log_e > convincing(standing) and (is_settled(standing) or is_certain(standing))
     is_lost = posterior < NAMED_POSTERIOR if is_convincing else not state.named and posterior < LOST_POSTERIOR
     if is_lost:
@@ -237,6 +237,8 @@ def residual_budget(standing: Standing) -> int:
 
 def _residual(standing: Standing) -> SearchState:
     state = standing.state
+    if (reopened := _reopened(standing)) is not None:
+        return reopened
     if _seeks_further(standing):
         return replace(state, phase=Phase.SEARCH)
     if standing.unseen and standing.left > 0:
@@ -247,6 +249,17 @@ def _residual(standing: Standing) -> SearchState:
     if room > 0 and any(stretch.decidable(-(-room // per_round)) for stretch in open_ends):
         return state
     return conclude(standing, OutcomeKind.CULPRIT)
+
+
+def _reopened(standing: Standing) -> SearchState | None:
+    """The search goes on where a step would not be named any more, now that this check has measured."""
+    state = standing.state
+    for step in state.named if standing.fresh_rounds else ():
+        others = tuple(other for other in state.named if other != step)
+        rest = Standing(replace(state, named=others), standing.reach)
+        if rest.posterior(rest.positions[step.commit] - 1) < NAMED_POSTERIOR:
+            return _enter(rest, Phase.SEARCH)
+    return None
 
 
 def _seeks_further(standing: Standing) -> bool:

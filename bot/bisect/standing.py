@@ -202,9 +202,12 @@ class Standing:
     @cached_property
     def leading(self) -> tuple[int, float]:
         """The most probable candidate with the mass of its group: commits that no measurement tells apart."""
-        mass = self.model.posterior
-        best = int(np.argmax(mass))
-        return best, float(mass[self.group_of(best)].sum())
+        best = int(np.argmax(self.model.posterior))
+        return best, self.posterior(best)
+
+    def posterior(self, candidate: int) -> float:
+        """P(a step is this candidate, or one that no measurement tells from it)."""
+        return float(self.model.posterior[self.group_of(candidate)].sum())
 
     def edges(self, candidate: int) -> tuple[tuple[int, ...], int]:
         """What a confirmation compares: the nearest measurable commits before and at or after a candidate (0..N)."""
