@@ -5,14 +5,15 @@ from typing import Final
 import numpy as np
 
 from bot.bisect.rounds import information_bits
-from bot.bisect.standing import ROUNDS_WITHOUT_ENDS, STABLE_SUSPECT, Standing
-from bot.model.bisection import Phase
+from bot.bisect.standing import ROUNDS_WITHOUT_ENDS, STABLE_SUSPECT, Standing, executions
+from bot.model.bisection import Phase, Purpose
 
 # Executions of the suspects themselves over the bound H / C, as simulated (benchmarks/bisect).
 OVER_THE_BOUND: Final = 1.5
 CONFIRMATION: Final = 12
 QUIET_CONFIRMATION: Final = 2
 KNOWN: Final = 12.0
+QUIET_KNOWN: Final = 3.0  # where an execution halves the range or something else is amiss
 SLOWEST: Final = 0.01  # of the pace that theory gives
 STOP_BITS: Final = 3.0  # certainty above one half until the posterior stops the search
 
@@ -42,15 +43,18 @@ def expected_executions(standing: Standing, *, optimistic: bool = False) -> int:
 
 
 def _pace(standing: Standing, theory: float, bits: float) -> float:
-    """Bits per execution: what theory says counts as `KNOWN` executions, beside those that the search has made.
+    """Bits per execution: what theory says counts as a few executions (`KNOWN`), beside those that the search has made.
 
     So a search that does not get on expects more, and never the same for long.
     """
     if standing.state.phase is not Phase.SEARCH or standing.named:
         return theory
-    spent = standing.fresh_executions
+    # All that the search has spent, also before a suspect of it was withdrawn: what it gained counts as a whole.
+    searched = {job.id for job in standing.state.jobs if job.purpose is Purpose.SEARCH}
+    spent = executions(tuple(result for result in standing.state.results if result.job_id in searched))
     gained = max(float(np.log2(standing.reach.size)) - bits, 0.0)
-    return max((KNOWN * theory + gained) / (KNOWN + spent), SLOWEST * theory)
+    known = QUIET_KNOWN if standing.model.is_quiet else KNOWN
+    return max((known * theory + gained) / (known + spent), SLOWEST * theory)
 
 
 def _missing_bits(standing: Standing) -> float:

@@ -1,9 +1,11 @@
 import math
+from dataclasses import replace
 from itertools import groupby
 from statistics import fmean
 
 import pytest
 
+from bot.bisect import Search
 from bot.bisect.forecast import executions_for, forecast
 from bot.model.bisection import CommitRange, Phase, SearchSettings
 from tests.support.virtual_searches import NOTHING, planted
@@ -56,3 +58,14 @@ def test_what_is_still_to_come_is_about_right_and_never_stands_still(noise: str,
     totals = [spent + expected for _, spent, expected in searching]
     margin = 3 if noise == NOTHING else outcome.executions
     assert all(abs(total - outcome.executions) <= margin for total in totals[:-1]), (outcome.executions, said)
+
+
+def test_what_a_search_spent_before_its_suspect_was_withdrawn_counts_for_its_pace() -> None:
+    """Else a search that comes to nothing would start over as cheap as at first."""
+    virtual = planted(64, effect=0.2, seed=4, noise=NOTHING)
+    search, machine = virtual.start(4), virtual.machine(4)
+    while search.state.phase is not Phase.SEARCH or search.progress().executions < 7:
+        for job in search.propose():
+            search.record(job.id, *machine.run(job.commits))
+    restarted = Search(replace(search.state, since=len(search.state.results)))
+    assert restarted.progress().expected_executions == search.progress().expected_executions
