@@ -66,7 +66,7 @@ def _ends_fail(standing: Standing) -> bool:
 
 
 def _merge_base(standing: Standing) -> SearchState:
-    """Is the merge base still fast? Else the good side fixed what the bad side never lost."""
+    """Is the merge base still fast? Else the good side fixed what the bad side never lost, or lost as well."""
     state = standing.state
     if _ends_fail(standing):
         return conclude(standing, OutcomeKind.UNMEASURABLE)
@@ -75,17 +75,19 @@ def _merge_base(standing: Standing) -> SearchState:
     results = [result for result in state.results if any(name in places for name in result.values)]
     samples = samples_of(state, places, results)
     counts = samples.counts(3)
-    if counts.min() < FIRST_ANALYSIS // 2:
+    if counts.min() < (QUIET_ANALYSIS if state.settings.counts else FIRST_ANALYSIS // 2):
         return state
     base, slow = (samples.commit == 1).astype(np.float64), (samples.commit == 2).astype(np.float64)
     design = Design(samples)
     fast_base, slow_base = evidence.log_one_step(design, np.stack([slow, np.maximum(base, slow)]))
     none = evidence.log_no_step(design)
-    if max(fast_base, slow_base) - none < CONVINCING and counts.min() >= LAST_ANALYSIS // 2:
+    likelier = max(fast_base, slow_base)
+    both_fixed = float(evidence.log_one_step(design, base[None])[0]) - max(likelier, none) > CONVINCING
+    if not both_fixed and likelier - none < CONVINCING and counts.min() >= LAST_ANALYSIS // 2:
         return conclude(standing, OutcomeKind.INCONCLUSIVE)
-    if max(fast_base, slow_base) - none < CONVINCING or abs(fast_base - slow_base) < CONVINCING:
+    if not both_fixed and (likelier - none < CONVINCING or abs(fast_base - slow_base) < CONVINCING):
         return state
-    if slow_base > fast_base:
+    if both_fixed or slow_base > fast_base:
         return conclude(standing, OutcomeKind.FIXED_ON_GOOD_SIDE)
     return replace(state, phase=Phase.REPRODUCE)
 

@@ -8,7 +8,16 @@ from typing import Final, TypeVar
 from bot.model.bisection import NEGLIGIBLE, Culprit, OutcomeKind
 from bot.model.bisection_report import BisectionReport, MeasuredCommit
 from bot.model.finding import Verdict
-from bot.report.bisection_words import HEADLINES, certainty, cost_of, facts_of, introduced, other_way, reason_of
+from bot.report.bisection_words import (
+    HEADLINES,
+    certainty,
+    cost_of,
+    facts_of,
+    fixed_on_both,
+    introduced,
+    other_way,
+    reason_of,
+)
 from bot.report.changed_table import BOLD, COLOURS, RESET
 from bot.report.culprit_diagnosis import Form, diagnosis_blocks
 from bot.report.inert import (
@@ -95,6 +104,8 @@ def headline(report: BisectionReport) -> str:
         return f"One of {len(suspects)} commits introduced the change, most likely {_short(likeliest.commit)}"
     if (other := other_way(report)) is not None:
         return f"Nothing got {report.settings.sought}: the bad end is {other}"
+    if fixed_on_both(report) is not None:
+        return "Nothing got worse: both sides got better"
     return HEADLINES[report.outcome.kind]
 
 

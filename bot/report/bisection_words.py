@@ -7,6 +7,7 @@ from typing import Final
 from bot.model.bisection import NEGLIGIBLE, Culprit, Noise, Outcome, OutcomeKind, Sought
 from bot.model.bisection_report import BisectionReport
 from bot.model.finding import Interval
+from bot.report.inert import SHORT_HASH
 from bot.report.numbers import percent, percent_interval, significant
 from bot.report.words import counted
 
@@ -50,7 +51,23 @@ def reason_of(report: BisectionReport) -> str:
             one = "One candidate holds 95% of the probability; it is not confirmed against its parent."
             return one if len(outcome.suspects) == 1 else f"{left} hold 95% of the probability."
         case kind:
-            return PLAIN[kind]
+            return _both_sides(report) or PLAIN[kind]
+
+
+def _both_sides(report: BisectionReport) -> str | None:
+    if (base := fixed_on_both(report)) is None:
+        return None
+    ends = f"with --good {base[:SHORT_HASH]} and either end as --bad"
+    return f"The merge base measures worse than both ends: each side fixed it. To find where: search {ends}."
+
+
+def fixed_on_both(report: BisectionReport) -> str | None:
+    """The merge base, where the bad end lost what it has as well as the good one."""
+    changes = {entry.commit: entry.relative_change or 0.0 for entry in report.measured}
+    worse_sign, bad = report.settings.direction.worse_sign, changes.get(report.commit_range.bad, 0.0)
+    bases = report.commit_range.merge_bases if report.outcome.kind is OutcomeKind.FIXED_ON_GOOD_SIDE else ()
+    worst = max(bases, key=lambda base: worse_sign * changes.get(base, 0.0), default=None)
+    return worst if worst is not None and worse_sign * bad < worse_sign * changes.get(worst, 0.0) / 2 else None
 
 
 def _resolved(outcome: Outcome) -> str:

@@ -145,6 +145,15 @@ def test_a_slow_merge_base_ends_it(engine: Engine) -> None:
     assert outcome.culprits == ()
 
 
+@pytest.mark.parametrize(("noise", "effect", "most"), [(NOTHING, MINIMUM_EFFECT, 6), ("3%", 0.0005, 15)])
+def test_a_merge_base_that_is_worse_than_both_ends_ends_it(noise: str, effect: float, most: int) -> None:
+    levels = {"m": 3.9, **{f"c{place}": 0.0 for place in range(7)}}
+    virtual = Virtual(commit_range=replace(chain(6), merge_bases=("m",)), levels=levels, noise=noise)
+    outcome = virtual.search(1, minimum_effect=effect)
+    assert outcome.kind is OutcomeKind.FIXED_ON_GOOD_SIDE
+    assert outcome.executions <= most
+
+
 @pytest.mark.slow  # six whole searches
 def test_stored_samples_of_the_ends_save_executions() -> None:
     """Ten earlier runs of both ends, each a machine of its own; the answer stays."""

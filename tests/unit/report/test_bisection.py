@@ -14,7 +14,7 @@ from bot.model.reason import Doubt, because
 from bot.model.touched import ChangeKind, TouchedFunction
 from bot.report.bisection import MOST_ROWS, bisection_markdown, bisection_text, plot
 from bot.report.bisection_words import reason_of
-from tests.support.bisections import BAD, FIRST, FOLDED, GOOD, REPORT, SECOND
+from tests.support.bisections import BAD, FIRST, FOLDED, GOOD, RANGE, REPORT, SECOND
 from tests.support.diagnosed_reports import diagnosis
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "bisection"
@@ -129,6 +129,25 @@ def test_an_unresolved_stretch_is_one_folded_line_of_a_comment() -> None:
     assert f"<details><summary>{line}</summary>\n\nTo search for them: the same with {ends}.\n\n</details>" in markdown
     text = bisection_text(report).replace("\N{NO-BREAK SPACE}", " ")
     assert f"\n{line}\nTo search for them: the same with {ends.replace('`', '')}.\nBenchmark:" in text
+
+
+@pytest.mark.parametrize(
+    ("bad", "headline", "reason"),
+    [
+        (0.01, "Nothing got worse: both sides got better", f"search with --good {FIRST[:7]} and either end as --bad."),
+        (0.59, "Nothing got worse: the good side got better", "the good side fixed what the bad side still has."),
+    ],
+)
+def test_a_slow_merge_base_is_told_by_what_the_bad_end_measures(bad: float, headline: str, reason: str) -> None:
+    measured = tuple(
+        MeasuredCommit(commit=name, executions=5, relative_change=change)
+        for name, change in ((GOOD, 0.0), (FIRST, 0.6), (BAD, bad))
+    )
+    outcome = Outcome(kind=OutcomeKind.FIXED_ON_GOOD_SIDE)
+    beside = replace(RANGE, commits=(SECOND, BAD), parents=((), (0,)), merge_bases=(FIRST,))
+    text = bisection_text(replace(REPORT, outcome=outcome, commit_range=beside, measured=measured))
+    assert text.startswith(headline)
+    assert reason in text
 
 
 def test_foreign_text_stays_text() -> None:
