@@ -31,6 +31,13 @@ def test_the_worked_example_tests_e_then_f_then_c_and_names_f() -> None:
     assert outcome.executions == 4 * 2 * SETTINGS.repetitions
 
 
+def test_an_improvement_is_named_as_one_and_a_regression_as_none() -> None:
+    for slow, is_improvement in (("ABCDE", True), ("FGH", False)):
+        outcome = play(slow)[1].outcome()
+        assert outcome is not None
+        assert [(culprit.commit, culprit.improvement) for culprit in outcome.culprits] == [("F", is_improvement)]
+
+
 def test_equal_ends_are_not_reproduced() -> None:
     outcome = play("")[1].outcome()
     assert outcome is not None

@@ -57,6 +57,11 @@ def test_silent_when_nothing_changed() -> None:
     assert finding.evidence.p_value is None
     assert finding.evidence.score is not None
     assert finding.evidence.score <= ALARM_STRENGTH
+    before, now = finding.evidence.baseline, finding.evidence.target
+    assert before is not None
+    assert now is not None
+    assert finding.evidence.relative_change == pytest.approx(now.value / before.value - 1)
+    assert now.value != before.value
 
 
 @pytest.mark.parametrize("slow", [1, 2, 3])

@@ -13,7 +13,7 @@ from bot.detect.conclusion import confirmed, flagged_benchmarks
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.finding import Verdict
 from bot.model.metric import Direction, Metric
-from bot.model.reason import Remark, because
+from bot.model.reason import Reason, Remark, VerdictReason, because
 from bot.model.report import Conclusion, Report
 from bot.model.run import Benchmark, Run
 from bot.pipeline.confirm import confirm_report, flagged_json
@@ -137,6 +137,19 @@ def test_an_unconfirmed_regression_is_withdrawn_and_says_so(first: Report) -> No
     assert not joint.failed
     assert joint.conclusion is not Conclusion.REGRESSION
     assert joint.notes[0] == because(Remark.MEASURED_AGAIN, count=1, unconfirmed=1)
+
+
+@pytest.mark.parametrize(
+    ("reason", "verdict"),
+    [
+        (because(VerdictReason.EXCLUDED, effect=0.05), Verdict.NO_CHANGE),
+        (because(VerdictReason.NOTHING_SEEN, effect=0.3), Verdict.INCONCLUSIVE),
+    ],
+)
+def test_only_what_excludes_a_regression_refutes_it(first: Report, reason: Reason, verdict: Verdict) -> None:
+    flagged = next(entry for entry in first.findings if entry.verdict is Verdict.REGRESSION)
+    again = replace(flagged, verdict=Verdict.NO_CHANGE, reason=reason)
+    assert [entry.verdict for entry in confirmed([flagged], [again])] == [verdict]
 
 
 def test_what_was_not_measured_again_stays(first: Report) -> None:

@@ -105,6 +105,11 @@ def test_a_rule_that_chance_explains_is_pruned() -> None:
     }
 
 
+def test_two_premises_are_tested_as_often_as_pairs_were_tried() -> None:
+    levels = np.random.default_rng(5).integers(0, 3, (144, 20)).astype(np.int16)
+    assert not len(mine_rules(levels, three_each(20), Mining(minimum_confidence=0.45, premise_length=2)))
+
+
 def test_each_consequent_keeps_its_strongest_rules() -> None:
     levels, items = random_levels(2, counters=12, instants=200), three_each(12)
     everything = mine_rules(levels, items, Mining(alpha=1e300, most_rules=10**6))

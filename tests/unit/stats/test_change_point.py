@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, rankdata
 
 from bot.stats.change_point import Change, ChangeKind, find_changes
+from bot.stats.change_point_evidence import mid_ranks
 from bot.stats.ragged import Floats
 
 LENGTH = 300
@@ -116,3 +117,8 @@ def test_pure_noise_stays_below_the_stated_rate(kind: str) -> None:
 
 def test_the_same_seed_gives_the_same_answer() -> None:
     assert changes(with_step(5.0)) == changes(with_step(5.0))
+
+
+def test_ties_share_their_mean_rank() -> None:
+    values = np.array([3.0, 1.0, 3.0, 2.0, 3.0, 1.0])
+    assert mid_ranks(values).tolist() == (rankdata(values) - 0.5).tolist()
