@@ -80,6 +80,7 @@ class HistoryImport:
     files: Sequence[str]
     repository: Path
     history_url: str | None = None
+    token: str | None = None
     tool: str = AUTO
     dry_run: bool = False
 
@@ -100,7 +101,7 @@ def import_history(request: HistoryImport, *, config: Config) -> Imported:
         )
     if len({run.suite for run in runs}) == 1:
         runs = [replace(run, suite=config.suite) for run in runs]
-    with open_history(config.history, request.repository, url=request.history_url) as history:
+    with open_history(config.history, request.repository, url=request.history_url, token=request.token) as history:
         for suite in {run.suite for run in runs}:
             history.commits(suite)
         before = set(history.names)

@@ -5,7 +5,6 @@ from typing import Final
 
 from bot.model.checkup import Health, Observation, Permission, Role, Symptom
 from bot.report.inert import SENTENCE_LIMIT, plain
-from bot.report.tables import columns
 
 MARKS: Final = {Health.FINE: "ok", Health.UNKNOWN: "?", Health.WRONG: "WRONG", Health.UNSAFE: "UNSAFE"}
 
@@ -61,7 +60,7 @@ def checkup_lines(observations: Sequence[Observation]) -> tuple[str, ...]:
     """What is wrong comes last, where the eye is."""
     order = list(Health)
     ranked = sorted(observations, key=lambda seen: order.index(seen.health))
-    return tuple(columns([(MARKS[seen.health], _words(seen)) for seen in ranked], right=(0,)))
+    return tuple(f"{MARKS[seen.health]:>6}  {_words(seen)}" for seen in ranked)
 
 
 def _words(seen: Observation) -> str:
