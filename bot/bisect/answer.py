@@ -48,7 +48,9 @@ def outcome_of(standing: Standing, kind: OutcomeKind, *, needed: int | None = No
         skipped=standing.skipped,
         noise=_noise(standing),
     )
-    if kind in {OutcomeKind.UNMEASURABLE, OutcomeKind.FIXED_ON_GOOD_SIDE}:
+    # The merge base counts as good once it proved so.
+    is_beside = kind is OutcomeKind.NOT_REPRODUCED and standing.state.phase is Phase.MERGE_BASE
+    if is_beside or kind in {OutcomeKind.UNMEASURABLE, OutcomeKind.FIXED_ON_GOOD_SIDE}:
         return base
     base = _with_change(standing, base)
     if kind is OutcomeKind.BUDGET_SPENT and base.relative_change is not None and _is_doubtful(standing):

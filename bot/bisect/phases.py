@@ -82,14 +82,18 @@ def _merge_base(standing: Standing) -> SearchState:
     fast_base, slow_base = evidence.log_one_step(design, np.stack([slow, np.maximum(base, slow)]))
     none = evidence.log_no_step(design)
     likelier = max(fast_base, slow_base)
-    both_fixed = float(evidence.log_one_step(design, base[None])[0]) - max(likelier, none) > CONVINCING
-    if not both_fixed and likelier - none < CONVINCING and counts.min() >= LAST_ANALYSIS // 2:
+    alone = float(evidence.log_one_step(design, np.stack([base, 1 - base])).max())
+    if alone - max(likelier, none) > CONVINCING:  # both sides changed it, and are alike now
+        return conclude(standing, OutcomeKind.NOT_REPRODUCED)
+    if likelier - none < CONVINCING and counts.min() >= LAST_ANALYSIS // 2:
         return conclude(standing, OutcomeKind.INCONCLUSIVE)
-    if not both_fixed and (likelier - none < CONVINCING or abs(fast_base - slow_base) < CONVINCING):
+    if likelier - none < CONVINCING or abs(fast_base - slow_base) < CONVINCING:
         return state
-    if both_fixed or slow_base > fast_base:
-        return conclude(standing, OutcomeKind.FIXED_ON_GOOD_SIDE)
-    return replace(state, phase=Phase.REPRODUCE)
+    return (
+        conclude(standing, OutcomeKind.FIXED_ON_GOOD_SIDE)
+        if slow_base > fast_base
+        else replace(state, phase=Phase.REPRODUCE)
+    )
 
 
 def _reproduce(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of the phase each

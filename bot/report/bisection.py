@@ -10,10 +10,10 @@ from bot.model.bisection_report import BisectionReport, MeasuredCommit
 from bot.model.finding import Verdict
 from bot.report.bisection_words import (
     HEADLINES,
+    beside_headline,
     certainty,
     cost_of,
     facts_of,
-    fixed_on_both,
     introduced,
     other_way,
     reason_of,
@@ -104,9 +104,7 @@ def headline(report: BisectionReport) -> str:
         return f"One of {len(suspects)} commits introduced the change, most likely {_short(likeliest.commit)}"
     if (other := other_way(report)) is not None:
         return f"Nothing got {report.settings.sought}: the bad end is {other}"
-    if fixed_on_both(report) is not None:
-        return "Nothing got worse: both sides got better"
-    return HEADLINES[report.outcome.kind]
+    return beside_headline(report) or HEADLINES[report.outcome.kind]
 
 
 def _coloured(line: str, verdict: Verdict) -> Safe:

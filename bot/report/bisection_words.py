@@ -26,9 +26,7 @@ HARDLY_ANY: Final = 0.001  # noise of an exact count; how its last digits hang t
 PLAIN: Final = {
     OutcomeKind.DECAY: "The change came in many small parts: no single culprit.",
     OutcomeKind.INCONCLUSIVE: "The ends could not be told apart at this noise with this many executions.",
-    OutcomeKind.FIXED_ON_GOOD_SIDE: (
-        "The merge base measures like the bad end: the good side fixed what the bad side still has."
-    ),
+    OutcomeKind.FIXED_ON_GOOD_SIDE: "The merge base measures like the bad end: only the good side changed.",
     OutcomeKind.BUDGET_SPENT: "The ends of the range could not be told apart before.",
     OutcomeKind.UNMEASURABLE: "Without numbers of both ends there is nothing to search.",
 }
@@ -43,7 +41,7 @@ def reason_of(report: BisectionReport) -> str:
         case OutcomeKind.SUSPECT_SET:
             return f"No measurable commit tells {left} apart."
         case OutcomeKind.NOT_REPRODUCED:
-            return _denied(report)
+            return _beside(report) or _denied(report)
         case OutcomeKind.INCONCLUSIVE if outcome.needed is not None:
             more = counted(outcome.needed, "more execution")
             return f"The change is real; finding its commit takes about {more}, which is over the budget."
@@ -51,23 +49,41 @@ def reason_of(report: BisectionReport) -> str:
             one = "One candidate holds 95% of the probability; it is not confirmed against its parent."
             return one if len(outcome.suspects) == 1 else f"{left} hold 95% of the probability."
         case kind:
-            return _both_sides(report) or PLAIN[kind]
+            return _beside(report) or PLAIN[kind]
 
 
-def _both_sides(report: BisectionReport) -> str | None:
-    if (base := fixed_on_both(report)) is None:
+def _beside(report: BisectionReport) -> str | None:
+    """What the merge base says of ends that are not in one line."""
+    base = _merge_base(report)
+    if base is None or report.outcome.kind is OutcomeKind.FIXED_ON_GOOD_SIDE:
         return None
-    ends = f"with --good {base[:SHORT_HASH]} and either end as --bad"
-    return f"The merge base measures worse than both ends: each side fixed it. To find where: search {ends}."
+    was = "worse" if _is_worse(report, base) else "better"
+    ends = f"search with --good {base[:SHORT_HASH]} and either end as --bad"
+    return f"The merge base is {was} than both ends, which do not differ: each side changed it. To find where: {ends}."
 
 
-def fixed_on_both(report: BisectionReport) -> str | None:
-    """The merge base, where the bad end lost what it has as well as the good one."""
-    changes = {entry.commit: entry.relative_change or 0.0 for entry in report.measured}
-    worse_sign, bad = report.settings.direction.worse_sign, changes.get(report.commit_range.bad, 0.0)
-    bases = report.commit_range.merge_bases if report.outcome.kind is OutcomeKind.FIXED_ON_GOOD_SIDE else ()
-    worst = max(bases, key=lambda base: worse_sign * changes.get(base, 0.0), default=None)
-    return worst if worst is not None and worse_sign * bad < worse_sign * changes.get(worst, 0.0) / 2 else None
+def _merge_base(report: BisectionReport) -> str | None:
+    """The one that ended the search before its range was looked at."""
+    kinds, outcome = {OutcomeKind.FIXED_ON_GOOD_SIDE, OutcomeKind.NOT_REPRODUCED}, report.outcome
+    bases = report.commit_range.merge_bases if outcome.kind in kinds and outcome.relative_change is None else ()
+    changes = {entry.commit: abs(entry.relative_change or 0.0) for entry in report.measured}
+    return max(bases, key=lambda base: changes.get(base, 0.0), default=None)
+
+
+def beside_headline(report: BisectionReport) -> str | None:
+    base = _merge_base(report)
+    if base is None:
+        return None
+    if report.outcome.kind is OutcomeKind.NOT_REPRODUCED:
+        return "The ends do not differ: both sides changed alike"
+    better, worse = ("better", "worse") if _is_worse(report, base) else ("worse", "better")
+    return f"Nothing got {worse}: the good side got {better}"
+
+
+def _is_worse(report: BisectionReport, commit: str) -> bool:
+    """Than the good end."""
+    change = next((entry.relative_change for entry in report.measured if entry.commit == commit), None)
+    return report.settings.direction.worse_sign * (change or 0.0) > 0
 
 
 def _resolved(outcome: Outcome) -> str:

@@ -132,19 +132,28 @@ def test_an_unresolved_stretch_is_one_folded_line_of_a_comment() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bad", "headline", "reason"),
+    ("kind", "base", "headline", "reason"),
     [
-        (0.01, "Nothing got worse: both sides got better", f"search with --good {FIRST[:7]} and either end as --bad."),
-        (0.59, "Nothing got worse: the good side got better", "the good side fixed what the bad side still has."),
+        (
+            "not_reproduced",
+            0.6,
+            "The ends do not differ: both sides changed alike",
+            "The merge base is worse than",
+        ),
+        ("not_reproduced", -0.3, "The ends do not differ: both sides changed alike", "The merge base is better than"),
+        ("fixed_on_good_side", 0.6, "Nothing got worse: the good side got better", "only the good side changed."),
+        ("fixed_on_good_side", -0.3, "Nothing got better: the good side got worse", "only the good side changed."),
     ],
 )
-def test_a_slow_merge_base_is_told_by_what_the_bad_end_measures(bad: float, headline: str, reason: str) -> None:
+def test_ends_beside_each_other_are_told_by_their_merge_base(
+    kind: str, base: float, headline: str, reason: str
+) -> None:
     measured = tuple(
         MeasuredCommit(commit=name, executions=5, relative_change=change)
-        for name, change in ((GOOD, 0.0), (FIRST, 0.6), (BAD, bad))
+        for name, change in ((GOOD, 0.0), (FIRST, base))
     )
-    outcome = Outcome(kind=OutcomeKind.FIXED_ON_GOOD_SIDE)
     beside = replace(RANGE, commits=(SECOND, BAD), parents=((), (0,)), merge_bases=(FIRST,))
+    outcome = Outcome(kind=OutcomeKind(kind))
     text = bisection_text(replace(REPORT, outcome=outcome, commit_range=beside, measured=measured))
     assert text.startswith(headline)
     assert reason in text
