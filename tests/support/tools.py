@@ -1,6 +1,8 @@
 """Programs of the dependency group lint."""
 
+import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,3 +14,10 @@ def tool(name: str) -> str:
     if found is None:
         pytest.skip(f"{name} is not installed (dependency group lint)")
     return found
+
+
+def audited(folder: Path) -> "subprocess.CompletedProcess[str]":
+    """What zizmor says of the workflows in the folder, whatever the git configuration of a user ignores."""
+    command = [tool("zizmor"), "--offline", "--no-progress", "--color", "never", "--persona", "auditor", str(folder)]
+    surroundings = {**os.environ, "HOME": str(folder), "XDG_CONFIG_HOME": str(folder), "NO_COLOR": "1"}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=surroundings)

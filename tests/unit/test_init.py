@@ -12,7 +12,7 @@ from bot.cli.init.files import Choice, new_files, scalar
 from bot.cli.init.tools import look, suggestions
 from tests.support.git_repository import init_repository, run_git
 from tests.support.recipes import BACKFILL, ONE_FILE, PROJECT, SPLIT, WORKFLOWS
-from tests.support.tools import tool
+from tests.support.tools import audited
 
 DOCUMENTED = Choice(
     run='pytest bench --benchmark-json="$PERF_CULPRIT_OUTPUT"', setup="pip install pytest pytest-benchmark"
@@ -135,8 +135,7 @@ def test_init_writes_what_check_and_linters_find_nothing_in(
     assert "found: go test" in capsys.readouterr().out
     # No release is pinned in between releases.
     assert all("in place of the zeros" in remark.text for remark in check_files(root))
-    command = [tool("zizmor"), "--offline", "--no-progress", "--persona", "auditor", str(root)]
-    checked = subprocess.run(command, capture_output=True, text=True, check=False)
+    checked = audited(root)
     assert checked.returncode == 0, checked.stdout
     assert main(["init", "--repo", str(root), "--yes"]) == 2
     assert "is there already" in capsys.readouterr().err

@@ -1,6 +1,5 @@
 """Every YAML block of the documentation is valid, least in rights, and uses inputs that exist."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -14,7 +13,7 @@ import yaml
 from bot import __version__
 from bot.config import parse_config, parse_design
 from tests.support.recipes import BACKFILL, BLOCKS, ONE_FILE, PROJECT, SPLIT, WORKFLOWS, Block, workflows
-from tests.support.tools import tool
+from tests.support.tools import audited, tool
 
 ACTION = yaml.safe_load((PROJECT / "action.yml").read_text(encoding="utf-8"))
 OURS = "perf-culprit/perf-culprit@"
@@ -53,24 +52,19 @@ def of_the_schema(*paths: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def of_the_auditor(folder: Path) -> "subprocess.CompletedProcess[str]":
-    command = [tool("zizmor"), "--offline", "--no-progress", "--color", "never", "--persona", "auditor", str(folder)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {"NO_COLOR": "1"})
-
-
 def test_linters_find_nothing(tmp_path: Path) -> None:
     """But in one with a key that there is not, and in one whose actions may change."""
     folder = tmp_path / ".github" / "workflows"
     folder.mkdir(parents=True)
     for number, block in enumerate(WORKFLOWS):
         (folder / f"{number}-{block.file}").write_text(block.text, encoding="utf-8")
-    for checked in (of_the_schema(*folder.iterdir()), of_the_auditor(tmp_path)):
+    for checked in (of_the_schema(*folder.iterdir()), audited(tmp_path)):
         assert checked.returncode == 0, checked.stdout + checked.stderr
     wrong, loose = tmp_path / "wrong.yml", folder / "loose.yml"
     wrong.write_text(WORKFLOWS[0].text.replace("runs-on:", "run-on:"))
     assert "run-on" in of_the_schema(wrong).stdout
     loose.write_text(re.sub("@[0-9a-f]{40}", "@main", WORKFLOWS[0].text))
-    assert "loose.yml" in of_the_auditor(tmp_path).stdout
+    assert "loose.yml" in audited(tmp_path).stdout
 
 
 def test_actionlint_finds_nothing(tmp_path: Path) -> None:
