@@ -101,9 +101,9 @@ def _session(bisection: Bisection) -> BisectSession:
 
 def progress_line(progress: Progress, job: Job) -> str:
     expected = progress.expected_executions
+    left = max(1, round(2**progress.entropy_bits))  # as many as equally suspicious ones would be
     parts = [
-        # As many as equally suspicious ones would be.
-        f"{job.purpose}: about {counted(max(1, round(2**progress.entropy_bits)), 'commit')} left",
+        f"{job.purpose.replace('_', ' ')}: about {counted(left, 'commit')} left",
         f"{progress.entropy_bits:.1f} bits",
         f"{counted(progress.executions, 'execution')}" + ("" if expected is None else f", about {expected} to go"),
     ]
