@@ -53,8 +53,8 @@ def _pace(standing: Standing, theory: float, bits: float) -> float:
     searched = {job.id for job in standing.state.jobs if job.purpose is Purpose.SEARCH}
     spent = executions(tuple(result for result in standing.state.results if result.job_id in searched))
     gained = max(float(np.log2(standing.reach.size)) - bits, 0.0)
-    known = QUIET_KNOWN if standing.model.is_quiet else KNOWN
-    return max((known * theory + gained) / (known + spent), SLOWEST * theory)
+    assumed = QUIET_KNOWN if standing.model.is_quiet else KNOWN
+    return max((assumed * theory + gained) / (assumed + spent), SLOWEST * theory)
 
 
 def _missing_bits(standing: Standing) -> float:

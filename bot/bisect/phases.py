@@ -258,7 +258,7 @@ def _residual(standing: Standing) -> SearchState:
 
 
 def _reopened(standing: Standing) -> SearchState | None:
-    """The search goes on where a step would not be named any more, now that this check has measured."""
+    """The search resumes where a step would not be named any more, now that this check has measured."""
     state = standing.state
     for step in state.named if standing.fresh_rounds else ():
         others = tuple(other for other in state.named if other != step)
