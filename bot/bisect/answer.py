@@ -223,11 +223,13 @@ def _noise(standing: Standing) -> Noise | None:
     counts = ends.counts(standing.reach.size + 1)
     if min(counts[0], counts[-1]) < 2:
         return None
-    shift = model.modes.step if model.modes is not None else float(model.step.delta[0])
+    modes = model.modes
+    shift = modes.step if modes is not None else float(model.step.delta[0])
     rest = ends.y - shift * (ends.commit == standing.reach.size)
     return Noise(
         standard_deviation=float(np.std(rest)),
         autocorrelation=autocorrelation(rest, ends.block),
-        mode_ratio=None if model.modes is None else float(np.exp(model.modes.gap)),
-        slow_share=None if model.modes is None else model.modes.slow_share,
+        # The mode that is called the slow one may have been learned as the faster.
+        mode_ratio=None if modes is None else float(np.exp(abs(modes.gap))),
+        slow_share=None if modes is None else modes.slow_share if modes.gap >= 0 else 1 - modes.slow_share,
     )

@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from bot.bisect.rounds import information_bits
-from bot.bisect.standing import ROUNDS_WITHOUT_ENDS, STABLE_SUSPECT, Standing, executions
+from bot.bisect.standing import ROUNDS_WITHOUT_ENDS, Standing, executions
 from bot.model.bisection import Phase, Purpose
 
 # Executions of the suspects themselves over the bound H / C, as simulated (benchmarks/bisect).
@@ -60,7 +60,7 @@ def _pace(standing: Standing, theory: float, bits: float) -> float:
 def _missing_bits(standing: Standing) -> float:
     """From the odds of the leading commit to those that stop the search; at most `STOP_BITS`."""
     best = float(np.clip(standing.model.posterior.max(), 1e-9, 1 - 1e-9))
-    stop = STABLE_SUSPECT if standing.model.is_stable else standing.state.settings.stop
+    stop = standing.meets_parent
     missing = np.log2(stop / (1 - stop)) - np.log2(best / (1 - best))
     return float(np.clip(missing / 2, 0.0, STOP_BITS))
 

@@ -14,7 +14,7 @@ from bot.bisect.evidence import Design
 from bot.bisect.pairs import step_size
 from bot.bisect.presumption import QUIET_ANALYSIS, begins_early, is_premature, seems_quiet
 from bot.bisect.samples import samples_of
-from bot.bisect.standing import STABLE_SUSPECT, Standing, executions
+from bot.bisect.standing import Standing, executions
 from bot.model.bisection import NEGLIGIBLE, NamedStep, OutcomeKind, Phase, SearchState, Sought
 
 FIRST_ANALYSIS: Final = 10  # executions per end before any other decision
@@ -183,7 +183,7 @@ def _search(standing: Standing) -> SearchState:
         if interior >= LEAST_FOR_DECAY and model.log_ramp > RAMP_CONVINCING:
             return conclude(standing, OutcomeKind.DECAY)
     suspect, posterior = standing.leading
-    if posterior >= (STABLE_SUSPECT if standing.is_plain else state.settings.stop):
+    if posterior >= standing.meets_parent:
         confirming = _enter(standing, Phase.CONFIRM, suspect=standing.name(suspect + 1))
         # Rounds of all commits hold the pair; that it was chosen by them has its price (`convincing`).
         judges_all = standing.begins_whole and state.settings.one_machine and not (state.named or state.withdrawn)

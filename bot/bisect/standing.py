@@ -21,7 +21,7 @@ CRASHES_TO_SKIP: Final = 2
 SMALL_RANGE: Final = 8  # candidates of which each is looked at once before an answer: steps that cancel hide
 WHOLE_ROUNDS: Final = 2  # of all commits, with which a small range begins
 ROUNDS_WITHOUT_ENDS: Final = 3  # in a row, of a stable machine
-STABLE_SUSPECT: Final = 0.8  # posterior at which a stable machine measures a suspect and its parent, both worth it
+LIKELY: Final = 0.8  # posterior from which on no two commits are worth more than a suspect and its parent
 WITHDRAWAL: Final = float(np.exp(-3.0))  # what a failed confirmation leaves of a commit's prior
 
 
@@ -153,6 +153,12 @@ class Standing:
     def is_plain(self) -> bool:
         """The first step on a stable machine: its posterior weighs the rounds of the pair like all others."""
         return self.model.is_stable and not self.model.is_quiet and not self.state.named
+
+    @property
+    def meets_parent(self) -> float:
+        """Posterior at which a suspect is measured against its parent; a quiet machine is sure by a few more."""
+        stop = self.state.settings.stop
+        return stop if self.model.is_quiet or self.state.named else min(LIKELY, stop)
 
     @cached_property
     def skips_ends(self) -> bool:

@@ -26,7 +26,7 @@ G = 16.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Run:
-    """`leaders`: after each round of the search, the posterior of the leading commit, and whether it is the culprit."""
+    """`leaders`: after each round between ends, the posterior of the leading commit, and whether it is the culprit."""
 
     outcome: Outcome
     right: bool
@@ -43,7 +43,7 @@ def watch(virtual: Virtual, seed: int) -> Run:
             between += len(suspects_of(search, job.commits))
             search.record(job.id, *machine.run(job.commits))
         suspects = search.progress().suspects
-        if search.state.phase is Phase.SEARCH and suspects:
+        if search.state.phase in (Phase.SEARCH, Phase.CONFIRM) and suspects:
             leader = suspects[0]
             leaders.append((leader.posterior, leader.commit in virtual.culprits()))
     right = names(outcome) == virtual.culprits()
@@ -106,7 +106,7 @@ def test_the_same_offsets_mislead_a_search_without_blocks() -> None:
 
 
 def test_it_is_as_sure_as_it_is_right(runs: Sequence[Run]) -> None:
-    """Mean posterior of the leading commit against how often it led rightly, in all rounds of the search."""
+    """Mean posterior of the leading commit against how often it led rightly, in all rounds."""
     posterior, right = np.array([pair for run in runs for pair in run.leaders], dtype=float).T
     # Rounds of one search hang together: 12 searches give the difference a standard error near 0.05.
     assert abs(posterior.mean() - right.mean()) < 0.15
