@@ -9,7 +9,7 @@ from bot.bisect import residual
 from bot.bisect.answer import outcome_of
 from bot.bisect.confirm import confirming_rounds, log_pair
 from bot.bisect.cost import entropy_bits, expected_confirmation, expected_executions
-from bot.bisect.phases import FIRST_ANALYSIS, advance, convincing, residual_budget
+from bot.bisect.phases import FIRST_ANALYSIS, advance, convincing
 from bot.bisect.rounds import choose_suspects
 from bot.bisect.standing import WHOLE_ROUNDS, Standing
 from bot.model.bisection import Outcome, OutcomeKind, Phase, Progress, Purpose, Suspect
@@ -55,7 +55,7 @@ def next_rounds(standing: Standing, k: int) -> Sequence[Round]:  # noqa: PLR0911
                 return [(Purpose.RESIDUAL, (*_references(standing), *standing.unseen))] * min(k, max(1 - pending, 0))
             corners = [corner for stretch in residual.stretches(standing) if stretch.open for corner in _ends(stretch)]
             one = _distinct(*_references(standing), *corners)
-            room = residual_budget(standing) - standing.fresh_executions
+            room = residual.budget(standing) - standing.fresh_executions
             return [(Purpose.RESIDUAL, one)] * min(k, max(-(-room // len(one)) - pending, 0), MORE_AT_ONCE)
         case Phase.DONE:
             return []
@@ -154,5 +154,5 @@ def _still_to_come(standing: Standing) -> int:
         if under_way:
             return under_way
         commits = next((commits for _, commits in next_rounds(standing, 1)), ())
-        return min(len(commits), max(residual_budget(standing) - standing.fresh_executions, 0))
+        return min(len(commits), max(residual.budget(standing) - standing.fresh_executions, 0))
     return expected_executions(standing)

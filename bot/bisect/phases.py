@@ -31,8 +31,7 @@ NAMED_POSTERIOR: Final = 0.9  # a confirmed suspect, or a name, below this goes 
 FURTHER_STEP: Final = 3.0  # log BF, prices paid, at which a further step is searched; below 0 the search for it ends
 FURTHER_CONVINCING: Final = 4.6  # several may be tried: 1% each
 FURTHER_ATTEMPTS: Final = 2  # failed confirmations after which no further step is looked for
-# Part of the budget that the search for a further step may cost. A confirmed culprit is an answer; that another one
-# exists is a guess.
+# Part of the budget that the search for a further step may cost: a confirmed culprit is an answer already.
 FURTHER_SHARE: Final = 0.25
 FURTHER_CONFIRMED_SHARE: Final = 0.4  # with the confirmation of what that search came to
 
@@ -199,10 +198,11 @@ def _confirm(standing: Standing) -> SearchState:
     log_e = log_pair(standing, candidate)
     posterior = standing.posterior(candidate)
     is_convincing = log_e > convincing(standing) and (is_settled(standing) or is_certain(standing))
-    is_lost = posterior < NAMED_POSTERIOR if is_convincing else not state.named and posterior < LOST_POSTERIOR
-    if is_lost:
+    # What the search would send back here at once is measured on.
+    least = min(NAMED_POSTERIOR, standing.meets_parent) if is_convincing else 0.0 if state.named else LOST_POSTERIOR
+    if posterior < least:
         return _enter(standing, Phase.SEARCH, suspect=None)
-    if is_convincing:
+    if is_convincing and posterior >= NAMED_POSTERIOR:
         step = NamedStep(
             commit=state.suspect,
             posterior=posterior,
@@ -236,11 +236,6 @@ def _is_small(standing: Standing, candidate: int) -> bool:
     return abs(own.center) + own.half < NEGLIGIBLE * largest
 
 
-def residual_budget(standing: Standing) -> int:
-    """Executions that the residual check may spend: as many as the search, or those that a cheap search saved."""
-    return max(min(standing.executions - standing.fresh_executions, residual.LARGEST_BUDGET), residual.LEAST_BUDGET)
-
-
 def _residual(standing: Standing) -> SearchState:
     state = standing.state
     if (reopened := _reopened(standing)) is not None:
@@ -249,7 +244,7 @@ def _residual(standing: Standing) -> SearchState:
         return replace(state, phase=Phase.SEARCH)
     if standing.unseen and standing.left > 0:
         return state
-    room = residual_budget(standing) - standing.fresh_executions
+    room = residual.budget(standing) - standing.fresh_executions
     open_ends = [stretch for stretch in residual.stretches(standing) if stretch.open]
     per_round = len({0, standing.reach.size, *(end for stretch in open_ends for end in (stretch.low, stretch.high))})
     if room > 0 and any(stretch.decidable(-(-room // per_round)) for stretch in open_ends):
@@ -302,4 +297,4 @@ _RULES: Final[Mapping[Phase, Callable[[Standing], SearchState]]] = {
     Phase.RESIDUAL: _residual,
 }
 
-__all__ = ["advance", "convincing", "residual_budget", "visible_effect"]
+__all__ = ["advance", "convincing", "visible_effect"]

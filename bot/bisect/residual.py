@@ -49,6 +49,11 @@ class Stretch:
         return self.distance * sharper >= Z_SURE or self.size * sharper >= Z_CHANGE
 
 
+def budget(standing: Standing) -> int:
+    """Executions that the residual check may spend: as many as the search, or those that a cheap search saved."""
+    return max(min(standing.executions - standing.fresh_executions, LARGEST_BUDGET), LEAST_BUDGET)
+
+
 def stretches(standing: Standing) -> tuple[Stretch, ...]:
     """The stretches beside the named steps, with what their ends' samples say about a change between them."""
     corners = [0]

@@ -176,3 +176,9 @@ def test_a_change_that_was_expected_is_denied_by_few_executions_and_never_where_
         outcome = virtual.search(seed, jobs=4, **settings)
         assert outcome.kind is kind
         assert true or outcome.executions <= 20
+
+
+def test_a_suspect_that_convinces_before_it_is_sure_is_measured_on() -> None:
+    """Rounds of all commits confirm without fresh ones: search and confirmation sent it to and fro, without an end."""
+    virtual = planted(8, effect=STEP, seed=11, noise="heavy", offset_sd=OFFSET_SD)
+    assert names(virtual.search(11)) in ([], virtual.culprits())
