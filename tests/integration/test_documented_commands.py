@@ -29,6 +29,7 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     ),
     "pip install mutmut==3.8.1 && mutmut run 'bot.detect.verdict.*'": "setup.cfg",
     "mutmut results": "setup.cfg",
+    "python -m tests.mutants --each 3 --seed 1": "setup.cfg",
     "pip install atheris==3.0.0": ".ci/run",
     "python -m tests.fuzz.guided --seconds 3600 --target jmh": ".ci/run",
     "python -m tests.fuzz.guided --seconds 3600": ".ci/run",
