@@ -178,11 +178,11 @@ def _search(standing: Standing) -> SearchState:
         is_denied = standing.fresh_rounds % 5 == 4 and log_reproduced(standing) < DENIED and _may_deny(standing)
         if is_denied or is_refuted(standing):
             return conclude(standing, OutcomeKind.NOT_REPRODUCED)
-        interior = len(model.samples.measured()) - 2
-        if interior >= LEAST_FOR_DECAY and model.log_ramp > RAMP_CONVINCING:
+        if len(model.samples.measured()) - 2 >= LEAST_FOR_DECAY and model.log_ramp > RAMP_CONVINCING:
             return conclude(standing, OutcomeKind.DECAY)
     suspect, posterior = standing.leading
-    if posterior >= standing.meets_parent:
+    is_sure = posterior >= state.settings.stop or standing.is_plain or is_certain(standing)
+    if is_sure and posterior >= standing.meets_parent:
         confirming = _enter(standing, Phase.CONFIRM, suspect=standing.name(suspect + 1))
         # Rounds of all commits hold the pair; that it was chosen by them has its price (`convincing`).
         judges_all = standing.begins_whole and state.settings.one_machine and not (state.named or state.withdrawn)
@@ -198,7 +198,7 @@ def _confirm(standing: Standing) -> SearchState:
     log_e = log_pair(standing, candidate)
     posterior = standing.posterior(candidate)
     is_convincing = log_e > convincing(standing) and (is_settled(standing) or is_certain(standing))
-    # What the search would send back here at once is measured on.
+    # What the search would send back here is measured on.
     least = min(NAMED_POSTERIOR, standing.meets_parent) if is_convincing else 0.0 if state.named else LOST_POSTERIOR
     if posterior < least:
         return _enter(standing, Phase.SEARCH, suspect=None)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
+from benchmarks.bisect.grid import cells, trial
 from benchmarks.bisect.machine import chain
 from bot.model.bisection import Outcome, OutcomeKind, Phase
 from tests.support.virtual_searches import Virtual, names, planted, steps, suspects_of
@@ -182,3 +183,9 @@ def test_a_suspect_that_convinces_before_it_is_sure_is_measured_on() -> None:
     """Rounds of all commits confirm without fresh ones: search and confirmation sent it to and fro, without an end."""
     virtual = planted(8, effect=STEP, seed=11, noise="heavy", offset_sd=OFFSET_SD)
     assert names(virtual.search(11)) in ([], virtual.culprits())
+
+
+def test_a_suspect_meets_its_parent_once_the_ends_surely_differ() -> None:
+    """The pair's rounds hold no ends: begun before, they convinced again and again and nothing could be named."""
+    cell = next(cells("chain 64; heavy; offsets 6%"))
+    assert trial(cell, "bayes", 1007, budget=400).verdict == "right"
