@@ -202,7 +202,9 @@ def _confirm(standing: Standing) -> SearchState:
     least = min(NAMED_POSTERIOR, standing.meets_parent) if is_convincing else 0.0 if state.named else LOST_POSTERIOR
     if posterior < least:
         return _enter(standing, Phase.SEARCH, suspect=None)
-    if is_convincing and posterior >= NAMED_POSTERIOR:
+    is_named = is_convincing and posterior >= NAMED_POSTERIOR
+    is_small = is_named and bool(state.named) and _is_small(standing, candidate)
+    if is_named and not is_small:
         step = NamedStep(
             commit=state.suspect,
             posterior=posterior,
@@ -214,7 +216,7 @@ def _confirm(standing: Standing) -> SearchState:
     is_spent = standing.fresh_rounds >= LAST_CONFIRM_ROUND or (
         state.named and _gives_up_further(standing, share=FURTHER_CONFIRMED_SHARE)
     )
-    if log_e < REFUTED or is_spent:
+    if log_e < REFUTED or is_small or is_spent:
         return _enter(standing, Phase.SEARCH, suspect=None, withdrawn=(*state.withdrawn, state.suspect))
     return state
 

@@ -5,7 +5,7 @@ import pytest
 
 from bot.bisect import Search
 from bot.bisect.graph import cut_range, parse_parents
-from bot.model.bisection import Outcome, OutcomeKind, SearchSettings
+from bot.model.bisection import Outcome, OutcomeKind, Purpose, SearchSettings
 
 SIZE = 16
 CHAIN = "".join(f"c{place} c{place - 1}\n" for place in range(SIZE, 0, -1)) + "c0\n"
@@ -74,3 +74,21 @@ def test_two_executions_bound_no_change() -> None:
     assert set(intervals) == {(False, False), (True, True)}
     # What was executed between the ends says nothing of them.
     assert intervals.count((False, False)) > 2
+
+
+@pytest.mark.parametrize(("confirmed", "culprits"), [(0.10, ["c5", "c12"]), (0.02, ["c5"])])
+def test_a_further_step_that_its_own_rounds_show_to_be_small_is_not_named(
+    confirmed: float, culprits: list[str]
+) -> None:
+    """In the search c12 looks like +10%; beside its parent it is that, or a tenth of the first step."""
+    search = Search.start(cut_range(parse_parents(CHAIN), good="c0", bad=f"c{SIZE}"), settings=SearchSettings(seed=0))
+    rng = np.random.default_rng(0)
+    while (outcome := search.outcome()) is None:
+        for job in search.propose():
+            level = rng.normal(0, 0.06)
+            further = confirmed if search.state.named and job.purpose is Purpose.CONFIRM else 0.10
+            steps = {c: 0.18 * (int(c[1:]) >= 5) + further * (int(c[1:]) >= 12) for c in job.commits}
+            search.record(
+                job.id, {c: [float(np.exp(level + rng.normal(0, 0.005) + step))] for c, step in steps.items()}
+            )
+    assert [culprit.commit for culprit in outcome.culprits] == culprits
