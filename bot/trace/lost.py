@@ -109,14 +109,15 @@ def _options(arguments: Iterable[str]) -> str:
 
 
 def _watched(execute: Callable[[], None]) -> list[Process]:
-    """What this process starts, directly or not, while the command is executed."""
+    """What this process starts, directly or not, to execute the command; what it started before does not count."""
     seen: dict[tuple[int, tuple[str, ...]], Process] = {}
     own = _read(os.getpid())
+    others = _descendants(os.getpid())
     is_over = threading.Event()
 
     def look() -> None:
         while not is_over.wait(LOOK_EVERY_S):
-            for pid in _descendants(os.getpid()):
+            for pid in _descendants(os.getpid(), without=others):
                 process = _read(pid)
                 # Between fork and exec a process is still called as this one is.
                 if process is not None and own is not None and process.command != own.command:
@@ -132,7 +133,8 @@ def _watched(execute: Callable[[], None]) -> list[Process]:
     return list(seen.values())
 
 
-def _descendants(root: int) -> set[int]:
+def _descendants(root: int, without: Iterable[int] = ()) -> set[int]:
+    """`without` these and what they start."""
     parents: dict[int, int] = {}
     for folder in PROCESSES.glob("[0-9]*"):
         try:
@@ -142,7 +144,7 @@ def _descendants(root: int) -> set[int]:
             continue
     descendants, news = set[int](), {root}
     while news:
-        news = {pid for pid, parent in parents.items() if parent in news} - descendants
+        news = {pid for pid, parent in parents.items() if parent in news}.difference(descendants, without)
         descendants |= news
     return descendants
 

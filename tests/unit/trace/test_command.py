@@ -143,10 +143,14 @@ def test_a_sampled_program_may_put_another_in_its_place(tmp_path: Path) -> None:
         trace_command(execute, root=tmp_path, service="benchmark", repetitions=2, is_sampled=True)
 
 
-def test_a_command_without_python_is_refused(project: Path) -> None:
-    with pytest.raises(TraceError, match="left a trace: it runs no Python") as told:
+@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside a Python that was there before"])
+def test_a_command_without_python_is_refused(project: Path, *, beside: bool) -> None:
+    other = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env={}) if beside else None
+    with pytest.raises(TraceError, match="left a trace: it runs no Python") as refused:
         traced(running("sleep", "0.1", folder=project), project)
-    assert "--profile" in told.value.next_step
+    assert "--profile" in refused.value.next_step
+    if other is not None:
+        other.communicate(b"\n")
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are looked at in /proc")
