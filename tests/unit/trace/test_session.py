@@ -1,8 +1,10 @@
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from coverage import Coverage
 
 from bot.codec.profile import decode_profile
 from bot.trace import TraceError, trace
@@ -14,9 +16,22 @@ from tests.support.interpreters import newer_interpreters
 from tests.support.profiles import encode_profile
 from tests.support.traced import ROOT, traced
 
-pytestmark = pytest.mark.no_cover  # a tracer refuses to work beside another one
 BOTH = pytest.mark.parametrize("newer", [pytest.param(False, id="this Python"), pytest.param(True, id="3.12 or newer")])
 SUPPORT = Path(traced_programs.__file__).parent
+
+
+@pytest.fixture(autouse=True)
+def without_coverage() -> Iterator[None]:
+    """A tracer refuses to work beside another one; pytest-cov's `no_cover` stops one of two in a process of xdist."""
+    measuring = Coverage.current()
+    if measuring is not None:
+        measuring.stop()
+    tracer = sys.gettrace()
+    sys.settrace(None)
+    yield
+    sys.settrace(tracer)
+    if measuring is not None:
+        measuring.start()
 
 
 @BOTH
