@@ -36,18 +36,18 @@ class DifferenceShape:
     apart: float = 0.0
 
 
-def log_exchange(differences: Floats, shape: DifferenceShape) -> float:
-    """Log e-value of `differences` [n] (after - before, in their order) against "equally fast", averaged over steps."""
-    return float(logsumexp(log_exchange_factors(differences, shape) + np.log(STEP_WEIGHTS)))
+def log_exchange(log_factors: Floats) -> float:
+    """Log e-value of the exchange from those of each of `STEPS`: their mean."""
+    return float(logsumexp(log_factors + np.log(STEP_WEIGHTS)))
 
 
 def combined(log_factors: Floats) -> float:
-    """The mean of the e-value of the exchange (by step, averaged) and of the quotient, the last of `log_factors`."""
-    return float(np.logaddexp(logsumexp(log_factors[:-1] + np.log(STEP_WEIGHTS)), log_factors[-1]) - np.log(2))
+    """The mean of the e-value of the exchange (by step) and of the quotient, the last of `log_factors`."""
+    return float(np.logaddexp(log_exchange(log_factors[:-1]), log_factors[-1]) - np.log(2))
 
 
 def log_exchange_factors(differences: Floats, shape: DifferenceShape) -> Floats:
-    """The same for each of `STEPS`."""
+    """Log e-value of `differences` [n] (after - before, in their order) against "equally fast", for each of `STEPS`."""
     steps = shape.step * STEPS
     ahead = _log_density(differences[:, None] - steps, shape)
     behind = _log_density(-differences[:, None] - steps, shape)
@@ -58,7 +58,7 @@ def log_exchange_factors(differences: Floats, shape: DifferenceShape) -> Floats:
 def log_quotient(differences: Floats, step: float, width: float, *, two_states: bool) -> float:
     """Log likelihood ratio of `differences` [n] under a step against none, for noise of a known `width`.
 
-    Student's t with `TAILS` degrees of freedom. Unlike `log_exchange` it believes in that noise. With `two_states`
+    Student's t with `TAILS` degrees of freedom. Unlike the exchange it believes in that noise. With `two_states`
     "none" is the likelier, round by round, of that noise alone and of a machine in one of two states as far apart as
     the step, drawn independently by each execution: a quarter of its pairs look like the step, so a round says ln 4 at
     most. The larger of both denominators keeps the mean at 1 under either, whatever the share of a state.

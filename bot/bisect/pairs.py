@@ -1,5 +1,6 @@
 """A commit beside its parent in the rounds that confirm it: the only ones that its own search did not choose."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -60,13 +61,12 @@ def step_size(standing: Standing, candidate: int) -> Size | None:
     if not measured:
         return None
     own = min(measured, key=lambda differences: abs(differences.mean()))
-    ends = differences(standing.samples.select(standing.model.ends), 0, standing.reach.size)
-    groups = [group for group in (own, ends) if group.size > 1]
-    dof = sum(group.size - 1 for group in groups)
-    variance = sum(float(((group - group.mean()) ** 2).sum()) for group in groups) / max(dof, 1)
-    model = standing.model
-    if model.is_quiet or model.is_stable:
+    if standing.model.is_quiet or standing.model.is_stable:
         variance, dof = _around_levels(standing)
+    else:
+        ends = differences(standing.samples.select(standing.model.ends), 0, standing.reach.size)
+        squares, dof = _within((own, ends))
+        variance = squares / max(dof, 1)
     if not dof:
         return Size(center=float(own.mean()), half=float(abs(own.mean())))
     return Size(center=float(own.mean()), half=float(stdtrit(dof, (1 + LEVEL) / 2) * np.sqrt(variance / own.size)))
@@ -76,9 +76,14 @@ def _around_levels(standing: Standing) -> tuple[float, int]:
     """Variance of the difference of two executions, with its degrees of freedom."""
     samples = standing.samples
     fit = evidence.fit(Design(samples, lambdas=(0.0,)), standing.model.named_columns)
-    groups = [samples.y[samples.commit == commit] for commit in samples.measured()]
-    pure, dof = sum(float(((group - group.mean()) ** 2).sum()) for group in groups), samples.count - len(groups)
+    pure, dof = _within(samples.y[samples.commit == commit] for commit in samples.measured())
     lacking, lacking_dof = fit.sigma**2 * fit.dof - pure, fit.dof - dof
     if dof and lacking_dof > 0 and lacking / lacking_dof > fdtri(lacking_dof, dof, LACK_OF_FIT) * pure / dof:
         return 2 * pure / dof, dof
     return 2 * fit.sigma**2, int(fit.dof)
+
+
+def _within(groups: Iterable[Floats]) -> tuple[float, int]:
+    """Sum of squares around the groups' own means, with its degrees of freedom."""
+    filled = [group for group in groups if group.size]
+    return sum(float(((group - group.mean()) ** 2).sum()) for group in filled), sum(g.size - 1 for g in filled)

@@ -6,16 +6,15 @@ from typing import Final
 
 import numpy as np
 
-from bot.bisect import evidence, residual
+from bot.bisect import evidence, further, residual
 from bot.bisect.answer import conclude, end_to_end, is_refuted, visible_effect
 from bot.bisect.confirm import CONVINCING, confirming_rounds, is_certain, is_settled, log_pair, log_reproduced
 from bot.bisect.cost import expected_executions
 from bot.bisect.evidence import Design
-from bot.bisect.pairs import step_size
 from bot.bisect.presumption import QUIET_ANALYSIS, begins_early, is_premature, seems_quiet
 from bot.bisect.samples import samples_of
-from bot.bisect.standing import Standing, executions
-from bot.model.bisection import NEGLIGIBLE, NamedStep, OutcomeKind, Phase, SearchState, Sought
+from bot.bisect.standing import Standing
+from bot.model.bisection import NamedStep, OutcomeKind, Phase, SearchState, Sought
 
 FIRST_ANALYSIS: Final = 10  # executions per end before any other decision
 NULL_ANALYSIS: Final = 30  # executions per end before "not reproduced"
@@ -28,12 +27,7 @@ RAMP_CONVINCING: Final = 9.2  # odds of 10,000: a decay ends the search, and thr
 LEAST_FOR_DECAY: Final = 7  # commits measured between the ends: fewer cannot tell a ramp from three steps
 LOST_POSTERIOR: Final = 0.5  # a suspect below this is no longer the likeliest
 NAMED_POSTERIOR: Final = 0.9  # a confirmed suspect, or a name, below this goes back to the search, with all samples
-FURTHER_STEP: Final = 3.0  # log BF, prices paid, at which a further step is searched; below 0 the search for it ends
 FURTHER_CONVINCING: Final = 4.6  # several may be tried: 1% each
-FURTHER_ATTEMPTS: Final = 2  # failed confirmations after which no further step is looked for
-# Part of the budget that the search for a further step may cost: a confirmed culprit is an answer already.
-FURTHER_SHARE: Final = 0.25
-FURTHER_CONFIRMED_SHARE: Final = 0.4  # with the confirmation of what that search came to
 
 
 def advance(standing: Standing) -> SearchState:
@@ -172,7 +166,7 @@ def _search(standing: Standing) -> SearchState:
     state, model = standing.state, standing.model
     if not state.named and is_premature(standing):
         return _enter(standing, Phase.REPRODUCE)
-    if state.named and (_is_explained(standing) or _gives_up_further(standing)):
+    if state.named and (further.is_explained(standing) or further.is_given_up(standing)):
         return replace(state, phase=Phase.RESIDUAL)
     if not state.named:
         is_denied = standing.fresh_rounds % 5 == 4 and log_reproduced(standing) < DENIED and _may_deny(standing)
@@ -203,7 +197,7 @@ def _confirm(standing: Standing) -> SearchState:
     if posterior < least:
         return _enter(standing, Phase.SEARCH, suspect=None)
     is_named = is_convincing and posterior >= NAMED_POSTERIOR
-    is_small = is_named and bool(state.named) and _is_small(standing, candidate)
+    is_small = is_named and bool(state.named) and further.is_small(standing, candidate)
     if is_named and not is_small:
         step = NamedStep(
             commit=state.suspect,
@@ -214,7 +208,7 @@ def _confirm(standing: Standing) -> SearchState:
         )
         return _enter(standing, Phase.RESIDUAL, suspect=None, named=(*state.named, step))
     is_spent = standing.fresh_rounds >= LAST_CONFIRM_ROUND or (
-        state.named and _gives_up_further(standing, share=FURTHER_CONFIRMED_SHARE)
+        state.named and further.is_given_up(standing, share=further.CONFIRMED_SHARE)
     )
     if log_e < REFUTED or is_small or is_spent:
         return _enter(standing, Phase.SEARCH, suspect=None, withdrawn=(*state.withdrawn, state.suspect))
@@ -230,19 +224,11 @@ def convincing(standing: Standing) -> float:
     return least + (0.0 if state.since else float(np.log(len(state.commit_range.commits))))
 
 
-def _is_small(standing: Standing, candidate: int) -> bool:
-    """A further step that its own rounds show to be smaller than what is looked for."""
-    sizes = [step_size(standing, other) for other in (candidate, *standing.named)]
-    own, *named = (size for size in sizes if size is not None)
-    largest = max((abs(size.center) for size in named), default=0.0)
-    return abs(own.center) + own.half < NEGLIGIBLE * largest
-
-
 def _residual(standing: Standing) -> SearchState:
     state = standing.state
     if (reopened := _reopened(standing)) is not None:
         return reopened
-    if _seeks_further(standing):
+    if further.is_sought(standing):
         return replace(state, phase=Phase.SEARCH)
     if standing.unseen and standing.left > 0:
         return state
@@ -263,32 +249,6 @@ def _reopened(standing: Standing) -> SearchState | None:
         if rest.posterior(rest.positions[step.commit] - 1) < NAMED_POSTERIOR:
             return _enter(rest, Phase.SEARCH)
     return None
-
-
-def _seeks_further(standing: Standing) -> bool:
-    """Whether one more step is likely, large enough to matter, and still affordable."""
-    model = standing.model
-    if standing.exhausted or _gives_up_further(standing):
-        return False
-    if model.log_further <= FURTHER_STEP and not residual.is_left_over(standing):
-        return False
-    further = [model.column_of(int(np.argmax(mass))) for mass in model.step_masses]
-    steps = np.abs(evidence.fit(model.design, np.vstack([model.named_columns, *further])).delta)
-    named = len(model.named)
-    return bool(steps[named:].max() >= NEGLIGIBLE * steps[:named].max())
-
-
-def _is_explained(standing: Standing) -> bool:
-    """The search for a further step has measured, and what it measured speaks against one."""
-    return bool(standing.fresh_rounds) and standing.model.log_further < 0 and not residual.is_left_over(standing)
-
-
-def _gives_up_further(standing: Standing, *, share: float = FURTHER_SHARE) -> bool:
-    state = standing.state
-    last = state.named[-1]
-    spent = executions(state.results[last.rounds :])
-    failed = len(state.withdrawn) - last.withdrawn
-    return spent > share * state.settings.budget_executions or failed >= FURTHER_ATTEMPTS
 
 
 _RULES: Final[Mapping[Phase, Callable[[Standing], SearchState]]] = {

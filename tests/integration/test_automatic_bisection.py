@@ -177,8 +177,6 @@ def quiet_runs(mainline: Mainline, count: int) -> None:
         )
 
 
-# The hashes of commits, and with them the search's seed, differ from run to run.
-@pytest.mark.xfail(strict=False, reason="in about one run of ten the check calls a regression over that is still there")
 def test_a_faster_machine_leaves_the_issue_open_and_the_fix_closes_it(mainline: Mainline) -> None:
     alarm(mainline, parse=0.0096)
     mainline.search()

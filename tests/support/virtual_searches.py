@@ -38,11 +38,19 @@ class Virtual:
             broken=self.broken,
         )
 
-    def start(self, seed: int, *, prior: Mapping[str, float] | None = None, **settings: Any) -> Search:
-        return Search.start(self.commit_range, settings=SearchSettings(seed=seed, **settings), prior=prior)
+    def start(
+        self,
+        seed: int,
+        *,
+        prior: Mapping[str, float] | None = None,
+        stored: Sequence[Mapping[str, Sequence[float]]] = (),
+        **settings: Any,
+    ) -> Search:
+        chosen = SearchSettings(seed=seed, **settings)
+        return Search.start(self.commit_range, settings=chosen, prior=prior, stored=stored)
 
     def search(self, seed: int, *, jobs: int = 1, **options: Any) -> Outcome:
-        """The outcome of one whole search; `options` are settings, and the prior."""
+        """The outcome of one whole search; `options` are settings, prior and stored rounds."""
         return play(self.start(seed, **options), self.machine(seed), k=jobs)
 
     def culprits(self) -> list[str]:

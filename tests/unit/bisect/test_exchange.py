@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bot.bisect.confirm import CONVINCING
-from bot.bisect.exchange import DifferenceShape, log_exchange, log_quotient
+from bot.bisect.exchange import DifferenceShape, log_exchange, log_exchange_factors, log_quotient
 
 LOOKS = (1, 2, 3, 4, 5, 7, 10, 15, 25, 40)
 SHAPE = DifferenceShape(step=0.14, width=0.07, gap=0.45, apart=0.3)
@@ -23,6 +23,10 @@ NOISES: dict[str, Draw] = {
 }
 
 
+def exchanged(differences: "np.typing.NDArray[np.float64]", shape: DifferenceShape) -> float:
+    return log_exchange(log_exchange_factors(differences, shape))
+
+
 @pytest.mark.slow  # a rate needs trials
 @pytest.mark.parametrize("name", NOISES)
 def test_without_a_step_no_time_of_stopping_makes_it_convincing_more_often_than_stated(name: str) -> None:
@@ -32,7 +36,7 @@ def test_without_a_step_no_time_of_stopping_makes_it_convincing_more_often_than_
     convinced = 0
     for _ in range(runs):
         differences = NOISES[name](generator, rounds)
-        convinced += any(log_exchange(differences[:n], SHAPE) > CONVINCING for n in LOOKS)
+        convinced += any(exchanged(differences[:n], SHAPE) > CONVINCING for n in LOOKS)
 
     # Ville: at most 5%; the upper bound is four standard errors above.
     assert convinced / runs <= level + 4 * np.sqrt(level * (1 - level) / runs)
@@ -40,7 +44,7 @@ def test_without_a_step_no_time_of_stopping_makes_it_convincing_more_often_than_
 
 def test_one_round_has_mean_one_over_both_orders() -> None:
     for difference in (0.0, 0.01, 0.14, 0.6, 50.0):
-        both = [np.exp(log_exchange(np.array([sign * difference]), SHAPE)) for sign in (-1, 1)]
+        both = [np.exp(exchanged(np.array([sign * difference]), SHAPE)) for sign in (-1, 1)]
         assert np.mean(both) == pytest.approx(1.0, abs=1e-12)
 
 
@@ -51,7 +55,7 @@ def test_a_step_in_either_direction_is_seen_within_a_few_rounds() -> None:
             next(
                 n
                 for n in range(1, 200)
-                if log_exchange(sign * (0.14 + np.random.default_rng([6, run]).normal(0, 0.07, n)), SHAPE) > 3
+                if exchanged(sign * (0.14 + np.random.default_rng([6, run]).normal(0, 0.07, n)), SHAPE) > 3
             )
             for run in range(25)
         ]
@@ -62,12 +66,12 @@ def test_a_step_in_either_direction_is_seen_within_a_few_rounds() -> None:
 
 def test_one_wild_execution_decides_nothing() -> None:
     usual = np.full(8, 0.14)
-    assert log_exchange(usual, SHAPE) > 3
-    assert log_exchange(np.append(usual, -30.0), SHAPE) > log_exchange(usual, SHAPE) - 0.7
+    assert exchanged(usual, SHAPE) > 3
+    assert exchanged(np.append(usual, -30.0), SHAPE) > exchanged(usual, SHAPE) - 0.7
 
 
 def test_no_round_is_no_evidence() -> None:
-    assert log_exchange(np.array([]), SHAPE) == pytest.approx(0.0)
+    assert exchanged(np.array([]), SHAPE) == pytest.approx(0.0)
 
 
 @pytest.mark.parametrize("gap", [1.0, 3.0, 10.0])

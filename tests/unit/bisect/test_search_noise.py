@@ -12,7 +12,7 @@ from scipy.special import ndtr
 
 from benchmarks.bisect.grid import cells, trial
 from benchmarks.bisect.machine import chain
-from bot.model.bisection import Outcome, OutcomeKind, Phase
+from bot.model.bisection import Outcome, OutcomeKind, Phase, Sought
 from tests.support.virtual_searches import Virtual, names, planted, steps, suspects_of
 
 pytestmark = pytest.mark.slow  # dozens of whole searches
@@ -177,6 +177,18 @@ def test_a_change_that_was_expected_is_denied_by_few_executions_and_never_where_
         outcome = virtual.search(seed, jobs=4, **settings)
         assert outcome.kind is kind
         assert true or outcome.executions <= 20
+
+
+def test_a_machine_that_is_faster_than_the_stored_rounds_were_by_just_the_step_hides_nothing() -> None:
+    """The stored rounds hold the good end only: beside them the good end of now looked like a mode of the machine."""
+    for seed in range(8):
+        virtual = steps(chain(14), {2: 1.4}, noise="10%", offset_sd=0.05)
+        slower = virtual.machine(seed + 100)
+        stored = [slower.run(["c0", "c4"])[0] for _ in range(6)]
+        stored = [{commit: [2.4 * value for value in values] for commit, values in block.items()} for block in stored]
+        settings = {"one_machine": False, "expected_change": float(np.log1p(1.4)), "budget_executions": 40}
+        outcome = virtual.search(seed, jobs=4, stored=stored, sought=Sought.ANY, **settings)
+        assert names(outcome) == virtual.culprits(), (seed, outcome)
 
 
 def test_a_suspect_that_convinces_before_it_is_sure_is_measured_on() -> None:
