@@ -100,6 +100,8 @@ def is_refuted(standing: Standing) -> bool:
     counts = standing.samples.counts(standing.reach.size + 1)
     if settings.expected_change is None or min(counts[0], counts[-1]) < REFUTING_ANALYSIS:
         return False
+    if standing.model.modes is not None and log_reproduced(standing) > 0:
+        return False  # no shape may deny what the plain form sees
     center, half = end_to_end(standing)
     worse = center if standing.sign == settings.direction.worse_sign else -center
     return excludes(worse, half, expected=settings.expected_change)
