@@ -63,7 +63,7 @@ def _add_measure(verbs: Verbs) -> None:
     option(verb, "--trace-include MODULE ...", "follow these modules or packages as well", default=[])
     option(verb, "--at PKG.MODULE:FUNCTION", "trace only this function, without imports and set-up")
     option(verb, "--confirm", "measure whatever looks like a regression a second time (docs/confirm.md)")
-    option(verb, "--dry-run", "only say what it would cost, from an earlier measurement in DIR")
+    option(verb, "--dry-run", "only say what it would cost and, by an earlier measurement in DIR, what it would show")
     option(verb, "--output DIR", "folder for a run file per commit and log.txt", required=True)
     add_options(verb, "tool", "suite", "config")
 
@@ -110,8 +110,12 @@ def _measure(arguments: argparse.Namespace) -> int:
         trace=_trace(arguments),
     )
     if arguments.dry_run:
-        cost = pipeline.foreseen_cost(arguments.repo, revisions, plan=plan, output=arguments.output)
+        cost, foresight = pipeline.foreseen(
+            arguments.repo, revisions, plan=plan, output=arguments.output, config=config
+        )
         print(f"would take at most {pipeline.took(cost)}, without traces and --also")
+        if foresight is not None:
+            print(pipeline.foresight_text(foresight))
         return EXIT_FINE
     try:
         measured = pipeline.measure_commits(

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from bot.pipeline.doctor import checkup, recording_permissions
     from bot.pipeline.event import BaselineOrigin, EventEnds, Merge, event_ends, merge_of
     from bot.pipeline.job_results import JobResults, collect_baseline, compare_results, judge_anew, result_files
-    from bot.pipeline.measure import Measured, MeasurePlan, foreseen_cost, measure_commits
+    from bot.pipeline.measure import Measured, MeasurePlan, foreseen, measure_commits
     from bot.pipeline.pages import report_html
     from bot.pipeline.prediction import predict
     from bot.pipeline.publish import (
@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from bot.report.changes import changes_json, changes_text
     from bot.report.collected import imported_text
     from bot.report.diagnosis import diagnosis_text
+    from bot.report.foresight import foresight_text
     from bot.report.git_bisect import bisection_log
     from bot.report.history_size import compacted_text, history_size_text
     from bot.report.html import releases_page

@@ -13,17 +13,20 @@ from bot import git
 from bot.codec.run import decode_run, encode_run
 from bot.collect import join_executions, machine_environment, surroundings
 from bot.config import Config
+from bot.detect.foresight import foresee
 from bot.dispatch.machine import Say, this_machine
 from bot.dispatch.tracing import TracePlan
 from bot.errors import UsageError
 from bot.files import replace_file
 from bot.measure import Commands, Workplace, analysis_rounds, interleaved
 from bot.model.baseline import Baseline, BaselineSource
+from bot.model.foresight import Foresight
 from bot.model.report import Conclusion, Report
 from bot.model.run import NO_COST, Cost, Run
 from bot.pipeline.commands import with_quantities
 from bot.pipeline.confirm import BENCHMARKS_VARIABLE, flagged, only
 from bot.pipeline.judge import judge_run
+from bot.pipeline.settings import corrected_for_analyses
 from bot.pipeline.trace import diagnose_traces, write_traces
 
 ANALYSES: Final = 4
@@ -132,13 +135,23 @@ def measure_commits(
     )
 
 
-def foreseen_cost(repository: Path, revisions: Sequence[str], *, plan: MeasurePlan, output: Path) -> Cost:
-    """Executions at most. Seconds by the last measurement in `output`, builds included; 0 where there is none."""
+def foreseen(
+    repository: Path, revisions: Sequence[str], *, plan: MeasurePlan, output: Path, config: Config
+) -> tuple[Cost, Foresight | None]:
+    """Executions at most, and by the last measurement in `output` seconds and what the rounds would show.
+
+    Builds are included; without such a measurement 0 seconds, and None.
+    """
     sides = _sides(repository, revisions, plan)
     executions = len(list(interleaved(sides, rounds=plan.rounds))) * (1 + plan.confirm) + len(sides) * plan.warmup
     files = [file for side in sides if (file := output / f"{side.name}.json").is_file()]
-    before = sum((decode_run(file.read_bytes(), place=str(file)).cost for file in files), NO_COST)
-    return Cost(executions, executions * before.seconds / before.executions if before.executions else 0.0)
+    runs = [decode_run(file.read_bytes(), place=str(file)) for file in files]
+    before = sum((run.cost for run in runs), NO_COST)
+    cost = Cost(executions, executions * before.seconds / before.executions if before.executions else 0.0)
+    if len(runs) < len(sides):
+        return cost, None
+    settings = corrected_for_analyses(config, analyses=len(plan.analyses))
+    return cost, foresee(_paired(runs[0]), runs[1], rounds=plan.rounds, settings=settings)
 
 
 def _sides(repository: Path, revisions: Sequence[str], plan: MeasurePlan) -> tuple[_Side, ...]:
@@ -197,8 +210,7 @@ def _measure_again(
     say: Say,
 ) -> tuple[tuple[str, ...], tuple[Path, ...]]:
     """What looks like a regression, and the files of its second measurement; none where nothing does."""
-    paired = Baseline(runs=(runs[0],), source=BaselineSource.PAIRED, base_commit=runs[0].commit)
-    names = flagged(judge_run(paired, runs[1], config=config))
+    names = flagged(judge_run(_paired(runs[0]), runs[1], config=config))
     if not names:
         return (), ()
     again = [_Side(name=f"confirm-{side.name}", commit=side.commit) for side in sides]
@@ -222,8 +234,11 @@ def undecided(report: Report) -> int:
 def _judged(sides: Sequence[_Side], plan: MeasurePlan, config: Config) -> Report:
     analyses = len(plan.analyses)
     baseline, target = (_side_run(side, config=config, job="interim", analyses=analyses) for side in sides)
-    paired = Baseline(runs=(baseline,), source=BaselineSource.PAIRED, base_commit=baseline.commit)
-    return judge_run(paired, target, config=config)
+    return judge_run(_paired(baseline), target, config=config)
+
+
+def _paired(baseline: Run) -> Baseline:
+    return Baseline(runs=(baseline,), source=BaselineSource.PAIRED, base_commit=baseline.commit)
 
 
 def _side_run(side: _Side, *, config: Config, job: str, analyses: int, tree: Path | None = None) -> Run:

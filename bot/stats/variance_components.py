@@ -20,11 +20,14 @@ class VarianceComponents:
     samples: float
 
 
-def variance_components(values: Floats, *, run: Integers, process: Integers) -> VarianceComponents | None:
+def variance_components(
+    values: Floats, *, run: Integers, process: Integers, target: Floats | None = None
+) -> VarianceComponents | None:
     """Of positive `values` (n,) with the run and the process of each, numbered; None where nothing can be fitted.
 
     A linear mixed model of the logarithms with random intercepts, by restricted maximum likelihood (statsmodels'
     MixedLM). Needs two runs and a run with two samples. Balanced data give the classical estimates of nested ANOVA.
+    `target` (n,), 1 for the samples of one side and 0 for the other's: how far the sides differ is no noise.
     """
     if len(np.unique(run)) < 2 or len(np.unique(run)) == len(values) or values.min() <= 0:
         return None
@@ -36,12 +39,13 @@ def variance_components(values: Floats, *, run: Integers, process: Integers) -> 
     from statsmodels.regression.mixed_linear_model import MixedLM, VCSpec
 
     ones = np.ones((len(values), 1))
+    fixed = ones if target is None else np.column_stack([ones, target])
     spec = VCSpec(["process"], *_processes(run, process)) if nested else None
     # The optimiser works at a scale of one. It warns at the edge, where a component is zero: that is an answer.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            model = MixedLM((logarithms - logarithms.mean()) / deviation, ones, run, exog_re=ones, exog_vc=spec)
+            model = MixedLM((logarithms - logarithms.mean()) / deviation, fixed, run, exog_re=ones, exog_vc=spec)
             fitted = model.fit(reml=True)
         except (np.linalg.LinAlgError, ValueError):
             return None

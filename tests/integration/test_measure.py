@@ -73,7 +73,9 @@ def test_compare_reads_what_measure_wrote(repository: Path, capsys: pytest.Captu
     assert not out.exists()
     assert measure(repository, "--rounds", "7") == 0
     assert measure(repository, "--rounds", "7", "--dry-run") == 0
-    assert "would take at most 30 executions in 1 runner minute, without" in capsys.readouterr().out
+    foreseen = capsys.readouterr().out
+    assert "would take at most 30 executions in 1 runner minute, without" in foreseen
+    assert "by the noise of the earlier measurement, 7 rounds would show a change of " in foreseen
     pair = ["--paired", "--baseline", str(out / "baseline.json"), "--target", str(out / "target.json")]
     assert main(["compare", *pair, "--markdown", str(out / "comment.md")]) == 1
     # Both sides, with a warm-up each.
