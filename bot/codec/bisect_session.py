@@ -6,6 +6,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+import bot.codec.reason  # noqa: F401  # teaches the notes' form
 from bot.codec.wire import WIRE_CONFIG, decode, encode
 from bot.errors import DataError
 from bot.model.bisection import SearchState

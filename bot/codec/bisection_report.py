@@ -6,13 +6,14 @@ from typing import Final, Literal, TypeVar
 
 from pydantic.dataclasses import dataclass
 
-import bot.codec.reason  # noqa: F401  # teaches the doubts' form
+from bot.codec.reason import Sentence
 from bot.codec.wire import WIRE_CONFIG, encode, same_fields
 from bot.model.bisection import Culprit, DecayPart, Engine, Noise, OutcomeKind, Suspect
 from bot.model.bisection_report import BisectionReport, CulpritDiagnosis, MeasuredCommit
 from bot.model.environment import EnvironmentChange
 from bot.model.finding import Interval
 from bot.model.metric import Direction
+from bot.model.reason import Reason
 
 SCHEMA_NAME: Final = "bisection-v1"
 
@@ -65,7 +66,7 @@ class BisectionFile:
     candidates: int = 0
     measured: tuple[MeasuredEntry, ...] = ()
     skipped: dict[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Reason, ...] = ()
     engine: Engine = Engine.BAYES
     seed: int = 0
     command: str = ""
@@ -73,8 +74,10 @@ class BisectionFile:
     diagnosis: CulpritDiagnosis | None = None
 
 
-def encode_bisection(report: BisectionReport, *, sentence: Callable[[BisectionReport], str]) -> bytes:
-    """`sentence` words the reason: JSON is read by people as well."""
+def encode_bisection(
+    report: BisectionReport, *, headline: Callable[[BisectionReport], str], sentence: Sentence
+) -> bytes:
+    """`headline` words why the search ended, `sentence` a reason: JSON is read by people as well."""
     outcome = report.outcome
     file = same_fields(
         BisectionFile,
@@ -83,7 +86,7 @@ def encode_bisection(report: BisectionReport, *, sentence: Callable[[BisectionRe
         version=1,
         outcome=outcome.kind,
         definite=report.is_definite,
-        reason=sentence(report),
+        reason=headline(report),
         good=report.commit_range.good,
         bad=report.commit_range.bad,
         benchmark=report.key.benchmark,
@@ -104,7 +107,7 @@ def encode_bisection(report: BisectionReport, *, sentence: Callable[[BisectionRe
         runner_seconds=report.runner_seconds,
         diagnosis=report.diagnosis,
     )
-    return encode(file, indent=2)
+    return encode(file, indent=2, context={"sentence": sentence})
 
 
 Entry = TypeVar("Entry", CulpritEntry, SuspectEntry, MeasuredEntry)

@@ -14,6 +14,8 @@ from bot.errors import DataError, InfrastructureError
 from bot.history.bisections import BisectionConflictError
 from bot.history.protocol import LoadedBisection
 from bot.model.dispatch import Bisection, BisectionStep, BisectJobResult, Dispatch, parse_run_title, run_title
+from bot.model.reason import Reason, because
+from bot.model.search_reason import SearchReason
 
 MOST_CONFLICTS: Final = 30
 KEPT_ENVIRONMENTS: Final = 20
@@ -85,34 +87,26 @@ class _Event:
         self._loaded = loaded
         self._cache = cache
         self._bisection = loaded.bisection
-        self._remarks: list[str] = []
+        self._remarks: list[Reason] = []
 
     def handle(self, claim: _Claim | None) -> BisectionStep:
         if claim is not None and not self._bisection.is_done:
             self._take_claim(claim)
         waiting = self._take_open()
-        return settle(
-            self._controller,
-            self._bisection,
-            loaded=self._loaded,
-            remarks=self._remarks,
-            waiting=waiting,
-        )
+        return settle(self._controller, self._bisection, loaded=self._loaded, remarks=self._remarks, waiting=waiting)
 
     def _take_claim(self, claim: _Claim) -> None:
         dispatch = next((entry for entry in self._bisection.dispatches if entry.id == claim.dispatch), None)
         if dispatch is None:
-            self._remarks.append(
-                f"run {claim.run_id} was refused: the stored bisection knows no dispatch {claim.dispatch}; {REWRITTEN}"
-            )
+            self._remarks.append(because(SearchReason.RUN_UNKNOWN, run=claim.run_id, dispatch=claim.dispatch))
         elif dispatch.run_id not in (None, claim.run_id):
             self._remarks.append(
-                f"run {claim.run_id} was refused: dispatch {dispatch.id} was sent as run {dispatch.run_id}"
+                because(SearchReason.RUN_OF_OTHER, run=claim.run_id, dispatch=dispatch.id, sent=dispatch.run_id)
             )
         else:
             self._take(dispatch, claim.run_id)
 
-    def _take_open(self) -> str | None:
+    def _take_open(self) -> Reason | None:
         """Look after the dispatch that is under way; why nothing can be done about it."""
         dispatch = self._bisection.open_dispatch
         if dispatch is None or self._bisection.is_done:
@@ -125,16 +119,16 @@ class _Event:
         self._bisection = self._bisection.with_dispatch(replace(dispatch, run_id=run_id))
         facts = self._controller.dispatcher.look(run_id)
         if facts is not None and not facts.is_completed:
-            return f"run {run_id} is under way"
+            return because(SearchReason.RUN_UNDER_WAY, run=run_id)
         self._take(dispatch, run_id)
         return None
 
-    def _take_over(self, dispatch: Dispatch) -> str | None:
+    def _take_over(self, dispatch: Dispatch) -> Reason | None:
         """A dispatch that was never sent: its sender may be about to, or dead."""
         now = self._controller.now()
         if dispatch.sender and now - dispatch.stored_at < SENDER_IS_LATE:
-            return f"dispatch {dispatch.id} is being sent by another job"
-        self._remarks.append(f"dispatch {dispatch.id} was stored and never sent: it is sent now")
+            return because(SearchReason.BEING_SENT, dispatch=dispatch.id)
+        self._remarks.append(because(SearchReason.SENT_LATE, dispatch=dispatch.id))
         self._bisection = self._bisection.with_dispatch(replace(dispatch, sender=self._controller.name, stored_at=now))
         return None
 
@@ -149,14 +143,14 @@ class _Event:
             try:
                 self._bisection = take_result(self._bisection, result)
             except DataError as error:
-                self._remarks.append(f"the result of job {result.job} was refused: {error.message}")
+                self._remarks.append(because(SearchReason.RESULT_REFUSED, job=result.job, why=error.message))
         gained = len(self._bisection.search.results) - before
         search = Search(self._bisection.search)
         lost = [job.id for job in search.pending if job.id in dispatch.rounds]
         for job_id in lost:
             search.abandon(job_id)
         if lost:
-            self._remarks.append(f"{len(lost)} of {len(dispatch.rounds)} rounds were lost and will be measured again")
+            self._remarks.append(because(SearchReason.ROUNDS_LOST, lost=len(lost), rounds=len(dispatch.rounds)))
         fruitless = self._bisection.fruitless if dispatch.closed else self._bisection.fruitless + 1
         self._bisection = replace(
             self._bisection, search=search.state, fruitless=0 if gained else fruitless

@@ -10,8 +10,11 @@ from bot.bisect import Search
 from bot.model.bisection import SMALLEST_EFFECT, CommitRange, Culprit, Outcome, SearchState
 from bot.model.count import Count, key_of, metric_of
 from bot.model.dispatch import Bisection, ByTime
-from bot.report.bisection_words import introduced
+from bot.model.finding import Verdict
+from bot.model.reason import Argument, Reason, because
+from bot.model.search_reason import SearchReason
 
+SHOWN_COMMIT: Final = 7
 PAIR_EXECUTIONS: Final = 100  # of the commit that counts name and its parent
 
 
@@ -23,8 +26,8 @@ def following(bisection: Bisection) -> Bisection:
     if times.counted is None:
         if outcome.culprits:
             return _paired(bisection, times, largest_step(outcome).commit)
-        why = "".join(f" ({why})" for why in list(outcome.skipped.values())[:1])
-        return _whole(bisection, times, bisection.search, f"Instructions name no commit{why}: times were measured")
+        why = next(iter(outcome.skipped.values()), None)
+        return _whole(bisection, times, bisection.search, because(SearchReason.NO_COMMIT_BY_COUNTS, why=why))
     counted = times.counted
     if counted.outcome is None:
         raise ValueError("the search by counts has not ended")
@@ -43,14 +46,24 @@ def largest_step(outcome: Outcome) -> Culprit:
     return max(outcome.culprits, key=lambda culprit: abs(culprit.relative_change))
 
 
-def confirmed(timed: Culprit, *, executions: int, benchmark: str) -> str:
-    cost = f"{executions} executions of it and its parent"
-    return f"Its time ({benchmark}) confirms it: {timed.commit[:7]} {introduced(timed)}; {cost}."
+def confirmed(timed: Culprit, *, executions: int, benchmark: str) -> Reason:
+    return because(SearchReason.TIME_CONFIRMS, executions=executions, benchmark=benchmark, **_step(timed))
 
 
-def unconfirmed(step: Culprit) -> str:
-    counted = f"By instructions {step.commit[:7]} {introduced(step)}"
-    return f"{counted}; its time is not seen to change: times were measured"
+def unconfirmed(counted: Culprit) -> Reason:
+    return because(SearchReason.TIME_UNCHANGED, **_step(counted))
+
+
+def _step(culprit: Culprit) -> dict[str, Argument]:
+    interval = culprit.confidence_interval
+    kind = Verdict.IMPROVEMENT if culprit.improvement else Verdict.REGRESSION
+    return {
+        "commit": culprit.commit[:SHOWN_COMMIT],
+        "kind": kind.value,
+        "change": culprit.relative_change,
+        "low": interval.low,
+        "high": interval.high,
+    }
 
 
 def _paired(bisection: Bisection, times: ByTime, commit: str) -> Bisection:
@@ -63,7 +76,7 @@ def _paired(bisection: Bisection, times: ByTime, commit: str) -> Bisection:
     return replace(begun, times=replace(times, counted=bisection.search))
 
 
-def _whole(bisection: Bisection, times: ByTime, counted: SearchState, note: str) -> Bisection:
+def _whole(bisection: Bisection, times: ByTime, counted: SearchState, note: Reason) -> Bisection:
     begun = _by_times(bisection, times, counted.commit_range, budget=counted.settings.budget_executions)
     return replace(begun, times=None, notes=(*bisection.notes, note))
 

@@ -7,7 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
 from bot.history.protocol import BisectionStore, Store
-from bot.model.dispatch import Bisection, BisectionStep, BisectJobResult, Dispatch, Objection, RunFacts
+from bot.model.dispatch import Bisection, BisectionStep, BisectJobResult, Dispatch, RunFacts
+from bot.model.reason import Reason
+from bot.model.search_reason import Objection
 
 # After this a dispatch that was stored and is nowhere to be seen belongs to a controller that died before it sent it.
 SENDER_IS_LATE: Final = timedelta(minutes=5)
@@ -19,7 +21,7 @@ class Collected:
     """What a dispatch gave, and why some of it was refused. A job that left nothing is just lost."""
 
     results: tuple[BisectJobResult, ...] = ()
-    refused: tuple[str, ...] = ()
+    refused: tuple[Reason, ...] = ()
 
 
 class Dispatcher(Protocol):

@@ -41,7 +41,9 @@ from bot.model.bisection_report import BisectionReport, CulpritDiagnosis
 from bot.model.count import MINIMUM_EFFECT, is_exact
 from bot.model.dispatch import BisectCommands, Bisection
 from bot.model.metric import Metric, MetricKey
+from bot.model.reason import because
 from bot.model.run import Run
+from bot.model.search_reason import SearchReason
 
 FOLDER: Final = "perf-culprit"
 DEFAULT_EXECUTIONS: Final = 400
@@ -229,8 +231,7 @@ def _searched(bisection: Bisection, dispatcher: Dispatcher, *, file: Path, deadl
     while not step.bisection.is_done:
         step = advance(controller, bisection.id)
         if deadline is not None and time.monotonic() > deadline and not step.bisection.is_done:
-            note = f"the time was spent before the search had ended; --resume {file} resumes it"
-            return ended(step.bisection, note=note)
+            return ended(step.bisection, note=because(SearchReason.TIME_SPENT, file=str(file)))
     return step.bisection
 
 

@@ -17,6 +17,8 @@ from bot.history.bisections import BisectionConflictError
 from bot.history.protocol import LoadedBisection
 from bot.model.bisection import Job
 from bot.model.dispatch import Bisection, BisectionStep, BisectJob, Dispatch
+from bot.model.reason import Reason, because
+from bot.model.search_reason import SearchReason
 
 
 def settle(
@@ -24,8 +26,8 @@ def settle(
     bisection: Bisection,
     *,
     loaded: LoadedBisection | None,
-    remarks: Sequence[str] = (),
-    waiting: str | None = None,
+    remarks: Sequence[Reason] = (),
+    waiting: Reason | None = None,
 ) -> BisectionStep:
     """The bisection's next step. `waiting`: why nothing can be decided yet; `remarks` are for the answer."""
     if waiting is None:
@@ -54,12 +56,11 @@ def _stopped(controller: Controller, bisection: Bisection) -> Bisection:
     if objection is not None:
         return stopped(bisection, objection)
     if is_still_there(bisection):
-        return ended(bisection, note="the regression is still there")
+        return ended(bisection, note=because(SearchReason.STILL_THERE))
     if bisection.deadline is not None and controller.now() > bisection.deadline:
-        return ended(bisection, note="the time was spent before the search had ended")
+        return ended(bisection, note=because(SearchReason.TIME_SPENT))
     if bisection.fruitless >= MOST_FRUITLESS:
-        note = f"{bisection.fruitless} dispatches in a row gave no result; see the log of the bisect workflow"
-        return ended(bisection, note=note)
+        return ended(bisection, note=because(SearchReason.DISPATCHES_FRUITLESS, count=bisection.fruitless))
     return bisection
 
 

@@ -20,6 +20,9 @@ from bot.errors import BotError
 from bot.files import read_limited, replace_file
 from bot.measure import Commands, Workplace
 from bot.model.dispatch import Bisection, BisectJobResult, BisectRequest, Dispatch
+from bot.model.reason import Reason, because
+from bot.model.search_reason import SearchReason
+from bot.report.reasons import sentence
 
 PREFIX: Final = "perf-culprit-jobs-"
 REQUEST_NAME: Final = "request.json"
@@ -60,14 +63,16 @@ class SideBySide(AtOnce):
             processes = [running.enter_context(self._running(job.id, folder)) for job in dispatch.jobs]
             for process in processes:
                 process.wait()
-        results, refused = [], []
+        results: list[BisectJobResult] = []
+        refused: list[Reason] = []
         for job in dispatch.jobs:
             try:
                 results.append(_result(folder / job.id))
             except BotError:
                 output = (folder / job.id / OUTPUT_NAME).read_text(errors="replace")
-                refused.append(f"{job.id} measured nothing: {output.strip()[-SHOWN_CHARACTERS:]}")
-                self._say(refused[-1])
+                why = output.strip()[-SHOWN_CHARACTERS:]
+                refused.append(because(SearchReason.NOTHING_MEASURED, job=job.id, why=why))
+                self._say(sentence(refused[-1]))
         return Collected(results=tuple(results), refused=tuple(refused))
 
     def _ask(self, bisection: Bisection, dispatch: Dispatch, file: Path) -> None:

@@ -10,14 +10,16 @@ from bot.model.bisection import OutcomeKind, Sought
 from bot.model.bisection_report import BisectionReport
 from bot.model.dispatch import Bisection, BisectionStep, Dispatch
 from bot.model.metric import Direction, Metric
+from bot.model.reason import Reason, because
+from bot.model.search_reason import SearchReason
 
 
 def step_of(
     bisection: Bisection,
     *,
     dispatched: Dispatch | None = None,
-    waiting: str | None = None,
-    remarks: tuple[str, ...] = (),
+    waiting: Reason | None = None,
+    remarks: tuple[Reason, ...] = (),
 ) -> BisectionStep:
     return BisectionStep(
         bisection=bisection,
@@ -39,7 +41,7 @@ def report_of(bisection: Bisection) -> BisectionReport:
     notes, count = bisection.notes, bisection.commands.count
     is_same = abs(state.outcome.relative_change or 0.0) <= state.settings.minimum_effect
     if count is not None and state.outcome.kind is OutcomeKind.NOT_REPRODUCED and is_same:
-        notes += (f"both ends count the same {count}; search without --metric for a change of times",)
+        notes += (because(SearchReason.SAME_COUNT, count=count),)
     culprit = diagnosed_step(state.outcome, count)
     diagnoses = (one for one in bisection.diagnoses if culprit is not None and one.commit == culprit.commit)
     return BisectionReport(

@@ -8,13 +8,14 @@ from bot.dispatch.controller import Controller
 from bot.dispatch.step import step_of
 from bot.errors import InfrastructureError
 from bot.history.bisections import BisectionConflictError
-from bot.model.dispatch import Bisection, BisectionStep, Objection
-from bot.report.bisection_step import objection_text
+from bot.model.dispatch import Bisection, BisectionStep
+from bot.model.reason import Reason
+from bot.model.search_reason import Objection
 
 MOST_CONFLICTS: Final = 10
 
 
-def ended(bisection: Bisection, *, note: str) -> Bisection:
+def ended(bisection: Bisection, *, note: Reason) -> Bisection:
     """With the best answer so far; nothing that is under way is waited for."""
     outcome = Search(bisection.search).partial_outcome()
     outcome = replace(outcome, notes=(*outcome.notes, note))
@@ -23,7 +24,7 @@ def ended(bisection: Bisection, *, note: str) -> Bisection:
 
 
 def stopped(bisection: Bisection, objection: Objection) -> Bisection:
-    done = ended(bisection, note=objection_text(objection, bisection.head))
+    done = ended(bisection, note=bisection.objected(objection))
     return replace(done, stopped=objection)
 
 

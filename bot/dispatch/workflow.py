@@ -21,11 +21,12 @@ from bot.model.dispatch import (
     BisectJobResult,
     BisectRequest,
     Dispatch,
-    Objection,
     RunArtifact,
     WorkflowRuns,
     artifact_name,
 )
+from bot.model.reason import Reason, because
+from bot.model.search_reason import Objection, SearchReason
 from bot.publish.host import Host
 
 RESULT_NAME: Final = "bisect-job.json"
@@ -45,7 +46,7 @@ class Workflow:
         jobs = {artifact_name(bisection.id, job.id): job for job in dispatch.jobs}
         followed = 0 if bisection.alarm is None else len(bisection.alarm.followed)
         results: list[BisectJobResult] = []
-        refused: list[str] = []
+        refused: list[Reason] = []
         for artifact in self._runs.artifacts(run_id, tuple(jobs)):
             job = jobs[artifact.name]
             try:
@@ -53,7 +54,7 @@ class Workflow:
                 _check(result, bisection=bisection.id, dispatch=dispatch, job=job, followed=followed)
                 results.append(result)
             except DataError as error:
-                refused.append(f"the result of {job.id} was refused: {error.message}")
+                refused.append(because(SearchReason.RESULT_REFUSED, job=job.id, why=error.message))
         return Collected(results=tuple(results), refused=tuple(refused))
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from bot.model.finding import Interval
 from bot.model.metric import Direction
+from bot.model.reason import Reason
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -233,7 +234,7 @@ class Outcome:
     rounds: int = 0
     noise: Noise | None = None
     skipped: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Reason, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,14 +7,17 @@ executes one or more rounds (`bot.model.bisection.Job`) of the search, one after
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
 
 from bot.model.alarm import Alarm
 from bot.model.bisection import Job, Progress, Result, SearchState
 from bot.model.bisection_report import BisectionReport, CulpritDiagnosis
 from bot.model.environment import EnvironmentChange
 from bot.model.metric import Direction, Metric, MetricKey
+from bot.model.reason import Reason, because
+from bot.model.search_reason import Objection
+
+SHOWN_HEAD: Final = 10
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,13 +106,6 @@ class Dispatch:
         return tuple(entry.id for job in self.jobs for entry in job.rounds)
 
 
-class Objection(StrEnum):
-    """Why nothing more may be measured for a pull request's bisection."""
-
-    PULL_REQUEST_CLOSED = "pull_request_closed"
-    HEAD_MOVED = "head_moved"
-
-
 @dataclass(frozen=True, slots=True)
 class ByTime:
     """What is followed once counts have been searched (`auto`); `counted`: their search, while times confirm it."""
@@ -155,7 +151,7 @@ class Bisection:
     stopped: Objection | None = None
     environments: tuple[Mapping[str, str], ...] = ()
     times: ByTime | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Reason, ...] = ()
     diagnoses: tuple[CulpritDiagnosis, ...] = ()
     runner_seconds: float = 0.0
     updates: Mapping[str, tuple[EnvironmentChange, ...]] = field(default_factory=dict)
@@ -170,6 +166,10 @@ class Bisection:
     def open_dispatch(self) -> Dispatch | None:
         """The dispatch that is under way: one at a time."""
         return next((entry for entry in self.dispatches if not entry.closed), None)
+
+    def objected(self, objection: Objection) -> Reason:
+        """The objection, against the head that was asked about."""
+        return because(objection, head=None if self.head is None else self.head[:SHOWN_HEAD])
 
     def with_dispatch(self, changed: Dispatch) -> "Bisection":
         dispatches = tuple(changed if entry.id == changed.id else entry for entry in self.dispatches)
@@ -188,8 +188,8 @@ class BisectionStep:
     progress: Progress
     report: BisectionReport | None = None
     dispatched: Dispatch | None = None
-    waiting: str | None = None
-    remarks: tuple[str, ...] = ()
+    waiting: Reason | None = None
+    remarks: tuple[Reason, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

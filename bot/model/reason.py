@@ -10,6 +10,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TypeGuard, get_args
 
+from bot.model.search_reason import Objection, SearchReason
+
 # Numbers are ours; strings may come from a stranger's file and are shown as such.
 Argument = int | float | str | tuple[str, ...]
 
@@ -229,7 +231,17 @@ class ProfileNote(StrEnum):
 
 
 ReasonCode = (
-    VerdictReason | Untested | Remark | BaselineReason | Doubt | Caveat | AuditReason | SeriesReason | ProfileNote
+    VerdictReason
+    | Untested
+    | Remark
+    | BaselineReason
+    | Doubt
+    | Caveat
+    | AuditReason
+    | Objection
+    | SearchReason
+    | SeriesReason
+    | ProfileNote
 )
 FAMILIES: tuple[type[ReasonCode], ...] = get_args(ReasonCode)
 # No value is in two families: a file holds the value alone.

@@ -1,7 +1,8 @@
 """git -> bisect <-> measure -> report: the commits that introduced a change, found on this machine."""
 
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
+from math import expm1
 from pathlib import Path
 from typing import Final
 
@@ -14,12 +15,15 @@ from bot.dispatch.machine import Say
 from bot.errors import UsageError
 from bot.measure import ExecutionError, is_missing
 from bot.measure.counts import METHODS
-from bot.model.bisection import OutcomeKind, Sought
+from bot.model.bisection import Outcome, OutcomeKind, Sought
 from bot.model.bisection_report import BisectionReport
 from bot.model.count import AUTO, Count, is_exact, quantity_of
+from bot.model.reason import Reason, because
+from bot.model.search_reason import SearchReason
 from bot.pipeline.commands import by_time, cannot_count, uncountable
-from bot.report.bisection_words import facts_of, reason_of
+from bot.report.bisection_words import reason_of
 from bot.report.git_bisect import git_run_script
+from bot.report.reasons import sentence
 
 TIMES_ALONE: Final = "times are measured one after the other: side by side each would slow the others down"
 FEW_EXECUTIONS: Final = 24  # of both ends by time, before anything is counted
@@ -49,7 +53,8 @@ def bisect(repository: Path, plan: BisectPlan, *, config: Config, say: Say) -> B
             if count not in METHODS:
                 raise
             why = uncountable(count, error)
-    say(note := by_time(why))
+    note = by_time(why)
+    say(sentence(note))
     return _noted(search_here(repository, replace(plan, metric=None, jobs=1), config=config, say=say), note)
 
 
@@ -99,7 +104,7 @@ class _Auto:
         report, note = self._counted(ends)
         if report is not None:
             return _noted(report, note)
-        self._say(note)
+        self._say(sentence(note))
         rest = replace(self._plan, resume=self._plan.state, executions=wanted)
         return _noted(self._search(rest), note)
 
@@ -109,7 +114,7 @@ class _Auto:
             plan = replace(plan, minutes=max(plan.minutes - spent, 0.0))
         return search_here(self._repository, plan, config=self._config, say=self._say)
 
-    def _counted(self, ends: BisectionReport) -> tuple[BisectionReport | None, str]:
+    def _counted(self, ends: BisectionReport) -> tuple[BisectionReport | None, Reason]:
         """The answer by counts and what times say to it, or nothing and why not."""
         count, why = Count.INSTRUCTIONS, is_missing(Count.INSTRUCTIONS)
         if why is not None:
@@ -131,13 +136,12 @@ class _Auto:
         except ExecutionError as error:
             return None, by_time(uncountable(count, error))
         if not report.outcome.culprits:
-            return None, "counts of instructions name no commit: times are measured instead"
+            return None, because(SearchReason.NO_COMMIT_BY_COUNTS)
         if shown is None:
-            noise = " ".join(facts_of(ends))
-            return report, f"Times cannot tell the ends apart in {ends.outcome.executions} executions. {noise}"
+            return report, _alike(ends.outcome)
         return self._confirmed(report, shown)
 
-    def _confirmed(self, report: BisectionReport, shown: Sought) -> tuple[BisectionReport | None, str]:
+    def _confirmed(self, report: BisectionReport, shown: Sought) -> tuple[BisectionReport | None, Reason]:
         """Whether the time of the largest step by counts moves as the ends' time does."""
         largest = largest_step(report.outcome)
         self._say(f"{largest.commit[:7]} by counts; its time is measured beside its parent's")
@@ -167,9 +171,22 @@ def _shown(ends: BisectionReport) -> Sought | None:
     return Sought.WORSE if interval.low * ends.metric.direction.worse_sign > 0 else Sought.BETTER
 
 
-def _noted(report: BisectionReport, note: str) -> BisectionReport:
+def _alike(ends: Outcome) -> Reason:
+    """That times cannot tell the ends apart, and how far they can."""
+    interval, noise = ends.confidence_interval, ends.noise
+    return because(
+        SearchReason.ENDS_ALIKE_BY_TIME,
+        executions=ends.executions,
+        change=ends.relative_change,
+        visible=ends.visible_effect,
+        **({} if interval is None else {"low": interval.low, "high": interval.high}),
+        **({} if noise is None else {**asdict(noise), "spread": expm1(noise.standard_deviation)}),
+    )
+
+
+def _noted(report: BisectionReport, note: Reason) -> BisectionReport:
     return replace(report, outcome=replace(report.outcome, notes=(*report.outcome.notes, note)))
 
 
 def bisection_json(report: BisectionReport) -> bytes:
-    return encode_bisection(report, sentence=reason_of)
+    return encode_bisection(report, headline=reason_of, sentence=sentence)

@@ -12,7 +12,10 @@ from bot.errors import UsageError
 from bot.measure import Commands, ExecutionError, Workplace, interleaved, is_missing, not_taken
 from bot.measure.counts import METHODS
 from bot.model.count import Count, is_built, is_exact, quantity_of
+from bot.model.reason import Reason, because
 from bot.model.run import Run
+from bot.model.search_reason import SearchReason
+from bot.report.reasons import sentence
 
 NOTHING: Final = ":"  # as a shell command
 
@@ -74,13 +77,13 @@ def counting_commands(commands: Commands, *, metric: str | None, tool: str, say:
         return commands, tool
     why = is_missing(quantity)
     if why is not None:
-        say(by_time(cannot_count(quantity, why)))
+        say(sentence(by_time(cannot_count(quantity, why))))
         return commands, tool
     return replace(commands, count=quantity), "auto"
 
 
-def by_time(why: str) -> str:
-    return f"{why}; times are measured instead"
+def by_time(why: str) -> Reason:
+    return because(SearchReason.NOT_COUNTED, why=why)
 
 
 EXACT_ROUNDS: Final = 1  # two executions of a commit show whether the command always does the same

@@ -178,7 +178,7 @@ def _view(report: BisectionReport, form: Form) -> str:
         blocks.append(_folded(Safe(f"Skipped: {number}"), _items(_cut(skipped), form), form))
     if outcome.notes:
         between = "\n\n" if form.folds else "\n"
-        blocks.append(own("Notes:{}{}", Safe(between), _items((form.prose(note) for note in outcome.notes), form)))
+        blocks.append(own("Notes:{}{}", Safe(between), _items((form.reason(note) for note in outcome.notes), form)))
     blocks.append(Safe(cost_of(report)))
     blocks.append(own("Again: {}", form.name(report.command, limit=COMMAND_LIMIT)))
     return join("\n\n", blocks) + "\n"

@@ -5,18 +5,18 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from bot.model.bisection import Phase, Progress
-from bot.model.commit import FULL_HASH
-from bot.model.dispatch import BisectionStep, Objection
+from bot.model.dispatch import BisectionStep
+from bot.model.search_reason import Objection
 from bot.report.bisection import bisection_markdown, headline
 from bot.report.bisection_words import sized
 from bot.report.charts import blocks
-from bot.report.inert import Safe, code, commit, join, link, own, prose
+from bot.report.inert import Safe, code, commit, join, link, own
 from bot.report.numbers import percent
+from bot.report.reasons import sentence, sentence_markdown
 from bot.report.words import counted
 
 BAR_WIDTH: Final = 20
 MOST_REMARKS: Final = 10
-SHOWN_HEAD: Final = 10
 
 PHASES: Final = {
     Phase.MERGE_BASE: "measuring the merge base",
@@ -36,31 +36,22 @@ class StepTexts:
     body: str
 
 
-def objection_text(objection: Objection, head: str | None) -> str:
-    """`head` is the one that was asked about."""
-    if objection is Objection.PULL_REQUEST_CLOSED:
-        return "the pull request was closed"
-    was = f" from {head[:SHOWN_HEAD]}" if head is not None and FULL_HASH.fullmatch(head) else ""
-    return f"the head of the pull request has moved on{was}"
-
-
 def step_texts(step: BisectionStep, *, repository_url: str, meanwhile: Objection | None = None) -> StepTexts:
     """`meanwhile`: what happened after the bisection's end."""
     if step.report is not None:
         title = headline(step.report)
         blocks = [Safe(bisection_markdown(replace(step.report, repository_url=repository_url)).rstrip())]
-        objection, head = step.bisection.stopped, step.bisection.head
-        if objection is not None:
-            words = objection_text(objection, head)
-            title = f"Stopped: {words}"
-            blocks.insert(0, own("**Stopped:** {}.", Safe(words)))
+        if step.bisection.stopped is not None:
+            why = step.bisection.objected(step.bisection.stopped)
+            title = f"Stopped: {sentence(why)}"
+            blocks.insert(0, own("**Stopped:** {}.", sentence_markdown(why)))
         elif meanwhile is not None:
-            blocks.insert(0, own("Meanwhile {}.", Safe(objection_text(meanwhile, head))))
+            blocks.insert(0, own("Meanwhile {}.", sentence_markdown(step.bisection.objected(meanwhile))))
     else:
         title = _title(step.progress)
         blocks = [_progress(step, repository_url=repository_url)]
     if step.remarks:
-        remarks = [own("- {}", prose(remark)) for remark in step.remarks[:MOST_REMARKS]]
+        remarks = [own("- {}", sentence_markdown(remark)) for remark in step.remarks[:MOST_REMARKS]]
         blocks.append(own("Remarks:\n\n{}", join("\n", remarks)))
     blocks.append(_footer(step, repository_url=repository_url))
     return StepTexts(title=title, body=join("\n\n", blocks) + "\n")
@@ -102,8 +93,8 @@ def _progress(step: BisectionStep, *, repository_url: str) -> Safe:
         words = Safe(f"{counted(jobs, 'job')} with {counted(rounds, 'round')}")
         run = link(Safe("under way"), f"{repository_url}/actions/runs/{dispatch.run_id}" if dispatch.run_id else None)
         lines.append(own("Dispatch {}: {} {}.", len(bisection.dispatches), words, run))
-    if step.waiting:
-        lines.append(own("Waiting: {}.", prose(step.waiting)))
+    if step.waiting is not None:
+        lines.append(own("Waiting: {}.", sentence_markdown(step.waiting)))
     return join("\n\n", lines)
 
 

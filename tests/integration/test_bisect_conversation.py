@@ -106,7 +106,7 @@ def test_counts_find_the_culprit(conversation: Conversation, tmp_path: Path, met
     assert "introduced the regression: +60" in answer.splitlines()[0]
     assert "Benchmark: `command`, `instructions`." in answer
     assert "metric instructions" in answer
-    assert ("Its time (result) confirms it" in answer) is confirmed
+    assert ("its time (`result`) confirms it" in answer) is confirmed
 
 
 @pytest.mark.slow  # the same machinery for one dispatch
@@ -117,7 +117,7 @@ def test_a_push_ends_the_bisection(conversation: Conversation) -> None:
     assert conversation.measure()
     assert not conversation.measure()
     answer = conversation.answer(asked)
-    assert answer.startswith(f"**Stopped:** the head of the pull request has moved on from {head[:10]}.")
+    assert answer.startswith(f"**Stopped:** the head of the pull request has moved on from `{head[:10]}`.")
     (check,) = conversation.fake.state.check_runs.values()
     assert check.conclusion == "cancelled"
 

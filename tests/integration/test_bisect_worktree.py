@@ -244,7 +244,7 @@ def test_spent_time_is_a_partial_answer(repository: Path) -> None:
     hashes = measured_repository(repository, line(12, step_at=CULPRIT))
     code, answer = bisect(repository, "--minutes", "0.0001", good=hashes["c0"], bad=hashes["c11"])
     assert code == 3
-    assert any("time was spent" in note for note in answer["notes"])
+    assert any("time was spent" in note["text"] for note in answer["notes"])
 
 
 def start(repository: Path, good: str, bad: str, state: Path, run: str) -> subprocess.Popen[bytes]:
@@ -547,7 +547,7 @@ def test_counts_that_do_not_move_are_no_change(repository: Path) -> None:
     assert (code, answer["outcome"]) == (0, "not_reproduced")
     assert answer["executions"] <= 6
     assert answer["visible_effect"] == pytest.approx(0.005)
-    assert any("search without --metric" in note for note in answer["notes"])
+    assert any("search without --metric" in note["text"] for note in answer["notes"])
 
 
 @pytest.mark.usefixtures("counting")
@@ -564,7 +564,7 @@ def test_what_cannot_be_counted_is_measured(
     assert code == 0
     assert [entry["commit"] for entry in answer["culprits"]] == [hashes["c5"]]
     assert answer["metric"] == "value"
-    assert any(why in note for note in answer["notes"])
+    assert any(why in note["text"] for note in answer["notes"])
 
 
 def noisy(counter: Path, value: str) -> str:
@@ -577,9 +577,9 @@ def noisy(counter: Path, value: str) -> str:
 @pytest.mark.parametrize(
     ("value", "metric", "said"),
     [
-        ("$(cat value)", "instructions", "Its time (result) confirms it"),
+        ("$(cat value)", "instructions", "its time (result) confirms it"),
         ("$(cat value) /* flat */", "value", "counts of instructions name no commit"),
-        ("5", "instructions", "Times cannot tell the ends apart"),
+        ("5", "instructions", "times cannot tell the ends apart"),
     ],
 )
 def test_counts_find_the_commit_and_times_decide(
@@ -590,7 +590,7 @@ def test_counts_find_the_commit_and_times_decide(
     code, answer = bisect(repository, "--metric", "auto", good=hashes["c0"], bad=hashes["c33"], run=run)
     assert (code, answer["metric"]) == (0, metric)
     assert [entry["commit"] for entry in answer["culprits"]] == [hashes["c5"]]
-    assert any(said in note for note in answer["notes"])
+    assert any(said in note["text"] for note in answer["notes"])
 
 
 @pytest.mark.usefixtures("counting")

@@ -6,6 +6,7 @@ from bot.model.bisection import CommitRange, Culprit, Noise, Outcome, OutcomeKin
 from bot.model.bisection_report import BisectionReport, CommitFacts, CulpritDiagnosis, MeasuredCommit
 from bot.model.finding import Interval
 from bot.model.metric import Direction, Metric, MetricKey
+from bot.model.reason import remark
 from bot.model.touched import Certainty
 from bot.model.tree_comparison import ChangeCause, ComparedSuspect, NodeAmount, ScoreParts, SuspectReason, TouchedCode
 
@@ -52,7 +53,7 @@ REPORT = BisectionReport(
         rounds=16,
         noise=Noise(standard_deviation=0.031, autocorrelation=0.28, mode_ratio=1.52, slow_share=0.6),
         skipped={FIRST: "the build ended with exit code 2"},
-        notes=("The machine has a fast and a slow state.",),
+        notes=(remark("The machine has a fast and a slow state."),),
     ),
     commit_range=RANGE,
     settings=SearchSettings(seed=3),

@@ -10,12 +10,13 @@ from bot.action.commands.thread import Thread, default_branch, put_answer, remot
 from bot.action.job import Job
 from bot.config import override
 from bot.errors import InfrastructureError
-from bot.model.dispatch import Objection
+from bot.model.search_reason import Objection
 from bot.publish.check import CheckConclusion, CheckResult
 from bot.publish.host import Check, Host
 from bot.publish.log import LogLevel
 from bot.publish.summary import append_summary
 from bot.report.bisection_step import step_texts
+from bot.report.reasons import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +47,7 @@ class Teller:
         texts = step_texts(step, repository_url=self.job.context.repository_url, meanwhile=meanwhile)
         self.job.log.say(f"bisection {bisection.id}: {texts.title}")
         for remark in step.remarks:
-            self.job.log.tell(LogLevel.NOTICE, remark)
+            self.job.log.tell(LogLevel.NOTICE, sentence(remark))
         self._check(step, title=texts.title, body=texts.body, stopped=bisection.stopped is not None)
         if bisection.pull_request is not None and bisection.id.isdecimal():
             number, comment_id = bisection.pull_request, int(bisection.id)

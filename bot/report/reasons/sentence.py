@@ -84,7 +84,7 @@ def _shown(value: Argument, how: str, form: _Form) -> Safe | None:
 
 
 def _fits(value: float, how: str) -> bool:
-    counts = how.startswith("#") or how == ","
+    counts = how.startswith("#") or how in {",", "d"}
     return math.isfinite(value) and bool(how) and how != "prose" and (not counts or isinstance(value, int))
 
 

@@ -3,15 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from bot.model.reason import (
-    AuditReason,
-    BaselineReason,
-    ReasonCode,
-    Remark,
-    SeriesReason,
-    Untested,
-    VerdictReason,
-)
+from bot.model.reason import AuditReason, BaselineReason, ReasonCode, Remark, SeriesReason, Untested, VerdictReason
+from bot.report.reasons.bisections import BISECTIONS
 from bot.report.reasons.call_trees import CALL_TREES
 
 _SCORES: Final = "[{outside:%} of samples outside, limit {limit_outside:%}][{test}: {score:.3g}, limit {limit:.3g}]"
@@ -255,5 +248,6 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     SeriesReason.OFF_THE_LINE: "stored runs of commits that are not on this line left out: {count:,}",
     SeriesReason.NOT_READABLE: "stored runs that cannot be read left out: {count:,}",
     SeriesReason.HARDWARE_OF_OLDER: "stored runs on other hardware than the newest left out: {count:,}",
+    **BISECTIONS,
     **CALL_TREES,
 }

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,8 @@ from bot.model.bisection import (
     FailureKind,
     Job,
     NamedStep,
+    Outcome,
+    OutcomeKind,
     Phase,
     Purpose,
     Result,
@@ -21,6 +24,8 @@ from bot.model.bisection import (
     SearchState,
 )
 from bot.model.metric import Direction, Metric, MetricKey
+from bot.model.reason import because, remark
+from bot.model.search_reason import SearchReason
 
 SESSION = BisectSession(
     run="./bench",
@@ -52,6 +57,21 @@ SESSION = BisectSession(
 
 def test_everything_comes_back() -> None:
     assert decode_session(encode_session(SESSION), place="state.json") == SESSION
+
+
+def test_notes_come_back_as_codes_and_those_of_earlier_versions_as_text() -> None:
+    notes = (
+        because(SearchReason.TIME_CONFIRMS, commit="c", change=0.5),
+        because(SearchReason.STILL_THERE),
+    )
+    ended = replace(SESSION, search=replace(SESSION.search, outcome=Outcome(kind=OutcomeKind.CULPRIT, notes=notes)))
+    file = encode_session(ended)
+    assert decode_session(file, place="state.json") == ended
+    old = json.loads(file)
+    old["search"]["outcome"]["notes"] = ["the regression is still there"]
+    outcome = decode_session(json.dumps(old).encode(), place="state.json").search.outcome
+    assert outcome is not None
+    assert outcome.notes == (remark("the regression is still there"),)
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,14 @@ import jsonschema
 
 from bot.codec.bisection_report import encode_bisection
 from bot.report.bisection_words import reason_of
+from bot.report.reasons import sentence
 from tests.support.bisections import REPORT, SECOND
 
 DOCS = Path(__file__).parents[3] / "docs"
 
 
 def test_the_whole_answer() -> None:
-    answer = json.loads(encode_bisection(REPORT, sentence=reason_of))
+    answer = json.loads(encode_bisection(REPORT, headline=reason_of, sentence=sentence))
     jsonschema.validate(answer, json.loads((DOCS / "bisection-v1.schema.json").read_text()))
     assert answer["outcome"] == "culprit"
     assert answer["definite"] is True

@@ -13,7 +13,10 @@ from bot.dispatch.settle import settle
 from bot.errors import BotError, DataError, InfrastructureError
 from bot.model.bisection import Engine, OutcomeKind
 from bot.model.metric import Direction, Metric
+from bot.model.reason import because
+from bot.model.search_reason import SearchReason
 from bot.report.bisection_step import step_texts
+from tests.support.reasons import said
 from tests.support.runner_pool import JOB_SECONDS, NAME, TIME, Killed, Pool, Scene, altered, new_bisection, zipped
 
 ENGINES = pytest.mark.parametrize("engine", list(Engine))
@@ -67,7 +70,7 @@ def test_lost_jobs_are_measured_again(engine: Engine) -> None:
     scene = begun(engine, lost=0.3)
     scene.work()
     assert culprits(scene) == [CULPRIT]
-    assert any("rounds were lost" in remark for step in scene.told for remark in step.remarks)
+    assert any(remark.code is SearchReason.ROUNDS_LOST for step in scene.told for remark in step.remarks)
     results = [result.job_id for result in scene.branch.bisection.search.results]
     assert len(set(results)) == len(results)
 
@@ -87,7 +90,7 @@ def test_two_lost_dispatches_are_borne_and_a_third_ends_it(engine: Engine) -> No
     outcome = scene.branch.bisection.search.outcome
     assert outcome is not None
     assert outcome.kind is OutcomeKind.BUDGET_SPENT
-    assert any("3 dispatches in a row gave no result" in note for note in outcome.notes)
+    assert because(SearchReason.DISPATCHES_FRUITLESS, count=3) in outcome.notes
     assert len(scene.pool.runs) == 3
 
 
@@ -213,12 +216,12 @@ def test_a_dispatch_that_was_never_sent_is_sent_after_a_while() -> None:
     scene.pool.before = lambda _: None
     step = advance_bisection(scene.controller(), bisection=NAME)
     assert step.waiting is not None
-    assert "is being sent by another job" in step.waiting
+    assert step.waiting.code is SearchReason.BEING_SENT
     assert scene.pool.runs == []
     scene.clock.pass_minutes(6)
     step = advance_bisection(scene.controller(), bisection=NAME)
     assert step.dispatched is not None
-    assert any("never sent" in remark for remark in step.remarks)
+    assert any(remark.code is SearchReason.SENT_LATE for remark in step.remarks)
     assert numbers(scene) == [1]
 
 
@@ -239,7 +242,7 @@ def test_a_refused_dispatch_is_an_error_and_the_next_call_sends_it() -> None:
 def test_a_run_that_is_not_over_is_waited_for() -> None:
     scene = begun()
     step = advance_bisection(scene.controller(), bisection=NAME)
-    assert step.waiting == "run 1000 is under way"
+    assert step.waiting == because(SearchReason.RUN_UNDER_WAY, run=1000)
     with pytest.raises(InfrastructureError, match="not over yet"):
         advance_bisection(scene.controller(), run_id=1000)
     with pytest.raises(DataError, match="no run of a bisection"):
@@ -252,7 +255,7 @@ def test_a_deleted_run_is_a_lost_dispatch() -> None:
     scene.pool.runs.clear()
     step = advance_bisection(scene.controller(), bisection=NAME)
     assert step.dispatched is not None
-    assert any("4 of 4 rounds were lost" in remark for remark in step.remarks)
+    assert because(SearchReason.ROUNDS_LOST, lost=4, rounds=4) in step.remarks
 
 
 def test_a_bisection_that_is_gone_is_said() -> None:
@@ -275,7 +278,7 @@ def test_a_branch_that_was_put_back_is_noticed_and_nothing_counts_wrongly(engine
     lost = scene.pool.runs[1]
     scene.pool.measure(lost)
     step = advance_bisection(scene.controller(), run_id=lost.id)
-    assert any("was refused" in remark and "rewritten" in remark for remark in step.remarks)
+    assert any(remark.code is SearchReason.RUN_UNKNOWN for remark in step.remarks)
     scene.work()
     assert culprits(scene) == [CULPRIT]
 
@@ -285,7 +288,7 @@ def test_a_second_run_of_one_dispatch_is_refused() -> None:
     scene.pool.send(scene.pool.runs[0].inputs)
     scene.pool.measure(scene.pool.runs[1])
     step = advance_bisection(scene.controller(), run_id=1001)
-    assert any("run 1001 was refused" in remark for remark in step.remarks)
+    assert any("run 1001 was refused" in remark for remark in said(step.remarks))
     assert step.bisection.search.results == ()
 
 
@@ -295,7 +298,7 @@ def first_round(file: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "fault"),
     [
         pytest.param(lambda file: file.update(bisection="4712"), "another bisection", id="another bisection"),
         pytest.param(lambda file: file.update(dispatch="1-00000000"), "another dispatch", id="another dispatch"),
@@ -331,7 +334,7 @@ def first_round(file: dict[str, Any]) -> dict[str, Any]:
         pytest.param(lambda _: "", "not a valid bisect-job-v1", id="empty"),
     ],
 )
-def test_a_forged_result_is_refused_and_never_counts(change: Callable[[dict[str, Any]], object], said: str) -> None:
+def test_a_forged_result_is_refused_and_never_counts(change: Callable[[dict[str, Any]], object], fault: str) -> None:
     scene = begun()
     run = scene.pool.runs[0]
     scene.pool.measure(run)
@@ -342,7 +345,7 @@ def test_a_forged_result_is_refused_and_never_counts(change: Callable[[dict[str,
     counted = {result.job_id for result in step.bisection.search.results}
     assert not counted & forged
     assert counted
-    assert any("job-1" in remark and "refused" in remark and said in remark for remark in step.remarks), step.remarks
+    assert any("job-1" in remark and "refused" in remark and fault in remark for remark in said(step.remarks))
     scene.work()
     assert culprits(scene) == [CULPRIT]
 
@@ -359,7 +362,7 @@ def test_an_artifact_without_a_result_and_one_that_could_not_be_had() -> None:
     run.artifacts[0] = zipped(run.artifacts[0].name, b"hello", member="log.txt")
     run.artifacts[1] = type(run.artifacts[1])(name=run.artifacts[1].name, problem="the artifact has expired")
     run.artifacts[2] = type(run.artifacts[2])(name=run.artifacts[2].name, zip_bytes=b"PK\x03\x04 no zip")
-    remarks = advance_bisection(scene.controller(), run_id=run.id).remarks
+    remarks = said(advance_bisection(scene.controller(), run_id=run.id).remarks)
     assert any("job-1" in remark and "holds 0 files" in remark for remark in remarks)
     assert any("job-2" in remark and "has expired" in remark for remark in remarks)
     assert any("job-3" in remark and "broken zip" in remark for remark in remarks)
@@ -384,7 +387,7 @@ def test_the_time_ends_it_with_the_answer_so_far() -> None:
     scene.clock.pass_minutes(31)
     step = advance_bisection(scene.controller(), run_id=1000)
     assert step.report is not None
-    assert any("time was spent" in note for note in step.report.outcome.notes)
+    assert because(SearchReason.TIME_SPENT) in step.report.outcome.notes
     assert len(scene.pool.runs) == 1
 
 

@@ -10,7 +10,7 @@ from bot.model.bisection import DecayPart, Noise, Outcome, OutcomeKind, SearchSe
 from bot.model.bisection_report import DEFINITE, CulpritDiagnosis, MeasuredCommit
 from bot.model.finding import Interval
 from bot.model.metric import MetricKey
-from bot.model.reason import Doubt, because
+from bot.model.reason import Doubt, because, remark
 from bot.model.touched import ChangeKind, TouchedFunction
 from bot.report.bisection import MOST_ROWS, bisection_markdown, bisection_text, plot
 from bot.report.bisection_words import reason_of
@@ -165,7 +165,7 @@ def test_foreign_text_stays_text() -> None:
         REPORT.outcome,
         suspects=(Suspect(commit=FIRST, posterior=0.5, skipped=hostile),),
         skipped={FIRST: hostile},
-        notes=(hostile,),
+        notes=(remark(hostile),),
     )
     methods = (replace(FOLDED, method=hostile, path=(hostile, hostile)), replace(FOLDED, method="::add-mask::"))
     subject = replace(

@@ -4,9 +4,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from bot.model.bisection import Job, Phase, Progress, Purpose, SearchSettings, SearchState, Suspect
-from bot.model.dispatch import BisectCommands, Bisection, BisectionStep, BisectJob, Dispatch, Objection
+from bot.model.dispatch import BisectCommands, Bisection, BisectionStep, BisectJob, Dispatch
 from bot.model.finding import Interval
 from bot.model.metric import MetricKey
+from bot.model.reason import because, remark
+from bot.model.search_reason import Objection, SearchReason
 from bot.report.bisection_step import step_texts
 from tests.support.bisections import BAD, FIRST, RANGE, REPORT, SECOND
 
@@ -61,8 +63,8 @@ def test_nothing_is_known_before_the_first_result() -> None:
     step = BisectionStep(
         bisection=replace(BISECTION, dispatches=()),
         progress=progress,
-        waiting="run 55 is under way",
-        remarks=(HOSTILE,),
+        waiting=because(SearchReason.RUN_UNDER_WAY, run=55),
+        remarks=(remark(HOSTILE),),
     )
     texts = step_texts(step, repository_url=URL)
     assert texts.title.startswith("reproducing the change: 0 executions")
@@ -88,7 +90,7 @@ def test_the_answer_replaces_the_progress() -> None:
     moved = replace(done, bisection=replace(BISECTION, stopped=Objection.HEAD_MOVED, head="a" * 40))
     stopped = step_texts(moved, repository_url=URL)
     assert stopped.title == f"Stopped: the head of the pull request has moved on from {'a' * 10}"
-    assert stopped.body.startswith(f"**Stopped:** the head of the pull request has moved on from {'a' * 10}.")
+    assert stopped.body.startswith(f"**Stopped:** the head of the pull request has moved on from `{'a' * 10}`.")
     later = step_texts(done, repository_url=URL, meanwhile=Objection.PULL_REQUEST_CLOSED)
     assert later.title == texts.title
     assert later.body.startswith("Meanwhile the pull request was closed.")
@@ -99,8 +101,8 @@ def test_foreign_text_stays_text() -> None:
         BisectionStep(
             bisection=replace(BISECTION, key=MetricKey(HOSTILE, HOSTILE), requested_by=HOSTILE, id=HOSTILE),
             progress=PROGRESS,
-            waiting=HOSTILE,
-            remarks=(HOSTILE,),
+            waiting=remark(HOSTILE),
+            remarks=(remark(HOSTILE),),
         ),
         repository_url=URL,
     )
