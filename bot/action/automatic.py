@@ -30,13 +30,7 @@ def tend(job: Job, host: Host, config: Config) -> None:
 
             def report(bisection: Bisection) -> bool:
                 return pipeline.report_search(
-                    host,
-                    job.destination,
-                    bisection,
-                    config=config,
-                    repository=repository,
-                    branch=reference,
-                    say=say,
+                    host, job.destination, bisection, config=config, repository=repository, branch=reference, say=say
                 )
 
             dispatch.tend_searches(

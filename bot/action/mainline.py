@@ -98,6 +98,5 @@ def check_claims(job: Job, reports: Sequence[Report]) -> None:
 def _stored(job: Job, *, suite: str | None = None) -> tuple[Acceptance, ...]:
     config = job.inputs.config
     return pipeline.stored_acceptances(
-        config=config if suite is None else config.model_copy(update={"suite": suite}),
-        place=job.history,
+        config=config if suite is None else config.model_copy(update={"suite": suite}), place=job.history
     )

@@ -71,11 +71,7 @@ def _publish(job: Job) -> int:
 
 
 def _publish_results(
-    job: Job,
-    host: Host,
-    run: MeasuringRun,
-    search: PullRequestSearch,
-    results: Sequence[pipeline.StoredResult],
+    job: Job, host: Host, run: MeasuringRun, search: PullRequestSearch, results: Sequence[pipeline.StoredResult]
 ) -> int:
     is_ours = job.context.follows_default_branch_push
     if not is_ours:
@@ -179,11 +175,7 @@ def _tell_failure(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullR
             pipeline.fail_check(check, reason=reason, run_url=run.url)
     for pull_request in _current(host, pulls):
         pipeline.mark_unmeasured(
-            host,
-            replace(job.destination, measured_url=run.url),
-            number=pull_request.number,
-            sha=run.sha,
-            reason=reason,
+            host, replace(job.destination, measured_url=run.url), number=pull_request.number, sha=run.sha, reason=reason
         )
     summarise(job, pipeline.unmeasured_text(reason, sha=run.sha, run_url=run.url))
     return EXIT_FINE

@@ -14,16 +14,7 @@ from bot.bisect.evidence import Design, G
 from bot.bisect.pairs import LEVEL, Size, step_size
 from bot.bisect.samples import autocorrelation
 from bot.bisect.standing import Standing
-from bot.model.bisection import (
-    Culprit,
-    DecayPart,
-    Noise,
-    Outcome,
-    OutcomeKind,
-    Phase,
-    SearchState,
-    Suspect,
-)
+from bot.model.bisection import Culprit, DecayPart, Noise, Outcome, OutcomeKind, Phase, SearchState, Suspect
 from bot.model.finding import Interval
 
 SET_MASS: Final = 0.95  # of the probability, that a suspect set holds

@@ -32,12 +32,7 @@ class Place(StrEnum):
 
 
 def place_of(
-    commit_range: CommitRange,
-    blocks: Sequence[Block],
-    culprit: str,
-    *,
-    worse_sign: int,
-    convincing: float = CONVINCING,
+    commit_range: CommitRange, blocks: Sequence[Block], culprit: str, *, worse_sign: int, convincing: float = CONVINCING
 ) -> Place:
     """Whether the metric steps at `culprit`.
 

@@ -5,17 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from bot.bisect.shape import (
-    Floats,
-    Integers,
-    Modes,
-    Rounds,
-    log_classes,
-    log_likelihoods,
-    log_null,
-    normal,
-    pad,
-)
+from bot.bisect.shape import Floats, Integers, Modes, Rounds, log_classes, log_likelihoods, log_null, normal, pad
 
 PRIOR_EXECUTIONS: Final = 3.0
 PRIOR_WIDTH: Final = 0.35  # of the whole noise's standard deviation

@@ -71,10 +71,7 @@ def samples_of(state: SearchState, positions: Mapping[str, int], results: Sequen
             block += [number] * len(values)
     _, numbered = np.unique(np.array(block, dtype=np.intp), return_inverse=True)
     return Samples(
-        y=np.array(y),
-        commit=np.array(commit, dtype=np.intp),
-        block=numbered.astype(np.intp),
-        weight=np.ones(len(y)),
+        y=np.array(y), commit=np.array(commit, dtype=np.intp), block=numbered.astype(np.intp), weight=np.ones(len(y))
     )
 
 

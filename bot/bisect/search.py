@@ -68,10 +68,7 @@ class Search:
         """
         _check(settings)
         state = SearchState(
-            commit_range=commit_range,
-            settings=settings,
-            prior=dict(prior or {}),
-            stored=tuple(_stored_results(stored)),
+            commit_range=commit_range, settings=settings, prior=dict(prior or {}), stored=tuple(_stored_results(stored))
         )
         search = cls(replace(state, phase=phase_start(state)))
         search._decide(search.state)
@@ -128,10 +125,7 @@ class Search:
         raise DataError(f"no job {job_id!r} was proposed", place=PLACE, next_step="record jobs of this search only")
 
     def record(
-        self,
-        job_id: str,
-        samples: Mapping[str, Sequence[float]],
-        failures: Mapping[str, Failure] | None = None,
+        self, job_id: str, samples: Mapping[str, Sequence[float]], failures: Mapping[str, Failure] | None = None
     ) -> bool:
         """Take a job's samples by commit, and why commits gave none.
 

@@ -148,10 +148,7 @@ def _conclude(standing: Standing, kind: OutcomeKind) -> SearchState:
 
 def _outcome(standing: Standing, kind: OutcomeKind) -> Outcome:
     return Outcome(
-        kind=kind,
-        executions=standing.executions,
-        rounds=len(standing.state.results),
-        skipped=standing.skipped,
+        kind=kind, executions=standing.executions, rounds=len(standing.state.results), skipped=standing.skipped
     )
 
 

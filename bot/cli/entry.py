@@ -8,17 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NoReturn
 
 from bot import __version__
-from bot.cli import (
-    bisecting,
-    diagnosing,
-    initialising,
-    judging,
-    keeping,
-    looking_back,
-    measuring,
-    showing,
-    simulating,
-)
+from bot.cli import bisecting, diagnosing, initialising, judging, keeping, looking_back, measuring, showing, simulating
 from bot.cli.options import EXIT_CODES, check_outputs
 from bot.errors import EXIT_FINE, EXIT_INFRASTRUCTURE, BotError, UsageError, did_you_mean
 from bot.report.inert import plain_lines
@@ -97,16 +87,6 @@ def _parser() -> Parser:
     parser.add_argument("-V", "--version", action="version", version=f"perf-culprit {__version__}")
     parser.set_defaults(parser=parser)
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for group in (
-        initialising,
-        judging,
-        keeping,
-        measuring,
-        bisecting,
-        looking_back,
-        diagnosing,
-        simulating,
-        showing,
-    ):
+    for group in (initialising, judging, keeping, measuring, bisecting, looking_back, diagnosing, simulating, showing):
         group.add_verbs(verbs)
     return parser

@@ -7,16 +7,7 @@ from pathlib import Path
 
 from bot import pipeline
 from bot.cli import progress
-from bot.cli.options import (
-    Verbs,
-    add_options,
-    add_page_options,
-    chosen_config,
-    commit_hash,
-    new_verb,
-    option,
-    request,
-)
+from bot.cli.options import Verbs, add_options, add_page_options, chosen_config, commit_hash, new_verb, option, request
 from bot.cli.output import colour, show, table_width, text_stream, write, write_page
 from bot.errors import EXIT_FINE, EXIT_REGRESSION, UsageError
 from bot.report.inert import plain_lines

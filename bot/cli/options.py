@@ -39,12 +39,7 @@ exit codes:
 
 
 def new_verb(
-    verbs: Verbs,
-    name: str,
-    run: Callable[[argparse.Namespace], int],
-    help_text: str,
-    *,
-    group: str = "",
+    verbs: Verbs, name: str, run: Callable[[argparse.Namespace], int], help_text: str, *, group: str = ""
 ) -> argparse.ArgumentParser:
     """`group`: the command that this is one of, such as `history` of `history copy`."""
     examples = EXAMPLES[f"{group} {name}".strip()]

@@ -5,15 +5,7 @@ from typing import Final, Literal
 from pydantic.dataclasses import dataclass
 
 from bot.codec.wire import WIRE_CONFIG, decode, encode, same_fields
-from bot.model.call_tree import (
-    CallTree,
-    Diagnosis,
-    LogReading,
-    MethodCosts,
-    MethodSuspect,
-    ServiceStatistics,
-    SlowCall,
-)
+from bot.model.call_tree import CallTree, Diagnosis, LogReading, MethodCosts, MethodSuspect, ServiceStatistics, SlowCall
 
 DIAGNOSIS_FORMAT: Final = "perf-culprit-diagnosis"
 SCHEMA_NAME: Final = "diagnosis-v1"

@@ -28,12 +28,7 @@ class Ends:
 
 @contextmanager
 def bisection_ends(
-    remote: git.Remote,
-    *,
-    branches: tuple[str, ...],
-    head: str | None,
-    good: str | None,
-    bad: str | None,
+    remote: git.Remote, *, branches: tuple[str, ...], head: str | None, good: str | None, bad: str | None
 ) -> Iterator[Ends]:
     """`branches` are trusted, the first is the one that the pull request goes to; `head` is the pull request's.
 

@@ -29,14 +29,7 @@ from bot.dispatch.stored import record_search, stored_runs, usable_blocks
 from bot.errors import UsageError
 from bot.files import read_limited
 from bot.measure import Commands, ExecutionError, Workplace, choose_metric, require_benchmark
-from bot.model.bisection import (
-    SMALLEST_EFFECT,
-    Engine,
-    FailureKind,
-    SearchSettings,
-    SearchState,
-    Sought,
-)
+from bot.model.bisection import SMALLEST_EFFECT, Engine, FailureKind, SearchSettings, SearchState, Sought
 from bot.model.bisection_report import BisectionReport, CulpritDiagnosis
 from bot.model.count import MINIMUM_EFFECT, is_exact
 from bot.model.dispatch import BisectCommands, Bisection

@@ -82,11 +82,7 @@ class SideBySide(AtOnce):
             build_timeout_seconds=self._commands.build_timeout_seconds,
         )
         request = BisectRequest(
-            bisection=bisection.id,
-            dispatch=dispatch.id,
-            key=bisection.key,
-            commands=commands,
-            jobs=dispatch.jobs,
+            bisection=bisection.id, dispatch=dispatch.id, key=bisection.key, commands=commands, jobs=dispatch.jobs
         )
         replace_file(file, encode_request(request))
 

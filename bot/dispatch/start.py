@@ -97,10 +97,7 @@ def _begun(
         commands=commands,
         times=times,
         search=Search.start(
-            commit_range,
-            settings=settings,
-            prior=prior_of(repository, commit_range, Prior.CHANGES),
-            stored=stored,
+            commit_range, settings=settings, prior=prior_of(repository, commit_range, Prior.CHANGES), stored=stored
         ).state,
         started_at=now,
         # Nobody waits for a search that began by itself: an event of it that was lost costs hours, not the answer.

@@ -55,9 +55,7 @@ def shell_commands(
     )
     if commands.build is None and metric == Count.BUILD_TIME:
         raise UsageError(
-            NO_BUILD,
-            place="--build",
-            next_step="give --build 'COMMAND', or set bisect.build in the configuration",
+            NO_BUILD, place="--build", next_step="give --build 'COMMAND', or set bisect.build in the configuration"
         )
     return commands, tool if tool != "auto" or run else config.bisect.tool
 

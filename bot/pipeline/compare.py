@@ -7,15 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from bot import git
-from bot.collect import (
-    PARSERS,
-    collect,
-    collect_each,
-    collect_executions,
-    collect_separate,
-    named_alike,
-    surroundings,
-)
+from bot.collect import PARSERS, collect, collect_each, collect_executions, collect_separate, named_alike, surroundings
 from bot.config import Config
 from bot.errors import UsageError
 from bot.history import choose_baseline

@@ -234,11 +234,7 @@ def _restored(folder: Path, manifest: Manifest | None) -> tuple[Panel, ...]:
 def _write(folder: Path, files: Mapping[str, bytes], entries: Sequence[KeptPanel], earlier: Manifest | None) -> int:
     """How many were written. Data first, then what names it; what is superfluous goes last."""
     manifest = Manifest(
-        format="perf-culprit-dashboard",
-        version=1,
-        program=__version__,
-        files=tuple(files),
-        panels=tuple(entries),
+        format="perf-culprit-dashboard", version=1, program=__version__, files=tuple(files), panels=tuple(entries)
     )
     written = 0
     for name, data in {**files, MANIFEST: encode_manifest(manifest)}.items():

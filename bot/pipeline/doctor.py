@@ -148,11 +148,7 @@ def _checkout(job: _Job) -> Iterator[Observation]:
 def _history(job: _Job, environ: Mapping[str, str]) -> Iterator[Observation]:
     """Against stored runs a check can fail only where the base has one."""
     suite = job.config.suite
-    facts: dict[str, str | int] = {
-        "branch": job.config.history.shown,
-        "suite": suite,
-        "default": job.default_branch,
-    }
+    facts: dict[str, str | int] = {"branch": job.config.history.shown, "suite": suite, "default": job.default_branch}
     try:
         with open_history(job.config.history, url=job.context.git_url, token=job.token or None) as history:
             stored = history.commits(suite)

@@ -83,13 +83,7 @@ def compare_results(
     """
     if results.baseline is None:
         return compare_run_with_history(
-            results.run,
-            config=config,
-            base=base,
-            place=place,
-            accepted=accepted,
-            confirm=results.confirm,
-            merge=merge,
+            results.run, config=config, base=base, place=place, accepted=accepted, confirm=results.confirm, merge=merge
         )
     report = compare_runs(
         results.run,

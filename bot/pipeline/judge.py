@@ -34,11 +34,7 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
         _give_back_columns()
     doing(f"judging {len(target.benchmarks):,} metrics of benchmarks")
     judgement = judge(
-        baseline,
-        target,
-        detector=config.detector,
-        counter_detector=config.counter_detector,
-        settings=config,
+        baseline, target, detector=config.detector, counter_detector=config.counter_detector, settings=config
     )
     return build_report(judgement, baseline=baseline, target=target, settings=report_settings(config, target=target))
 

@@ -125,13 +125,7 @@ def measure_commits(
             traces = write_traces(workplace, commits, plan=plan.trace, output=output, say=say)
     diagnoses = diagnose_traces(repository, commits, traces=traces, output=output) if traces else ()
     return Measured(
-        files=files,
-        rounds=rounds,
-        report=report,
-        traces=traces,
-        diagnoses=diagnoses,
-        flagged=names,
-        confirm=second,
+        files=files, rounds=rounds, report=report, traces=traces, diagnoses=diagnoses, flagged=names, confirm=second
     )
 
 
@@ -247,12 +241,7 @@ def _side_run(side: _Side, *, config: Config, job: str, analyses: int, tree: Pat
     With its `tree`, the run says what it was built and measured with.
     """
     run = join_executions(
-        side.results,
-        rounds=side.rounds,
-        suite=config.suite,
-        commit=side.commit,
-        time=datetime.now(UTC),
-        job=job,
+        side.results, rounds=side.rounds, suite=config.suite, commit=side.commit, time=datetime.now(UTC), job=job
     )
     here = machine_environment() if tree is None else surroundings(tree)
     cost = sum(side.costs, NO_COST)

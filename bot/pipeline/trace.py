@@ -19,12 +19,7 @@ DIAGNOSIS_NAME: Final = "diagnosis"
 
 
 def write_traces(
-    workplace: "Workplace",
-    commits: Mapping[str, str],
-    *,
-    plan: TracePlan,
-    output: Path,
-    say: Callable[[str], None],
+    workplace: "Workplace", commits: Mapping[str, str], *, plan: TracePlan, output: Path, say: Callable[[str], None]
 ) -> tuple[Path, ...]:
     """Trace each commit, by the name of its file."""
     files = []

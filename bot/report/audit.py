@@ -87,13 +87,7 @@ def _deviation(share: float) -> str:
 def _rates(audit: Audit) -> str:
     header = ("detector", "runs with a false alarm", "metrics with one", "right alarms", "found in 90% of trials")
     rows = [
-        (
-            entry.detector,
-            _rate(entry.alarms),
-            _rate(entry.metric_alarms),
-            f"{entry.lasting:,}",
-            _detectable(entry),
-        )
+        (entry.detector, _rate(entry.alarms), _rate(entry.metric_alarms), f"{entry.lasting:,}", _detectable(entry))
         for entry in audit.detectors
     ]
     return "\n".join(columns([header, *rows], right=(3,)))

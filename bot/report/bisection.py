@@ -20,18 +20,7 @@ from bot.report.bisection_words import (
 )
 from bot.report.changed_table import BOLD, COLOURS, RESET
 from bot.report.culprit_diagnosis import Form, diagnosis_blocks
-from bot.report.inert import (
-    NAME_LIMIT,
-    SENTENCE_LIMIT,
-    SHORT_HASH,
-    Safe,
-    clean,
-    code,
-    commit,
-    join,
-    own,
-    plain,
-)
+from bot.report.inert import NAME_LIMIT, SENTENCE_LIMIT, SHORT_HASH, Safe, clean, code, commit, join, own, plain
 from bot.report.inert import prose as inert_prose
 from bot.report.numbers import MINUS, percent
 from bot.report.reasons.sentence import sentence, sentence_markdown

@@ -70,10 +70,7 @@ def _of(progress: Progress) -> str:
 
 def _progress(step: BisectionStep, *, repository_url: str) -> Safe:
     progress, bisection = step.progress, step.bisection
-    lines = [
-        own("### Bisecting {}", code(bisection.key.benchmark)),
-        Safe(_standing(progress)),
-    ]
+    lines = [own("### Bisecting {}", code(bisection.key.benchmark)), Safe(_standing(progress))]
     if progress.relative_change is not None:
         lines.append(Safe(f"Bad against good so far: {sized(progress.relative_change, progress.confidence_interval)}."))
     if progress.suspects:

@@ -28,11 +28,7 @@ def render_markdown(
     """The comment: verdict, next step, changed rows, everything else folded. Never over the limit."""
     view = build_view(report, options=options or MarkdownOptions(), most_rows=COMMENT_FOLDED_ROWS)
     return _fit(
-        view,
-        size=_utf16_length,
-        limit=limit,
-        changed_rows=COMMENT_CHANGED_ROWS,
-        folded_rows=COMMENT_FOLDED_ROWS,
+        view, size=_utf16_length, limit=limit, changed_rows=COMMENT_CHANGED_ROWS, folded_rows=COMMENT_FOLDED_ROWS
     )
 
 

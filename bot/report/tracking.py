@@ -132,10 +132,7 @@ def issue_text(blocks: Sequence[Safe], how: str, *, options: IssueOptions) -> st
 def _commits(commits: CommitRange, options: IssueOptions) -> Safe:
     if commits.good is None:
         return Safe("No earlier run of this benchmark says where it was fine.")
-    ends = own(
-        "Last good run: {}",
-        commit(commits.good, repository_url=options.repository_url),
-    )
+    ends = own("Last good run: {}", commit(commits.good, repository_url=options.repository_url))
     if not commits.subjects:
         return ends
     lines = [

@@ -33,11 +33,7 @@ BASES: Final = {
     Basis.COUNTS: "counted samples were tested",
     Basis.TOTALS: "totals only: no certainty",
 }
-ANSWERS: Final = {
-    Answer.SLOWER: "slower",
-    Answer.NOT_SLOWER: "nothing got slower",
-    Answer.UNDECIDED: "undecided",
-}
+ANSWERS: Final = {Answer.SLOWER: "slower", Answer.NOT_SLOWER: "nothing got slower", Answer.UNDECIDED: "undecided"}
 # Less is worth a word.
 FULLY_ALIGNED: Final = 0.99
 FULLY_OWN: Final = 0.99

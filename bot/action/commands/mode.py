@@ -7,14 +7,7 @@ from bot import dispatch, pipeline
 from bot.action.automatic import tend
 from bot.action.commands.bisection import begin, controller, resume
 from bot.action.commands.comment import Ignored, read_comment
-from bot.action.commands.grammar import (
-    AcceptCommand,
-    BisectCommand,
-    Command,
-    HelpCommand,
-    RetryCommand,
-    parse,
-)
+from bot.action.commands.grammar import AcceptCommand, BisectCommand, Command, HelpCommand, RetryCommand, parse
 from bot.action.commands.thread import Thread, trusted_config
 from bot.action.job import Job
 from bot.errors import EXIT_FINE, BotError, UsageError

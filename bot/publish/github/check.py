@@ -116,9 +116,7 @@ def start(client: Client, *, name: str, head_sha: str, external_id: str, details
 
     with explained("start the check run"):
         return post_once(
-            client,
-            post=post,
-            find=lambda: _find(client, name=name, head_sha=head_sha, external_id=external_id),
+            client, post=post, find=lambda: _find(client, name=name, head_sha=head_sha, external_id=external_id)
         )
 
 
