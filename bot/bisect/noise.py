@@ -49,15 +49,16 @@ class MachineNoise:
     def learned_modes(self) -> shape.Modes | None:
         """The learned shape, or None while a normal does as well.
 
-        Of rounds with both ends: beside earlier ones with a single end, on a machine of another speed, a step looks
-        like a mode.
+        On several machines of rounds with both ends: beside rounds with a single end, of a machine of another speed, a
+        step looks like a mode.
         """
         rounds, sure = 5, 5
         while rounds <= self.samples.blocks:
             sure, rounds = rounds, int(np.ceil(rounds * REFIT_GROWTH))
         block, commit = self.samples.block, self.samples.commit
-        both = np.intersect1d(block[commit == 0], block[commit == self.reach.size])
-        keep = self.ends & (block < sure) & np.isin(block, both)
+        keep = self.ends & (block < sure)
+        if not self.one_machine:
+            keep &= np.isin(block, np.intersect1d(block[commit == 0], block[commit == self.reach.size]))
         bad = (self.samples.commit[keep] == self.reach.size).astype(np.float64)
         return _cached_fit(self.samples.y[keep].tobytes(), bad.tobytes(), block[keep].tobytes())
 
