@@ -144,13 +144,7 @@ class Reading:
         return answer(document, page="suspects", offset=offset, form=form_name)
 
     async def plan(
-        self,
-        call: Call,
-        *,
-        good: Revision,
-        bad: Revision,
-        benchmark: Name | None = None,
-        metric: Name | None = None,
+        self, call: Call, *, good: Revision, bad: Revision, benchmark: Name | None = None, metric: Name | None = None
     ) -> Answered:
         """What a search for the culprit between two commits would measure and cost, without measuring anything."""
         options = [f"--good={self.place.commit(good)}", f"--bad={self.place.commit(bad)}"]

@@ -106,10 +106,7 @@ def _record(repository: DemoRepository, commit: str, directory: Path, *, config:
     results = run_program(tree, "bench.py", directory / f"main-{number}.json")
     compared = pipeline.compare_with_history(
         pipeline.HistoryComparison(
-            target=[str(results)],
-            repository=repository.work,
-            revision=commit,
-            history_url=str(repository.remote),
+            target=[str(results)], repository=repository.work, revision=commit, history_url=str(repository.remote)
         ),
         config=config,
     )

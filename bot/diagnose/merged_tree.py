@@ -103,11 +103,7 @@ class MergedTree:
             above = places[parent] if parent >= 0 else _TOP
             if i not in kept and method != RARE:
                 calls, own, longest = tree.rare.get(method, (0, 0.0, 0.0))
-                tree.rare[method] = (
-                    calls + self.calls[i],
-                    own + max(0.0, own_ms[i]),
-                    max(longest, self.longest_ms[i]),
-                )
+                tree.rare[method] = (calls + self.calls[i], own + max(0.0, own_ms[i]), max(longest, self.longest_ms[i]))
             if above is None:
                 places.append(None)
                 continue

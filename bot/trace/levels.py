@@ -123,14 +123,10 @@ def _paths(tree: Tree, names: Mapping[Method, str], starts: Container[int]) -> l
 
 
 def _timed(
-    tree: Tree,
-    children: Sequence[Sequence[int]],
-    rows: Mapping[int, tuple[float, ...]],
-    names: Mapping[Method, str],
+    tree: Tree, children: Sequence[Sequence[int]], rows: Mapping[int, tuple[float, ...]], names: Mapping[Method, str]
 ) -> tuple[TimedNode, ...]:
-    order = sorted(
-        index for index, times in rows.items() if any(times)
-    )  # a parent is found before its callees, so its index is smaller
+    # A parent is met before its callees, so its index is smaller.
+    order = sorted(index for index, times in rows.items() if any(times))
     places = {index: place for place, index in enumerate(order)}
     nodes = []
     for index in order:

@@ -27,10 +27,7 @@ class Lost(Enum):
         "it runs `python -I`, which ignores PYTHONPATH, by which the tracer gets in",
         "leave out -I (or use -s -P, which keep PYTHONPATH)",
     )
-    NO_ENVIRONMENT = (
-        "it runs `python -E`, which ignores PYTHONPATH, by which the tracer gets in",
-        "leave out -E",
-    )
+    NO_ENVIRONMENT = ("it runs `python -E`, which ignores PYTHONPATH, by which the tracer gets in", "leave out -E")
     NO_SITE = ("it runs `python -S`, which starts without the tracer's sitecustomize", "leave out -S")
     CLEARED = (
         "it runs Python without the environment that it was given (env -i, tox, nox)",

@@ -93,14 +93,7 @@ class Tree:
     def rows(self) -> list[list[Any]]:
         """As JSON holds it."""
         return [
-            [
-                *node.method,
-                node.parent,
-                node.calls,
-                node.is_transparent,
-                node.is_benchmark,
-                sorted(node.returns_to),
-            ]
+            [*node.method, node.parent, node.calls, node.is_transparent, node.is_benchmark, sorted(node.returns_to)]
             for node in self.nodes
         ]
 

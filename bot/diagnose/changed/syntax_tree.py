@@ -114,10 +114,7 @@ def _opened(node: "Node", parent: "Node | None", grammar: Grammar, prefix: str) 
     if not name:
         return None
     return OpenScope(
-        qualified_name=prefix + name,
-        scope=scope,
-        first_line=node.start_point.row + 1,
-        last_line=node.end_point.row + 1,
+        qualified_name=prefix + name, scope=scope, first_line=node.start_point.row + 1, last_line=node.end_point.row + 1
     )
 
 

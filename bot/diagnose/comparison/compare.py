@@ -17,14 +17,7 @@ from bot.errors import DataError
 from bot.model.profile import Profile
 from bot.model.reason import Caveat, Reason, because
 from bot.model.touched import Touched
-from bot.model.tree_comparison import (
-    Basis,
-    ComparedNode,
-    NodeAmount,
-    NodeState,
-    ServiceComparison,
-    TreeComparison,
-)
+from bot.model.tree_comparison import Basis, ComparedNode, NodeAmount, NodeState, ServiceComparison, TreeComparison
 
 # A page of JSON per thousand: larger trees lose the paths that took least time in both revisions.
 MAX_NODES: Final = 10_000

@@ -15,14 +15,7 @@ from bot.diagnose.comparison.observed import ObservedNode
 from bot.diagnose.comparison.search import NOTABLE, JudgedMethod, Searched
 from bot.model.call_tree import ImpactedService
 from bot.model.touched import Certainty, ChangeKind, MethodMatch, Touched, TouchedFunction
-from bot.model.tree_comparison import (
-    ChangeCause,
-    ComparedSuspect,
-    NodeAmount,
-    ScoreParts,
-    SuspectReason,
-    TouchedCode,
-)
+from bot.model.tree_comparison import ChangeCause, ComparedSuspect, NodeAmount, ScoreParts, SuspectReason, TouchedCode
 
 # Weights of the score's parts; they add up to 1 *(choice)*.
 ORIGIN_WEIGHT: Final = 0.3

@@ -130,10 +130,7 @@ def _elapsed(node: ObservedNode) -> Spread:
 
 
 def _family(
-    trees: Sequence[AlignedTree],
-    shared: Sequence[Common],
-    rows: Sequence[Sequence[Row]],
-    settings: ComparisonSettings,
+    trees: Sequence[AlignedTree], shared: Sequence[Common], rows: Sequence[Sequence[Row]], settings: ComparisonSettings
 ) -> list[_Family]:
     tests = [
         test_rows(tree, some, one, level=1 - settings.alpha)

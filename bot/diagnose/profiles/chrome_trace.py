@@ -80,11 +80,7 @@ def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
         intake.reject(RecordFault.MALFORMED, place=f"{file.place}: event {number}", text=value)
 
     events = JsonElements(
-        chunks=file.chunks(),
-        names=_EVENTS,
-        kind=TraceEvent,
-        reject=reject,
-        cut=lambda: intake.truncated(file.name),
+        chunks=file.chunks(), names=_EVENTS, kind=TraceEvent, reject=reject, cut=lambda: intake.truncated(file.name)
     )
     before = 0
     for batch in events:

@@ -68,9 +68,7 @@ def _new_log(folder: Path, place: str, intake: Intake) -> _Log:
         intake.reject(fault, place=place, text=text)
 
     return _Log(
-        kinds=_kinds(folder, place),
-        executions=ExecutionTraces(reject=reject),
-        events=EventTraces(reject=reject),
+        kinds=_kinds(folder, place), executions=ExecutionTraces(reject=reject), events=EventTraces(reject=reject)
     )
 
 
