@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from bot.diagnose.changed import match_method
-from bot.diagnose.profiles.callgrind import SERVICE, read_graph
+from bot.diagnose.profiles.callgrind import read_graph
 from bot.diagnose.profiles.file import opened
 from bot.diagnose.profiles.intake import Intake
+from bot.diagnose.profiles.tree import SERVICE
 from bot.model.touched import Touched
 from bot.model.tree_comparison import ChangeCause, ComparedSuspect, NodeAmount, ScoreParts, SuspectReason, TouchedCode
 
@@ -55,9 +56,8 @@ def costly_functions(
 def _functions(files: Sequence[Path]) -> defaultdict[str, _Function]:
     functions: defaultdict[str, _Function] = defaultdict(_Function)
     for name in files:
-        intake = Intake()
-        with opened(str(name), intake=intake) as file:
-            graph, _ = read_graph(file, intake)
+        with opened(str(name), intake=Intake()) as file:
+            graph, _ = read_graph(file)
         names = [_LEVEL.sub("", frame.method) for frame in graph.frames]
         for caller, frame, own, callees in zip(names, graph.frames, graph.self_cost, graph.callees, strict=True):
             functions[caller].own += own

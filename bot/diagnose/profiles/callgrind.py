@@ -8,13 +8,11 @@ from typing import Final
 from bot.diagnose.profiles.call_graph import CallGraph, unfold
 from bot.diagnose.profiles.file import ProfileFile
 from bot.diagnose.profiles.frame import Frame, bounded
-from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.tree import MAX_NODES
 from bot.errors import DataError
 from bot.model.profile import Profile, RecordFault
 from bot.model.reason import ProfileNote, because
 
-SERVICE: Final = "profile"
 # Event -> unit, and what one of the file's is worth in it.
 UNITS: Final = {
     "Ir": ("instructions", 1.0),
@@ -55,30 +53,30 @@ def matches(file: ProfileFile, /) -> bool:
     )
 
 
-def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
+def read(file: ProfileFile, /) -> tuple[Profile, ...]:
     """The first event counts. Parts and threads in one file are added up."""
-    graph, event = read_graph(file, intake)
+    graph, event = read_graph(file)
     unit, scale = UNITS.get(event, (bounded(event)[:40] or "cost", 1.0))
-    return (unfold(graph, note=intake.note).profile(SERVICE, unit=unit, scale=scale),)
+    return (unfold(graph, note=file.intake.note).profile(unit=unit, scale=scale),)
 
 
-def read_graph(file: ProfileFile, intake: Intake, /) -> tuple[CallGraph, str]:
+def read_graph(file: ProfileFile, /) -> tuple[CallGraph, str]:
     """The calls with their costs as the file has them, and the event that was counted."""
     state = _State()
     for number, line in file.lines():
         text = line.strip()
         if not text or text[0] == "#":
             continue
-        intake.records += 1
-        fault = _take(state, text, intake)
+        file.intake.records += 1
+        fault = _take(state, text, file)
         if fault is not None:
-            intake.reject(fault, place=f"{file.place}:{number}", text=line)
+            file.reject(fault, line, at=f":{number}")
     if not state.graph.frames:
         raise DataError("names no function", place=file.place, next_step="check that Callgrind finished")
     return state.graph, state.event
 
 
-def _take(state: _State, text: str, intake: Intake) -> RecordFault | None:
+def _take(state: _State, text: str, file: ProfileFile) -> RecordFault | None:
     if text[0] in _COST_START:
         return _take_cost(state, text)
     state.jump = text.startswith(_JUMPS)
@@ -89,11 +87,11 @@ def _take(state: _State, text: str, intake: Intake) -> RecordFault | None:
         return _PLACES[key](state, key, value)
     if ":" not in text:
         return RecordFault.MALFORMED
-    _take_header(state, text, intake)
+    _take_header(state, text, file)
     return None
 
 
-def _take_header(state: _State, text: str, intake: Intake) -> None:
+def _take_header(state: _State, text: str, file: ProfileFile) -> None:
     key, _, value = text.partition(":")
     words = value.split()
     if key == "positions":
@@ -106,7 +104,7 @@ def _take_header(state: _State, text: str, intake: Intake) -> None:
             )
         state.event = words[0]
         if len(words) > 1:
-            intake.note(because(ProfileNote.FIRST_EVENT_USED, events=tuple(map(bounded, words[:SHOWN_EVENTS]))))
+            file.intake.note(because(ProfileNote.FIRST_EVENT_USED, events=tuple(map(bounded, words[:SHOWN_EVENTS]))))
 
 
 def _take_place(state: _State, key: str, value: str) -> RecordFault | None:

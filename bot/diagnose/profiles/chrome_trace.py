@@ -5,13 +5,13 @@ import re
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, TypeAlias
 
 import msgspec
 
 from bot.diagnose.profiles.file import ProfileFile
 from bot.diagnose.profiles.frame import Frame, frame_of, group_name
-from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.intervals import Intervals, OpenCalls, nest
 from bot.diagnose.profiles.json_elements import JsonElements
 from bot.diagnose.profiles.tree import MAX_NODES, ProfileTree
@@ -61,7 +61,6 @@ class _Thread:
 @dataclass(kw_only=True, slots=True)
 class _Trace:
     file: ProfileFile
-    intake: Intake
     threads: dict[_Key, _Thread] = field(default_factory=dict)
     process_names: dict[int | str, str] = field(default_factory=dict)
     thread_names: dict[_Key, str] = field(default_factory=dict)
@@ -72,45 +71,32 @@ def matches(file: ProfileFile, /) -> bool:
     return _KNOWN.search(file.beginning) is not None
 
 
-def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
+def read(file: ProfileFile, /) -> tuple[Profile, ...]:
     """A profile per process and group of threads: threads whose names differ in numbers only are one group."""
-    trace = _Trace(file=file, intake=intake)
-
-    def reject(number: int, value: bytes) -> None:
-        intake.reject(RecordFault.MALFORMED, place=f"{file.place}: event {number}", text=value)
-
-    events = JsonElements(
-        chunks=file.chunks(), names=_EVENTS, kind=TraceEvent, reject=reject, cut=lambda: intake.truncated(file.name)
-    )
-    before = 0
+    trace = _Trace(file=file)
+    events = JsonElements(file=file, names=_EVENTS, kind=TraceEvent, what="event")
     for batch in events:
+        file.intake.records += len(batch)
         # The numbers of elements that were refused lie among these; a few places may be off by as many.
         first = events.number - len(batch) + 1
         for i, event in enumerate(batch):
             _take(trace, event, first + i)
-        intake.records += events.number - before
-        before = events.number
-    intake.records += events.number - before
     return _profiles(trace)
 
 
 def _take(trace: _Trace, event: TraceEvent, number: int) -> None:
     phase = event.ph
     duration = event.dur if phase == "X" else _BEGIN if phase == "B" else _END if phase == "E" else None
+    if phase == "M":
+        _take_name(trace, event)
+        return
     if phase not in ("X", "B", "E"):
-        if phase == "M":
-            _take_name(trace, event)
-            return
         fault = RecordFault.ASYNCHRONOUS if phase in _ASYNCHRONOUS else RecordFault.NO_EXECUTION
         _reject(trace, fault, number, f"{phase} {event.name}")
         return
     time = event.ts
-    if (
-        time is None
-        or duration is None
-        or not abs(time) <= MAX_TIME_US
-        or (phase == "X" and not _is_duration(duration))
-    ):
+    is_length = duration is not None and (phase != "X" or 0 <= duration <= MAX_TIME_US)
+    if time is None or not abs(time) <= MAX_TIME_US or duration is None or not is_length:
         _reject(trace, RecordFault.NUMBER, number, f"{event.name} ts={time} dur={event.dur}")
         return
     key = (event.pid, event.tid)
@@ -123,10 +109,6 @@ def _take(trace: _Trace, event: TraceEvent, number: int) -> None:
     thread.times.append(time)
     thread.durations.append(duration)
     thread.names.append(name)
-
-
-def _is_duration(duration: float) -> bool:
-    return 0 <= duration <= MAX_TIME_US
 
 
 def _take_name(trace: _Trace, event: TraceEvent) -> None:
@@ -159,7 +141,7 @@ def _new_name(trace: _Trace, name: str) -> int:
 
 
 def _reject(trace: _Trace, fault: RecordFault, number: int, text: str) -> None:
-    trace.intake.reject(fault, place=f"{trace.file.place}: event {number}", text=text)
+    trace.file.reject(fault, text, at=f": event {number}")
 
 
 def _profiles(trace: _Trace) -> tuple[Profile, ...]:
@@ -167,10 +149,7 @@ def _profiles(trace: _Trace) -> tuple[Profile, ...]:
     trees: dict[str, ProfileTree] = {}
     for key, thread in trace.threads.items():
         service = _service(trace, key)
-
-        def reject(fault: RecordFault, name: str, service: str = service) -> None:
-            trace.intake.reject(fault, place=f"{trace.file.place}: {service}", text=name)
-
+        reject = partial(trace.file.reject, at=f": {service}")
         nest(
             _intervals(thread, frames, reject, nameless=trace.names.get("", -1)),
             frames=frames,

@@ -7,14 +7,11 @@ from typing import Final
 
 from bot.diagnose.profiles.file import HEAD_BYTES, ProfileFile
 from bot.diagnose.profiles.frame import Frame, frame, frame_of
-from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.tree import ProfileTree
 from bot.diagnose.profiles.weights import SAMPLES, WEIGHT, Weights
 from bot.model.profile import Profile, RecordFault
 from bot.model.reason import ProfileNote, because
 
-# The lines do not say whose they are.
-SERVICE: Final = "profile"
 MAX_COUNT: Final = 1e18
 # Austin's frames: `P4711;T0:1;path/file.py:function:12`, perf's and inferno's `name;…` have none of these.
 _PROCESS: Final = re.compile(r"P[0-9]++")
@@ -34,31 +31,31 @@ def matches(file: ProfileFile, /) -> bool:
     return 2 * sum(_LINE.fullmatch(line[-_LINE_END:].lstrip()) is not None for line in lines) >= max(1, len(lines))
 
 
-def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
+def read(file: ProfileFile, /) -> tuple[Profile, ...]:
     tree = ProfileTree()
     weights = Weights()
     for number, line in file.lines():
         if not line.strip() or line.startswith("#"):
             continue
-        intake.records += 1
+        file.intake.records += 1
         stack, _, count_text = line.rstrip().rpartition(" ")
         if not stack:
             stack, _, count_text = line.rstrip().rpartition("\t")
         count = _count(count_text)
         if not stack.strip() or count is None:
             fault = RecordFault.NUMBER if stack.strip() and _is_number(count_text) else RecordFault.MALFORMED
-            intake.reject(fault, place=f"{file.place}:{number}", text=line)
+            file.reject(fault, line, at=f":{number}")
             continue
         weights.add(count)
         if not tree.add_stack(_frames(stack), count):
-            intake.reject(RecordFault.TOO_DEEP, place=f"{file.place}:{number}", text=line)
+            file.reject(RecordFault.TOO_DEEP, line, at=f":{number}")
     period = weights.period
     if period is None:
-        intake.note(because(ProfileNote.WEIGHTS_WITHOUT_PERIOD))
+        file.intake.note(because(ProfileNote.WEIGHTS_WITHOUT_PERIOD))
     elif period > 1:
-        intake.note(because(ProfileNote.PERIOD_DIVIDED, period=period))
+        file.intake.note(because(ProfileNote.PERIOD_DIVIDED, period=period))
     unit = WEIGHT if period is None else SAMPLES
-    return (tree.profile(SERVICE, unit=unit, counted=False, scale=1 / (period or 1.0)),)
+    return (tree.profile(unit=unit, counted=False, scale=1 / (period or 1.0)),)
 
 
 def _frames(stack: str) -> list[Frame]:

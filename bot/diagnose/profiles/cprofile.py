@@ -7,13 +7,11 @@ from typing import Any, Final
 from bot.diagnose.profiles.call_graph import CallGraph, unfold
 from bot.diagnose.profiles.file import ProfileFile
 from bot.diagnose.profiles.frame import Frame, bounded, frame
-from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.tree import MAX_NODES
 from bot.diagnose.profiles.unmarshal import UnmarshalError, unmarshal
 from bot.errors import DataError, UsageError
 from bot.model.profile import Profile, RecordFault
 
-SERVICE: Final = "profile"
 MAX_SECONDS: Final = 1e12
 MS_PER_S: Final = 1e3
 _DICTIONARY: Final = (0x7B, 0xFB)
@@ -27,7 +25,7 @@ def matches(file: ProfileFile, /) -> bool:
     return len(file.head) > 1 and file.head[0] in _DICTIONARY and file.head[1] in _TUPLE
 
 
-def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
+def read(file: ProfileFile, /) -> tuple[Profile, ...]:
     if not file.trusted:
         raise UsageError(
             "is marshalled Python data (cProfile), which is made for files of one's own only",
@@ -42,31 +40,31 @@ def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
     if not isinstance(stats, dict):
         raise DataError("is no cProfile file", place=file.place, next_step="write it again")
     graph = CallGraph()
-    places = _functions(stats, graph, file, intake)
+    places = _functions(stats, graph, file)
     for key, callee in places.items():
         for caller_key, edge in stats[key][4].items():
             caller, numbers = places.get(caller_key), _edge(edge)
             if caller is None or numbers is None:
                 fault = RecordFault.NUMBER if numbers is None else RecordFault.LOST_PARENT
-                intake.reject(fault, place=file.place, text=f"{caller_key} -> {key}")
+                file.reject(fault, f"{caller_key} -> {key}")
             elif caller != callee:
                 graph.call(caller, callee, calls=numbers[0], inclusive=numbers[1])
     if not graph.frames:
         raise DataError("names no function", place=file.place, next_step="check that the profiler ran")
-    return (unfold(graph, note=intake.note).profile(SERVICE, scale=MS_PER_S),)
+    return (unfold(graph, note=file.intake.note).profile(scale=MS_PER_S),)
 
 
-def _functions(stats: dict[Any, Any], graph: CallGraph, file: ProfileFile, intake: Intake) -> dict[Any, int]:
+def _functions(stats: dict[Any, Any], graph: CallGraph, file: ProfileFile) -> dict[Any, int]:
     """The graph's function of each entry that is right: (file, line, name): (calls, calls, self, elapsed, callers)."""
     if len(stats) > MAX_NODES:
         raise DataError(f"has more than {MAX_NODES:,} functions", next_step="profile a smaller part")
     places: dict[Any, int] = {}
     for key, entry in stats.items():
-        intake.records += 1
+        file.intake.records += 1
         if not (_is_function(key) and isinstance(entry, tuple) and len(entry) == 5 and isinstance(entry[4], dict)):
-            intake.reject(RecordFault.MALFORMED, place=file.place, text=key)
+            file.reject(RecordFault.MALFORMED, key)
         elif not _is_amount(entry[2]):
-            intake.reject(RecordFault.NUMBER, place=file.place, text=key)
+            file.reject(RecordFault.NUMBER, key)
         else:
             places[key] = graph.new(_frame(*key))
             graph.self_cost[places[key]] = float(entry[2])

@@ -45,13 +45,21 @@ class ProfileFile:
 
     @property
     def place(self) -> str:
-        name = "standard input" if self.name == STDIN_NAME else self.name
-        return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
+        return printable("standard input" if self.name == STDIN_NAME else self.name)
 
     @property
     def beginning(self) -> str:
         """The decoded head, without a mark of order or leading spaces."""
         return self._decoder().decode(self.head).lstrip("\ufeff \t\r\n")
+
+    def begins(self, opening: str, *words: str) -> bool:
+        """Whether the content begins with `opening`, and the beginning has all the words."""
+        text = self.beginning
+        return text.startswith(opening) and all(word in text for word in words)
+
+    def reject(self, fault: RecordFault, text: object, *, at: str = "") -> None:
+        """As `Intake.reject`; `at` is where in the file: `:12`, `: sample 3`."""
+        self.intake.reject(fault, text, place=self.place + at)
 
     def chunks(self) -> Iterator[bytes]:
         """All bytes from the first on; UTF-16, which some shells write, as UTF-8."""
@@ -123,10 +131,13 @@ class ProfileFile:
 
     def _too_long(self, number: int, line: str) -> None:
         self.intake.records += 1
-        self.intake.reject(RecordFault.TOO_LONG, place=f"{self.place}:{number}", text=line)
+        self.reject(RecordFault.TOO_LONG, line, at=f":{number}")
 
 
 def _unreadable(name: str, error: OSError | ValueError) -> DataError:
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
-    return DataError(f"cannot be read: {reason}", place=shown, next_step="give profiles that exist")
+    return DataError(f"cannot be read: {reason}", place=printable(name), next_step="give profiles that exist")
+
+
+def printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

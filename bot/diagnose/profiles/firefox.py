@@ -12,7 +12,6 @@ import msgspec
 from bot.diagnose.profiles import whole_json
 from bot.diagnose.profiles.file import ProfileFile
 from bot.diagnose.profiles.frame import Frame, frame, group_name
-from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.tree import ProfileTree
 from bot.diagnose.profiles.weights import SAMPLES
 from bot.errors import DataError
@@ -74,7 +73,7 @@ def matches(file: ProfileFile, /) -> bool:
     )
 
 
-def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
+def read(file: ProfileFile, /) -> tuple[Profile, ...]:
     """A profile per group of threads of one name."""
     document = whole_json.decode(file, _Document, what="profile", next_step="record it again")
     trees: dict[str, ProfileTree] = {}
@@ -87,13 +86,13 @@ def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
             service = group_name(f"{thread.process_name or 'process'}/{thread.name or 'thread'}")
             tree = trees.setdefault(service, ProfileTree())
             stacks = thread.stack_table if thread.stack_table.frame else document.shared.stack_table
-            intake.records += len(thread.samples.stack)
+            file.intake.records += len(thread.samples.stack)
             for leaf, count in _counts(thread.samples).items():
                 path = [frames[stacks.frame[at]] for at in _chain(stacks, leaf)]
                 if count > 0 and not tree.add_stack(path, count):
-                    intake.reject(RecordFault.TOO_DEEP, place=file.place, text=path[0].method)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, IndexError):
-            intake.reject(RecordFault.MALFORMED, place=f"{file.place}: thread {number}", text=bytes(raw))
+                    file.reject(RecordFault.TOO_DEEP, path[0].method)
+        except (*whole_json.UNDECODABLE, IndexError):
+            file.reject(RecordFault.MALFORMED, bytes(raw), at=f": thread {number}")
     addresses = sum(bool(_ADDRESS.fullmatch(name.rpartition(":")[2])) for name in names)
     if addresses > MOST_ADDRESSES * len(names):
         raise DataError("has addresses instead of names", place=file.place, next_step=SYMBOLS)

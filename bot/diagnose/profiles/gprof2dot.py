@@ -7,12 +7,10 @@ import msgspec
 from bot.diagnose.profiles import whole_json
 from bot.diagnose.profiles.file import ProfileFile
 from bot.diagnose.profiles.frame import Frame, frame, group_name
-from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.tree import ProfileTree
 from bot.diagnose.profiles.weights import SAMPLES
 from bot.model.profile import Profile, RecordFault
 
-SERVICE: Final = "profile"
 MAX_COST: Final = 1e18
 
 
@@ -36,31 +34,27 @@ class _Document(msgspec.Struct):
     functions: list[_Function]
 
 
-_EVENT: Final = msgspec.json.Decoder(_Event)
-
-
 def matches(file: ProfileFile, /) -> bool:
-    text = file.beginning
-    return text.startswith("{") and all(f'"{member}"' in text for member in ("costs", "events", "callchain"))
+    return file.begins("{", '"costs"', '"events"', '"callchain"')
 
 
-def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
+def read(file: ProfileFile, /) -> tuple[Profile, ...]:
     """The first cost of each chain, whose leaf comes first."""
     document = whole_json.decode(file, _Document, what="JSON of gprof2dot")
     frames = [_frame(one) for one in document.functions]
     tree = ProfileTree()
-    for place, event in whole_json.each(document.events, _EVENT, place=f"{file.place}: event", intake=intake):
+    for at, event in whole_json.each(document.events, _Event, file=file, what="event"):
         cost = event.cost[0] if event.cost else -1.0
         if not all(0 <= function < len(frames) for function in event.callchain):
-            intake.reject(RecordFault.MALFORMED, place=place, text=event.callchain)
+            file.reject(RecordFault.MALFORMED, event.callchain, at=at)
             continue
         chain = [frames[function] for function in reversed(event.callchain)]
         if not 0 <= cost <= MAX_COST:
-            intake.reject(RecordFault.NUMBER, place=place, text=cost)
+            file.reject(RecordFault.NUMBER, cost, at=at)
         elif not tree.add_stack(chain, cost):
-            intake.reject(RecordFault.TOO_DEEP, place=place, text=chain[0].method)
+            file.reject(RecordFault.TOO_DEEP, chain[0].method, at=at)
     unit = document.costs[0].unit.lower() if document.costs else "units"
-    return (tree.profile(SERVICE, unit=SAMPLES if unit == SAMPLES else group_name(unit)[:40], counted=False),)
+    return (tree.profile(unit=SAMPLES if unit == SAMPLES else group_name(unit)[:40], counted=False),)
 
 
 def _frame(function: _Function) -> Frame:

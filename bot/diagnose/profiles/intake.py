@@ -21,7 +21,7 @@ class Intake:
     notes: dict[Reason, None] = field(default_factory=dict)
     truncated_files: dict[str, None] = field(default_factory=dict)
 
-    def reject(self, fault: RecordFault, *, place: str, text: object) -> None:
+    def reject(self, fault: RecordFault, text: object, *, place: str) -> None:
         """`text` is foreign: a name, a line, a part of a record. What shows it has to clean it."""
         self.unused[fault] += 1
         if self.unused[fault] <= MAX_EXAMPLES:

@@ -4,11 +4,11 @@ from typing import Final
 
 import msgspec
 
+from bot.diagnose.profiles import whole_json
 from bot.diagnose.profiles.file import ProfileFile
-from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.json_elements import JsonElements
 from bot.diagnose.profiles.spans import Spans, profiles
-from bot.model.profile import Profile, RecordFault
+from bot.model.profile import Profile
 
 NS_PER_US: Final = 1_000
 _TRACES: Final = frozenset({b"data"})
@@ -48,40 +48,27 @@ _SPAN: Final = msgspec.json.Decoder(_Span)
 
 
 def matches(file: ProfileFile, /) -> bool:
-    text = file.beginning
-    return text.startswith("{") and '"traceID"' in text and '"spanID"' in text
+    return file.begins("{", '"traceID"', '"spanID"')
 
 
-def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
+def read(file: ProfileFile, /) -> tuple[Profile, ...]:
     """As `spans.profiles` says."""
-    spans = Spans()
-
-    def reject(number: int, value: bytes) -> None:
-        intake.records += 1
-        intake.reject(RecordFault.MALFORMED, place=f"{file.place}: trace {number}", text=value)
-
-    traces = JsonElements(
-        chunks=file.chunks(), names=_TRACES, kind=_Trace, reject=reject, cut=lambda: intake.truncated(file.name)
-    )
-    for batch in traces:
+    spans = Spans(file=file)
+    for batch in JsonElements(file=file, names=_TRACES, kind=_Trace, what="trace"):
         for trace in batch:
             for raw in trace.spans:
-                _take(spans, raw, trace, file, intake)
-    return profiles(spans, file.place, intake)
+                _take(spans, raw, trace, file)
+    return profiles(spans)
 
 
-def _take(spans: Spans, raw: msgspec.Raw, trace: _Trace, file: ProfileFile, intake: Intake) -> None:
-    intake.records += 1
-    place = f"{file.place}: span {intake.records}"
-    try:
-        span = _SPAN.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        intake.reject(RecordFault.MALFORMED, place=place, text=bytes(raw))
+def _take(spans: Spans, raw: msgspec.Raw, trace: _Trace, file: ProfileFile) -> None:
+    at = f": span {file.intake.records + 1}"
+    span = whole_json.one(raw, _SPAN, file=file, at=at)
+    if span is None:
         return
     parents = [one.span_id for one in span.references if one.ref_type == _CHILD]
     process = span.process or trace.processes.get(span.process_id) or _Process()
     spans.take(
-        intake,
         trace=span.trace_id,
         span=span.span_id,
         parent=parents[0] if parents else span.parent_id,
@@ -89,6 +76,6 @@ def _take(spans: Spans, raw: msgspec.Raw, trace: _Trace, file: ProfileFile, inta
         end=(span.start_us + span.duration_us) * NS_PER_US,
         name=span.operation_name,
         service=process.service_name,
-        place=place,
+        at=at,
         text=bytes(raw),
     )

@@ -7,13 +7,11 @@ import msgspec
 from bot.diagnose.profiles import whole_json
 from bot.diagnose.profiles.file import ProfileFile
 from bot.diagnose.profiles.frame import Frame, frame
-from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.tree import ProfileTree
 from bot.diagnose.profiles.weights import SAMPLES
 from bot.model.profile import Profile, RecordFault
 from bot.model.reason import ProfileNote, because
 
-SERVICE: Final = "profile"
 PRINT: Final = (
     "jfr print --json --stack-depth 64 --events jdk.ExecutionSample,jdk.NativeMethodSample FILE > stacks.json"
 )
@@ -55,30 +53,27 @@ class _Document(msgspec.Struct):
     recording: _Recording
 
 
-_EVENT: Final = msgspec.json.Decoder(_Event)
-
-
 def matches(file: ProfileFile, /) -> bool:
     return file.beginning.startswith("{") and '"recording"' in file.beginning[:100]
 
 
-def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
+def read(file: ProfileFile, /) -> tuple[Profile, ...]:
     """All threads together. Other events are left out."""
     document = whole_json.decode(file, _Document, what="output of jfr print", next_step=f"print it again: {PRINT}")
     tree = ProfileTree()
     truncated = 0
     events = document.recording.events
-    for place, event in whole_json.each(events, _EVENT, place=f"{file.place}: event", intake=intake):
+    for at, event in whole_json.each(events, _Event, file=file, what="event"):
         stack = event.values.stack_trace
         if event.type not in _EVENTS or stack is None:
-            intake.reject(RecordFault.NO_EXECUTION, place=place, text=event.type)
+            file.reject(RecordFault.NO_EXECUTION, event.type, at=at)
             continue
         truncated += stack.truncated
         if not tree.add_stack([_named(one.method) for one in reversed(stack.frames)], 1):
-            intake.reject(RecordFault.TOO_DEEP, place=place, text=event.type)
+            file.reject(RecordFault.TOO_DEEP, event.type, at=at)
     if truncated:
-        intake.note(because(ProfileNote.STACKS_CUT, count=truncated, file=file.place))
-    return (tree.profile(SERVICE, unit=SAMPLES, counted=False),)
+        file.intake.note(because(ProfileNote.STACKS_CUT, count=truncated, file=file.place))
+    return (tree.profile(unit=SAMPLES, counted=False),)
 
 
 def _named(method: _Method | None) -> Frame:

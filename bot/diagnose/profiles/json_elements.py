@@ -1,13 +1,16 @@
 """The elements of large JSON arrays, decoded in batches while the file is read: memory does not grow with it."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
+from bot.diagnose.profiles.file import ProfileFile
+from bot.diagnose.profiles.whole_json import UNDECODABLE
 from bot.errors import DataError
+from bot.model.profile import RecordFault
 
 T = TypeVar("T")
 BATCH_BYTES: Final = 4 << 20
@@ -25,22 +28,21 @@ _SPACE: Final = re.compile(rb"[\s:]*+")
 class JsonElements(Generic[T]):
     """Elements of type `kind` of the arrays that are members `names` of a top object, or of a top array.
 
-    Several documents may follow each other (JSON lines). `reject` gets the number of an element, from 1, that is not of
-    that type, and its bytes; `cut` is called where the file ends within an array or object.
+    Several documents may follow each other (JSON lines). An element that is not of that type is counted and noted as a
+    `what` with its `number`, from 1; so is a file that ends within an array or object.
     """
 
-    chunks: Iterable[bytes]
+    file: ProfileFile
     names: frozenset[bytes]
     kind: type[T]
-    reject: Callable[[int, bytes], None]
-    cut: Callable[[], None]
+    what: str
     number: int = 0
     _buffer: bytes = b""
     _at: int = 0
     _source: Iterator[bytes] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._source = iter(self.chunks)
+        self._source = self.file.chunks()
         self._one: msgspec.json.Decoder[T] = msgspec.json.Decoder(self.kind)
         self._many: msgspec.json.Decoder[list[T]] = msgspec.json.Decoder(list[self.kind])  # type: ignore[name-defined]
         self._raw: msgspec.json.Decoder[list[msgspec.Raw]] = msgspec.json.Decoder(list[msgspec.Raw])
@@ -60,7 +62,7 @@ class JsonElements(Generic[T]):
     def _members(self) -> Iterator[list[T]]:
         while (opening := self._peek(_BLANK)) != b"}":
             if opening is None:
-                self.cut()
+                self._cut()
                 return
             name = self._value() if opening == b'"' else None
             if name is None:
@@ -77,7 +79,7 @@ class JsonElements(Generic[T]):
     def _array(self) -> Iterator[list[T]]:
         while (opening := self._peek(_BLANK)) != b"]":
             if opening is None:
-                self.cut()
+                self._cut()
                 return
             if len(self._buffer) - self._at < BATCH_BYTES:
                 self._more(BATCH_BYTES)
@@ -106,11 +108,11 @@ class JsonElements(Generic[T]):
                 # An element of another type; one behind it may be no JSON at all.
                 try:
                     values = [bytes(raw) for raw in self._raw.decode(piece)]
-                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                except UNDECODABLE:
                     continue
                 self._at = end + 1
                 return self._checked(values)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            except UNDECODABLE:
                 continue
             self._at = end + 1
             self.number += len(batch)
@@ -137,8 +139,9 @@ class JsonElements(Generic[T]):
             self.number += 1
             try:
                 elements.append(self._one.decode(value))
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                self.reject(self.number, value)
+            except UNDECODABLE:
+                self.file.intake.records += 1
+                self.file.reject(RecordFault.MALFORMED, value, at=f": {self.what} {self.number}")
         return elements
 
     def _value(self) -> bytes | None:
@@ -152,7 +155,7 @@ class JsonElements(Generic[T]):
             # Doubling keeps the work linear.
             if not self._more(2 * (len(self._buffer) - self._at) + 1):
                 self._at = len(self._buffer)
-                self.cut()
+                self._cut()
                 return None
         value = self._buffer[self._at : end]
         self._at = end
@@ -180,6 +183,9 @@ class JsonElements(Generic[T]):
         self._buffer = b"".join(pieces)
         self._at = 0
         return have > before
+
+    def _cut(self) -> None:
+        self.file.intake.truncated(self.file.name)
 
     def _no_json(self) -> DataError:
         text: Any = self._buffer[self._at : self._at + 40].decode("utf-8", "replace")

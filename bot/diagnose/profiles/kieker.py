@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -38,15 +39,15 @@ def matches(file: ProfileFile, /) -> bool:
     return _RECORD.match(file.beginning) is not None
 
 
-def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
+def read(file: ProfileFile, /) -> tuple[Profile, ...]:
     """A profile per operation that traces begin with: those are what users wait for."""
     if file.name == STDIN_NAME:
         raise UsageError(
             "needs its kieker.map beside it", place=file.place, next_step="give the file or its folder by name"
         )
-    log = _new_log(Path(file.name).parent, file.place, intake)
-    _take(log, file, intake)
-    return _profiles(log, intake)
+    log = _new_log(Path(file.name).parent, file.place, file.intake)
+    _take(log, file)
+    return _profiles(log, file.intake)
 
 
 def read_folder(folder: Path, intake: Intake) -> tuple[Profile, ...]:
@@ -59,14 +60,12 @@ def read_folder(folder: Path, intake: Intake) -> tuple[Profile, ...]:
     log = _new_log(folder, str(folder), intake)
     for name in names:
         with opened(name, intake=intake) as file:
-            _take(log, file, intake)
+            _take(log, file)
     return _profiles(log, intake)
 
 
 def _new_log(folder: Path, place: str, intake: Intake) -> _Log:
-    def reject(fault: RecordFault, text: str) -> None:
-        intake.reject(fault, place=place, text=text)
-
+    reject = partial(intake.reject, place=place)
     return _Log(
         kinds=_kinds(folder, place), executions=ExecutionTraces(reject=reject), events=EventTraces(reject=reject)
     )
@@ -88,11 +87,11 @@ def _kinds(folder: Path, place: str) -> dict[str, str]:
     return {key: name.rpartition(".")[2] for key, equals, name in pairs if equals}
 
 
-def _take(log: _Log, file: ProfileFile, intake: Intake) -> None:
+def _take(log: _Log, file: ProfileFile) -> None:
     for number, line in file.lines():
         if not line:
             continue
-        intake.records += 1
+        file.intake.records += 1
         fields = line.split(";")
         kind = log.kinds.get(fields[0], "")
         try:
@@ -100,7 +99,7 @@ def _take(log: _Log, file: ProfileFile, intake: Intake) -> None:
         except (IndexError, ValueError):
             fault = RecordFault.MALFORMED
         if fault is not None:
-            intake.reject(fault, place=f"{file.place}:{number}", text=line)
+            file.reject(fault, line, at=f":{number}")
 
 
 def _take_record(log: _Log, kind: str, fields: Sequence[str]) -> RecordFault | None:

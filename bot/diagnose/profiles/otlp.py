@@ -5,11 +5,11 @@ from typing import Final
 
 import msgspec
 
+from bot.diagnose.profiles import whole_json
 from bot.diagnose.profiles.file import ProfileFile
-from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.json_elements import JsonElements
 from bot.diagnose.profiles.spans import Spans, profiles
-from bot.model.profile import Profile, RecordFault
+from bot.model.profile import Profile
 
 _RESOURCES: Final = frozenset({b"resourceSpans"})
 
@@ -51,54 +51,38 @@ _ATTRIBUTE: Final = msgspec.json.Decoder(_Attribute)
 
 
 def matches(file: ProfileFile, /) -> bool:
-    return file.beginning.startswith("{") and '"resourceSpans"' in file.beginning
+    return file.begins("{", '"resourceSpans"')
 
 
-def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
+def read(file: ProfileFile, /) -> tuple[Profile, ...]:
     """As `spans.profiles` says."""
-    spans = Spans()
-
-    def reject(number: int, value: bytes) -> None:
-        intake.records += 1
-        intake.reject(RecordFault.MALFORMED, place=f"{file.place}: resourceSpans {number}", text=value)
-
-    elements = JsonElements(
-        chunks=file.chunks(),
-        names=_RESOURCES,
-        kind=_ResourceSpans,
-        reject=reject,
-        cut=lambda: intake.truncated(file.name),
-    )
-    for batch in elements:
+    spans = Spans(file=file)
+    for batch in JsonElements(file=file, names=_RESOURCES, kind=_ResourceSpans, what="resourceSpans"):
         for resource in batch:
             service = _service(resource)
             for scope in (*resource.scope_spans, *resource.instrumentation_library_spans):
-                _take(spans, scope.spans, service, file.place, intake)
-    return profiles(spans, file.place, intake)
+                _take(spans, scope.spans, service, file)
+    return profiles(spans)
 
 
 def _service(resource: _ResourceSpans) -> str:
     for raw in resource.resource.attributes if resource.resource else ():
         try:
             attribute = _ATTRIBUTE.decode(raw)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except whole_json.UNDECODABLE:
             continue
         if attribute.key == "service.name" and attribute.value.stringValue:
             return attribute.value.stringValue
     return ""
 
 
-def _take(spans: Spans, raws: Iterable[msgspec.Raw], service: str, place: str, intake: Intake) -> None:
+def _take(spans: Spans, raws: Iterable[msgspec.Raw], service: str, file: ProfileFile) -> None:
     for raw in raws:
-        intake.records += 1
-        located = f"{place}: span {intake.records}"
-        try:
-            span = _SPAN.decode(raw)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            intake.reject(RecordFault.MALFORMED, place=located, text=bytes(raw))
+        at = f": span {file.intake.records + 1}"
+        span = whole_json.one(raw, _SPAN, file=file, at=at)
+        if span is None:
             continue
         spans.take(
-            intake,
             trace=span.trace_id,
             span=span.span_id,
             parent=span.parent_span_id or "",
@@ -106,7 +90,7 @@ def _take(spans: Spans, raws: Iterable[msgspec.Raw], service: str, place: str, i
             end=_nanoseconds(span.end_time_unix_nano),
             name=span.name,
             service=service,
-            place=located,
+            at=at,
             text=bytes(raw),
         )
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from bot.diagnose.profiles.file import ProfileFile
-from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.protobuf import WireError, fields
 from bot.diagnose.profiles.spans import Spans, profiles
 from bot.errors import DataError
@@ -28,16 +27,16 @@ def matches(file: ProfileFile, /) -> bool:
     return file.head[:1] in _LENGTH_PREFIXED and SERVICE_NAME in file.head[:_HEAD]
 
 
-def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
+def read(file: ProfileFile, /) -> tuple[Profile, ...]:
     """As `spans.profiles` says."""
-    spans = Spans()
+    spans = Spans(file=file)
     try:
         for request in _requests(file.content()):
             for resource_spans in _all(request, _RESOURCE_SPANS):
-                _take_resource(spans, resource_spans, file.place, intake)
+                _take_resource(spans, resource_spans, file)
     except WireError as error:
         raise DataError(f"is no OTLP protobuf: {error}", place=file.place, next_step="export it again") from None
-    return profiles(spans, file.place, intake)
+    return profiles(spans)
 
 
 def _requests(data: bytes) -> Iterator[bytes]:
@@ -57,20 +56,19 @@ def _all(message: bytes, number: int) -> Iterator[bytes]:
     return (value for key, value in fields(message) if key == number and isinstance(value, bytes))
 
 
-def _take_resource(spans: Spans, resource_spans: bytes, place: str, intake: Intake) -> None:
+def _take_resource(spans: Spans, resource_spans: bytes, file: ProfileFile) -> None:
     service = next((name for one in _all(resource_spans, _RESOURCE) if (name := _service(one))), "")
     for scope in _all(resource_spans, _SCOPE_SPANS):
         for span in _all(scope, _SPANS):
-            intake.records += 1
-            located = f"{place}: span {intake.records}"
+            file.intake.records += 1
+            at = f": span {file.intake.records}"
             try:
                 values = dict(fields(span))
             except WireError:
-                intake.reject(RecordFault.MALFORMED, place=located, text="")
+                file.reject(RecordFault.MALFORMED, "", at=at)
                 continue
             start, end = values.get(_START), values.get(_END)
             spans.take(
-                intake,
                 trace=_bytes(values, _TRACE).hex(),
                 span=_bytes(values, _SPAN).hex(),
                 parent=_bytes(values, _PARENT).hex(),
@@ -78,7 +76,7 @@ def _take_resource(spans: Spans, resource_spans: bytes, place: str, intake: Inta
                 end=end if isinstance(end, int) else None,
                 name=_bytes(values, _NAME).decode("utf-8", "replace"),
                 service=service,
-                place=located,
+                at=at,
                 text=_bytes(values, _NAME),
             )
 

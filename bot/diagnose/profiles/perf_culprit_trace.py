@@ -5,7 +5,6 @@ from typing import Final
 
 from bot.codec.profile import NEXT_STEP, PROFILE_FORMAT, decode_profile
 from bot.diagnose.profiles.file import ProfileFile
-from bot.diagnose.profiles.intake import Intake
 from bot.errors import DataError
 from bot.model.profile import Profile
 
@@ -16,13 +15,13 @@ def matches(file: ProfileFile, /) -> bool:
     return _KNOWN.match(file.beginning) is not None
 
 
-def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
+def read(file: ProfileFile, /) -> tuple[Profile, ...]:
     """Of a file of ours every line has to be right: it was written whole or not at all."""
     profiles = []
     for number, line in enumerate(file.content().split(b"\n"), 1):
         if line.strip():
             profile = decode_profile(line, place=f"{file.place}:{number}")
-            intake.records += len(profile.nodes) * profile.repetitions
+            file.intake.records += len(profile.nodes) * profile.repetitions
             profiles.append(profile)
     if not profiles:
         raise DataError("holds no profile", place=file.place, next_step=NEXT_STEP)

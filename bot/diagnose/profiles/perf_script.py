@@ -5,7 +5,6 @@ from typing import Final
 
 from bot.diagnose.profiles.file import ProfileFile
 from bot.diagnose.profiles.frame import Frame, frame, group_name
-from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.tree import ProfileTree
 from bot.diagnose.profiles.weights import SAMPLES
 from bot.model.profile import Profile, RecordFault
@@ -24,7 +23,7 @@ def matches(file: ProfileFile, /) -> bool:
     return bool(lines) and _EVENT.fullmatch(lines[0]) is not None and any(map(_FRAME.fullmatch, lines[1:3]))
 
 
-def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
+def read(file: ProfileFile, /) -> tuple[Profile, ...]:
     """A profile per command; each event is one sample, whatever its period."""
     trees: dict[str, ProfileTree] = {}
     command, stack = "", list[Frame]()
@@ -34,7 +33,7 @@ def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
         if stack:
             tree = trees.setdefault(command, ProfileTree())
             if not tree.add_stack(stack[::-1], 1):
-                intake.reject(RecordFault.TOO_DEEP, place=f"{file.place}:{begun}", text=stack[-1].method)
+                file.reject(RecordFault.TOO_DEEP, stack[-1].method, at=f":{begun}")
         stack.clear()
 
     for number, line in file.lines():
@@ -42,16 +41,16 @@ def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
             continue
         if line[0] not in " \t":
             finish()
-            intake.records += 1
+            file.intake.records += 1
             begun = number
             event = _EVENT.fullmatch(line)
             command = group_name(event["command"]) if event else ""
             if event is None:
-                intake.reject(RecordFault.MALFORMED, place=f"{file.place}:{number}", text=line)
+                file.reject(RecordFault.MALFORMED, line, at=f":{number}")
             continue
         match = _FRAME.fullmatch(line)
         if match is None or not command:
-            intake.reject(RecordFault.MALFORMED, place=f"{file.place}:{number}", text=line)
+            file.reject(RecordFault.MALFORMED, line, at=f":{number}")
             continue
         stack.append(_frame(match["symbol"], match["object"]))
     finish()

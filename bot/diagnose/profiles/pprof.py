@@ -9,14 +9,12 @@ from typing import Final
 
 from bot.diagnose.profiles.file import ProfileFile
 from bot.diagnose.profiles.frame import Frame, frame, group_name
-from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.protobuf import WireError, fields, numbers, packed
 from bot.diagnose.profiles.tree import ProfileTree
 from bot.diagnose.profiles.weights import SAMPLES
 from bot.errors import DataError
 from bot.model.profile import Profile, RecordFault
 
-SERVICE: Final = "profile"
 # Fields of Profile.
 _SAMPLE_TYPE, _SAMPLE, _LOCATION, _FUNCTION, _STRING, _DEFAULT = 1, 2, 4, 5, 6, 14
 # Near the beginning are its sample types: two numbers each, places of strings. Go writes times before them.
@@ -45,7 +43,7 @@ def matches(file: ProfileFile, /) -> bool:
     return file.head[:1] in _FIRST and _TYPES.search(file.head[:_HEAD]) is not None
 
 
-def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
+def read(file: ProfileFile, /) -> tuple[Profile, ...]:
     """Counted samples where the profile has them, else its default or last type of value. Inlined frames are frames."""
     try:
         parts = _parts(file.content())
@@ -62,15 +60,15 @@ def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
     frames: dict[int, tuple[Frame, ...]] = {}
     tree = ProfileTree()
     for number, sample in enumerate(parts.samples, 1):
-        intake.records += 1
-        place = f"{file.place}: sample {number}"
+        file.intake.records += 1
+        at = f": sample {number}"
         try:
             stack, values = _sample(sample)
         except WireError:
-            intake.reject(RecordFault.MALFORMED, place=place, text="")
+            file.reject(RecordFault.MALFORMED, "", at=at)
             continue
         if chosen >= len(values) or not 0 <= values[chosen] <= MAX_VALUE:
-            intake.reject(RecordFault.NUMBER, place=place, text=values)
+            file.reject(RecordFault.NUMBER, values, at=at)
             continue
         path: list[Frame] = []
         # The leaf comes first, in samples and in a location's inlined lines.
@@ -79,8 +77,8 @@ def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
                 frames[location] = tuple(_frame(parts, line) for line in reversed(parts.locations.get(location, ())))
             path += frames[location] or (frame(f"location {location}"),)
         if not tree.add_stack(path, values[chosen] * scale):
-            intake.reject(RecordFault.TOO_DEEP, place=place, text=path[0].method)
-    return (tree.profile(SERVICE, unit=unit, counted=False),)
+            file.reject(RecordFault.TOO_DEEP, path[0].method, at=at)
+    return (tree.profile(unit=unit, counted=False),)
 
 
 def _chosen(types: list[tuple[str, str]], default: str) -> int:

@@ -46,7 +46,7 @@ def _read(name: str, format_name: str, *, intake: Intake, trusted: bool) -> tupl
         return _measured(kieker.read_folder(Path(name), intake), intake=intake, place=name)
     with opened(name, intake=intake, trusted=trusted) as file:
         try:
-            profiles = reader_of(file, format_name).read(file, intake)
+            profiles = reader_of(file, format_name).read(file)
         except DataError as error:
             if error.place is not None:
                 raise

@@ -56,20 +56,14 @@ PROFILE_READERS: Final[dict[str, ProfileReader]] = {
 MEMRAY: Final = "convert it: memray transform gprof2dot -o allocations.json FILE"
 LZ4: Final = b"\x04\x22\x4d\x18"
 
-# What is not read, by its first bytes or a word of its JSON, and what gives something that is.
+# What is not read, by its first bytes, and what gives something that is.
 _OTHERS: Final[tuple[tuple[bytes, str, str], ...]] = (
     (b"FLR\x00", "a recording of Java's Flight Recorder", f"print its samples: {jfr.PRINT}"),
     (b"memray\x00", "memray's own file", MEMRAY),
     (b"PERFILE2", "perf's own data", "convert it: perf script -i FILE > stacks.txt"),
     (b"MOJ", "Austin's binary form", "convert it: mojo2austin FILE stacks.txt"),
 )
-_OTHER_JSON: Final[tuple[tuple[str, str, str], ...]] = (
-    (
-        '"elapsed_time_sec"',
-        "Scalene's profile, which knows no calls",
-        "record it with py-spy record -f raw -o stacks.txt",
-    ),
-)
+_SCALENE: Final = ("Scalene's profile, which knows no calls", "record it with py-spy record -f raw -o stacks.txt")
 
 
 def check_format(name: str) -> None:
@@ -98,7 +92,7 @@ def reader_of(file: ProfileFile, name: str) -> ProfileReader:
     if file.head.startswith(LZ4) and b"memray" in file.head[:64]:
         raise DataError("is memray's own file, which is not read", place=file.place, next_step=MEMRAY)
     others = [(what, how) for magic, what, how in _OTHERS if file.head.startswith(magic)]
-    others += [(what, how) for word, what, how in _OTHER_JSON if file.beginning[:1] == "{" and word in file.beginning]
+    others += [_SCALENE] if file.begins("{", '"elapsed_time_sec"') else []
     for what, how in others:
         raise DataError(f"is {what}, which is not read", place=file.place, next_step=how)
     if is_damaged:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from bot.diagnose.profiles.file import ProfileFile
-from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.spans import Spans, profiles
 from bot.diagnose.response_times import seconds_since_1970
 from bot.errors import DataError, UsageError
@@ -29,7 +28,7 @@ class SpanTable:
         """Never: the columns have to be named."""
         return False
 
-    def read(self, file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
+    def read(self, file: ProfileFile, /) -> tuple[Profile, ...]:
         """As `spans.profiles` says."""
         lines = (line for _, line in file.lines())
         header = next(lines, "")
@@ -43,23 +42,22 @@ class SpanTable:
                 next_step=f"name its columns: {', '.join(names)[:400]}",
             )
         places = {what: names.index(column) for what, column in self.columns.items()}
-        spans = Spans()
+        spans = Spans(file=file)
         for number, row in enumerate(csv.reader(lines, delimiter=separator), 2):
-            intake.records += 1
+            file.intake.records += 1
             cells = {what: row[place] if place < len(row) else "" for what, place in places.items()}
             start = _ns(cells, _MOMENTS)
             length = _ns(cells, _ENDS)
             if start is not None and length is not None and any(what.startswith("end_") for what in cells):
                 length -= start
             spans.take(
-                intake,
                 **{what: cells[what] for what in NEEDED},
                 start=start,
                 end=None if start is None or length is None else start + length,
-                place=f"{file.place}: row {number}",
+                at=f": row {number}",
                 text=separator.join(row),
             )
-        return profiles(spans, file.place, intake)
+        return profiles(spans)
 
 
 def span_table(format_name: str) -> SpanTable:

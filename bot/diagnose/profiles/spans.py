@@ -8,8 +8,8 @@ from functools import lru_cache
 from sys import intern
 from typing import Final
 
+from bot.diagnose.profiles.file import ProfileFile
 from bot.diagnose.profiles.frame import Frame, bounded, frame
-from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.tree import TOP, ProfileTree
 from bot.errors import DataError
 from bot.model.profile import Profile, RecordFault
@@ -31,8 +31,9 @@ NETWORK: Final = "(network)"
 
 @dataclass(kw_only=True, slots=True)
 class Spans:
-    """All spans, as columns. `keys`: trace and span id -> place in the columns."""
+    """All spans of a file, as columns. `keys`: trace and span id -> place in the columns."""
 
+    file: ProfileFile
     keys: dict[str, int] = field(default_factory=dict)
     parent_keys: list[str] = field(default_factory=list)
     starts: "array[int]" = field(default_factory=lambda: array("q"))
@@ -42,7 +43,6 @@ class Spans:
 
     def take(
         self,
-        intake: Intake,
         *,
         trace: str,
         span: str,
@@ -51,16 +51,16 @@ class Spans:
         end: int | None,
         name: str,
         service: str,
-        place: str,
+        at: str,
         text: object,
     ) -> None:
-        """Times in ns, None where they are none. An empty `parent` is none. `place` and `text` are for complaints."""
+        """Times in ns, None where they are none. An empty `parent` is none. `at` and `text` are for complaints."""
         key = f"{trace}/{span}"
         if start is None or end is None or not 0 <= start <= end <= MAX_TIME_NS:
-            intake.reject(RecordFault.NUMBER, place=place, text=text)
+            self.file.reject(RecordFault.NUMBER, text, at=at)
             return
         if key in self.keys:
-            intake.reject(RecordFault.REPEATED, place=place, text=text)
+            self.file.reject(RecordFault.REPEATED, text, at=at)
             return
         if len(self.keys) >= MAX_SPANS:
             raise DataError(f"holds more than {MAX_SPANS:,} spans", next_step="give files of a shorter time")
@@ -102,7 +102,7 @@ class _RequestType:
         return replace(shape, nodes=tuple(nodes), repetitions=math.ceil(self.calls / size), are_calls=True)
 
 
-def profiles(spans: Spans, place: str, intake: Intake) -> tuple[Profile, ...]:
+def profiles(spans: Spans) -> tuple[Profile, ...]:
     """One per operation that begins traces (a request type), as `service: operation`; each trace is a call of it.
 
     All spans are `service: name`, ids in paths left out. Self time is the time of a span in which none of its children
@@ -116,17 +116,17 @@ def profiles(spans: Spans, place: str, intake: Intake) -> tuple[Profile, ...]:
         if parent == _NO_PARENT:
             roots.append(i)
             if key:
-                intake.reject(RecordFault.LOST_PARENT, place=place, text=spans.names[i])
+                spans.file.reject(RecordFault.LOST_PARENT, spans.names[i])
         else:
             parents[i] = parent
             children.setdefault(parent, []).append(i)
     own = _self_times(spans, parents)
     types: dict[str, _RequestType] = {}
     roots.sort(key=spans.starts.__getitem__)
-    reached = _add(spans, roots, children, own, types=types, place=place, intake=intake)
+    reached = _add(spans, roots, children, own, types=types)
     for i, name in enumerate(spans.names):
         if not reached[i]:
-            intake.reject(RecordFault.CYCLE, place=place, text=name)
+            spans.file.reject(RecordFault.CYCLE, name)
     return tuple(one.profile(service) for service, one in types.items())
 
 
@@ -151,8 +151,6 @@ def _add(
     own: list[int],
     *,
     types: dict[str, _RequestType],
-    place: str,
-    intake: Intake,
 ) -> bytearray:
     """Fills the request types; which spans were reached from the roots: those on a circle are not."""
     reached = bytearray(len(own))
@@ -161,7 +159,7 @@ def _add(
         if len(types) > MAX_TYPES:
             raise DataError(
                 f"more than {MAX_TYPES:,} different operations begin traces",
-                place=place,
+                place=spans.file.place,
                 next_step="check that the names of root spans leave out arguments and ids",
             )
         stack = [(root, TOP, "")]
@@ -173,7 +171,7 @@ def _add(
             callees = {spans.services[child] for child in below}
             is_client = service == caller and len(callees) == 1 and service not in callees
             if node == parent:
-                intake.reject(RecordFault.TOO_DEEP, place=place, text=spans.names[i])
+                spans.file.reject(RecordFault.TOO_DEEP, spans.names[i])
             else:
                 request.add(node, elapsed=spans.ends[i] - spans.starts[i], own=0 if is_client else own[i])
             if is_client and (network := request.tree.child(node, _frame(*callees, NETWORK))) != node:

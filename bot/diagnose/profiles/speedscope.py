@@ -3,15 +3,16 @@
 import math
 import re
 from array import array
+from functools import partial
 from typing import Final
 
 import msgspec
 
-from bot.diagnose.profiles.file import ProfileFile
+from bot.diagnose.profiles.file import ProfileFile, printable
 from bot.diagnose.profiles.frame import Frame, frame, frame_of, group_name
-from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.intervals import OpenCalls, nest
 from bot.diagnose.profiles.tree import ProfileTree
+from bot.diagnose.profiles.whole_json import UNDECODABLE
 from bot.errors import DataError
 from bot.model.profile import Profile, RecordFault
 
@@ -61,32 +62,28 @@ def matches(file: ProfileFile, /) -> bool:
     return text.startswith("{") and (_SCHEMA in text or ('"profiles"' in text and _SHAPE.search(text) is not None))
 
 
-def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
+def read(file: ProfileFile, /) -> tuple[Profile, ...]:
     """A profile per group of the file's profiles: names that differ in numbers only are one group."""
     try:
         document = msgspec.json.decode(file.content(), type=_Document)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        fault = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(error)[:200])
-        raise DataError(
-            f"is no speedscope file: {fault}",
-            place=file.place,
-            next_step="check that the profiler wrote the whole file",
-        ) from None
+    except UNDECODABLE as error:
+        fault = f"is no speedscope file: {printable(str(error)[:200])}"
+        raise DataError(fault, place=file.place, next_step="check that the profiler wrote the whole file") from None
     frames = [_frame(entry) for entry in document.shared.frames]
     trees: dict[tuple[str, str, bool], tuple[ProfileTree, float]] = {}
     for number, part in enumerate(document.profiles, 1):
-        place = f"{file.place}: profile {number}"
+        at = f": profile {number}"
         evented = part.type == "evented"
         if not evented and part.type != "sampled":
-            intake.records += 1
-            intake.reject(RecordFault.MALFORMED, place=place, text=f"type {part.type}")
+            file.intake.records += 1
+            file.reject(RecordFault.MALFORMED, f"type {part.type}", at=at)
             continue
         scale = MS_PER_UNIT.get(part.unit)
         unit = "ms" if scale is not None else OTHER_UNITS.get(part.unit, group_name(part.unit)[:40] or "samples")
         key = (group_name(part.name) or "profile", unit, evented)
         tree, _ = trees.setdefault(key, (ProfileTree(), scale or 1.0))
         part_scale = (scale or 1.0) / trees[key][1]
-        (_read_events if evented else _read_samples)(part, frames, tree, scale=part_scale, place=place, intake=intake)
+        (_read_events if evented else _read_samples)(part, frames, tree, scale=part_scale, at=at, file=file)
     return tuple(
         tree.profile(service, unit=unit, counted=evented, scale=scale)
         for (service, unit, evented), (tree, scale) in trees.items()
@@ -101,53 +98,48 @@ def _frame(entry: _Frame) -> Frame:
 
 
 def _read_samples(
-    part: _Part, frames: list[Frame], tree: ProfileTree, *, scale: float, place: str, intake: Intake
+    part: _Part, frames: list[Frame], tree: ProfileTree, *, scale: float, at: str, file: ProfileFile
 ) -> None:
     """A sample's weight is the time until the next one. Samples without a weight are not used."""
-    intake.records += max(len(part.samples), len(part.weights))
+    file.intake.records += max(len(part.samples), len(part.weights))
     for number, raw in enumerate(part.samples[len(part.weights) :], len(part.weights) + 1):
-        intake.reject(RecordFault.MALFORMED, place=f"{place}, sample {number}", text=bytes(raw))
+        file.reject(RecordFault.MALFORMED, bytes(raw), at=f"{at}, sample {number}")
     for number, (raw, weight) in enumerate(zip(part.samples, part.weights, strict=False), 1):
         try:
             stack = _STACK.decode(raw)
         except msgspec.DecodeError:
             stack = [-1]
         if any(not 0 <= i < len(frames) for i in stack):
-            intake.reject(RecordFault.MALFORMED, place=f"{place}, sample {number}", text=bytes(raw))
+            file.reject(RecordFault.MALFORMED, bytes(raw), at=f"{at}, sample {number}")
         elif not 0 <= weight <= MAX_VALUE:
-            intake.reject(RecordFault.NUMBER, place=f"{place}, sample {number}", text=f"weight {weight}")
+            file.reject(RecordFault.NUMBER, f"weight {weight}", at=f"{at}, sample {number}")
         elif not tree.add_stack([frames[i] for i in stack], weight * scale):
-            intake.reject(RecordFault.TOO_DEEP, place=f"{place}, sample {number}", text=frames[stack[0]].method)
+            file.reject(RecordFault.TOO_DEEP, frames[stack[0]].method, at=f"{at}, sample {number}")
 
 
 def _read_events(
-    part: _Part, frames: list[Frame], tree: ProfileTree, *, scale: float, place: str, intake: Intake
+    part: _Part, frames: list[Frame], tree: ProfileTree, *, scale: float, at: str, file: ProfileFile
 ) -> None:
-    def reject(fault: RecordFault, name: str) -> None:
-        intake.reject(fault, place=place, text=name)
-
+    reject = partial(file.reject, at=at)
     calls = OpenCalls(frames=frames, reject=reject)
     last = -math.inf
-    intake.records += len(part.events)
+    file.intake.records += len(part.events)
     for number, raw in enumerate(part.events, 1):
         try:
             event = _EVENT.decode(raw)
         except msgspec.DecodeError:
             event = None
         if event is None or event.type not in ("O", "C") or not 0 <= event.frame < len(frames):
-            intake.reject(RecordFault.MALFORMED, place=f"{place}, event {number}", text=bytes(raw))
-            continue
-        if not abs(event.at) <= MAX_VALUE:
-            intake.reject(RecordFault.NUMBER, place=f"{place}, event {number}", text=bytes(raw))
-            continue
-        if event.at < last:
-            intake.reject(RecordFault.ORDER, place=f"{place}, event {number}", text=bytes(raw))
-            continue
-        last = event.at
-        if event.type == "O":
-            calls.begin(event.frame, event.at)
+            fault = RecordFault.MALFORMED
+        elif not abs(event.at) <= MAX_VALUE:
+            fault = RecordFault.NUMBER
+        elif event.at < last:
+            fault = RecordFault.ORDER
         else:
-            calls.end(event.frame, event.at)
+            last = event.at
+            (calls.begin if event.type == "O" else calls.end)(event.frame, event.at)
+            continue
+        file.reject(fault, bytes(raw), at=f"{at}, event {number}")
     calls.finish(last)
     intervals = calls.intervals
     if scale != 1.0:

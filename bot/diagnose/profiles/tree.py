@@ -13,6 +13,8 @@ MAX_NODES: Final = 200_000
 MAX_DEPTH: Final = 10_000
 TOP: Final = -1
 MS: Final = "ms"
+# Of what a file without names of its own is about.
+SERVICE: Final = "profile"
 
 
 @dataclass(kw_only=True, slots=True)
@@ -55,7 +57,7 @@ class ProfileTree:
             self.self_time[node] += amount
         return len(frames) <= MAX_DEPTH
 
-    def profile(self, service: str, *, unit: str = MS, counted: bool = True, scale: float = 1.0) -> Profile:
+    def profile(self, service: str = SERVICE, *, unit: str = MS, counted: bool = True, scale: float = 1.0) -> Profile:
         """Times multiplied by `scale`; self times that rounding or parallel callees made negative are 0.
 
         `counted`: whether the source counts calls.

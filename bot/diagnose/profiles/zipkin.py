@@ -6,9 +6,8 @@ import msgspec
 
 from bot.diagnose.profiles import whole_json
 from bot.diagnose.profiles.file import ProfileFile
-from bot.diagnose.profiles.intake import Intake
 from bot.diagnose.profiles.spans import Spans, profiles
-from bot.model.profile import Profile, RecordFault
+from bot.model.profile import Profile
 
 NS_PER_US: Final = 1_000
 # A client and its server may write one span each under one id: the server's lies inside the client's.
@@ -36,11 +35,10 @@ _SPAN: Final = msgspec.json.Decoder(_Span)
 
 
 def matches(file: ProfileFile, /) -> bool:
-    text = file.beginning
-    return text.startswith("[") and '"traceId"' in text and '"id"' in text and '"timestamp"' in text
+    return file.begins("[", '"traceId"', '"id"', '"timestamp"')
 
 
-def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
+def read(file: ProfileFile, /) -> tuple[Profile, ...]:
     """As `spans.profiles` says."""
     stack = [whole_json.decode(file, list[msgspec.Raw], what="JSON", next_step="download the traces again")]
     records: list[_Span] = []
@@ -48,17 +46,13 @@ def read(file: ProfileFile, intake: Intake, /) -> tuple[Profile, ...]:
         for raw in stack.pop():
             if bytes(raw).lstrip().startswith(b"["):
                 stack.append(_SPANS.decode(raw))
-                continue
-            intake.records += 1
-            try:
-                records.append(_SPAN.decode(raw))
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                intake.reject(RecordFault.MALFORMED, place=f"{file.place}: span {intake.records}", text=bytes(raw))
-    return profiles(_spans(records, file.place, intake), file.place, intake)
+            elif (span := whole_json.one(raw, _SPAN, file=file, at=f": span {file.intake.records + 1}")) is not None:
+                records.append(span)
+    return profiles(_spans(records, file))
 
 
-def _spans(records: list[_Span], place: str, intake: Intake) -> Spans:
-    spans = Spans()
+def _spans(records: list[_Span], file: ProfileFile) -> Spans:
+    spans = Spans(file=file)
     shared = {(one.trace_id, one.id) for one in records if one.shared}
     for number, one in enumerate(records, 1):
         # Children of a shared id are the server's.
@@ -69,7 +63,6 @@ def _spans(records: list[_Span], place: str, intake: Intake) -> Spans:
             parent = _server(parent)
         service = one.local_endpoint.service_name if one.local_endpoint else ""
         spans.take(
-            intake,
             trace=one.trace_id,
             span=own,
             parent=parent,
@@ -77,7 +70,7 @@ def _spans(records: list[_Span], place: str, intake: Intake) -> Spans:
             end=(one.timestamp + one.duration) * NS_PER_US,
             name=one.name,
             service=service,
-            place=f"{place}: span {number}",
+            at=f": span {number}",
             text=one.name,
         )
     return spans
