@@ -56,26 +56,14 @@ class Lines:
 
 def blocks(name: str, *, truncated: Callable[[str], None], block_bytes: int = BLOCK_BYTES) -> Iterator[Stretch | Lines]:
     """The file's lines in order. `truncated` is called where a compressed file ends too early."""
-    if name == STDIN_NAME:
-        with _standard_input() as stream:
-            yield from _streamed(stream, block_bytes=block_bytes)
-        return
-    path = Path(name)
     try:
-        status = path.stat()
-        with path.open("rb") as file:
-            head = file.read(4) if stat.S_ISREG(status.st_mode) else b""
-            if head.startswith(_GZIP):
-                file.seek(0)
-                yield from _unpacked(_Gunzip, file, name, truncated=truncated, block_bytes=block_bytes)
-            elif head == _ZSTD:
-                file.seek(0)
-                yield from _unpacked(_Unzstd, file, name, truncated=truncated, block_bytes=block_bytes)
-            elif stat.S_ISREG(status.st_mode):
-                for start in range(0, status.st_size, block_bytes):
-                    yield Stretch(path=name, start=start, end=min(start + block_bytes, status.st_size))
+        with unpacked(name, truncated=truncated) as stream:
+            size = None if isinstance(stream, _Bounded) or name == STDIN_NAME else _size(Path(name))
+            if size is None:
+                yield from _streamed(stream, block_bytes=block_bytes)
             else:
-                yield from _streamed(file, block_bytes=block_bytes)
+                for start in range(0, size, block_bytes):
+                    yield Stretch(path=name, start=start, end=min(start + block_bytes, size))
     except OSError as error:
         raise DataError(
             f"cannot be read: {error.strerror or error}", place=name, next_step="give log files that exist"
@@ -90,11 +78,12 @@ def unpacked(name: str, *, truncated: Callable[[str], None]) -> Iterator["Readab
             yield stream
         return
     with Path(name).open("rb") as file:
-        head = file.read(4) if stat.S_ISREG(Path(name).stat().st_mode) else b""
-        if head:
+        head = b""
+        if _size(Path(name)) is not None:
+            head = file.read(4)
             file.seek(0)
         if head.startswith(_GZIP):
-            yield _Bounded(_Gunzip(file, name), packed=file, name=name, truncated=truncated)
+            yield _Bounded(_Gunzip(file), packed=file, name=name, truncated=truncated)
         elif head == _ZSTD:
             yield _Bounded(_Unzstd(file, name), packed=file, name=name, truncated=truncated)
         else:
@@ -103,6 +92,12 @@ def unpacked(name: str, *, truncated: Callable[[str], None]) -> Iterator["Readab
 
 def _standard_input() -> BinaryIO:
     return os.fdopen(os.dup(0), "rb")
+
+
+def _size(path: Path) -> int | None:
+    """None of what is no plain file."""
+    status = path.stat()
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 def _streamed(stream: "Readable", *, block_bytes: int) -> Iterator[Lines]:
@@ -119,18 +114,6 @@ def _streamed(stream: "Readable", *, block_bytes: int) -> Iterator[Lines]:
         yield Lines(data=data[:end])
     if rest:
         yield Lines(data=rest)
-
-
-def _unpacked(
-    opened: Callable[[BinaryIO, str], "Readable"],
-    file: BinaryIO,
-    name: str,
-    *,
-    truncated: Callable[[str], None],
-    block_bytes: int,
-) -> Iterator[Lines]:
-    bounded = _Bounded(opened(file, name), packed=file, name=name, truncated=truncated)
-    yield from _streamed(bounded, block_bytes=block_bytes)
 
 
 class Readable(Protocol):
@@ -176,8 +159,7 @@ class _Bounded:
 class _Gunzip:
     """gzip's own reader drops what it unpacked just before the damage; this one gives it out."""
 
-    def __init__(self, file: BinaryIO, name: str) -> None:
-        del name
+    def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._inflate = zlib.decompressobj(wbits=31)
         self._packed = b""

@@ -2,13 +2,14 @@
 
 import gc
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from multiprocessing import get_context
-from typing import Final
+from typing import Final, TypeAlias
 
 from bot.diagnose.blocks import BLOCK_BYTES, Lines, Stretch, blocks
 from bot.diagnose.part import Part, analyse, finish, merge
@@ -20,6 +21,7 @@ from bot.errors import DataError, InfrastructureError
 # A block takes a fraction of a second; the rest is for busy machines.
 BLOCK_TIME_LIMIT_S: Final = 30.0
 _HEAD_LINES: Final = 50
+Analysis: TypeAlias = Callable[[Stretch | Lines], Part]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,32 +54,31 @@ def read_log(
         )
     second = next(produced, None)
     every = chain([first], [second] if second else [], produced)
+    analysed = partial(analyse_block, pattern=pattern, settings=settings, limit_s=time_limit_s)
     if executor is not None:
-        part = _shared(every, pattern, settings, executor=executor, ahead=2 * workers, limit_s=time_limit_s)
+        part = _shared(every, analysed, executor=executor, ahead=2 * workers)
     elif second is None and can_be_limited():
-        part = analyse_block(first, pattern, settings, time_limit_s)
+        part = analysed(first)
     else:
-        part = _on_processes(every, pattern, settings, workers=workers, limit_s=time_limit_s)
+        part = _on_processes(every, analysed, workers=workers)
     part = finish(part)
     if not any(service.calls for service in part.services.values()):
         raise _nothing_usable(names, first, part)
     return ReadLog(part=part, truncated_files=tuple(dict.fromkeys(truncated)))
 
 
-def analyse_block(block: Stretch | Lines, pattern: LinePattern, settings: ReadingSettings, limit_s: float) -> Part:
+def analyse_block(block: Stretch | Lines, *, pattern: LinePattern, settings: ReadingSettings, limit_s: float) -> Part:
     """What a worker runs."""
     with time_limit(limit_s, pattern=pattern.name):
         return analyse(block.read(), pattern=pattern, settings=settings)
 
 
-def _on_processes(
-    every: Iterator[Stretch | Lines], pattern: LinePattern, settings: ReadingSettings, *, workers: int, limit_s: float
-) -> Part:
+def _on_processes(every: Iterator[Stretch | Lines], analysed: Analysis, *, workers: int) -> Part:
     # Spawned, not forked: safe whatever threads the caller has. Their rows are many and hold no cycles, so collecting
     # garbage would only cost time.
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=gc.disable) as pool:
         try:
-            return _shared(every, pattern, settings, executor=pool, ahead=2 * workers, limit_s=limit_s)
+            return _shared(every, analysed, executor=pool, ahead=2 * workers)
         except BrokenProcessPool:
             raise InfrastructureError(
                 "a worker process ended without a result",
@@ -87,19 +88,11 @@ def _on_processes(
             pool.shutdown(cancel_futures=True)
 
 
-def _shared(
-    every: Iterator[Stretch | Lines],
-    pattern: LinePattern,
-    settings: ReadingSettings,
-    *,
-    executor: Executor,
-    ahead: int,
-    limit_s: float,
-) -> Part:
-    whole = Part(settings=settings, ms_per_unit=pattern.ms_per_unit)
+def _shared(every: Iterator[Stretch | Lines], analysed: Analysis, *, executor: Executor, ahead: int) -> Part:
+    whole = Part()
     pending: deque[Future[Part]] = deque()
     for block in every:
-        pending.append(executor.submit(analyse_block, block, pattern, settings, limit_s))
+        pending.append(executor.submit(analysed, block))
         if len(pending) >= ahead:
             whole = merge(whole, pending.popleft().result())
     while pending:

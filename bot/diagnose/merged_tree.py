@@ -1,7 +1,8 @@
 """Call trees merged into one: a node per path of methods, as flat lists, so that no depth is too deep."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, fields, replace
 from typing import Final
 
 from bot.diagnose.shape import Shape
@@ -12,8 +13,6 @@ from bot.model.call_tree import CallNode
 # the paths with least time go, half of them, so that it is seldom done.
 MAX_NODES: Final = 100_000
 _TOP: Final = -1
-
-
 # Methods of rare paths; of more, those with least time become one.
 MAX_RARE: Final = 100_000
 # What a node is called that stands for the rare paths below its caller.
@@ -62,19 +61,10 @@ class MergedTree:
             longest[node] = max(longest[node], *column)
 
     def merged(self, others: Sequence["MergedTree"]) -> "MergedTree":
-        tree = MergedTree(
-            parents=[*self.parents],
-            methods=[*self.methods],
-            calls=[*self.calls],
-            elapsed_ms=[*self.elapsed_ms],
-            longest_ms=[*self.longest_ms],
-            index={**self.index},
-            squares=None if self.squares is None else self.squares.copy(),
-            rare={**self.rare},
-            pruned=self.pruned,
-        )
+        # Its lists and dictionaries are copied, too.
+        tree = replace(self, **{one.name: copy(getattr(self, one.name)) for one in fields(self)})
         for other in others:
-            tree._take_in(other)
+            tree.take_in(other)
             if len(tree.methods) > MAX_NODES:
                 tree = tree.without_rare(MAX_NODES // 2)
         return tree
@@ -123,7 +113,7 @@ class MergedTree:
             tree.rare = _most(tree.rare)
         return tree
 
-    def _take_in(self, other: "MergedTree") -> None:
+    def take_in(self, other: "MergedTree") -> None:
         index, calls, elapsed, longest = self.index, self.calls, self.elapsed_ms, self.longest_ms
         nodes: list[int] = []
         for i, (parent, method) in enumerate(zip(other.parents, other.methods, strict=True)):

@@ -59,7 +59,7 @@ class Squares:
         self.elapsed[node] = self.own[node] = together
         self.own_ms[node] += elapsed_ms
 
-    def copy(self) -> "Squares":
+    def __copy__(self) -> "Squares":
         return Squares(elapsed=[*self.elapsed], own_ms=[*self.own_ms], own=[*self.own])
 
     def of_nodes(self) -> Iterator[NodeSquares]:

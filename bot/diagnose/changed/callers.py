@@ -1,7 +1,9 @@
 """Who calls a changed function, by name: Python files of one revision."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -42,14 +44,12 @@ def find_callers(
             unread += 1
     if unread:
         notes.append(because(Caveat.CALLING_FILES_UNREAD, count=unread, mebibytes=MAX_FILE_BYTES >> 20))
-    counts: dict[str, int] = {}
-    for caller in callers:
-        for name in caller.called_names:
-            counts[name] = counts.get(name, 0) + 1
+    counts = Counter(name for caller in callers for name in caller.called_names)
     common = sorted(name for name, count in counts.items() if count > MOST_CALLERS)
     if common:
         notes.append(because(Caveat.COMMON_NAMES, names=tuple(common[:10])))
-    return tuple(_without(callers, frozenset(common))), tuple(notes)
+    kept = ((caller, tuple(name for name in caller.called_names if name not in common)) for caller in callers)
+    return tuple(replace(caller, called_names=called) for caller, called in kept if called), tuple(notes)
 
 
 def _callable_name(function: TouchedFunction) -> str:
@@ -90,15 +90,3 @@ def _called(function: ast.expr) -> str:
     if isinstance(function, ast.Name):
         return function.id
     return function.attr if isinstance(function, ast.Attribute) else ""
-
-
-def _without(callers: Iterable[Caller], common: frozenset[str]) -> Iterable[Caller]:
-    for caller in callers:
-        if kept := tuple(name for name in caller.called_names if name not in common):
-            yield Caller(
-                path=caller.path,
-                qualified_name=caller.qualified_name,
-                first_line=caller.first_line,
-                last_line=caller.last_line,
-                called_names=kept,
-            )

@@ -1,6 +1,6 @@
 """What the grammars of other languages call functions, classes and packages: a table per language, no code."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 
@@ -38,9 +38,7 @@ TYPESCRIPT: Final = Grammar(
     functions=_SCRIPT_FUNCTIONS,
     classes=_TYPESCRIPT_CLASSES,
 )
-TSX: Final = Grammar(
-    module="tree_sitter_typescript", entry="language_tsx", functions=_SCRIPT_FUNCTIONS, classes=_TYPESCRIPT_CLASSES
-)
+TSX: Final = replace(TYPESCRIPT, entry="language_tsx")
 JAVA: Final = Grammar(
     module="tree_sitter_java",
     functions=_types("method_declaration constructor_declaration compact_constructor_declaration"),
@@ -87,27 +85,15 @@ KOTLIN: Final = Grammar(
 
 GRAMMARS: Final[dict[str, Grammar]] = {
     ".c": C,
-    ".cc": CPP,
-    ".cpp": CPP,
+    **dict.fromkeys((".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx"), CPP),
     ".cs": C_SHARP,
-    ".cxx": CPP,
     ".go": GO,
-    ".h": CPP,
-    ".hh": CPP,
-    ".hpp": CPP,
-    ".hxx": CPP,
     ".java": JAVA,
-    ".js": JAVASCRIPT,
-    ".jsx": JAVASCRIPT,
-    ".cjs": JAVASCRIPT,
-    ".mjs": JAVASCRIPT,
-    ".kt": KOTLIN,
-    ".kts": KOTLIN,
+    **dict.fromkeys((".js", ".jsx", ".cjs", ".mjs"), JAVASCRIPT),
+    **dict.fromkeys((".kt", ".kts"), KOTLIN),
     ".php": PHP,
     ".rb": RUBY,
     ".rs": RUST,
-    ".cts": TYPESCRIPT,
-    ".mts": TYPESCRIPT,
-    ".ts": TYPESCRIPT,
+    **dict.fromkeys((".ts", ".cts", ".mts"), TYPESCRIPT),
     ".tsx": TSX,
 }

@@ -11,18 +11,12 @@ MAX_TOTAL_BYTES: Final = 64 << 20
 MOST_FILES: Final = 2_000
 
 
-def small_enough(repository: Path, blobs: Mapping[str, str]) -> dict[str, str]:
-    """Those of `blobs` (by any key) that may be read: single ones below the limit, in order up to the total."""
+def read_within(repository: Path, blobs: Mapping[str, str]) -> dict[str, bytes]:
+    """What may be read of `blobs` (by any key): single ones below the limit, in order up to the total."""
     sizes = git.blob_sizes(repository, [*blobs.values()])
     kept, total = {}, 0
     for (key, blob), size in zip(blobs.items(), sizes, strict=True):
         if size <= MAX_FILE_BYTES and total + size <= MAX_TOTAL_BYTES:
             kept[key] = blob
             total += size
-    return kept
-
-
-def read_within(repository: Path, blobs: Mapping[str, str]) -> dict[str, bytes]:
-    """The contents of those that may be read."""
-    kept = small_enough(repository, blobs)
     return dict(zip(kept, git.read_blobs(repository, [*kept.values()]), strict=True))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from bot.diagnose.comparison.counterparts import counterparts
 from bot.diagnose.comparison.observed import Observed, ObservedNode
+from bot.model.tree_comparison import NodeAmount
 
 _TOP = -1
 
@@ -22,6 +23,14 @@ class AlignedNode:
     @property
     def is_in_both(self) -> bool:
         return self.baseline is not None and self.target is not None
+
+    @property
+    def side(self) -> ObservedNode:
+        """The target's where it has the path."""
+        side = self.target or self.baseline
+        if side is None:
+            raise ValueError("a path that neither revision took")
+        return side
 
     @property
     def gain(self) -> float:
@@ -78,10 +87,12 @@ def aligned(baseline: Observed, target: Observed) -> AlignedTree:
     return AlignedTree(baseline=baseline, target=target, nodes=tuple(nodes))
 
 
-def relative(after: float, before: float) -> float | None:
-    """The relative change; None from 0, or from so little that no number holds it."""
-    change = after / before - 1 if before > 0 else math.inf
-    return change if math.isfinite(change) else None
+def change(before: NodeAmount | None, after: NodeAmount | None) -> float | None:
+    """The relative change with callees; None from nothing, or from so little that no number holds it."""
+    if before is None or after is None:
+        return None
+    relative = after.elapsed / before.elapsed - 1 if before.elapsed > 0 else math.inf
+    return relative if math.isfinite(relative) else None
 
 
 def _elapsed(node: ObservedNode | None) -> float:

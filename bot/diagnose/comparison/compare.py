@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from bot.diagnose.comparison.align import AlignedNode, AlignedTree, aligned, relative
+from bot.diagnose.comparison.align import AlignedNode, AlignedTree, aligned, change
 from bot.diagnose.comparison.answer import Judgement, judge
 from bot.diagnose.comparison.impact import inverted_index, shares_in
 from bot.diagnose.comparison.methods import Method
@@ -87,9 +87,7 @@ def compare_observed(
 
 def _is_told(method: Method, tree: AlignedTree) -> bool:
     """Of sampled profiles rare methods are in one side by chance; where calls are counted, none is."""
-    node = tree.nodes[method.places[0]]
-    side = node.target or node.baseline
-    if side is not None and side.calls is not None:
+    if tree.nodes[method.places[0]].side.calls is not None:
         return True
     amounts = ((method.total.target.mean, tree.target.total), (method.total.baseline.mean, tree.baseline.total))
     return any(amount >= TRIFLE * total for amount, total in amounts)
@@ -179,13 +177,14 @@ def _kept(searched: Searched) -> list[int]:
 
 
 def _node(node: AlignedNode, judged: Judged, parent: int | None) -> ComparedNode:
+    sides = _amount(node.baseline), _amount(node.target)
     return ComparedNode(
         method=node.method,
         parent=parent,
-        baseline=_amount(node.baseline),
-        target=_amount(node.target),
+        baseline=sides[0],
+        target=sides[1],
         state=judged.state,
-        relative_change=_change(node),
+        relative_change=change(*sides),
         confidence_interval=None if judged.state in _ONE_SIDED else judged.interval,
         p_value=judged.p_value,
         q_value=judged.q_value,
@@ -203,9 +202,3 @@ def _amount(node: ObservedNode | None) -> NodeAmount | None:
     if node is None:
         return None
     return NodeAmount(elapsed=node.elapsed.mean, self_time=max(0.0, node.own.mean), calls=node.calls)
-
-
-def _change(node: AlignedNode) -> float | None:
-    if node.baseline is None or node.target is None:
-        return None
-    return relative(node.target.elapsed.mean, node.baseline.elapsed.mean)

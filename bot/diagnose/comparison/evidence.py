@@ -75,8 +75,7 @@ def own_caller(nodes: Sequence[AlignedNode], i: int) -> int:
 
 
 def is_foreign(node: AlignedNode) -> bool:
-    side = node.target or node.baseline
-    return is_in_c(node.method) or is_standard(side.file if side is not None else None)
+    return is_in_c(node.method) or is_standard(node.side.file)
 
 
 def _is_counted(node: AlignedNode) -> bool:

@@ -2,12 +2,12 @@
 
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from bot.diagnose.comparison.align import AlignedNode, AlignedTree
-from bot.diagnose.comparison.observed import ObservedNode, Spread, added_up
+from bot.diagnose.comparison.observed import Spread, added_up
 from bot.diagnose.ranking import inside_itself
 
 # Where an absolute path into the standard library begins.
@@ -59,8 +59,8 @@ def methods_of(tree: AlignedTree) -> tuple[Method, ...]:
             name=name,
             places=tuple(indices),
             outermost=tuple(outermost[name]),
-            own=_merged([tree.nodes[i] for i in indices], lambda node: node.own, tree),
-            total=_merged([tree.nodes[i] for i in outermost[name]], lambda node: node.elapsed, tree),
+            own=merged([tree.nodes[i] for i in indices], "own", tree),
+            total=merged([tree.nodes[i] for i in outermost[name]], "elapsed", tree),
             is_loading=all(_is_loading(tree, i) for i in indices),
             calls=_calls([tree.nodes[i] for i in indices]),
             is_in_baseline=any(tree.nodes[i].baseline is not None for i in indices),
@@ -81,10 +81,6 @@ def _calls(nodes: Sequence[AlignedNode]) -> tuple[float, float] | None:
     return totals if all(totals) else None
 
 
-def row(node: AlignedNode, of: Callable[[ObservedNode], Spread], tree: AlignedTree) -> Row:
-    return _merged([node], of, tree)
-
-
 def is_in_c(name: str) -> bool:
     """Functions of the interpreter, as cProfile names them: no commit of the program changes them."""
     return name.startswith(("<built-in ", "<method ", "<slot wrapper "))
@@ -98,20 +94,17 @@ def _is_loading(tree: AlignedTree, i: int) -> bool:
 
 
 def total_row(tree: AlignedTree) -> Row:
-    return _merged([tree.nodes[i] for i in tree.roots], lambda node: node.elapsed, tree)
+    return merged([tree.nodes[i] for i in tree.roots], "elapsed", tree)
 
 
-def _merged(nodes: Sequence[AlignedNode], of: Callable[[ObservedNode], Spread], tree: AlignedTree) -> Row:
-    before = [of(node.baseline) for node in nodes if node.baseline is not None]
-    after = [of(node.target) for node in nodes if node.target is not None]
-    return Row(
-        baseline=added_up(before) if before else _nothing(tree.baseline.repetitions),
-        target=added_up(after) if after else _nothing(tree.target.repetitions),
+def merged(nodes: Sequence[AlignedNode], amount: Literal["own", "elapsed"], tree: AlignedTree) -> Row:
+    """Of all the nodes together; a side that has none of them took no time."""
+    sides = ([node.baseline for node in nodes], tree.baseline), ([node.target for node in nodes], tree.target)
+    before, after = (
+        added_up([getattr(node, amount) for node in side if node is not None], repetitions=whole.repetitions)
+        for side, whole in sides
     )
-
-
-def _nothing(repetitions: int) -> Spread:
-    return Spread(0.0, 0.0, (0.0,) * repetitions)
+    return Row(baseline=before, target=after)
 
 
 def is_standard(file: str | None) -> bool:

@@ -105,8 +105,10 @@ def spread(values: Sequence[float]) -> Spread:
     return Spread(mean, squares, tuple(values))
 
 
-def added_up(spreads: Sequence[Spread]) -> Spread:
+def added_up(spreads: Sequence[Spread], *, repetitions: int) -> Spread:
     """Of several paths together; without the single values as if all moved together, the most that they can vary."""
+    if not spreads:
+        return Spread(0.0, 0.0, (0.0,) * repetitions)
     columns = [one.values for one in spreads if one.values is not None]
     if len(columns) == len(spreads):
         return spread([sum(values) for values in zip(*columns, strict=True)])
@@ -149,14 +151,8 @@ def _grouped(profile: Profile) -> Profile:
 
 def _wholes(profile: Profile) -> list[float]:
     """The samples of each repetition."""
-    return _sums((node.elapsed_ms for node in profile.nodes if node.parent is None), profile.repetitions)
-
-
-def _sums(rows: Iterable[Sequence[float]], length: int) -> list[float]:
-    sums = [0.0] * length
-    for row in rows:
-        sums = [total + value for total, value in zip(sums, row, strict=True)]
-    return sums
+    roots = [node.elapsed_ms for node in profile.nodes if node.parent is None]
+    return [sum((times[i] for times in roots), start=0.0) for i in range(profile.repetitions)]
 
 
 def _spread_of_sums(total: float, squares: float, count: int) -> Spread:

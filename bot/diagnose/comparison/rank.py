@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from bot.diagnose.changed import match_caller, match_method
-from bot.diagnose.comparison.align import AlignedNode, AlignedTree, relative
+from bot.diagnose.comparison.align import AlignedTree, change
 from bot.diagnose.comparison.evidence import Evidence, evidence, is_foreign, own_caller
 from bot.diagnose.comparison.methods import Method, is_standard
 from bot.diagnose.comparison.observed import ObservedNode
@@ -150,7 +150,7 @@ def _suspect(
     one, places = searched[number], method.places[number]
     worst = max(places, key=lambda i: (float(one.gains[i]), -i))
     sides = [_summed(one.tree, method.judged[number].method, target=target) for target in (False, True)]
-    described = _described(one.tree.nodes[worst])
+    described = one.tree.nodes[worst].side
     return ComparedSuspect(
         method=name,
         score=ORIGIN_WEIGHT * parts.origin
@@ -165,7 +165,7 @@ def _suspect(
         path=one.tree.path(worst),
         baseline=sides[0],
         target=sides[1],
-        relative_change=_change(*sides),
+        relative_change=change(*sides),
         q_value=_q_value(method.judged[number]),
         cause=_common_cause([one.judged[i].cause for i in places]),
         services=impact,
@@ -233,19 +233,6 @@ def _summed(tree: AlignedTree, method: Method, *, target: bool) -> NodeAmount | 
         self_time=max(0.0, sum(side.own.mean for _, side in present)),
         calls=None if None in calls else sum(number for number in calls if number is not None),
     )
-
-
-def _described(node: AlignedNode) -> ObservedNode:
-    side = node.target or node.baseline
-    if side is None:
-        raise ValueError("a path that neither revision took")
-    return side
-
-
-def _change(baseline: NodeAmount | None, target: NodeAmount | None) -> float | None:
-    if baseline is None or target is None:
-        return None
-    return relative(target.elapsed, baseline.elapsed)
 
 
 def _common_cause(causes: Sequence[ChangeCause | None]) -> ChangeCause | None:

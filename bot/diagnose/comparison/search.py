@@ -2,15 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from bot.diagnose.comparison.align import AlignedNode, AlignedTree
 from bot.diagnose.comparison.cause import called_more_often, cause_of
 from bot.diagnose.comparison.common import Common, common, is_relative
-from bot.diagnose.comparison.methods import Method, Row, methods_of, row
-from bot.diagnose.comparison.observed import ObservedNode, Spread
+from bot.diagnose.comparison.methods import Method, Row, merged, methods_of
 from bot.diagnose.comparison.settings import ComparisonSettings
 from bot.diagnose.comparison.significance import Mask, Tests, families_of, scales, test_rows
 from bot.model.finding import Interval
@@ -29,7 +28,6 @@ class Judged:
     """What was found out about one path. `is_real`: one side alone has the path, and not by chance."""
 
     state: NodeState = NodeState.NOT_TESTED
-    relative_change: float | None = None
     interval: Interval | None = None
     p_value: float | None = None
     q_value: float | None = None
@@ -90,8 +88,7 @@ class _Family:
     q_values: Floats
 
 
-@dataclass(frozen=True, slots=True)
-class _Families:
+class _Families(NamedTuple):
     """`own` and `total` of the methods over all their paths, and of the single paths."""
 
     own: _Family
@@ -111,22 +108,14 @@ def search(trees: Sequence[AlignedTree], settings: ComparisonSettings) -> list[S
     kinds = [
         [[one.own for one in each] for each in methods],
         [[one.total for one in each] for each in methods],
-        [[row(node, _own, tree) for node in tree.nodes] for tree in trees],
-        [[row(node, _elapsed, tree) for node in tree.nodes] for tree in trees],
+        [[merged([node], "own", tree) for node in tree.nodes] for tree in trees],
+        [[merged([node], "elapsed", tree) for node in tree.nodes] for tree in trees],
     ]
     families = zip(*(_family(trees, shared, rows, settings) for rows in kinds), strict=True)
     return [
-        _searched(tree, some, each, _Families(own=own, total=total, path_own=path_own, path_total=path_total), settings)
-        for tree, some, each, (own, total, path_own, path_total) in zip(trees, shared, methods, families, strict=True)
+        _searched(tree, some, each, _Families(*family), settings)
+        for tree, some, each, family in zip(trees, shared, methods, families, strict=True)
     ]
-
-
-def _own(node: ObservedNode) -> Spread:
-    return node.own
-
-
-def _elapsed(node: ObservedNode) -> Spread:
-    return node.elapsed
 
 
 def _family(
@@ -150,10 +139,7 @@ def _searched(
     tree: AlignedTree, shared: Common, methods: Sequence[Method], families: _Families, settings: ComparisonSettings
 ) -> Searched:
     whole = max(tree.target.total * scales(tree, shared)[0], tree.baseline.total)
-    own_slower, slower, path_own_slower, path_slower = (
-        _is_slower(one, whole, settings)
-        for one in (families.own, families.total, families.path_own, families.path_total)
-    )
+    own_slower, slower, path_own_slower, path_slower = (_is_slower(one, whole, settings) for one in families)
     judged = tuple(
         _judged(node, i, families, is_slower=bool(path_slower[i]), whole=whole, settings=settings)
         for i, node in enumerate(tree.nodes)
@@ -207,7 +193,6 @@ def _judged(
 ) -> Judged:
     tests, q_value = families.path_total.tests, _known(families.path_total.q_values[i])
     one = Judged(
-        relative_change=_known(tests.change[i]),
         interval=_interval(tests, i, 1 - settings.alpha),
         p_value=_known(tests.p_value[i]),
         q_value=q_value,
@@ -216,8 +201,7 @@ def _judged(
     is_sure = is_slower if q_value is None else q_value < settings.alpha
     if not node.is_in_both:
         one.state = NodeState.REMOVED if node.target is None else NodeState.ADDED
-        side = node.target or node.baseline
-        always = side is not None and side.calls is not None and side.calls >= 1
+        always = node.side.calls is not None and node.side.calls >= 1
         large = abs(tests.gain[i]) >= TRIFLE * whole
         one.is_real = bool(large and (always or is_sure or (q_value is None and np.isnan(tests.error[i]))))
     elif is_slower:

@@ -1,7 +1,7 @@
 """Profiles of one service as repetitions of one profile, with aligned nodes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bot.diagnose.profiles.tree import MAX_NODES
 from bot.errors import DataError
@@ -56,24 +56,17 @@ def combine(profiles: Sequence[Profile]) -> Profile:
             f"more than {MAX_NODES:,} different paths of methods over {repetitions} repetitions",
             next_step="check that the names leave out arguments, ids and times",
         )
-    return Profile(
-        service=first.service,
-        unit=first.unit,
-        repetitions=repetitions,
-        are_calls=first.are_calls,
-        nodes=tuple(
-            ProfileNode(
-                method=node.first.method,
-                parent=node.parent,
-                elapsed_ms=tuple(node.elapsed_ms),
-                self_ms=tuple(node.self_ms),
-                calls=None if node.calls is None else node.calls / repetitions,
-                file=node.first.file,
-                line=node.first.line,
-            )
-            for node in aligned.nodes
-        ),
+    nodes = (
+        replace(
+            node.first,
+            parent=node.parent,
+            elapsed_ms=tuple(node.elapsed_ms),
+            self_ms=tuple(node.self_ms),
+            calls=None if node.calls is None else node.calls / repetitions,
+        )
+        for node in aligned.nodes
     )
+    return replace(first, repetitions=repetitions, nodes=tuple(nodes))
 
 
 def _add(aligned: _Aligned, profile: Profile, *, offset: int, repetitions: int) -> None:
