@@ -27,12 +27,7 @@ EXAMPLE = "asv run --record-samples, then .asv/results/MACHINE/COMMIT-ENV.json"
 
 # The result file has no units: asv's kind of benchmark, the start of its method's name, says them. asv compares every
 # kind as "less is better".
-KINDS = {
-    "time": (TIME, "s"),
-    "timeraw": (TIME, "s"),
-    "mem": ("memory", "B"),
-    "peakmem": ("peak_memory", "B"),
-}
+KINDS = {"time": (TIME, "s"), "timeraw": (TIME, "s"), "mem": ("memory", "B"), "peakmem": ("peak_memory", "B")}
 # What asv found in the suite, beside the machines' folders; only there are the units of tracked values.
 SUITE = "../benchmarks.json"
 CONFIDENCE_LEVEL = 0.99

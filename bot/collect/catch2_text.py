@@ -113,8 +113,7 @@ def parse(source: Source, /) -> Parsed:
     placed = [(benchmark, source.place) for pairs in programs.values() for benchmark in unique(pairs)]
     cut = sum(row.mean is None for row in reader.rows)
     return Parsed(
-        benchmarks=gathered(placed),
-        notes=(*reader.failures, *(f"{cut} benchmarks have no times",) * bool(cut)),
+        benchmarks=gathered(placed), notes=(*reader.failures, *(f"{cut} benchmarks have no times",) * bool(cut))
     )
 
 

@@ -75,11 +75,7 @@ class Reading:
         if tell is not None:
             tell([_file_read(read) for read in reads])
         return merge(
-            reads,
-            suite=self.suite,
-            commit=commit,
-            environment=self.environment,
-            notes=_skipped_notes(skipped),
+            reads, suite=self.suite, commit=commit, environment=self.environment, notes=_skipped_notes(skipped)
         )
 
 

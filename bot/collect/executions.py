@@ -30,11 +30,7 @@ def join_executions(
     if len(executions) == 1 and rounds is None:
         ((place, run),) = executions
         return merge(
-            [Read(place=place, parsed=_parsed(run, run.benchmarks))],
-            suite=suite,
-            commit=commit,
-            time=time,
-            job=job,
+            [Read(place=place, parsed=_parsed(run, run.benchmarks))], suite=suite, commit=commit, time=time, job=job
         )
     numbers = rounds or in_order(len(executions))
     reads, first = [], 0

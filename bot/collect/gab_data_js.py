@@ -29,10 +29,7 @@ EXAMPLE = "git show gh-pages:dev/bench/data.js > data.js"
 ASSIGNMENT = re.compile(r"\s{0,99}window\.BENCHMARK_DATA\s{0,99}=")
 # The two custom tools say the direction by their name, the others by unit or, without one that says it, by what they
 # measure.
-CUSTOM = {
-    "customSmallerIsBetter": Direction.LOWER_IS_BETTER,
-    "customBiggerIsBetter": Direction.HIGHER_IS_BETTER,
-}
+CUSTOM = {"customSmallerIsBetter": Direction.LOWER_IS_BETTER, "customBiggerIsBetter": Direction.HIGHER_IS_BETTER}
 TOOLS = {
     "benchmarkdotnet": Direction.LOWER_IS_BETTER,
     "benchmarkjs": Direction.HIGHER_IS_BETTER,

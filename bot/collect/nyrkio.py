@@ -65,9 +65,7 @@ def _benchmark(entry: JsonValue, metric: JsonValue) -> Benchmark:
     return from_summary(
         name if test is None else test.text(),
         metric=Metric(
-            name=VALUE if test is None else name,
-            unit="" if unit is None else unit.text(),
-            direction=_direction(metric),
+            name=VALUE if test is None else name, unit="" if unit is None else unit.text(), direction=_direction(metric)
         ),
         summary=Summary(value=metric.at("value").number()),
         place=metric.place,

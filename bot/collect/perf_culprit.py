@@ -4,15 +4,7 @@ from dataclasses import replace
 from datetime import UTC
 
 from bot.codec.run import decode_run
-from bot.collect.parser import (
-    Parsed,
-    check_samples,
-    check_summary,
-    checked_metric,
-    checked_name,
-    full_hash,
-    unique,
-)
+from bot.collect.parser import Parsed, check_samples, check_summary, checked_metric, checked_name, full_hash, unique
 from bot.collect.source import Source
 from bot.model.counter import CounterTable
 from bot.model.metric import Metric

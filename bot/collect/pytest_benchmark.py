@@ -1,16 +1,7 @@
 """pytest-benchmark JSON: `--benchmark-json`, and saved runs with or without `--benchmark-save-data`."""
 
 from bot.collect.json_value import JsonValue, mean_summary
-from bot.collect.parser import (
-    SECOND_TIME,
-    Parsed,
-    components,
-    from_samples,
-    from_summary,
-    full_hash,
-    unique,
-    utc_time,
-)
+from bot.collect.parser import SECOND_TIME, Parsed, components, from_samples, from_summary, full_hash, unique, utc_time
 from bot.collect.source import Source
 from bot.model.environment import Environment
 from bot.model.run import Benchmark

@@ -128,10 +128,7 @@ CONSOLE_PARSERS: Final = frozenset(
 
 # Only a name tells which way is good (custom_benchmark, otava_csv), or that a log's times are results.
 NAMED_ONLY: Final = frozenset(
-    {
-        *("custom_smaller_is_better", "custom_bigger_is_better", "otava_csv_smaller", "otava_csv_bigger"),
-        "console_time",
-    }
+    {*("custom_smaller_is_better", "custom_bigger_is_better", "otava_csv_smaller", "otava_csv_bigger"), "console_time"}
 )
 
 # The `tool` names of github-action-benchmark, so that its users change nothing.

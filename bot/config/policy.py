@@ -15,10 +15,7 @@ from bot.model.metric import Direction, MetricKey
 
 class Section(BaseModel):
     model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        populate_by_name=True,
-        alias_generator=lambda name: name.replace("_", "-"),
+        frozen=True, extra="forbid", populate_by_name=True, alias_generator=lambda name: name.replace("_", "-")
     )
 
 

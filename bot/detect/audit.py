@@ -86,12 +86,7 @@ def audit(
         detectors=audits,
         counters=counters,
         recommendation=recommend(
-            audits,
-            counters,
-            kind=kind,
-            settings=settings,
-            samples_per_run=samples,
-            counter_detector=counter_detector,
+            audits, counters, kind=kind, settings=settings, samples_per_run=samples, counter_detector=counter_detector
         ),
         noise=noise_sources(measured),
         notes=tuple(_notes(kind, runs=len(measured), audits=audits)),

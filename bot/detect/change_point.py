@@ -17,13 +17,7 @@ from bot.detect.statistic import is_measurable
 from bot.model.finding import Evidence, Side
 from bot.model.reason import Reason, Remark, Untested, because
 from bot.stats.change_point_evidence import SEPARATION_REACH
-from bot.stats.change_point_online import (
-    ALARM_STRENGTH,
-    FIRST_JUDGED,
-    NEWEST,
-    REFRACTORY,
-    online_alarms,
-)
+from bot.stats.change_point_online import ALARM_STRENGTH, FIRST_JUDGED, NEWEST, REFRACTORY, online_alarms
 from bot.stats.change_point_quiet import are_quiet, newest_strengths
 from bot.stats.ragged import Floats
 

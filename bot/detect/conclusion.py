@@ -10,12 +10,7 @@ from bot.model.metric import MetricKey
 from bot.model.reason import Reason, Remark, VerdictReason, because
 from bot.model.report import Conclusion
 
-READING_ORDER: Final = {
-    Verdict.REGRESSION: 0,
-    Verdict.IMPROVEMENT: 1,
-    Verdict.INCONCLUSIVE: 2,
-    Verdict.NO_CHANGE: 3,
-}
+READING_ORDER: Final = {Verdict.REGRESSION: 0, Verdict.IMPROVEMENT: 1, Verdict.INCONCLUSIVE: 2, Verdict.NO_CHANGE: 3}
 CONCLUSIONS: Final = {
     Verdict.REGRESSION: Conclusion.REGRESSION,
     Verdict.INCONCLUSIVE: Conclusion.INCONCLUSIVE,

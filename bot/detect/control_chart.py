@@ -132,11 +132,7 @@ def _assess(
         excess=Excess(
             above=made.violations.above > made.threshold_above, below=made.violations.below > made.threshold_below
         ),
-        details={
-            **_chart_details(made),
-            **prepared.details,
-            **(_normality(prepared) if out_of_control else {}),
-        },
+        details={**_chart_details(made), **prepared.details, **(_normality(prepared) if out_of_control else {})},
         reason=load_as_cause(change, prepared.load_difference) if out_of_control else None,
         notes=(*prepared.notes, *_notes(made, options)),
     )
@@ -178,10 +174,7 @@ def _normality(prepared: Prepared) -> Mapping[str, float]:
         kept = ordered[np.linspace(0, len(ordered) - 1, min(len(ordered), SHAPIRO_SAMPLES)).astype(np.intp)]
         return float(stats.shapiro(kept).pvalue) if kept[0] != kept[-1] else 1.0
 
-    return {
-        "shapiro_p_with_idle_time": p_value(prepared.unfiltered),
-        "shapiro_p": p_value(prepared.target),
-    }
+    return {"shapiro_p_with_idle_time": p_value(prepared.unfiltered), "shapiro_p": p_value(prepared.target)}
 
 
 def _worse_ratios(target: Floats, made: Chart, metric: Metric) -> Floats | None:

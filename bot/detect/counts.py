@@ -75,10 +75,7 @@ def _tested(pairs: Sequence[MetricPair], options: DetectorOptions) -> Sequence[E
         exact=never,
         samples_needed=np.full(len(pairs), np.nan),
         # The prior's spread is known, not estimated: what would have been seen is no question of its freedom.
-        precision={
-            "degrees_of_freedom": np.where(by_prior == 1, np.nan, freedom),
-            "standard_error": error,
-        },
+        precision={"degrees_of_freedom": np.where(by_prior == 1, np.nan, freedom), "standard_error": error},
         details={},
     )
     sides = ([one.side() for one in baselines], [one.side() for one in targets])

@@ -49,10 +49,7 @@ def estimate(benchmark: Benchmark, statistic: str) -> Estimate:
         return _of_samples(benchmark.samples, statistic)
     if statistic == MEDIAN != summary.statistic and summary.median is not None:
         return Estimate(
-            value=summary.median,
-            statistic=MEDIAN,
-            count=summary.count,
-            standard_deviation=summary.standard_deviation,
+            value=summary.median, statistic=MEDIAN, count=summary.count, standard_deviation=summary.standard_deviation
         )
     error = None
     if summary.confidence_interval is not None and summary.confidence_level is not None:

@@ -125,13 +125,7 @@ def untested(
 ) -> Evidence:
     """Of a metric that no test is made of: described, where there is something to describe."""
     return Evidence(
-        key=key,
-        metric=metric,
-        test=UNTESTED,
-        baseline=baseline,
-        target=target,
-        relative_change=change,
-        reason=reason,
+        key=key, metric=metric, test=UNTESTED, baseline=baseline, target=target, relative_change=change, reason=reason
     )
 
 

@@ -96,12 +96,7 @@ def counter_findings(
         q_value = number(q_values[row])
         metric = settings.of(entry.key)
         decided = decide_by_limit(
-            entry,
-            q_value=q_value,
-            level_q=number(level_q_values[row]),
-            metric=metric,
-            policy=settings,
-            by_effect=False,
+            entry, q_value=q_value, level_q=number(level_q_values[row]), metric=metric, policy=settings, by_effect=False
         )
         changed = decided.verdict in {Verdict.REGRESSION, Verdict.IMPROVEMENT}
         regressed = decided.verdict is Verdict.REGRESSION

@@ -152,10 +152,7 @@ def _evidence(made: _Ensemble, counter: int, table: int, key: MetricKey, metric:
     change = change_of_medians(target, baseline)
     violated = in_violation(made.models, made.weights, counter, instants=len(made.target.values))
     rules = violated_rules(made.models, counter, made.names)
-    details = {
-        "models": float(combined.models[counter]),
-        "flagged_by": float(combined.flagged[counter]),
-    }
+    details = {"models": float(combined.models[counter]), "flagged_by": float(combined.flagged[counter])}
     if rules:
         details |= {
             "old_confidence": rules[0].old_confidence,

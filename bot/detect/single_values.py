@@ -38,7 +38,5 @@ def _moved(run: Run, chosen: Callable[[CounterTable], bool]) -> Run:
         if np.isfinite(value)
     )
     return replace(
-        run,
-        benchmarks=(*run.benchmarks, *values),
-        counters=tuple(table for table in run.counters if not chosen(table)),
+        run, benchmarks=(*run.benchmarks, *values), counters=tuple(table for table in run.counters if not chosen(table))
     )

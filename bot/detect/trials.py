@@ -52,11 +52,7 @@ class Judge:
 
     def __call__(self, baseline: Baseline, target: Run) -> tuple[Finding, ...]:
         judgement = judge(
-            baseline,
-            target,
-            detector=self.detector,
-            counter_detector=self.counter_detector,
-            settings=self.settings,
+            baseline, target, detector=self.detector, counter_detector=self.counter_detector, settings=self.settings
         )
         return judgement.findings
 

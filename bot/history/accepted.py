@@ -13,13 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from bot import git
-from bot.codec.acceptance import (
-    AUTHOR_LIMIT,
-    BENCHMARK_LIMIT,
-    REASON_LIMIT,
-    decode_acceptance,
-    encode_acceptance,
-)
+from bot.codec.acceptance import AUTHOR_LIMIT, BENCHMARK_LIMIT, REASON_LIMIT, decode_acceptance, encode_acceptance
 from bot.errors import DataError, UsageError
 from bot.history.git_branch import GitBranchHistory
 from bot.history.layout import ACCEPTANCE_PATH, suite_slug

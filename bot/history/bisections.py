@@ -60,10 +60,7 @@ class GitBranchBisections(GitBranchHistory):
             return
         if files.get(path) != expected:
             raise BisectionConflictError(is_there=path in files, place=f"{self.place}: {path}")
-        changes = [
-            git.TreeChange(path, blob),
-            *(git.TreeChange(old, None) for old in superfluous(files, keep=path)),
-        ]
+        changes = [git.TreeChange(path, blob), *(git.TreeChange(old, None) for old in superfluous(files, keep=path))]
         # The next step replaces it; such a state packs to a fifth or less.
         self._move(tip, changes, message=message, left_bytes=size // 5)
         self._tip = None

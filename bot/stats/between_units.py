@@ -73,9 +73,7 @@ def between_units(
     relative_target, relative_baseline = (_relative(side, positive, size) for side in (target, baseline))
     target_moments, baseline_moments = relative_target.moments(), relative_baseline.moments()
     sides = UnitSides(
-        target=relative_target,
-        baseline=relative_baseline,
-        difference=target_moments.mean - baseline_moments.mean,
+        target=relative_target, baseline=relative_baseline, difference=target_moments.mean - baseline_moments.mean
     )
     freedom = target_moments.count + baseline_moments.count - 2
     squares = target_moments.squares + baseline_moments.squares

@@ -9,13 +9,7 @@ import numpy.typing as npt
 
 from bot.stats.change_point_effect import LeastEffect, counts, first_changed, least_effect_of
 from bot.stats.change_point_evidence import LOCAL_REACH, SEPARATION_REACH, permutation_p_value, split_strength
-from bot.stats.change_point_scan import (
-    BLIP_HALF_WIDTH,
-    candidate_splits,
-    clip_outliers,
-    merge_segments,
-    on_level_scale,
-)
+from bot.stats.change_point_scan import BLIP_HALF_WIDTH, candidate_splits, clip_outliers, merge_segments, on_level_scale
 from bot.stats.multiplicity import benjamini_hochberg
 from bot.stats.ragged import Floats
 
@@ -62,12 +56,7 @@ class _Split:
     strength: float
 
 
-def find_changes(
-    series: npt.ArrayLike,
-    *,
-    rng: np.random.Generator,
-    minimum_effect: float = 0.0,
-) -> tuple[Change, ...]:
+def find_changes(series: npt.ArrayLike, *, rng: np.random.Generator, minimum_effect: float = 0.0) -> tuple[Change, ...]:
     """The changes of a series, shape (n,), one value per commit or build, oldest first; any unit, any direction.
 
     Values that are not finite are left out and keep their places in the count. Assumes that between changes blocks of

@@ -49,10 +49,7 @@ class Alarm:
 
 
 def online_alarms(
-    series: npt.ArrayLike,
-    *,
-    minimum_effect: float = 0.0,
-    first_judged: int = FIRST_JUDGED,
+    series: npt.ArrayLike, *, minimum_effect: float = 0.0, first_judged: int = FIRST_JUDGED
 ) -> tuple[Alarm, ...]:
     """The alarms of a series, shape (n,), one value per run, oldest first, each raised from the runs up to it alone.
 
@@ -125,10 +122,7 @@ def gate_strength(baseline: Floats, newest: Floats, *, past: Floats) -> float:
     return strength(
         _local_t(baseline, newest),
         weighted_t(
-            clipped,
-            clipped_newest,
-            left_weights=np.ones(len(clipped)),
-            right_weights=np.ones(len(clipped_newest)),
+            clipped, clipped_newest, left_weights=np.ones(len(clipped)), right_weights=np.ones(len(clipped_newest))
         ),
         separation(baseline[-SEPARATION_REACH:], newest),
         share_of_spread(past[-LOCAL_REACH:], clipped_newest, np.concatenate([past, clipped_newest])),

@@ -68,12 +68,7 @@ def rising_weights(count: int, reach: int) -> Floats:
 
 
 def weighted_t(
-    left: Floats,
-    right: Floats,
-    *,
-    left_weights: Floats,
-    right_weights: Floats,
-    least_effect: LeastEffect = ANY_EFFECT,
+    left: Floats, right: Floats, *, left_weights: Floats, right_weights: Floats, least_effect: LeastEffect = ANY_EFFECT
 ) -> float:
     """|Student's t| of two weighted samples with pooled variance and effective sample sizes [Kish 1965].
 

@@ -225,7 +225,4 @@ def distances(runs: Ragged, *, prior: Floats | float = 0.0, prior_freedom: Float
     own = steadied(moments.variance, moments.count - 1, prior=prior, prior_freedom=prior_freedom)
     apart = np.abs(deviations) * count / (count - 1)
     seen = np.divide(apart, error, out=np.where(apart > 0, FARTHEST, 0.0), where=error > 1e-12 * apart)
-    return Distances(
-        seen=np.sort(np.minimum(seen, FARTHEST)),
-        unit=np.sqrt(own * (1 + 1 / moments.count)),
-    )
+    return Distances(seen=np.sort(np.minimum(seen, FARTHEST)), unit=np.sqrt(own * (1 + 1 / moments.count)))

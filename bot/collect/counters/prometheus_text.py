@@ -15,7 +15,7 @@ EXAMPLE = "curl http://HOST:9100/metrics > scrape.txt"
 
 TYPE = re.compile(
     r"#[ \t]{1,20}TYPE[ \t]{1,20}(?P<name>[A-Za-z_:][A-Za-z0-9_:]{0,500})[ \t]{1,20}"
-    r"(?P<type>counter|gauge|histogram|summary|untyped|unknown|info|stateset|gaugehistogram)[ \t\r]{0,20}",
+    r"(?P<type>counter|gauge|histogram|summary|untyped|unknown|info|stateset|gaugehistogram)[ \t\r]{0,20}"
 )
 NAME = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]{0,500}")
 LABEL = re.compile(r'[ \t]{0,20}(?P<name>[A-Za-z_][A-Za-z0-9_]{0,500})[ \t]{0,20}=[ \t]{0,20}"')

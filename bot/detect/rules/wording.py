@@ -60,10 +60,7 @@ def training_remark(training: Training) -> Reason:
     """Which runs the models learned from, the newest first, and how many were left out."""
     names = [run_name(run, number) for number, run in enumerate(training.runs, 1)]
     return because(
-        Remark.RULES_LEARNED_FROM,
-        count=len(names),
-        runs=tuple(reversed(names)),
-        left_out=training.left_out or None,
+        Remark.RULES_LEARNED_FROM, count=len(names), runs=tuple(reversed(names)), left_out=training.left_out or None
     )
 
 
