@@ -1,6 +1,6 @@
 """Bencher Metric Format: `{benchmark: {measure: {value}}}`."""
 
-from bot.collect.json_value import JsonValue
+from bot.collect.json_value import JsonValue, are_objects
 from bot.collect.parser import TIME, Parsed, from_summary, unique
 from bot.collect.source import Source
 from bot.model.metric import Direction, Metric
@@ -25,7 +25,10 @@ MEASURES = {
 
 
 def matches(source: Source, /) -> bool:
-    return _is_report(source.json_or_none())
+    root = source.json_or_none()
+    benchmarks = root.values() if isinstance(root, dict) else ()
+    is_measured = (isinstance(one, dict) and are_objects([*one.values()], "value") for one in benchmarks)
+    return bool(benchmarks) and all(is_measured)
 
 
 def parse(source: Source, /) -> Parsed:
@@ -45,16 +48,3 @@ def _benchmark(name: str, measure: str, value: JsonValue) -> Benchmark:
     metric = MEASURES.get(measure) or Metric(name=measure, unit="", direction=Direction.UNKNOWN)
     summary = Summary(value=value.at("value").number())
     return from_summary(name, metric=metric, summary=summary, place=value.place)
-
-
-def _is_report(value: object) -> bool:
-    return (
-        isinstance(value, dict)
-        and bool(value)
-        and all(
-            isinstance(measures, dict)
-            and bool(measures)
-            and all(isinstance(entry, dict) and "value" in entry for entry in measures.values())
-            for measures in value.values()
-        )
-    )

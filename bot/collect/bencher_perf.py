@@ -5,13 +5,13 @@ them with `expand=true`, in lib/bencher_json/src/project/perf.rs and report.rs o
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from bot.collect.bencher_metric_format import BOUNDS_LEFT_OUT, MEASURES, has_bounds
-from bot.collect.json_value import JsonValue
-from bot.collect.parser import Parsed, direction_of, from_summary, full_hash, gathered, utc_time, writable
+from bot.collect.json_value import JsonValue, are_objects
+from bot.collect.parser import Parsed, direction_of, from_summary, full_hash, gathered, newest, utc_time, writable
 from bot.collect.source import Source
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Summary
@@ -43,16 +43,12 @@ def matches(source: Source, /) -> bool:
     root = source.json_or_none()
     if _has(root, PERF):
         return isinstance(root["results"], list) and all(_has(one, SERIES) for one in root["results"])
-    reports = root if isinstance(root, list) else [root]
-    return bool(reports) and all(_has(one, REPORT) for one in reports)
+    return are_objects(root if isinstance(root, list) else [root], *REPORT)
 
 
 def parse(source: Source, /) -> Parsed:
     """The newest report."""
-    runs = parse_history(source)
-    older = len(runs) - 1
-    notes = (*runs[-1].notes, f"only the newest run of the file is used; older ones: {older}")
-    return replace(runs[-1], notes=notes) if older else runs[-1]
+    return newest(parse_history(source))
 
 
 def parse_history(source: Source, /) -> tuple[Parsed, ...]:

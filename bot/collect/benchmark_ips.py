@@ -1,6 +1,6 @@
 """Ruby's benchmark-ips as JSON (`x.json! FILE`): iterations per second, without the samples."""
 
-from bot.collect.json_value import JsonValue
+from bot.collect.json_value import JsonValue, are_objects
 from bot.collect.parser import Parsed, from_summary, unique
 from bot.collect.source import Source
 from bot.model.metric import Direction, Metric
@@ -14,10 +14,7 @@ THROUGHPUT = Metric(name="throughput", unit="i/s", direction=Direction.HIGHER_IS
 
 
 def matches(source: Source, /) -> bool:
-    root = source.json_or_none()
-    return (
-        isinstance(root, list) and bool(root) and all(isinstance(e, dict) and {"name", "ips"} <= e.keys() for e in root)
-    )
+    return are_objects(source.json_or_none(), "name", "ips")
 
 
 def parse(source: Source, /) -> Parsed:

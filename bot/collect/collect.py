@@ -129,7 +129,7 @@ def collect_history(paths: Sequence[str], *, tool: str = AUTO, directions: Direc
     for is_search, source in ((one.is_search, source) for one in read_inputs(paths) for source in one.sources):
         parser = find_parser(source, parsers_for(tool))
         if parser is None and not is_search:
-            raise DataError("is of no known format", place=source.place, next_step="see `perf-culprit formats`")
+            raise source.error("is of no known format", "see `perf-culprit formats`")
         if parser is None:
             continue
         many = HISTORY_PARSERS.get(parser.ID)
@@ -187,10 +187,9 @@ def _read_all(source: Source, first: Parser, parsers: tuple[Parser, ...]) -> Ite
     for paragraph in () if perf_culprit.is_own(source) else paragraphs(source):
         other = find_parser(paragraph, others)
         if other is not None and find_parser(paragraph, several) is None:
-            raise DataError(
+            raise source.error(
                 f"holds results of two formats, {several[0].ID} and {other.ID}, which cannot be told apart",
-                place=source.place,
-                next_step="write each tool's results to a file of its own",
+                "write each tool's results to a file of its own",
             )
     for parser in several:
         yield Read(place=source.place, parsed=parser.parse(source), format=parser.ID)

@@ -1,6 +1,7 @@
 """What the console outputs of benchmark tools have in common: lines, numbers, times and names."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from bot.collect.source import Source
@@ -45,7 +46,5 @@ def nanoseconds(number: str, unit: str) -> float:
 def qualified(names: Iterable[tuple[str, str]], *, separator: str) -> dict[tuple[str, str], str]:
     """For each (scope, name) what to call it: the bare name, and the scope before it where several scopes have it."""
     pairs = set(names)
-    scopes: dict[str, int] = {}
-    for _, name in pairs:
-        scopes[name] = scopes.get(name, 0) + 1
+    scopes = Counter(name for _, name in pairs)
     return {(scope, name): f"{scope}{separator}{name}" if scopes[name] > 1 and scope else name for scope, name in pairs}

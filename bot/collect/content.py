@@ -18,10 +18,10 @@ _SIGNATURES: tuple[tuple[bytes, str, str], ...] = (
     (b"BZh", "bzip2 data", "unpack it first (bunzip2)"),
     (b"\xfd7zXZ\x00", "xz data", "unpack it first (unxz)"),
     (b"\x28\xb5\x2f\xfd", "zstandard data", "unpack it first (unzstd)"),
-    (b"\x80\x02", "a Python pickle", "pickles are never opened; write the results as JSON"),
-    (b"\x80\x03", "a Python pickle", "pickles are never opened; write the results as JSON"),
-    (b"\x80\x04", "a Python pickle", "pickles are never opened; write the results as JSON"),
-    (b"\x80\x05", "a Python pickle", "pickles are never opened; write the results as JSON"),
+    *(
+        (bytes((0x80, version)), "a Python pickle", "pickles are never opened; write the results as JSON")
+        for version in range(2, 6)
+    ),
     (b"\x7fELF", "a program", "give the file that the benchmark wrote, not the benchmark"),
     (b"SQLite format 3\x00", "an SQLite database", "export the results as JSON"),
     (b"\x89PNG", "a picture", "give the file with the numbers"),

@@ -1,7 +1,7 @@
 """critcmp's export of Criterion results (`critcmp --export NAME`): estimates without samples."""
 
 from bot.collect.criterion import mean_of
-from bot.collect.json_value import JsonValue
+from bot.collect.json_value import JsonValue, are_objects
 from bot.collect.parser import NANOSECOND_TIME, Parsed, from_summary, unique
 from bot.collect.source import Source
 from bot.model.run import Benchmark
@@ -14,13 +14,8 @@ ESTIMATES = "criterion_estimates_v1"
 
 
 def matches(source: Source, /) -> bool:
-    root = source.json_or_none()
-    benchmarks = root.get("benchmarks") if isinstance(root, dict) else None
-    return (
-        isinstance(benchmarks, dict)
-        and bool(benchmarks)
-        and all(isinstance(entry, dict) and ESTIMATES in entry for entry in benchmarks.values())
-    )
+    benchmarks = source.member("benchmarks")
+    return isinstance(benchmarks, dict) and are_objects([*benchmarks.values()], ESTIMATES)
 
 
 def parse(source: Source, /) -> Parsed:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from bot.collect.json_value import JsonValue
+from bot.collect.json_value import JsonValue, are_objects
 from bot.collect.parser import NAMED_DIRECTIONS, VALUE, Parsed, direction_of, from_summary, unique
 from bot.collect.source import Source
 from bot.model.metric import Direction, Metric
@@ -21,7 +21,7 @@ class CustomBenchmark:
     direction: Direction | None
 
     def matches(self, source: Source, /) -> bool:
-        return _is_custom(source.json_or_none())
+        return are_objects(source.json_or_none(), "name", "unit", "value")
 
     def parse(self, source: Source, /) -> Parsed:
         entries = list(source.root().elements())
@@ -49,14 +49,6 @@ def _number(value: JsonValue) -> float:
     if number is None:
         raise value.error("is text that is no number")
     return JsonValue(number, value.file, value.path).number()
-
-
-def _is_custom(root: object) -> bool:
-    return (
-        isinstance(root, list)
-        and bool(root)
-        and all(isinstance(entry, dict) and {"name", "unit", "value"} <= entry.keys() for entry in root)
-    )
 
 
 EITHER = CustomBenchmark(

@@ -83,9 +83,7 @@ def _suites(source: Source) -> dict[str, list[JsonValue]]:
     text = source.text()
     assignment = ASSIGNMENT.match(text)
     if assignment is None:
-        raise DataError(
-            "does not begin with `window.BENCHMARK_DATA =`", place=source.place, next_step="give the stored data.js"
-        )
+        raise source.error("does not begin with `window.BENCHMARK_DATA =`", "give the stored data.js")
     # Blanks in place of the assignment keep the JSON error's line and column true.
     spaces = re.sub(r"[^\n]", " ", assignment.group())
     bare = Source(source.name, (spaces + text[assignment.end() :].rstrip().removesuffix(";")).encode())

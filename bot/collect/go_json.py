@@ -8,7 +8,6 @@ from typing import Any
 from bot.collect import go_text
 from bot.collect.parser import Parsed
 from bot.collect.source import Source
-from bot.errors import DataError
 
 ID = "go_json"
 DESCRIPTION = "go test -json -bench events"
@@ -42,10 +41,8 @@ def _events(source: Source) -> Iterator[dict[str, Any]]:
             yield event
         elif line.lstrip().startswith("{") and number < len(lines):
             # Other lines are what the build printed; a last one may be cut off.
-            raise DataError(
-                "is no event of go test -json",
-                place=f"{source.place}:{number}",
-                next_step="check that only go test writes to this file",
+            raise source.error(
+                "is no event of go test -json", "check that only go test writes to this file", line=number
             )
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from bot.collect.json_value import JsonValue
 from bot.collect.parser import TIME, Parsed, components, from_samples, from_summary, gathered, unique, utc_time
 from bot.collect.source import Source
-from bot.model.environment import Environment
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Summary
 
@@ -57,7 +56,7 @@ def read(entries: list[JsonValue], context: JsonValue) -> Parsed:
     failed = names.difference(entry.at("name").text() for entry in good)
     return Parsed(
         benchmarks=benchmarks + summaries,
-        environment=_environment(context),
+        environment=components(cpu_count=context.peek("num_cpus"), host=context.peek("host_name")),
         time=utc_time(context.peek("date"), local_is_unknown=True),
         notes=tuple(_notes(context, failed=len(failed), without_mean=len(without_mean))),
     )
@@ -98,8 +97,7 @@ def _values(entry: JsonValue) -> Iterator[tuple[Metric, JsonValue]]:
         metric = Metric(name=name, unit="ns" if unit is None else unit.text(), direction=Direction.LOWER_IS_BETTER)
         yield metric, entry.at(field)
     for field, rate_unit in RATES.items():
-        value = entry.find(field)
-        if value is not None:
+        if (value := entry.find(field)) is not None:
             yield Metric(name=field, unit=rate_unit, direction=Direction.HIGHER_IS_BETTER), value
     for field, value in entry.members():
         if field not in OWN_FIELDS and value.is_finite:
@@ -132,7 +130,3 @@ def _notes(context: JsonValue, *, failed: int, without_mean: int) -> Iterator[st
         yield "Google Benchmark was built as debug: its times are not to be trusted"
     if context.peek("cpu_scaling_enabled") is True:
         yield "CPU frequency scaling was on while measuring"
-
-
-def _environment(context: JsonValue) -> Environment:
-    return components(cpu_count=context.peek("num_cpus"), host=context.peek("host_name"))

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from bot.collect.json_value import JsonValue, mean_summary
+from bot.collect.json_value import JsonValue, are_objects, mean_summary
 from bot.collect.parser import SECOND_TIME, Parsed, from_samples, from_summary, unique
 from bot.collect.source import Source
 from bot.model.run import Benchmark
@@ -13,9 +13,8 @@ EXAMPLE = "hyperfine --export-json bench.json COMMAND"
 
 
 def matches(source: Source, /) -> bool:
-    root = source.json_or_none()
-    results = root.get("results") if isinstance(root, dict) else None
-    return isinstance(results, list) and bool(results) and all(_is_result(result) for result in results)
+    results = source.member("results")
+    return are_objects(results, "command") and all(result.keys() & {"times", "mean"} for result in results)
 
 
 def parse(source: Source, /) -> Parsed:
@@ -36,10 +35,6 @@ def read(results: list[JsonValue]) -> Parsed:
         benchmarks=benchmarks,
         notes=(f"commands that ended with a non-zero exit code in some of their runs: {len(failed)}",) * bool(failed),
     )
-
-
-def _is_result(result: object) -> bool:
-    return isinstance(result, dict) and "command" in result and ("times" in result or "mean" in result)
 
 
 def _with_parameters(result: JsonValue, name: str) -> str:

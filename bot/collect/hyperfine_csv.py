@@ -9,7 +9,6 @@ from bot.collect.console import is_number, number_of
 from bot.collect.json_value import JsonValue
 from bot.collect.parser import Parsed
 from bot.collect.source import Source
-from bot.errors import DataError
 
 ID = "hyperfine_csv"
 DESCRIPTION = "hyperfine CSV (--export-csv)"
@@ -36,7 +35,6 @@ def _results(source: Source) -> Iterator[JsonValue]:
             cells = next(reader, None)
         except csv.Error:
             cells = [""]
-        place = f"{source.place}:{reader.line_num}"
         if cells is None:
             return
         if not header:
@@ -45,10 +43,8 @@ def _results(source: Source) -> Iterator[JsonValue]:
             row = dict(zip(header, cells, strict=True))
             parameters = {name.removeprefix(PARAMETER): row[name] for name in header if name.startswith(PARAMETER)}
             values = {name: number_of(row[name]) for name in COLUMNS[1:] if is_number(row.get(name, ""))}
-            yield JsonValue({"command": row.get("command", ""), "parameters": parameters, **values}, place)
+            command = {"command": row.get("command", ""), "parameters": parameters, **values}
+            yield JsonValue(command, f"{source.place}:{reader.line_num}")
         elif cells:
-            raise DataError(
-                "has another number of cells than the header",
-                place=place,
-                next_step="check that only hyperfine writes to this file",
-            )
+            next_step = "check that only hyperfine writes to this file"
+            raise source.error("has another number of cells than the header", next_step, line=reader.line_num)

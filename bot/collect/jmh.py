@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from bot.collect.json_value import JsonValue
+from bot.collect.json_value import JsonValue, are_objects
 from bot.collect.parser import TIME, Parsed, components, from_groups, from_summary, unique
 from bot.collect.source import Source
 from bot.errors import DataError
@@ -26,12 +26,7 @@ LOWER_SECONDARY_UNITS = ("counts", "ms")
 
 
 def matches(source: Source, /) -> bool:
-    root = source.json_or_none()
-    return (
-        isinstance(root, list)
-        and bool(root)
-        and all(isinstance(entry, dict) and "primaryMetric" in entry and "mode" in entry for entry in root)
-    )
+    return are_objects(source.json_or_none(), "primaryMetric", "mode")
 
 
 def parse(source: Source, /) -> Parsed:
@@ -51,8 +46,7 @@ def parse(source: Source, /) -> Parsed:
 def _primary(entry: JsonValue) -> Benchmark:
     name, direction = _mode(entry)
     score = entry.at("primaryMetric")
-    metric = Metric(name=name, unit=score.at("scoreUnit").text(), direction=direction)
-    return _benchmark(entry, score, metric)
+    return _benchmark(entry, score, Metric(name=name, unit=score.at("scoreUnit").text(), direction=direction))
 
 
 def _mode(entry: JsonValue) -> tuple[str, Direction]:
@@ -79,9 +73,8 @@ def _secondary(entry: JsonValue, score: JsonValue) -> Benchmark | None:
         direction = Direction.LOWER_IS_BETTER
     else:
         direction = Direction.UNKNOWN
-    metric = Metric(name=name, unit=unit, direction=direction)
     try:
-        return _benchmark(entry, score, metric)
+        return _benchmark(entry, score, Metric(name=name, unit=unit, direction=direction))
     except DataError:
         # A profiler that saw nothing writes "NaN"; that is no reason to lose the times.
         return None
@@ -89,8 +82,7 @@ def _secondary(entry: JsonValue, score: JsonValue) -> Benchmark | None:
 
 def _benchmark(entry: JsonValue, score: JsonValue, metric: Metric) -> Benchmark:
     name = _name(entry)
-    forks = _forks(score)
-    if forks:
+    if forks := _forks(score):
         return from_groups(name, metric=metric, groups=forks, place=score.place)
     interval = score.find("scoreConfidence")
     bounds = interval.value if interval is not None else None

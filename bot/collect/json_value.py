@@ -123,6 +123,12 @@ class JsonValue:
         return f"{self.path}.{key}" if self.path else key
 
 
+def are_objects(value: Any, *names: str) -> bool:
+    """Whether `value` is a list of objects, one or more, that all have members of these names: for `matches`."""
+    needed = set(names)
+    return isinstance(value, list) and bool(value) and all(isinstance(e, dict) and e.keys() >= needed for e in value)
+
+
 def mean_summary(
     stats: JsonValue, name: str = "mean", *, deviation: str | None = None, count: int | None = None
 ) -> Summary:

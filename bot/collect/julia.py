@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from bot.collect.json_value import JsonValue
 from bot.collect.parser import NANOSECOND_TIME, Parsed, components, from_samples, from_summary, unique
 from bot.collect.source import Source
-from bot.model.environment import Environment
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Summary
 
@@ -31,7 +30,7 @@ def parse(source: Source, /) -> Parsed:
     versions, values = _pair(source.root())
     return Parsed(
         benchmarks=unique(pair for value in values.elements() for pair in _tree(value)),
-        environment=_environment(versions),
+        environment=components(julia=versions.peek("Julia")),
     )
 
 
@@ -52,27 +51,19 @@ def _tree(value: JsonValue) -> Iterator[tuple[Benchmark, str]]:
         if name == "BenchmarkGroup":
             below = [((*path, key), member) for key, member in fields.at("data").members()]
             pending.extend(reversed(below))
-        elif name == "Trial":
-            times = fields.at("times")
-            full_name = "/".join(path) or "trial"
-            samples, place = times.numbers(), times.place
-            yield from_samples(full_name, metric=NANOSECOND_TIME, samples=samples, place=place), place
-            yield _memory(full_name, fields), fields.place
-        elif name == "TrialEstimate":
-            time = fields.at("time")
-            full_name = "/".join(path) or "trial"
-            # Which estimate it is (minimum, median, mean) is not in the file.
-            summary = Summary(value=time.number(), statistic="estimate")
-            yield from_summary(full_name, metric=NANOSECOND_TIME, summary=summary, place=time.place), time.place
-            yield _memory(full_name, fields), fields.place
+        elif name in ("Trial", "TrialEstimate"):
+            yield from _measured("/".join(path) or "trial", fields, has_samples=name == "Trial")
         else:
             raise kind.error("is no trial, estimate or group")
 
 
-def _memory(name: str, fields: JsonValue) -> Benchmark:
-    memory = fields.at("memory")
-    return from_summary(name, metric=MEMORY, summary=Summary(value=memory.number()), place=memory.place)
-
-
-def _environment(versions: JsonValue) -> Environment:
-    return components(julia=versions.peek("Julia"))
+def _measured(name: str, fields: JsonValue, *, has_samples: bool) -> Iterator[tuple[Benchmark, str]]:
+    time, memory = fields.at("times" if has_samples else "time"), fields.at("memory")
+    if has_samples:
+        yield from_samples(name, metric=NANOSECOND_TIME, samples=time.numbers(), place=time.place), time.place
+    else:
+        # Which estimate it is (minimum, median, mean) is not in the file.
+        summary = Summary(value=time.number(), statistic="estimate")
+        yield from_summary(name, metric=NANOSECOND_TIME, summary=summary, place=time.place), time.place
+    summary = Summary(value=memory.number())
+    yield from_summary(name, metric=MEMORY, summary=summary, place=memory.place), fields.place

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from bot.collect.json_value import JsonValue, mean_summary
+from bot.collect.json_value import JsonValue, are_objects, mean_summary
 from bot.collect.parser import NANOSECOND_TIME, Parsed, components, epoch_time, from_samples, from_summary, unique
 from bot.collect.source import Source
 from bot.model.environment import Environment
@@ -18,15 +18,8 @@ ALLOCATED = Metric(name="allocated", unit="B", direction=Direction.LOWER_IS_BETT
 
 
 def matches(source: Source, /) -> bool:
-    root = source.json_or_none()
-    benchmarks = root.get("benchmarks") if isinstance(root, dict) else None
-    return (
-        isinstance(benchmarks, list)
-        and bool(benchmarks)
-        and all(
-            isinstance(entry, dict) and "alias" in entry and isinstance(entry.get("runs"), list) for entry in benchmarks
-        )
-    )
+    entries = source.member("benchmarks")
+    return are_objects(entries, "alias", "runs") and all(isinstance(entry["runs"], list) for entry in entries)
 
 
 def parse(source: Source, /) -> Parsed:

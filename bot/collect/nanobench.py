@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from bot.collect.console import qualified
-from bot.collect.json_value import JsonValue
+from bot.collect.json_value import JsonValue, are_objects
 from bot.collect.parser import TIME, Parsed, from_samples, unique
 from bot.collect.source import Source
 from bot.model.metric import Direction, Metric
@@ -21,13 +21,7 @@ METRICS = {
 
 
 def matches(source: Source, /) -> bool:
-    root = source.json_or_none()
-    results = root.get("results") if isinstance(root, dict) else None
-    return (
-        isinstance(results, list)
-        and bool(results)
-        and all(isinstance(entry, dict) and {"measurements", "epochs", "name"} <= entry.keys() for entry in results)
-    )
+    return are_objects(source.member("results"), "measurements", "epochs", "name")
 
 
 def parse(source: Source, /) -> Parsed:

@@ -4,7 +4,6 @@ import re
 
 from bot.collect.parser import MAX_SAMPLES, Parsed, from_samples
 from bot.collect.source import STDIN_NAME, Source
-from bot.errors import DataError
 from bot.model.metric import Direction, Metric
 
 ID = "numbers"
@@ -33,13 +32,9 @@ def parse(source: Source, /) -> Parsed:
         if not text:
             continue
         if not _is_number(text):
-            raise DataError(
-                "is not one number", place=f"{source.place}:{number}", next_step="write one number per line"
-            )
+            raise source.error("is not one number", "write one number per line", line=number)
         if len(samples) == MAX_SAMPLES:
-            raise DataError(
-                f"holds more than {MAX_SAMPLES:,} numbers", place=source.place, next_step="measure less often"
-            )
+            raise source.error(f"holds more than {MAX_SAMPLES:,} numbers", "measure less often")
         samples.append(float(text))
     name = "value" if source.name == STDIN_NAME else source.parts[-1].rpartition(".")[0] or source.parts[-1]
     return Parsed(benchmarks=(from_samples(name, metric=VALUE, samples=samples, place=source.place),))

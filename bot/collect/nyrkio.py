@@ -1,9 +1,7 @@
 """Nyrkiö JSON: `[{timestamp, metrics, attributes}]`, one entry per measured commit."""
 
-from dataclasses import replace
-
-from bot.collect.json_value import JsonValue
-from bot.collect.parser import VALUE, Parsed, direction_of, epoch_time, from_summary, full_hash, unique
+from bot.collect.json_value import JsonValue, are_objects
+from bot.collect.parser import VALUE, Parsed, direction_of, epoch_time, from_summary, full_hash, newest, unique
 from bot.collect.source import Source
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Summary
@@ -16,21 +14,14 @@ DIRECTIONS = {direction.value: direction for direction in Direction}
 
 
 def matches(source: Source, /) -> bool:
-    root = source.json_or_none()
-    return (
-        isinstance(root, list)
-        and bool(root)
-        and all(isinstance(entry, dict) and {"timestamp", "metrics", "attributes"} <= entry.keys() for entry in root)
-    )
+    return are_objects(source.json_or_none(), "timestamp", "metrics", "attributes")
 
 
 def parse(source: Source, /) -> Parsed:
     runs = parse_history(source)
     if not runs:
         raise source.root().error("holds no entry")
-    older = len(runs) - 1
-    notes = (*runs[-1].notes, f"only the newest run of the file is used; older ones: {older}")
-    return replace(runs[-1], notes=notes) if older else runs[-1]
+    return newest(runs)
 
 
 def parse_history(source: Source, /) -> tuple[Parsed, ...]:

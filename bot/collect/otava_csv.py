@@ -97,17 +97,14 @@ def _rows(source: Source) -> list[_Row]:
         filled = (cells for cells in reader if any(cells))
         rows.extend(_row(header, cells, f"{source.place}:{reader.line_num}") for cells in islice(filled, MAX_ROWS + 1))
     except csv.Error as error:
-        raise DataError(
-            f"is no CSV: {shown(str(error))}", place=f"{source.place}:{reader.line_num}", next_step="check this row"
-        ) from None
+        raise source.error(f"is no CSV: {shown(str(error))}", "check this row", line=reader.line_num) from None
     if len(rows) > MAX_ROWS:
-        raise DataError(f"has more than {MAX_ROWS:,} rows", place=source.place, next_step="leave out the oldest runs")
+        raise source.error(f"has more than {MAX_ROWS:,} rows", "leave out the oldest runs")
     if not rows:
-        raise DataError("has no rows", place=source.place, next_step="give a CSV with a row for each run")
-    times = [(row.time, row) for row in rows]
-    if any(time is None for time, _ in times):
+        raise source.error("has no rows", "give a CSV with a row for each run")
+    if any(row.time is None for row in rows):
         return rows
-    return [row for _, row in sorted(times, key=lambda item: item[0] or datetime.min.replace(tzinfo=UTC))]
+    return sorted(rows, key=lambda row: row.time or datetime.min.replace(tzinfo=UTC))
 
 
 def _row(header: Sequence[str], cells: Sequence[str], place: str) -> _Row:
@@ -118,9 +115,8 @@ def _row(header: Sequence[str], cells: Sequence[str], place: str) -> _Row:
             next_step="check the commas and the columns' names",
         )
     named = {name: cell.strip() for name, cell in zip(header, cells, strict=True)}
-    time = named.get(TIME_COLUMN, "")
     return _Row(
-        time=_time(time),
+        time=_time(named.get(TIME_COLUMN, "")),
         commit=named.get(COMMIT_COLUMN, ""),
         cells={name: cell for name, cell in named.items() if name not in ATTRIBUTES},
         place=place,

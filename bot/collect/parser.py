@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain
 from typing import Protocol
@@ -246,6 +246,15 @@ def direction_of(unit: str) -> Direction | None:
     if unit.partition("/")[0] in TIME_UNITS:
         return Direction.LOWER_IS_BETTER
     return Direction.HIGHER_IS_BETTER if _RATE_UNIT.fullmatch(unit) else None
+
+
+def newest(runs: Sequence[Parsed]) -> Parsed:
+    """The last of a file's runs, with a note of how many come before it."""
+    older = len(runs) - 1
+    return replace(
+        runs[-1],
+        notes=(*runs[-1].notes, *(f"only the newest run of the file is used; older ones: {older}",) * bool(older)),
+    )
 
 
 def unique(benchmarks: Iterable[tuple[Benchmark, str]]) -> tuple[Benchmark, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from bot.collect.json_value import JsonValue
+from bot.collect.json_value import JsonValue, are_objects
 from bot.collect.parser import TIME, Parsed, components, from_groups, unique
 from bot.collect.source import Source
 from bot.model.environment import Environment
@@ -18,13 +18,8 @@ UNITS = {"second": (TIME, "s"), "byte": ("memory", "B"), "integer": ("value", ""
 
 
 def matches(source: Source, /) -> bool:
-    root = source.json_or_none()
-    benchmarks = root.get("benchmarks") if isinstance(root, dict) else None
-    return (
-        isinstance(benchmarks, list)
-        and bool(benchmarks)
-        and all(isinstance(entry, dict) and _is_runs(entry.get("runs")) for entry in benchmarks)
-    )
+    entries = source.member("benchmarks")
+    return are_objects(entries, "runs") and all(_is_runs(entry["runs"]) for entry in entries)
 
 
 def parse(source: Source, /) -> Parsed:

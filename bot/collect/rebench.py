@@ -6,7 +6,6 @@ from operator import itemgetter
 from bot.collect.console import is_number, number_of
 from bot.collect.parser import TIME, Parsed, direction_of, from_groups
 from bot.collect.source import Source
-from bot.errors import DataError
 from bot.model.metric import Direction, Metric
 
 ID = "rebench"
@@ -33,11 +32,7 @@ def parse(source: Source, /) -> Parsed:
             row = dict(zip(columns, line.split("\t"), strict=False))
             invocation, value = row["invocation"], row.get("value", "")
             if not (invocation.isdecimal() and len(invocation) < 10 and is_number(value) and row.get("benchmark")):
-                raise DataError(
-                    "is no row of ReBench",
-                    place=f"{source.place}:{number}",
-                    next_step="check this row, or leave it out",
-                )
+                raise source.error("is no row of ReBench", "check this row, or leave it out", line=number)
             name = " ".join(filter(None, (row["benchmark"], *(row.get(scope, "") for scope in SCOPES))))
             key = (name, row["criterion"], row["unit"])
             values.setdefault(key, []).append((int(invocation), number_of(value)))

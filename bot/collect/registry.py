@@ -190,26 +190,21 @@ def unknown_format(source: Source) -> DataError:
     except DataError as error:
         return error
     if isinstance(root, dict) and root.keys() >= CATCH2_MARKS:
-        return DataError(
+        return source.error(
             "is Catch2's JSON, in which Catch2 (up to 3.7) writes no benchmarks",
-            place=source.place,
-            next_step="run it with -r xml; its JUnit reporter leaves them out too",
+            "run it with -r xml; its JUnit reporter leaves them out too",
         )
     if has_root(source, JUNIT_ROOTS):
-        return DataError(
+        return source.error(
             "is JUnit's XML, which says which tests passed and holds no benchmarks",
-            place=source.place,
-            next_step="let the tool write its own format: -r xml of Catch2, --benchmark-json of pytest-benchmark",
+            "let the tool write its own format: -r xml of Catch2, --benchmark-json of pytest-benchmark",
         )
     empty = _empty(root)
     if empty:
-        return DataError(
+        return source.error(
             f"{empty}: no benchmark was measured",
-            place=source.place,
-            next_step="check the output of the benchmark step: a filter may match nothing, or every benchmark failed",
+            "check the output of the benchmark step: a filter may match nothing, or every benchmark failed",
         )
-    return DataError(
-        "holds results of no known format",
-        place=source.place,
-        next_step="name the tool that wrote it, or see docs/formats.md for what can be read",
+    return source.error(
+        "holds results of no known format", "name the tool that wrote it, or see docs/formats.md for what can be read"
     )

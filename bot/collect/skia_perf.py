@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from bot.collect.json_value import JsonValue
 from bot.collect.parser import TIME_UNITS, VALUE, Parsed, components, direction_of, from_summary, full_hash, unique
 from bot.collect.source import Source
-from bot.model.environment import Environment
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Summary
 
@@ -30,7 +29,7 @@ def parse(source: Source, /) -> Parsed:
     values = [value for result in root.at("results").elements() for value in _values(result, shared)]
     return Parsed(
         benchmarks=unique((_benchmark(*value), value[-1].place) for value in values),
-        environment=_environment(shared),
+        environment=components(cpu=shared.get("cpu"), architecture=shared.get("arch"), os=shared.get("os")),
         commit=full_hash(root.at("git_hash").value),
     )
 
@@ -62,7 +61,3 @@ def _benchmark(keys: dict[str, str], metric_name: str, number: JsonValue) -> Ben
     name = " ".join([*words, *(f"{key}={rest[key]}" for key in sorted(rest))])
     metric = Metric(name=metric_name, unit=unit, direction=direction)
     return from_summary(name, metric=metric, summary=Summary(value=number.number()), place=number.place)
-
-
-def _environment(keys: dict[str, str]) -> Environment:
-    return components(cpu=keys.get("cpu"), architecture=keys.get("arch"), os=keys.get("os"))

@@ -74,6 +74,15 @@ class Source:
         """For `matches`: never raises."""
         return None if isinstance(self._json_or_error, DataError) else self._json_or_error
 
+    def member(self, name: str) -> Any:
+        """For `matches`: the member `name` of the JSON object that the file is, None where there is none."""
+        root = self.json_or_none()
+        return root.get(name) if isinstance(root, dict) else None
+
+    def error(self, message: str, next_step: str, *, line: int | None = None) -> DataError:
+        """Why the file, or one line of it, is refused."""
+        return DataError(message, place=self.place if line is None else f"{self.place}:{line}", next_step=next_step)
+
     def head(self) -> str:
         """The beginning of the text, for the `matches` of formats that stream: never raises."""
         return self.text_or_empty()[:HEAD_CHARACTERS]

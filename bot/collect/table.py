@@ -85,10 +85,9 @@ def _read(source: Source) -> _Cells:
     skipped = whole[: len(whole) - len(text)].count("\n")
     delimiter = _delimiter(text.partition("\n")[0][:MAX_HEADER_CHARACTERS])
     if NO_TABLE.match(text):
-        raise DataError(
+        raise source.error(
             "is no table of cells, it looks like JSON or JavaScript",
-            place=source.place,
-            next_step="give a header and a row per commit; of recorded results, `changes --repo .` reads the history",
+            "give a header and a row per commit; of recorded results, `changes --repo .` reads the history",
         )
     reader = csv.reader(io.StringIO(text.rstrip("\r\n"), newline=""), delimiter=delimiter, strict=True)
     rows: list[list[str]] = []
@@ -110,9 +109,7 @@ def _read(source: Source) -> _Cells:
             next_step="check the quotes of this row",
         ) from None
     if not rows:
-        raise DataError(
-            "has no rows", place=source.place, next_step="give a table with a header and a row per commit or build"
-        )
+        raise source.error("has no rows", "give a table with a header and a row per commit or build")
     texts = (tuple(cell.strip() for cell in column) for column in zip(*rows, strict=True))
     return _Cells(place=source.place, columns=dict(zip(header, texts, strict=True)), lines=tuple(lines))
 

@@ -1,8 +1,9 @@
 """tinybench's tasks as JSON, `[{name, result}]`: milliseconds per call. Its `results` alone have no names."""
 
 from dataclasses import replace
+from typing import Any
 
-from bot.collect.json_value import JsonValue, mean_summary
+from bot.collect.json_value import JsonValue, are_objects, mean_summary
 from bot.collect.parser import TIME, Parsed, from_samples, from_summary, unique
 from bot.collect.source import Source
 from bot.model.metric import Direction, Metric
@@ -15,11 +16,12 @@ EXAMPLE = "JSON.stringify(bench.tasks.map(({ name, result }) => ({ name, result 
 MILLISECONDS = Metric(name=TIME, unit="ms", direction=Direction.LOWER_IS_BETTER)
 # The quantile that makes the margin of error is of the t distribution at 95%, fixed in tinybench's source.
 CONFIDENCE_LEVEL = 0.95
+RESULT_MEMBERS = frozenset({"latency", "state", "hz", "error"})
 
 
 def matches(source: Source, /) -> bool:
-    root = source.json_or_none()
-    return isinstance(root, list) and bool(root) and all(_is_task(task) for task in root)
+    tasks = source.json_or_none()
+    return are_objects(tasks, "name", "result") and all(map(_is_task, tasks))
 
 
 def parse(source: Source, /) -> Parsed:
@@ -32,10 +34,9 @@ def parse(source: Source, /) -> Parsed:
     )
 
 
-def _is_task(task: object) -> bool:
-    if not (isinstance(task, dict) and isinstance(task.get("name"), str) and isinstance(task.get("result"), dict)):
-        return False
-    return bool(task["result"].keys() & {"latency", "state", "hz", "error"})
+def _is_task(task: dict[str, Any]) -> bool:
+    name, result = task["name"], task["result"]
+    return isinstance(name, str) and isinstance(result, dict) and bool(result.keys() & RESULT_MEMBERS)
 
 
 def _statistics(task: JsonValue) -> JsonValue | None:

@@ -3,11 +3,11 @@
 From version 5 on benchmarks are parts of tests, in the file of the JSON reporter, which tells absolute paths.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 
-from bot.collect.json_value import JsonValue
+from bot.collect.json_value import JsonValue, are_objects
 from bot.collect.parser import Parsed, unique
 from bot.collect.source import Source
 from bot.collect.tinybench import benchmark
@@ -18,24 +18,13 @@ EXAMPLE = "vitest bench --run --reporter=json --outputFile=bench.json"
 
 
 def matches(source: Source, /) -> bool:
-    root = source.json_or_none()
-    return isinstance(root, dict) and (_is_of_suites(root) or _is_of_tests(root))
+    files = source.member("files")
+    of_suites = are_objects(files, "filepath", "groups") and all(isinstance(file["groups"], list) for file in files)
+    return of_suites or _is_of_tests(source.member("testResults"))
 
 
-def _is_of_suites(root: Mapping[str, Any]) -> bool:
-    files = root.get("files")
-    return (
-        isinstance(files, list)
-        and bool(files)
-        and all(
-            isinstance(file, dict) and "filepath" in file and isinstance(file.get("groups"), list) for file in files
-        )
-    )
-
-
-def _is_of_tests(root: Mapping[str, Any]) -> bool:
+def _is_of_tests(files: Any) -> bool:
     """Jest's files are alike, and hold no benchmarks."""
-    files = root.get("testResults")
     tests = (
         test
         for file in (files if isinstance(files, list) else ())

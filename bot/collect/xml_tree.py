@@ -26,9 +26,7 @@ def parse_xml(source: Source, *, next_step: str) -> "Element":
 
     text = source.text()
     if text.count("<") + text.count("&") > MAX_MARKS:
-        raise DataError(
-            f"holds more than {MAX_MARKS:,} tags", place=source.place, next_step="write the benchmarks alone to a file"
-        )
+        raise source.error(f"holds more than {MAX_MARKS:,} tags", "write the benchmarks alone to a file")
     try:
         # No tool writes a document type; with none allowed there are no entities to expand.
         root: Element = fromstring(text, forbid_dtd=True)
@@ -38,9 +36,7 @@ def parse_xml(source: Source, *, next_step: str) -> "Element":
             "is not well-formed XML (cut off?)", place=f"{source.place}:{line}:{column + 1}", next_step=next_step
         ) from None
     except DefusedXmlException:
-        raise DataError(
-            "declares a document type or entities, which the tool never does", place=source.place, next_step=next_step
-        ) from None
+        raise source.error("declares a document type or entities, which the tool never does", next_step) from None
     return root
 
 

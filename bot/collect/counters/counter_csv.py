@@ -60,7 +60,7 @@ def parse(source: Source, /) -> Parsed:
     grid = read_grid(rows, columns=len(names), time_of=clock, place=source.place, decimal_comma=delimiter == ";")
     load = [index for index, name in enumerate(names) if name.lower() == LOAD_COLUMN or name.endswith(LOAD_SUFFIX)]
     if len(load) > 1:
-        raise DataError("has two load columns", place=source.place, next_step="leave one of them")
+        raise source.error("has two load columns", "leave one of them")
     left_out = [*load, *grid.text_columns]
     table, notes = build_table(
         TABLE_NAME,

@@ -38,9 +38,7 @@ def csv_rows(source: Source, *, delimiter: str) -> Iterator[tuple[int, list[str]
             if cells:
                 yield reader.line_num, cells
     except csv.Error as error:
-        raise DataError(
-            f"is no CSV: {shown(str(error))}", place=f"{source.place}:{reader.line_num}", next_step="check this row"
-        ) from None
+        raise source.error(f"is no CSV: {shown(str(error))}", "check this row", line=reader.line_num) from None
 
 
 def read_grid(

@@ -1,6 +1,7 @@
 """JMeter's results as CSV (JTL): one row per sample. Columns are configurable, and the header may be missing."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from bot.collect.counters.clock import LOCAL_NOTE, Clock
 from bot.collect.counters.grid import csv_rows
@@ -44,10 +45,10 @@ def parse(source: Source, /) -> Parsed:
     header = next(source.lines(), "")
     layout = _columns(header)
     if layout is None:
-        raise DataError(
+        raise source.error(
             "names no columns timeStamp, elapsed and label",
-            place=f"{source.place}:1",
-            next_step="let JMeter write CSV with field names (jmeter.save.saveservice.print_field_names=true)",
+            "let JMeter write CSV with field names (jmeter.save.saveservice.print_field_names=true)",
+            line=1,
         )
     delimiter, columns = layout
     rows = _Rows(test=LoadTest(name="jmeter", place=source.place), columns=columns)
@@ -73,7 +74,7 @@ def parse(source: Source, /) -> Parsed:
         (rows.clock.is_local, LOCAL_NOTE),
     )
     remarks = tuple(f"{source.place}: {note}" for is_so, note in notes if is_so)
-    return Parsed(benchmarks=parsed.benchmarks, counters=parsed.counters, notes=(*parsed.notes, *remarks))
+    return replace(parsed, notes=(*parsed.notes, *remarks))
 
 
 class _Rows:
@@ -129,4 +130,4 @@ def _columns(line: str) -> tuple[str, dict[str, int]] | None:
 
 
 def _broken(source: Source, line: int, message: str) -> DataError:
-    return DataError(message, place=f"{source.place}:{line}", next_step="check this row, or leave it out")
+    return source.error(message, "check this row, or leave it out", line=line)

@@ -1,6 +1,6 @@
 """k6's raw points as CSV (`--out csv=FILE`): one row per point of every metric."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bot.collect.content import shown
 from bot.collect.counters.clock import Clock
@@ -40,9 +40,7 @@ def parse(source: Source, /) -> Parsed:
     _, header = next(rows, (1, []))
     columns = {name: index for index, name in enumerate(header)}
     if not {"metric_name", "timestamp", "metric_value"} <= columns.keys():
-        raise DataError(
-            "has no header of k6", place=f"{source.place}:1", next_step="write the file with k6 run --out csv=FILE"
-        )
+        raise source.error("has no header of k6", "write the file with k6 run --out csv=FILE", line=1)
     points = _Points(test=LoadTest(name="k6", place=source.place), columns=columns)
     clock = Clock()
     last_text, last_s = "", 0.0
@@ -69,7 +67,7 @@ def parse(source: Source, /) -> Parsed:
     if points.unknown:
         names = names_shown([shown(name) for name in points.unknown])
         notes.append(f"{source.place}: the file does not say what these metrics mean; left out: {names}")
-    return Parsed(benchmarks=parsed.benchmarks, counters=parsed.counters, notes=tuple(notes))
+    return replace(parsed, notes=tuple(notes))
 
 
 @dataclass(kw_only=True, slots=True)
@@ -113,4 +111,4 @@ class _Points:
 
 
 def _broken(source: Source, line: int) -> DataError:
-    return DataError("is no point of k6", place=f"{source.place}:{line}", next_step="check this row, or leave it out")
+    return source.error("is no point of k6", "check this row, or leave it out", line=line)

@@ -51,7 +51,8 @@ def _benchmarks(name: str, metric: JsonValue) -> Iterator[Benchmark]:
     values = metric.find("values") or metric
     is_time = metric.peek("contains") == "time" or ("type" not in metric.value and base in OWN_TIMES)
     if is_time and values.find("avg") is not None:
-        yield _mean(name, values)
+        mean = mean_summary(values, "avg", count=values.find_whole("count") or None)
+        yield _time(name, "time", mean, values)
         for key, percentile in PERCENTILES:
             if (value := values.find_number(key)) is not None:
                 yield _time(name, percentile, Summary(value=value, statistic=percentile), values)
@@ -61,10 +62,6 @@ def _benchmarks(name: str, metric: JsonValue) -> Iterator[Benchmark]:
         if rate is not None:
             share = Metric(name="share", unit="%", direction=OWN_RATES[base])
             yield from_summary(name, metric=share, summary=Summary(value=100 * rate), place=values.place)
-
-
-def _mean(name: str, values: JsonValue) -> Benchmark:
-    return _time(name, "time", mean_summary(values, "avg", count=values.find_whole("count") or None), values)
 
 
 def _time(name: str, metric: str, summary: Summary, values: JsonValue) -> Benchmark:

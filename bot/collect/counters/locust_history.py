@@ -33,9 +33,7 @@ def parse(source: Source, /) -> Parsed:
     _, header = next(rows, (1, []))
     names = _names(header)
     if tuple(names[: len(START)]) != START or not {LOAD, FAILURES} <= set(names):
-        raise DataError(
-            "is no history of Locust", place=f"{source.place}:1", next_step="give the file PREFIX_stats_history.csv"
-        )
+        raise source.error("is no history of Locust", "give the file PREFIX_stats_history.csv", line=1)
     readings = Readings(source.place)
     clock = Clock()
     cut: int | None = None
@@ -85,6 +83,4 @@ def _names(header: list[str]) -> list[str]:
 
 
 def _broken(source: Source, line: int) -> DataError:
-    return DataError(
-        "is no row of Locust's history", place=f"{source.place}:{line}", next_step="check this row, or leave it out"
-    )
+    return source.error("is no row of Locust's history", "check this row, or leave it out", line=line)

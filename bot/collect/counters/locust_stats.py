@@ -31,9 +31,7 @@ def parse(source: Source, /) -> Parsed:
     _, header = next(rows, (1, []))
     columns = _columns(header)
     if not columns.keys() >= NEEDED:
-        raise DataError(
-            "is no statistics of Locust", place=f"{source.place}:1", next_step="give the file PREFIX_stats.csv"
-        )
+        raise source.error("is no statistics of Locust", "give the file PREFIX_stats.csv", line=1)
     failed: dict[str, None] = {}
     placed: list[tuple[Benchmark, str]] = []
     for line, cells in rows:

@@ -11,7 +11,6 @@ from bot.collect.counters.reader import counter, names_shown
 from bot.collect.counters.table import Readings
 from bot.collect.parser import TIME_UNITS, Parsed, from_summary, gathered
 from bot.collect.source import STDIN_NAME, Source
-from bot.errors import DataError
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Summary
 
@@ -53,29 +52,27 @@ def parsed(source: Source, readings: Iterable[Reading]) -> Parsed:
     """Benchmarks of the counts of one command, named after the file; a counter table where there are intervals."""
     listed = list(islice(readings, MAX_READINGS + 1))
     if len(listed) > MAX_READINGS:
-        raise DataError(
-            f"holds more than {MAX_READINGS:,} readings", place=source.place, next_step="use longer intervals (-I)"
-        )
+        raise source.error(f"holds more than {MAX_READINGS:,} readings", "use longer intervals (-I)")
     if not listed:
-        raise DataError("holds no event", place=source.place, next_step="check that perf stat ran")
+        raise source.error("holds no event", "check that perf stat ran")
     notes = [f"{source.place}: {note}" for note in _notes(listed)]
-    timed = [reading for reading in listed if reading.interval_s is not None]
-    if timed:
-        table = Readings(source.place)
-        for reading in timed:
-            if reading.interval_s is not None:
-                value = math.nan if reading.value is None else reading.value
-                table.add(reading.interval_s, counter(reading.name, reading.unit), value)
+    table = Readings(source.place)
+    for reading in listed:
+        if reading.interval_s is not None:
+            value = math.nan if reading.value is None else reading.value
+            table.add(reading.interval_s, counter(reading.name, reading.unit), value)
+    if table:
         built, more = table.build("perf stat")
         return Parsed(counters=(built,), notes=(*notes, *more))
     counted = [reading for reading in listed if reading.value is not None]
     if not counted:
-        raise DataError(
+        raise source.error(
             f"no event was counted ({names_shown([shown(reading.event) for reading in listed])})",
-            place=source.place,
-            next_step="use events that this machine supports, such as task-clock",
+            "use events that this machine supports, such as task-clock",
         )
-    name = _command_name(source)
+    # The output names no command; the file's name tells one command from another.
+    last = source.parts[-1]
+    name = "perf stat" if source.name == STDIN_NAME else last.rpartition(".")[0] or last
     return Parsed(benchmarks=gathered(_benchmark(name, reading) for reading in counted), notes=tuple(notes))
 
 
@@ -91,12 +88,6 @@ def _benchmark(name: str, reading: Reading) -> tuple[Benchmark, str]:
         confidence_level=None if error is None else STANDARD_ERROR_LEVEL,
     )
     return from_summary(name, metric=metric, summary=summary, place=reading.place), reading.place
-
-
-def _command_name(source: Source) -> str:
-    """The output names no command; the file's name tells one command from another."""
-    last = source.parts[-1]
-    return "perf stat" if source.name == STDIN_NAME else last.rpartition(".")[0] or last
 
 
 def _is_cost(reading: Reading) -> bool:

@@ -62,20 +62,24 @@ def _reading(entry: dict[str, Any], place: str) -> Reading | None:
         return None
     unit = entry.get("unit")
     scopes = [f"{name} {str(entry[name])[:SCOPE_WORDS]}" for name in SCOPES if isinstance(entry.get(name), str | int)]
+    is_counted = not (isinstance(value, str) and value.strip() in NOT_COUNTED)
     return Reading(
         event=event,
-        value=None if isinstance(value, str) and value.strip() in NOT_COUNTED else _number(value, place, VALUE),
+        value=_number(entry, VALUE, place) if is_counted else None,
         unit=unit if isinstance(unit, str) else "",
         place=place,
-        interval_s=_number(entry["interval"], place, "interval") if "interval" in entry else None,
+        interval_s=_number(entry, "interval", place),
         scope=", ".join(scopes),
-        spread=_number(entry["variance"], place, "variance") if "variance" in entry else None,
-        running=_number(entry["pcnt-running"], place, "pcnt-running") if "pcnt-running" in entry else None,
+        spread=_number(entry, "variance", place),
+        running=_number(entry, "pcnt-running", place),
     )
 
 
-def _number(value: object, place: str, name: str) -> float:
-    """Most of perf's numbers are written as text."""
+def _number(entry: dict[str, Any], name: str, place: str) -> float | None:
+    """None where there is no such member. Most of perf's numbers are written as text."""
+    if name not in entry:
+        return None
+    value = entry[name]
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         try:
             number = float(value)

@@ -9,7 +9,6 @@ from bot.collect.counters.reader import counter
 from bot.collect.counters.table import build_table
 from bot.collect.parser import Parsed, components
 from bot.collect.source import Source
-from bot.errors import DataError
 from bot.model.metric import Direction, Metric
 
 ID = "perfmon_csv"
@@ -40,7 +39,7 @@ def parse(source: Source, /) -> Parsed:
     # relog ends its header with an empty column where the rows have none.
     names = [name for name in header[1:] if name.strip()]
     if not names:
-        raise DataError("names no counter", place=f"{source.place}:{line}", next_step="record at least one counter")
+        raise source.error("names no counter", "record at least one counter", line=line)
     grid = read_grid(
         _samples(rows, len(names) + 1),
         columns=len(names),

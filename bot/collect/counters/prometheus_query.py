@@ -6,7 +6,6 @@ from bot.collect.counters.table import MAX_CELLS, build_table, check_size
 from bot.collect.json_value import JsonValue
 from bot.collect.parser import Parsed
 from bot.collect.source import Source
-from bot.errors import DataError
 from bot.model.metric import Metric
 
 ID = "prometheus_query"
@@ -51,10 +50,9 @@ def parse(source: Source, /) -> Parsed:
         times = tuple(time for time, _ in pairs)
         grids.setdefault(times, []).append((_metric(series.at("metric")), [value for _, value in pairs]))
     if not grids or len(grids) > MAX_GRIDS:
-        raise DataError(
+        raise source.error(
             f"holds no series, or series of more than {MAX_GRIDS:,} different times",
-            place=source.place,
-            next_step="check the query; query a range with one step",
+            "check the query; query a range with one step",
         )
     return _parsed(source, grids, without=without)
 

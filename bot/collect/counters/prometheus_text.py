@@ -6,7 +6,6 @@ from bot.collect.counters.reader import counter
 from bot.collect.counters.table import Readings
 from bot.collect.parser import Parsed
 from bot.collect.source import Source
-from bot.errors import DataError
 from bot.model.metric import Metric
 
 ID = "prometheus_text"
@@ -47,15 +46,13 @@ def parse(source: Source, /) -> Parsed:
         try:
             name, labels, time, value = _sample(text)
         except (ValueError, IndexError, OverflowError):
-            raise DataError(
-                "is no sample of Prometheus", place=f"{source.place}:{number}", next_step="check this line"
-            ) from None
+            raise source.error("is no sample of Prometheus", "check this line", line=number) from None
         if name.endswith(BUCKET) and types.get(name.removesuffix(BUCKET)) in {"histogram", "gaugehistogram"}:
             buckets += 1
             continue
         readings.add(time / divisor, _metric(name, labels, types), value)
     if not readings:
-        raise DataError("holds no sample", place=source.place, next_step="check that the target was up")
+        raise source.error("holds no sample", "check that the target was up")
     table, notes = readings.build("prometheus")
     left_out = (f"{source.place}: buckets of histograms are left out: {buckets}",) if buckets else ()
     return Parsed(counters=(table,), notes=(*notes, *left_out))

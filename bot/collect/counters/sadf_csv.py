@@ -1,7 +1,6 @@
 """`sadf -d`: what sar recorded, as `;`-separated tables, one after another in one file."""
 
 import re
-from dataclasses import dataclass
 
 from bot.collect.content import shown
 from bot.collect.counters.clock import LOCAL_NOTE, Clock
@@ -26,17 +25,6 @@ BUSY = frozenset({"%user", "%usr", "%nice", "%system", "%sys", "%iowait", "%stea
 MAX_TABLES = 1_000
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Block:
-    """The header that the following rows belong to."""
-
-    names: tuple[str, ...]
-
-    @property
-    def activity(self) -> str:
-        return self.names[0]
-
-
 def matches(source: Source, /) -> bool:
     return any(line.startswith(HEADER) for line in source.head().splitlines())
 
@@ -44,13 +32,13 @@ def matches(source: Source, /) -> bool:
 def parse(source: Source, /) -> Parsed:
     tables: dict[tuple[str, str], Readings] = {}
     clock = Clock()
-    block: _Block | None = None
+    names: tuple[str, ...] = ()
     restarts = values = 0
     for number, line in enumerate(source.lines(), start=1):
         text = line.rstrip("\r\n")
         place = f"{source.place}:{number}"
         if text.startswith(HEADER):
-            block = _Block(names=tuple(name.removesuffix(REPEATED) for name in text.split(";")[LEADING:]))
+            names = tuple(name.removesuffix(REPEATED) for name in text.split(";")[LEADING:])
             continue
         cells = text.split(";")
         if not text.strip() or text.startswith("#"):
@@ -58,20 +46,20 @@ def parse(source: Source, /) -> Parsed:
         if len(cells) > LEADING and cells[1] == "-1":
             restarts += cells[LEADING].startswith("LINUX-RESTART")  # the other such line is a comment
             continue
-        if block is None or len(cells) != LEADING + len(block.names) or not block.names:
+        if not names or len(cells) != LEADING + len(names):
             raise DataError(
                 "does not have the cells that its header names",
                 place=place,
                 next_step="write the file with sadf -d, without -h for several devices; or sadf -j",
             )
-        values += len(block.names)
+        values += len(names)
         if values > MAX_CELLS:
             check_size(values, 1, place=source.place)
-        key = (cells[0], block.activity)
+        key = (cells[0], names[0])
         if key not in tables and len(tables) == MAX_TABLES:
             raise DataError(f"holds more than {MAX_TABLES:,} tables", place=place, next_step="record fewer hosts")
         try:
-            _add(tables.setdefault(key, Readings(source.place)), clock(cells[2]), block, cells[LEADING:])
+            _add(tables.setdefault(key, Readings(source.place)), clock(cells[2]), names, cells[LEADING:])
         except (ValueError, OverflowError):
             raise DataError(f"`{shown(cells[2])}` is no time", place=place, next_step="check this row") from None
     return _parsed(source, tables, restarts=restarts, is_local=clock.is_local)
@@ -85,7 +73,7 @@ def _parsed(source: Source, tables: dict[tuple[str, str], Readings], *, restarts
         if readings
     ]
     if not built:
-        raise DataError("holds no rows", place=source.place, next_step="check that sar recorded something")
+        raise source.error("holds no rows", "check that sar recorded something")
     notes = [note for _, table_notes in built for note in table_notes]
     if restarts:
         notes.append(f"{source.place}: the machine was started {restarts} times; parts of one table")
@@ -98,13 +86,14 @@ def _parsed(source: Source, tables: dict[tuple[str, str], Readings], *, restarts
     )
 
 
-def _add(readings: Readings, time_s: float, block: _Block, cells: list[str]) -> None:
-    pairs = list(zip(block.names, cells, strict=True))
+def _add(readings: Readings, time_s: float, names: tuple[str, ...], cells: list[str]) -> None:
+    """What the header names first is the activity."""
+    pairs = list(zip(names, cells, strict=True))
     devices = ["all" if name == "CPU" and cell == ALL_CPUS else cell for name, cell in pairs if DEVICE.fullmatch(name)]
     for name, cell in pairs:
         number = None if DEVICE.fullmatch(name) else number_or_none(cell)
         if number is not None:
-            readings.add(time_s, _metric(block.activity, name, " ".join([*devices, name])), number)
+            readings.add(time_s, _metric(names[0], name, " ".join([*devices, name])), number)
 
 
 def _metric(activity: str, column: str, name: str) -> Metric:

@@ -42,4 +42,4 @@ def parse(source: Source, /) -> Parsed:
 
 
 def _broken(source: Source, number: int) -> DataError:
-    return DataError("is no value of sadf", place=f"{source.place}:{number}", next_step="check this line")
+    return source.error("is no value of sadf", "check this line", line=number)
