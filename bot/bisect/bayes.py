@@ -53,16 +53,13 @@ def next_rounds(standing: Standing, k: int) -> Sequence[Round]:  # noqa: PLR0911
         case Phase.RESIDUAL:
             if standing.unseen:
                 return [(Purpose.RESIDUAL, (*_references(standing), *standing.unseen))] * min(k, max(1 - pending, 0))
-            corners = [corner for stretch in residual.stretches(standing) if stretch.open for corner in _ends(stretch)]
+            stretches = [stretch for stretch in residual.stretches(standing) if stretch.open]
+            corners = (corner for stretch in stretches for corner in (stretch.low, stretch.high))
             one = _distinct(*_references(standing), *corners)
             room = residual.budget(standing) - standing.fresh_executions
             return [(Purpose.RESIDUAL, one)] * min(k, max(-(-room // len(one)) - pending, 0), MORE_AT_ONCE)
         case Phase.DONE:
             return []
-
-
-def _ends(stretch: residual.Stretch) -> tuple[int, int]:
-    return stretch.low, stretch.high
 
 
 def _distinct(*commits: int) -> tuple[int, ...]:

@@ -68,7 +68,7 @@ def _choice(arguments: argparse.Namespace) -> "init.Choice":
     if setup is None:
         setup = next((each.setup for each in suggestions if run is None or each.program in run.split()), None)
     asks = not arguments.yes and sys.stdin.isatty()
-    ask = _ask if asks else _default
+    ask = _ask if asks else (lambda _, default: default)
     if run is None:
         run = ask("Command that measures a commit", suggestions[0].run if suggestions else "")
     if not run:
@@ -86,10 +86,6 @@ def _choice(arguments: argparse.Namespace) -> "init.Choice":
 
 def _ask(question: str, default: str) -> str:
     return input(f"{question} [{default}]: ").strip() or default
-
-
-def _default(_: str, default: str) -> str:
-    return default
 
 
 def _default_branch(repository: Path) -> str:

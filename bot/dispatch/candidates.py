@@ -59,7 +59,8 @@ def find_candidates(
             next_step="check the spelling; paths are relative to the top of the repository",
         )
     (_, headline) = git.headlines(repository, [good])[good]
-    return Candidates(commit_range=commit_range, subjects={**_subjects(messages), good: headline})
+    subjects = {commit: message.lstrip().partition("\n")[0] for commit, message in messages.items()}
+    return Candidates(commit_range=commit_range, subjects={**subjects, good: headline})
 
 
 def fetch_missing(repository: Path, revisions: Sequence[str], remote: git.Remote | None) -> None:
@@ -80,7 +81,3 @@ def _build_inputs(repository: Path, commits: Sequence[str], paths: Sequence[str]
         commit: hashlib.sha256("\n".join(str(name) for name in names).encode()).hexdigest()
         for commit, *names in zip(commits, *columns, strict=True)
     }
-
-
-def _subjects(messages: Mapping[str, str]) -> dict[str, str]:
-    return {commit: message.lstrip().partition("\n")[0] for commit, message in messages.items()}

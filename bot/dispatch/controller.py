@@ -44,10 +44,6 @@ class Dispatcher(Protocol):
         ...
 
 
-def utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 def nobody(_: BisectionStep) -> None:
     return None
 
@@ -68,5 +64,5 @@ class Controller:
     report: Callable[[BisectionStep], None] = nobody
     history: Store | None = None
     objection: Callable[[Bisection], Objection | None] = no_objection
-    now: Callable[[], datetime] = utc_now
+    now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
     name: str = field(default_factory=lambda: secrets.token_hex(8))

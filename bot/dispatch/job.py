@@ -19,7 +19,7 @@ from bot.dispatch.workflow import RESULT_NAME
 from bot.errors import DataError, UsageError
 from bot.files import read_limited, replace_file
 from bot.measure import Commands, ExecutionError, RoundResult, Workplace, WorktreeExecutor, is_missing
-from bot.model.bisection import Failure, FailureKind, Job, Result
+from bot.model.bisection import Failure, FailureKind, Result
 from bot.model.bisection_report import CulpritDiagnosis
 from bot.model.dispatch import BisectJob, BisectJobResult, BisectRequest, FollowedValues
 from bot.model.metric import Metric
@@ -82,7 +82,8 @@ def bisect_job(
     if missing is not None:
         say(cannot := f"{commands.count} cannot be counted: {missing}")
         file.parent.mkdir(parents=True, exist_ok=True)
-        failures = [Result(job_id=entry.id, failures=_all_failed(entry, f"{cannot}; {SETUP}")) for entry in job.rounds]
+        failure = Failure(kind=FailureKind.UNUSABLE, message=f"{cannot}; {SETUP}")
+        failures = [Result(job_id=entry.id, failures=dict.fromkeys(entry.commits, failure)) for entry in job.rounds]
         replace_file(file, _encoded(request, job, failures, started, metric=None, environment=environment))
         return BisectJobDone(file=file, rounds=0, asked=len(job.rounds))
     with this_machine(
@@ -155,10 +156,6 @@ def _warm_up(workplace: Workplace, job: BisectJob, say: Say) -> None:
     except ExecutionError as error:
         # It will fail again in its round, and be reported there.
         say(error.message)
-
-
-def _all_failed(entry: Job, why: str) -> dict[str, Failure]:
-    return {commit: Failure(kind=FailureKind.UNUSABLE, message=why) for commit in entry.commits}
 
 
 def _result(round_id: str, measured: RoundResult) -> Result:

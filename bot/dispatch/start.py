@@ -107,7 +107,7 @@ def _begun(
         jobs_per_dispatch=1 if plan.alarm else config.bisect.jobs_per_round,
         rounds_per_job=config.bisect.rounds_per_job,
         runner=config.bisect.runner,
-        subjects=_subjects(candidates),
+        subjects={commit: text[:KEPT_SUBJECT_CHARACTERS] for commit, text in candidates.subjects.items()},
         updates=dependency_updates(repository, commit_range, remote),
         pull_request=plan.pull_request,
         requested_by=plan.requested_by,
@@ -139,10 +139,6 @@ def _is_trusted(repository: Path, candidates: Candidates, default_branch: str) -
     tip = git.resolve_commit(repository, default_branch)
     ends = (candidates.commit_range.good, candidates.commit_range.bad)
     return all(git.is_ancestor(repository, commit, tip) for commit in ends)
-
-
-def _subjects(candidates: Candidates) -> dict[str, str]:
-    return {commit: subject[:KEPT_SUBJECT_CHARACTERS] for commit, subject in candidates.subjects.items()}
 
 
 def _followed(

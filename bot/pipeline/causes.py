@@ -23,16 +23,7 @@ from bot.model.run import Cost
 from bot.pipeline.innocence import environment_changed
 from bot.pipeline.publish import Destination
 from bot.publish.markers import benchmark_key, cause_key, culprit_marker, issue_marker
-from bot.report.causes import (
-    Cause,
-    cause_body,
-    cause_title,
-    checked_line,
-    culprit_comment,
-    joined_comment,
-    no_issue_line,
-    over_note,
-)
+from bot.report import causes
 from bot.report.tracking import IssueOptions
 
 if TYPE_CHECKING:
@@ -61,30 +52,30 @@ def report_search(
         tracked = host.tracked_issues(suite=bisection.suite).get(cause_key(*bisection.alarm.closes))
         if tracked is not None and tracked.is_worse:
             if is_over(bisection):
-                note = over_note(report, repository_url=destination.repository_url, cost=cost)
+                note = causes.over_note(report, repository_url=destination.repository_url, cost=cost)
                 host.close_issue(tracked, suite=bisection.suite, note=note)
-            say(checked_line(report, url=tracked.url, is_over=is_over(bisection), cost=cost))
+            say(causes.checked_line(report, url=tracked.url, is_over=is_over(bisection), cost=cost))
         return False
     if not is_real(report.outcome):
-        say(no_issue_line(report, _innocent(bisection), cost=cost))
+        say(causes.no_issue_line(report, _innocent(bisection), cost=cost))
         return False
     urls: list[str | None] = []
     for cause in causes_of(bisection):
         gone = None if cause.culprit is None else _gone(repository, cause.culprit.commit, branch)
         if gone is not None:
-            say(no_issue_line(report, gone, cost=cost))
+            say(causes.no_issue_line(report, gone, cost=cost))
             continue
         url = _tracked(host, destination, bisection, cause, report=report, config=config, cost=cost)
         number = _pull_request(host, cause, branch)
         if cause.culprit is not None and number is not None:
-            body = culprit_comment(cause, issue_url=url, repository_url=destination.repository_url, cost=cost)
+            body = causes.culprit_comment(cause, issue_url=url, repository_url=destination.repository_url, cost=cost)
             host.upsert_comment(number=number, mark=culprit_marker(cause.culprit.commit), body=body)
-        say(f"{cause_title(cause)}: {url or 'no issue'}")
+        say(f"{causes.cause_title(cause)}: {url or 'no issue'}")
         urls.append(url)
     return any(urls)
 
 
-def causes_of(bisection: Bisection) -> tuple[Cause, ...]:
+def causes_of(bisection: Bisection) -> tuple[causes.Cause, ...]:
     """The culprits with what each made worse, the largest with what no measurement says more of."""
     outcome, alarm = bisection.search.outcome, bisection.alarm
     if outcome is None or alarm is None:
@@ -95,9 +86,9 @@ def causes_of(bisection: Bisection) -> tuple[Cause, ...]:
         key=lambda culprit: -abs(culprit.relative_change),
     )
     if not worse:
-        return (Cause(culprit=None, metrics=alarm.metrics),)
+        return (causes.Cause(culprit=None, metrics=alarm.metrics),)
     return tuple(
-        Cause(culprit=culprit, metrics=_measured(bisection, culprit, places, is_largest=culprit is worse[0]))
+        causes.Cause(culprit=culprit, metrics=_measured(bisection, culprit, places, is_largest=culprit is worse[0]))
         for culprit in worse
     )
 
@@ -148,7 +139,7 @@ def _tracked(
     host: "Host",
     destination: Destination,
     bisection: Bisection,
-    cause: Cause,
+    cause: causes.Cause,
     *,
     report: BisectionReport,
     config: Config,
@@ -171,12 +162,12 @@ def _tracked(
     )
     if tracked is not None and before:
         _, _, text = tracked.body.partition("\n")
-        note = joined_comment(cause, report, options=options, cost=cost)
+        note = causes.joined_comment(cause, report, options=options, cost=cost)
         return host.reopen_issue(tracked, body=f"{options.marker}\n{text}", note=note)
-    body = cause_body(cause, report, options=options, cost=cost)
+    body = causes.cause_body(cause, report, options=options, cost=cost)
     if tracked is None:
         return host.open_issue(
-            suite=bisection.suite, key=key, title=cause_title(cause), body=body, labels=config.issues.labels
+            suite=bisection.suite, key=key, title=causes.cause_title(cause), body=body, labels=config.issues.labels
         )
     return host.reopen_issue(tracked, body=body)
 
@@ -187,7 +178,7 @@ def _is_loud(metrics: Sequence[AlarmedMetric], config: Config) -> bool:
     return config.issues.when == "regression"
 
 
-def _pull_request(host: "Host", cause: Cause, branch: str) -> int | None:
+def _pull_request(host: "Host", cause: causes.Cause, branch: str) -> int | None:
     if cause.culprit is None:
         return None
     return host.merged_pull_request(commit=cause.culprit.commit, branch=branch.removeprefix("refs/heads/"))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bot import git
 from bot.config import Config
@@ -15,9 +15,6 @@ from bot.pipeline.event import event_ends, merge_of
 from bot.pipeline.publish import connect
 from bot.publish.event import value_at
 from bot.report.checkup import checkup_lines
-
-if TYPE_CHECKING:
-    from bot.publish.host import Host
 
 # These measure or judge what is checked out.
 WITH_CHECKOUT: Final = (Role.RECORD, Role.OTHER_BRANCH, Role.PULL_REQUEST, Role.FORK, Role.QUEUE, Role.PRIVILEGED)
@@ -106,7 +103,8 @@ def _permissions(job: _Job, needed: Sequence[Permission]) -> Iterator[Observatio
     host = connect(job.context.destination(token=job.token, bot_login="github-actions[bot]"))
     try:
         for permission in needed:
-            yield _permission(host, permission, job)
+            grant = host.may(permission, number=job.number, workflow=job.config.bisect.workflow)
+            yield Observation(symptom=Symptom.PERMISSION, kind=permission, health=HEALTH[grant])
         if Permission.CONTENTS in needed and job.config.history.url is None:
             branch = job.config.history.branch
             if rules := host.refusing_rules(branch=branch):
@@ -115,11 +113,6 @@ def _permissions(job: _Job, needed: Sequence[Permission]) -> Iterator[Observatio
     except InfrastructureError as error:
         facts = {"message": error.message, "next": error.next_step or ""}
         yield Observation(symptom=Symptom.NO_ANSWER, health=Health.WRONG, facts=facts)
-
-
-def _permission(host: "Host", permission: Permission, job: _Job) -> Observation:
-    grant = host.may(permission, number=job.number, workflow=job.config.bisect.workflow)
-    return Observation(symptom=Symptom.PERMISSION, kind=permission, health=HEALTH[grant])
 
 
 def _checkout(job: _Job) -> Iterator[Observation]:

@@ -12,16 +12,7 @@ from bot.model.finding import Acceptance, Finding, Level, Verdict
 from bot.model.report import Conclusion, Report
 from bot.pipeline.publish import Destination
 from bot.publish.markers import JOINT, benchmark_key, issue_marker
-from bot.report.tracking import (
-    CommitRange,
-    IssueOptions,
-    accepted_note,
-    issue_body,
-    issue_title,
-    joint_body,
-    joint_title,
-    recovered_note,
-)
+from bot.report import tracking
 
 if TYPE_CHECKING:
     from bot.publish.host import Host, TrackedIssue
@@ -41,12 +32,12 @@ class _Board:
     destination: Destination
     report: Report
     config: Config
-    commits: "CommitRange"
+    commits: tracking.CommitRange
     accepted: Sequence[Acceptance]
     issues: "Mapping[str, TrackedIssue]"
 
-    def options(self, key: str, benchmarks: Sequence[str] = ()) -> "IssueOptions":
-        return IssueOptions(
+    def options(self, key: str, benchmarks: Sequence[str] = ()) -> tracking.IssueOptions:
+        return tracking.IssueOptions(
             marker=issue_marker(self.report.suite, key=key, worse=True, commit=self.commits.bad, benchmarks=benchmarks),
             repository_url=self.destination.repository_url,
             run_url=self.destination.run_url,
@@ -145,20 +136,22 @@ def _opened(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str
             if key not in covered:
                 new[key] = group
         elif not issue.is_worse:
-            body = issue_body(group, commits=board.commits, options=board.options(key))
+            body = tracking.issue_body(group, commits=board.commits, options=board.options(key))
             lines.append(f"reopened {board.host.reopen_issue(issue, body=body)}")
     suite, labels = board.report.suite, board.config.issues.labels
     if len(new) <= board.config.issues.limit:
         for key, group in new.items():
-            body = issue_body(group, commits=board.commits, options=board.options(key))
-            url = board.host.open_issue(suite=suite, key=key, title=issue_title(group), body=body, labels=labels)
+            body = tracking.issue_body(group, commits=board.commits, options=board.options(key))
+            url = board.host.open_issue(
+                suite=suite, key=key, title=tracking.issue_title(group), body=body, labels=labels
+            )
             lines.append(f"opened {url}")
         return lines
     keys = sorted({*new, *(joint.benchmarks if joint is not None and joint.is_worse else ())})
-    body = joint_body(list(new.values()), commits=board.commits, options=board.options(JOINT, keys))
+    body = tracking.joint_body(list(new.values()), commits=board.commits, options=board.options(JOINT, keys))
     if joint is not None:
         return [*lines, f"reopened {board.host.reopen_issue(joint, body=body)}"]
-    title = joint_title(len(new))
+    title = tracking.joint_title(len(new))
     url = board.host.open_issue(suite=suite, key=JOINT, title=title, body=body, labels=labels)
     return [*lines, f"opened {url} for {len(new)} benchmarks"]
 
@@ -203,21 +196,21 @@ def _note(board: _Board, name: str | None) -> str:
     since = [entry for entry in board.accepted if entry.benchmark is not None and entry.benchmark == name]
     acceptance = next(iter((*marked, *reversed(since))), None)
     if acceptance is not None:
-        return accepted_note(acceptance, repository_url=url)
-    return recovered_note(name, at=board.commits.bad, repository_url=url)
+        return tracking.accepted_note(acceptance, repository_url=url)
+    return tracking.recovered_note(name, at=board.commits.bad, repository_url=url)
 
 
-def _commits(report: Report, repository: Path) -> "CommitRange":
+def _commits(report: Report, repository: Path) -> tracking.CommitRange:
     """From the newest baseline run to the target; without subjects where the checkout is too shallow to tell."""
     bad = str(report.target_commit)
     good = next((choice.commit for choice in report.choices if choice.chosen and choice.commit), None)
     if good is None or not git.FULL_HASH.fullmatch(good):
         good = report.base_commit
     if good is None:
-        return CommitRange(good=None, bad=bad)
+        return tracking.CommitRange(good=None, bad=bad)
     try:
         messages = git.messages(repository, good=good, bad=bad)
     except git.GitError:
-        return CommitRange(good=good, bad=bad)
+        return tracking.CommitRange(good=good, bad=bad)
     subjects = tuple((commit, message.strip().partition("\n")[0] or "(empty)") for commit, message in messages.items())
-    return CommitRange(good=good, bad=bad, subjects=subjects)
+    return tracking.CommitRange(good=good, bad=bad, subjects=subjects)

@@ -8,16 +8,7 @@ from typing import Final, TypeVar
 from bot.model.bisection import NEGLIGIBLE, Culprit, OutcomeKind
 from bot.model.bisection_report import BisectionReport, MeasuredCommit
 from bot.model.finding import Verdict
-from bot.report.bisection_words import (
-    HEADLINES,
-    beside_headline,
-    certainty,
-    cost_of,
-    facts_of,
-    introduced,
-    other_way,
-    reason_of,
-)
+from bot.report import bisection_words as words
 from bot.report.changed_table import BOLD, COLOURS, RESET
 from bot.report.culprit_diagnosis import Form, diagnosis_blocks
 from bot.report.inert import NAME_LIMIT, SENTENCE_LIMIT, SHORT_HASH, Safe, clean, code, commit, join, own, plain
@@ -83,17 +74,17 @@ def headline(report: BisectionReport) -> str:
     """One line without Markdown: the commit where there is one, else what became of the search."""
     culprit, suspects = _one_culprit(report), report.outcome.suspects
     if culprit is not None:
-        return f"{_short(culprit.commit)} {introduced(culprit)}"
+        return f"{_short(culprit.commit)} {words.introduced(culprit)}"
     if report.outcome.kind is OutcomeKind.SEVERAL_CULPRITS and report.outcome.culprits:
         largest = max(report.outcome.culprits, key=lambda one: abs(one.relative_change))
-        number = len(report.outcome.culprits)
-        return f"{number} commits introduced the change; the largest, {_short(largest.commit)}, {introduced(largest)}"
+        number, what = len(report.outcome.culprits), words.introduced(largest)
+        return f"{number} commits introduced the change; the largest, {_short(largest.commit)}, {what}"
     if report.outcome.kind is OutcomeKind.SUSPECT_SET and len(suspects) > 1:
         likeliest = max(suspects, key=lambda suspect: suspect.posterior)
         return f"One of {len(suspects)} commits introduced the change, most likely {_short(likeliest.commit)}"
-    if (other := other_way(report)) is not None:
+    if (other := words.other_way(report)) is not None:
         return f"Nothing got {report.settings.sought}: the bad end is {other}"
-    return beside_headline(report) or HEADLINES[report.outcome.kind]
+    return words.beside_headline(report) or words.HEADLINES[report.outcome.kind]
 
 
 def _coloured(line: str, verdict: Verdict) -> Safe:
@@ -126,7 +117,7 @@ def _view(report: BisectionReport, form: Form) -> str:
     first = Safe(headline(report)) if one is None else _named(report, one, form)
     about = [] if one is None else _about(report, one, form)
     benchmark = own("Benchmark: {}, {}.", form.name(report.key.benchmark), form.name(report.key.metric))
-    reason, facts = Safe(reason_of(report)), [benchmark, *map(Safe, facts_of(report))]
+    reason, facts = Safe(words.reason_of(report)), [benchmark, *map(Safe, words.facts_of(report))]
     if (outcome.unresolved or 0.0) > NEGLIGIBLE and outcome.unresolved_part is not None:
         ends = (form.name(end[:SHORT_HASH]) for end in outcome.unresolved_part)
         reason = _folded(reason, own("To search for them: the same with --good {} --bad {}.", *ends), form)
@@ -168,7 +159,7 @@ def _view(report: BisectionReport, form: Form) -> str:
     if outcome.notes:
         between = "\n\n" if form.folds else "\n"
         blocks.append(own("Notes:{}{}", Safe(between), _items((form.reason(note) for note in outcome.notes), form)))
-    blocks.append(Safe(cost_of(report)))
+    blocks.append(Safe(words.cost_of(report)))
     blocks.append(own("Again: {}", form.name(report.command, limit=COMMAND_LIMIT)))
     return join("\n\n", blocks) + "\n"
 
@@ -179,7 +170,7 @@ def _named(report: BisectionReport, culprit: Culprit, form: Form) -> Safe:
     parts = [form.commit(culprit.commit), own(form.quoted, subject) if subject else Safe("")]
     if facts is not None:
         parts.append(own("by {}, {},", form.name(facts.author), form.name(facts.date[:10])))
-    return join(" ", [part for part in (*parts, Safe(introduced(culprit))) if part])
+    return join(" ", [part for part in (*parts, Safe(words.introduced(culprit))) if part])
 
 
 def _about(report: BisectionReport, culprit: Culprit, form: Form) -> list[Safe]:
@@ -188,7 +179,7 @@ def _about(report: BisectionReport, culprit: Culprit, form: Form) -> list[Safe]:
     if facts is not None:
         notes.append(f"+{facts.insertions:,} {MINUS}{facts.deletions:,} lines in {counted(facts.files, 'file')}")
     if culprit.posterior is not None:
-        notes.append(f"posterior {certainty(culprit.posterior)}, confirmed against its parent")
+        notes.append(f"posterior {words.certainty(culprit.posterior)}, confirmed against its parent")
     lines = [Safe("; ".join(notes))] if notes else []
     if updates := report.updates.get(culprit.commit):
         named = [form.name(change_words(change)) for change in updates[:SHOWN_UPDATES]]

@@ -4,30 +4,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from bot.model.report import Conclusion, Report
-from bot.model.tree_comparison import (
-    Answer,
-    ComparedSuspect,
-    NodeState,
-    ServiceComparison,
-    SuspectShare,
-    TreeComparison,
-)
+from bot.model.tree_comparison import Answer, ComparedSuspect, NodeState, ServiceComparison, TreeComparison
+from bot.report import tree_comparison as compared
 from bot.report.charts import bar
 from bot.report.inert import Safe, code, commit, join, own, row, unbroken
 from bot.report.mermaid import call_tree_picture
 from bot.report.numbers import percent, significant
 from bot.report.reasons import sentence_markdown
 from bot.report.tables import header
-from bot.report.tree_comparison import (
-    amounts,
-    answer_markdown,
-    calls,
-    certainty,
-    change,
-    own_change,
-    shown_suspects,
-    why,
-)
 from bot.report.view import Fold, Part
 from bot.report.wording import only_diagnosis
 from bot.report.words import counted
@@ -48,7 +32,7 @@ def first_suspect(report: Report) -> ComparedSuspect | None:
         return None
     if report.conclusion is not Conclusion.REGRESSION and not only_diagnosis(report):
         return None
-    return next(iter(shown_suspects(report.diagnosis)), None)
+    return next(iter(compared.shown_suspects(report.diagnosis)), None)
 
 
 def through(report: Report, *, faster: bool, repository_url: str | None) -> Safe | None:
@@ -81,7 +65,7 @@ def diagnosis_folds(report: Report, *, repository_url: str | None) -> Iterator[F
 
 
 def _tree_fold(diagnosis: TreeComparison, *, repository_url: str | None) -> Fold:
-    suspects = shown_suspects(diagnosis)
+    suspects = compared.shown_suspects(diagnosis)
     parts: list[Part] = []
     service = pictured(diagnosis, suspects[0] if suspects else None)
     if service is not None:
@@ -97,8 +81,8 @@ def _tree_fold(diagnosis: TreeComparison, *, repository_url: str | None) -> Fold
                 total=len(suspects),
             )
         )
-        explained = [one for one in suspects[:EXPLAINED] if why(one)]
-        rows = tuple(own("- {}: {}", code(one.method), Safe(why(one))) for one in explained)
+        explained = [one for one in suspects[:EXPLAINED] if compared.why(one)]
+        rows = tuple(own("- {}: {}", code(one.method), Safe(compared.why(one))) for one in explained)
         parts.append(Part(title=Safe("Why these"), rows=rows, total=len(rows)))
     for heading, names in (
         ("Methods added", diagnosis.added_methods),
@@ -109,7 +93,8 @@ def _tree_fold(diagnosis: TreeComparison, *, repository_url: str | None) -> Fold
         if names:
             listed = tuple(own("- {}", code(name)) for name in names[:NAMES])
             parts.append(Part(title=Safe(heading), rows=listed, total=len(names)))
-    services = tuple(own("- {}: {}", code(one.service, limit=60), answer_markdown(one)) for one in diagnosis.services)
+    answers = ((code(one.service, limit=60), compared.answer_markdown(one)) for one in diagnosis.services)
+    services = tuple(own("- {}: {}", *answer) for answer in answers)
     parts.append(Part(title=Safe("What was compared"), rows=services[:NAMES], total=len(services)))
     if diagnosis.notes:
         noted = tuple(own("- {}", sentence_markdown(note)) for note in diagnosis.notes[:NOTES])
@@ -127,16 +112,16 @@ _FOUND: Final[Mapping[Answer, Callable[[Sequence[ComparedSuspect]], str]]] = {
 
 
 def _suspect_row(suspect: ComparedSuspect, diagnosis: TreeComparison, *, repository_url: str | None) -> Safe:
-    before, after = amounts(suspect.baseline, suspect.target, suspect.unit, own=True)
+    before, after = compared.amounts(suspect.baseline, suspect.target, suspect.unit, own=True)
     touched = Safe("\N{EN DASH}")
     if suspect.touched is not None:
         line = "" if suspect.touched.first_line is None else f":{suspect.touched.first_line}"
         place = code(f"{suspect.touched.file}{line}", limit=80)
         who = own("{}, ", commit(diagnosis.commit, repository_url=repository_url)) if diagnosis.commit else Safe("")
         touched = own("{}{}", who, place)
-    changed = join(", ", [unbroken(change(suspect)), unbroken(certainty(suspect))])
+    changed = join(", ", [unbroken(compared.change(suspect)), unbroken(compared.certainty(suspect))])
     numbers = [unbroken(cell) for cell in (before, after)]
-    counted_calls = unbroken(calls(suspect.baseline, suspect.target))
+    counted_calls = unbroken(compared.calls(suspect.baseline, suspect.target))
     return row([code(suspect.method), *numbers, changed, counted_calls, touched])
 
 
@@ -144,15 +129,13 @@ def _impact_fold(diagnosis: TreeComparison) -> Fold:
     impacted = diagnosis.impacted
     part = Part(
         header=header(("service", "share of its time in the suspects"), "ll"),
-        rows=tuple(_impact_row(one) for one in impacted[:SERVICE_ROWS]),
+        rows=tuple(
+            row([code(one.service), own("`{}` {}", Safe(bar(one.share)), Safe(percent(one.share)))])
+            for one in impacted[:SERVICE_ROWS]
+        ),
         total=len(impacted),
     )
     return Fold(summary=Safe(f"Impact: {counted(len(impacted), 'service')} to test again"), parts=(part,))
-
-
-def _impact_row(one: SuspectShare) -> Safe:
-    share = Safe(percent(one.share))
-    return row([code(one.service), own("`{}` {}", Safe(bar(one.share)), share)])
 
 
 def pictured(diagnosis: TreeComparison, suspect: ComparedSuspect | None) -> ServiceComparison | None:
@@ -170,7 +153,7 @@ def effect(suspect: ComparedSuspect) -> str:
     if suspect.relative_change is None:
         return "got slower"
     size = percent(abs(suspect.relative_change))
-    own = own_change(suspect.baseline, suspect.target)
+    own = compared.own_change(suspect.baseline, suspect.target)
     callees = "" if own is None else f" with callees, own time {own}"
     if suspect.unit == "share":
         return f"takes a {size} larger share of the time{callees}"

@@ -63,7 +63,7 @@ def culprit_comment(cause: Cause, *, issue_url: str | None, repository_url: str,
     text = own(
         "This pull request, as {}, made {} worse on the default branch.{} The search took {}.",
         commit(cause.culprit.commit, repository_url=repository_url),
-        Safe(_counted(len(_names(cause)))),
+        Safe(counted(len(_names(cause)), "benchmark")),
         about,
         Safe(took(cost)),
     )
@@ -108,20 +108,16 @@ def _facts(cause: Cause, report: BisectionReport, options: IssueOptions) -> list
     facts = [_summary(cause, report, options), _table(cause)]
     if lines := accept_lines(_names(cause)[:SHOWN_COMMANDS]):
         facts.append(own("Fix it, revert it, or accept the new level:\n\n```text\n{}\n```", lines))
-    return [*facts, _answer(report)]
+    return [*facts, Safe(bisection_markdown(report).strip())]
 
 
 def _summary(cause: Cause, report: BisectionReport, options: IssueOptions) -> Safe:
-    worse = own("{} got worse on the default branch", Safe(_counted(len(_names(cause)))))
+    worse = own("{} got worse on the default branch", Safe(counted(len(_names(cause)), "benchmark")))
     if cause.culprit is None:
         return own("{}, and the search could not name one commit.", worse)
     subject = report.subjects.get(cause.culprit.commit)
     named = commit(cause.culprit.commit, repository_url=options.repository_url)
     return own("{} by {}{}.", worse, named, own(" {}", code(subject, limit=SUBJECT_LIMIT)) if subject else Safe(""))
-
-
-def _answer(report: BisectionReport) -> Safe:
-    return Safe(bisection_markdown(report).strip())
 
 
 def _table(cause: Cause) -> Safe:
@@ -148,7 +144,3 @@ def _change(entry: AlarmedMetric) -> float:
 
 def _names(cause: Cause) -> Sequence[str]:
     return tuple(dict.fromkeys(entry.key.benchmark for entry in cause.metrics))
-
-
-def _counted(benchmarks: int) -> str:
-    return counted(benchmarks, "benchmark")

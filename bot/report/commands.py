@@ -36,7 +36,7 @@ def help_text() -> str:
         "A command stands alone on the first line of a new comment, by somebody with write permission. "
         'Names with spaces go in quotes: `benchmark="sort large"`.'
     )
-    return _blocks([markdown_table(("command", "does"), "ll", rows), note])
+    return _blocks(markdown_table(("command", "does"), "ll", rows), note)
 
 
 def refusal_text(error: BotError) -> str:
@@ -45,7 +45,7 @@ def refusal_text(error: BotError) -> str:
     blocks = [own("**Command rejected:** {}{}", where, prose(error.message))]
     if error.next_step:
         blocks.append(own("Next: {}", prose(error.next_step, limit=NEXT_STEP_LIMIT)))
-    return _blocks(blocks)
+    return _blocks(*blocks)
 
 
 def failure_text(error: BotError, *, run_url: str) -> str:
@@ -53,67 +53,57 @@ def failure_text(error: BotError, *, run_url: str) -> str:
     blocks = [own("**Failed.** {}", code(error.message, limit=SENTENCE_LIMIT))]
     if error.next_step:
         blocks.append(own("Next: {}", code(error.next_step, limit=NEXT_STEP_LIMIT)))
-    return _blocks([*blocks, link(Safe("The job's log"), run_url)])
+    return _blocks(*blocks, link(Safe("The job's log"), run_url))
 
 
 def no_permission_text(login: str) -> str:
     return _blocks(
-        [
-            own(
-                "**Command rejected:** Commands need write permission in this repository; {} does not have it.",
-                code(login),
-            )
-        ]
+        own(
+            "**Command rejected:** Commands need write permission in this repository; {} does not have it.",
+            code(login),
+        )
     )
 
 
 def fork_head_text(head: str) -> str:
     """`head` comes from GitHub. The changes must be looked at before the line is copied, and only those are run."""
     return _blocks(
-        [
-            Safe(
-                "**Command rejected:** This pull request comes from a fork, so the commit that may run must be named."
-            ),
-            own("Read the changes up to {}. If they may run on your machines, write:", code(head)),
-            own("```text\n/perf-bisect {}\n```", _hash(head)),
-        ]
+        Safe("**Command rejected:** This pull request comes from a fork, so the commit that may run must be named."),
+        own("Read the changes up to {}. If they may run on your machines, write:", code(head)),
+        own("```text\n/perf-bisect {}\n```", _hash(head)),
     )
 
 
 def moved_text(*, named: str, head: str) -> str:
     return _blocks(
-        [
-            own("**Command rejected:** The head of this pull request is {}, not {}.", code(head), code(named)),
-            Safe("Read what has changed since, then name the new head."),
-        ]
+        own("**Command rejected:** The head of this pull request is {}, not {}.", code(head), code(named)),
+        Safe("Read what has changed since, then name the new head."),
     )
 
 
 def closed_text() -> str:
-    return _blocks([Safe("**Command rejected:** This pull request is closed.")])
+    return _blocks(Safe("**Command rejected:** This pull request is closed."))
 
 
 def again_text(*, repeats: str, run_url: str) -> str:
     """`repeats` are our own words."""
     if repeats == "nothing":
-        return _blocks([own("{} is still under way; its report will follow.", link(Safe("The measurement"), run_url))])
+        return _blocks(own("{} is still under way; its report will follow.", link(Safe("The measurement"), run_url)))
     return _blocks(
-        [own("Measuring again ({}): {}. The report will be updated.", Safe(repeats), link(Safe("the run"), run_url))]
+        own("Measuring again ({}): {}. The report will be updated.", Safe(repeats), link(Safe("the run"), run_url))
     )
 
 
 def continued_text() -> str:
-    return _blocks([Safe("The bisection of this thread resumes; its answer above tells how far it is.")])
+    return _blocks(Safe("The bisection of this thread resumes; its answer above tells how far it is."))
 
 
 def accepted_text(acceptance: Acceptance, benchmarks: Sequence[str]) -> str:
     names = join(", ", (code(name) for name in benchmarks)) if benchmarks else Safe("all benchmarks")
     return _blocks(
-        [
-            own("**Accepted** at {}: {}.", code(acceptance.commit[:10]), names),
-            own("Reason: {} ({})", prose(acceptance.reason), code(acceptance.author)),
-            Safe("The next run is compared with this level."),
-        ]
+        own("**Accepted** at {}: {}.", code(acceptance.commit[:10]), names),
+        own("Reason: {} ({})", prose(acceptance.reason), code(acceptance.author)),
+        Safe("The next run is compared with this level."),
     )
 
 
@@ -141,5 +131,5 @@ def _hash(commit: str) -> Safe:
     return Safe(commit)
 
 
-def _blocks(blocks: Sequence[Safe]) -> str:
+def _blocks(*blocks: Safe) -> str:
     return join("\n\n", blocks) + "\n"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bot.model.baseline import BaselineSource, RunChoice
-from bot.model.call_tree import ImpactedService, MethodCosts, MethodSuspect
+from bot.model.call_tree import MethodSuspect
 from bot.model.environment import is_package
 from bot.model.finding import Finding
 from bot.model.reason import Remark
@@ -224,30 +224,23 @@ def costs_folds(report: Report) -> Iterator[Fold]:
         return
     costs = report.costs
     title = Safe("Of this revision alone: what costs most, not what got slower.")
+    large = tuple(suspect for suspect in costs.suspects if not suspect.tiny)
     part = Part(
         title=title,
         header=header(_HEADER, "lrrrl"),
-        rows=tuple(_row(suspect, costs.unit) for suspect in _shown(costs)[:ROWS]),
+        rows=tuple(_row(suspect, costs.unit) for suspect in (large or costs.suspects)[:ROWS]),
         total=costs.methods,
     )
     where = f"{counted(costs.methods, 'method')} in {counted(costs.services, 'service')}"
     yield Fold(summary=Safe(f"Where the time goes: {where}"), parts=(part,))
 
 
-def _shown(costs: MethodCosts) -> list[MethodSuspect]:
-    large = [suspect for suspect in costs.suspects if not suspect.tiny]
-    return large or list(costs.suspects)
-
-
 def _row(suspect: MethodSuspect, unit: str) -> Safe:
     (amount,) = quantities((suspect.self_ms,), unit)
     cells = [f"{suspect.calls:,}", f"{suspect.score:.2f}"]
-    services = [_service(one) for one in suspect.services[:SERVICES]]
+    shown = suspect.services[:SERVICES]
+    services = [own("{} {}", code(one.service, limit=40), Safe(percent(one.self_share))) for one in shown]
     more = len(suspect.services) - len(services)
     if more > 0:
         services.append(Safe(f"{more:,} more"))
     return row([code(suspect.method), amount_markdown(amount), *map(Safe, cells), join(", ", services)])
-
-
-def _service(one: ImpactedService) -> Safe:
-    return own("{} {}", code(one.service, limit=40), Safe(percent(one.self_share)))

@@ -50,7 +50,7 @@ def _index(dashboard: Dashboard, kept: Sequence[KeptPanel]) -> dict[str, Any]:
         by_panel.setdefault(one.panel, []).append(one)
     return {
         "repository": dashboard.repository_url,
-        "standing": standing_text(dashboard.standing),
+        "standing": _words(dashboard.standing)[0],
         "notes": [plain(sentence(note), limit=SENTENCE_LIMIT) for note in dashboard.notes],
         "commits": [
             [one.hash, plain(one.subject, limit=_SUBJECT_LIMIT), one.seconds, one.tag and plain(one.tag)]
@@ -181,11 +181,6 @@ _CHARACTER, _PAD, _HEIGHT = 6.6, 12, 20
 _TAG_LIMIT: Final = 24
 
 
-def standing_text(standing: Standing) -> str:
-    """The performance since the release in a few words."""
-    return _words(standing)[0]
-
-
 def badge(standing: Standing) -> str:
     text, colour = _words(standing)
     left, right = (round(len(part) * _CHARACTER) + _PAD for part in (_SUBJECT, text))
@@ -206,6 +201,7 @@ def badge(standing: Standing) -> str:
 
 
 def _words(standing: Standing) -> tuple[str, str]:
+    """The performance since the release in a few words, and their colour."""
     since = f"since {clean(standing.release, limit=_TAG_LIMIT)}" if standing.release else f"in {LATELY_RUNS} runs"
     if not standing.judged:
         return "too few runs", _UNKNOWN

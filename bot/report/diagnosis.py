@@ -137,7 +137,7 @@ def _services(services: Sequence[ServiceStatistics], unit: str) -> str:
                 for value in (service.mean_ms, service.standard_deviation_ms, service.min_ms, service.max_ms)
             ),
             _throughput(service.windows),
-            _slowest(service.slowest),
+            ", ".join(map(_slow_call, service.slowest[:SHOWN_SLOW_CALLS])) or "n/a",
             _plain(service.service),
         )
         for service in services[:SHOWN_SERVICES]
@@ -157,12 +157,9 @@ def _throughput(windows: Sequence[Window]) -> str:
     return low if low == high else f"{low}–{high}"  # noqa: RUF001 - a range of numbers takes an en dash
 
 
-def _slowest(calls: Sequence[SlowCall]) -> str:
-    return ", ".join(_plain(slow.call, limit=24) + _at(slow.time_s) for slow in calls[:SHOWN_SLOW_CALLS]) or "n/a"
-
-
-def _at(time_s: float | None) -> str:
-    return "" if time_s is None else f" at {datetime.fromtimestamp(time_s, UTC):%H:%M:%S}"
+def _slow_call(slow: SlowCall) -> str:
+    at = "" if slow.time_s is None else f" at {datetime.fromtimestamp(slow.time_s, UTC):%H:%M:%S}"
+    return _plain(slow.call, limit=24) + at
 
 
 def _unused(diagnosis: Diagnosis) -> str:

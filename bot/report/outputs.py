@@ -23,14 +23,10 @@ def outputs(report: Report) -> dict[str, str]:
         "regressions": str(len(sections.regressions)),
         "improvements": str(len(sections.improvements)),
         "inconclusive": str(len(sections.undecided) + len(sections.untested)),
-        "worst-benchmark": _inactive(worst.evidence.key.benchmark) if worst else "",
+        "worst-benchmark": _ACTIVE.sub("_", clean(worst.evidence.key.benchmark)) if worst else "",
         "worst-change-percent": _percent(change),
         "detectable-effect-percent": _percent(report.detectable_effect),
     }
-
-
-def _inactive(name: str) -> str:
-    return _ACTIVE.sub("_", clean(name))
 
 
 def _percent(fraction: float | None) -> str:

@@ -1,6 +1,7 @@
 """The fold of everything that did not change, or that nobody may judge."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
 from bot.model.finding import Finding
 from bot.model.report import Report
@@ -12,47 +13,37 @@ from bot.report.view import Fold, Part, keys, table, titled
 from bot.report.wording import more_samples
 from bot.report.words import counted
 
-_ACCEPTED = ("benchmark", "before", "after", "change", "accepted"), "lrrll"
-_UNJUDGED = ("benchmark", "before", "after", "change"), "lrrl"
-_UNDECIDED = ("benchmark", "before", "after", "change", "samples", "why"), "lrrlll"
-_UNTESTED = ("benchmark", "before", "after", "change", "why"), "lrrll"
-_UNCHANGED = ("benchmark", "before", "after", "change", "would have been seen"), "lrrlr"
+# A further column's alignment and cells.
+Column = tuple[str, Callable[[Finding], Safe]]
+_HEAD: Final = ("benchmark", "before", "after", "change")
+_WHY: Final[Mapping[str, Column]] = {"why": ("l", lambda finding: sentence_markdown(finding.reason))}
 
-_Head = tuple[tuple[str, ...], str]
+
+def _acceptance(finding: Finding) -> Safe:
+    return cells.NOTHING if finding.accepted is None else cells.accepted_by(finding.accepted, repository_url=None)
 
 
 def results_fold(report: Report, sections: Sections, *, most_rows: int) -> Fold:
-    def plain(finding: Finding) -> tuple[Safe, ...]:
-        before, after = cells.before_and_after(finding.evidence)
-        name = cells.benchmark(finding, with_metric=sections.several_metrics)
-        return name, before, after, cells.change(finding.evidence, bold=False)
+    def part(findings: tuple[Finding, ...], more: Mapping[str, Column]) -> Part:
+        def row(finding: Finding) -> Iterable[Safe]:
+            before, after = cells.before_and_after(finding.evidence)
+            name = cells.benchmark(finding, with_metric=sections.several_metrics)
+            change = cells.change(finding.evidence, bold=False)
+            return name, before, after, change, *(cell(finding) for _, cell in more.values())
 
-    def accepted(finding: Finding) -> Iterable[Safe]:
-        return *plain(finding), _accepted(finding)
-
-    def undecided(finding: Finding) -> Iterable[Safe]:
-        return *plain(finding), cells.samples(finding), sentence_markdown(finding.reason)
-
-    def untested(finding: Finding) -> Iterable[Safe]:
-        return *plain(finding), sentence_markdown(finding.reason)
-
-    def unchanged(finding: Finding) -> Iterable[Safe]:
-        return *plain(finding), cells.visible_from(finding)
+        alignment = "".join(align for align, _ in more.values())
+        return table(findings, row, head=(_HEAD + tuple(more), f"lrrl{alignment}"), most_rows=most_rows)
 
     needed = more_samples(sections)
     decide = f" ({counted(needed, 'more sample')} would decide)" if needed else ""
-    tables: tuple[tuple[tuple[Finding, ...], str, Callable[[Finding], Iterable[Safe]], _Head], ...] = (
-        (sections.accepted, "accepted", accepted, _ACCEPTED),
-        (sections.unjudged, "not judged", plain, _UNJUDGED),
-        (sections.undecided, f"undecided{decide}", undecided, _UNDECIDED),
-        (sections.untested, "not tested", untested, _UNTESTED),
-        (sections.unchanged, "unchanged", unchanged, _UNCHANGED),
+    tables: tuple[tuple[tuple[Finding, ...], str, Mapping[str, Column]], ...] = (
+        (sections.accepted, "accepted", {"accepted": ("l", _acceptance)}),
+        (sections.unjudged, "not judged", {}),
+        (sections.undecided, f"undecided{decide}", {"samples": ("l", cells.samples), **_WHY}),
+        (sections.untested, "not tested", _WHY),
+        (sections.unchanged, "unchanged", {"would have been seen": ("r", cells.visible_from)}),
     )
-    parts: list[tuple[str, Part]] = [
-        (f"{len(findings):,} {title}", table(findings, cells_of, head=head, most_rows=most_rows))
-        for findings, title, cells_of, head in tables
-        if findings
-    ]
+    parts = [(f"{len(findings):,} {title}", part(findings, more)) for findings, title, more in tables if findings]
     parts += [
         (f"{len(named):,} {word}", keys(named, most_rows=most_rows))
         for word, named in (("missing", by_benchmark(report.missing)), ("new", by_benchmark(report.new)))
@@ -63,10 +54,3 @@ def results_fold(report: Report, sections: Sections, *, most_rows: int) -> Fold:
         # A single part has its title in the summary already.
         parts=tuple(titled(title, part) if len(parts) > 1 else part for title, part in parts),
     )
-
-
-def _accepted(finding: Finding) -> Safe:
-    accepted = finding.accepted
-    if accepted is None:
-        return cells.NOTHING
-    return cells.accepted_by(accepted, repository_url=None)

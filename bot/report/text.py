@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from bot.model.finding import Finding, Verdict
-from bot.model.metric import MetricKey
 from bot.model.report import Conclusion, Report
 from bot.report.cells import MOST_BESIDE, NOTHING, change_text
 from bot.report.changed_table import BOLD, INDENT, MARK, RESET, changed_table
@@ -41,7 +40,8 @@ def render_text(report: Report, *, colour: bool, width: int) -> str:
     words = headline(report, sections).text
     if report.suite != "default":
         words = f"{words} in {plain(report.suite)}"
-    blocks = [_coloured(words, BOLD + _COLOURS[report.conclusion]) if colour else words, _advice(report, sections)]
+    shown = f"{BOLD}{_COLOURS[report.conclusion]}{words}{RESET}" if colour else words
+    blocks = [shown, _advice(report, sections)]
     if sections.changed:
         blocks.append(_table_of(sections.changed, sections, width=width, colour=colour))
         blocks += _samples_of(sections.changed, sections)
@@ -62,7 +62,8 @@ def render_text(report: Report, *, colour: bool, width: int) -> str:
     if left := not_called(sections):
         blocks.append(f"{title(sections, len(left))}:\n{_outside(left, sections)}")
     blocks += [
-        f"{len(keys):,} {word}:\n{_names(keys)}"
+        f"{len(keys):,} {word}:\n"
+        + _bullets((f"{plain(key.benchmark)} {plain(key.metric, limit=60)}" for key in keys), len(keys))
         for word, keys in (("missing", by_benchmark(report.missing)), ("new", by_benchmark(report.new)))
         if keys
     ]
@@ -82,10 +83,6 @@ def _predictions(report: Report, *, width: int, colour: bool) -> Iterator[str]:
         yield f"Predicted by {name} (simulated, not measured): {verdict(each, sections)}"
         if sections.changed:
             yield _table_of(sections.changed, sections, width=width, colour=colour)
-
-
-def _coloured(text: str, start: str) -> str:
-    return f"{start}{text}{RESET}"
 
 
 def _advice(report: Report, sections: Sections) -> str:
@@ -202,10 +199,6 @@ def _reasons(findings: Sequence[Finding], sections: Sections) -> str:
         f"{reason}:\n{_bullets((_name(finding, sections) for finding in whose), len(whose))}"
         for reason, whose in grouped.items()
     )
-
-
-def _names(keys: Sequence[MetricKey]) -> str:
-    return _bullets((f"{plain(key.benchmark)} {plain(key.metric, limit=60)}" for key in keys), len(keys))
 
 
 def _bullets(lines: Iterable[str], total: int) -> str:

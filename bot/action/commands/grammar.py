@@ -8,6 +8,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from bot.errors import UsageError
@@ -116,16 +117,6 @@ def _bisect(rest: str) -> BisectCommand:
     )
 
 
-def _retry(rest: str) -> RetryCommand:
-    _nothing(rest, place="/perf-retry")
-    return RetryCommand()
-
-
-def _help(rest: str) -> HelpCommand:
-    _nothing(rest, place="/perf-help")
-    return HelpCommand()
-
-
 def _accept(rest: str) -> AcceptCommand:
     """`all` in quotes is a benchmark of that name."""
     piece = _PIECE.match(rest)
@@ -149,11 +140,17 @@ def _accept(rest: str) -> AcceptCommand:
     return AcceptCommand(benchmark=None if everything else _benchmark(name, place="/perf-accept"), reason=reason)
 
 
+def _alone(command: Command, name: str, rest: str) -> Command:
+    if rest:
+        raise UsageError(f"{name} takes no options", place=name, next_step=f"write {name} alone on the first line")
+    return command
+
+
 COMMANDS: Final[dict[str, Callable[[str], Command]]] = {
     "/perf-bisect": _bisect,
-    "/perf-retry": _retry,
+    "/perf-retry": partial(_alone, RetryCommand(), "/perf-retry"),
     "/perf-accept": _accept,
-    "/perf-help": _help,
+    "/perf-help": partial(_alone, HelpCommand(), "/perf-help"),
 }
 
 OPTIONS: Final = {
@@ -234,11 +231,6 @@ def _benchmark(text: str, *, place: str) -> str:
     if not text.strip() or len(text) > MAXIMUM_BENCHMARK_CHARACTERS:
         raise UsageError("the name is empty or too long", place=place, next_step="copy it from the report's table")
     return text
-
-
-def _nothing(rest: str, *, place: str) -> None:
-    if rest:
-        raise UsageError(f"{place} takes no options", place=place, next_step=f"write {place} alone on the first line")
 
 
 def _valid(noun: str, names: Iterable[str], *, given: str) -> str:

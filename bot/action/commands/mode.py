@@ -12,18 +12,7 @@ from bot.action.commands.thread import Thread, trusted_config
 from bot.action.job import Job
 from bot.errors import EXIT_FINE, BotError, UsageError
 from bot.publish.event import number_at
-from bot.report.commands import (
-    accepted_text,
-    again_text,
-    closed_text,
-    continued_text,
-    failure_text,
-    fork_head_text,
-    help_text,
-    moved_text,
-    no_permission_text,
-    refusal_text,
-)
+from bot.report import commands
 
 
 def run_command(job: Job) -> int:
@@ -46,7 +35,8 @@ def run_command(job: Job) -> int:
         job.log.say("answered before")
         return EXIT_FINE
     try:
-        _do(thread, command)
+        job.log.say(f"{type(command).__name__} in #{comment.number}")
+        HANDLERS[type(command)](thread, command)
     except UsageError as error:
         return _refused(thread, error)
     except BotError as error:
@@ -61,7 +51,7 @@ def _has_rights(thread: Thread, *, answers: bool = True) -> bool:
     if thread.host.may_write(login=author):
         return True
     if answers:
-        thread.answer(no_permission_text(author))
+        thread.answer(commands.no_permission_text(author))
     thread.job.log.say("the author has no write permission")
     return False
 
@@ -72,22 +62,17 @@ def _is_answered(thread: Thread) -> bool:
     return first_attempt and thread.comment.id in thread.host.answered_commands(number=thread.comment.number)
 
 
-def _do(thread: Thread, command: Command) -> None:
-    thread.job.log.say(f"{type(command).__name__} in #{thread.comment.number}")
-    HANDLERS[type(command)](thread, command)
-
-
 def _refused(thread: Thread, error: UsageError) -> int:
     """A command that cannot be done as it stands is answered; the job did its work."""
     thread.job.log.say(str(error))
-    thread.answer(refusal_text(error))
+    thread.answer(commands.refusal_text(error))
     return EXIT_FINE
 
 
 def _tell_failure(thread: Thread, error: BotError) -> None:
     """In the thread too, if that is possible; `error` is on its way up."""
     try:
-        thread.answer(failure_text(error, run_url=thread.job.context.run_url))
+        thread.answer(commands.failure_text(error, run_url=thread.job.context.run_url))
     except BotError as second:
         error.add_note(second.message)
 
@@ -105,18 +90,18 @@ def _bisect(thread: Thread, command: Command) -> None:
         return
     pull = thread.host.read_pull_request(number=thread.comment.number)
     if not pull.is_open:
-        thread.answer(closed_text())
+        thread.answer(commands.closed_text())
     elif command.sha is None and pull.from_fork:
-        thread.answer(fork_head_text(pull.head_sha))
+        thread.answer(commands.fork_head_text(pull.head_sha))
     elif command.sha not in (None, pull.head_sha):
-        thread.answer(moved_text(named=str(command.sha), head=pull.head_sha))
+        thread.answer(commands.moved_text(named=str(command.sha), head=pull.head_sha))
     else:
         begin(thread, command, head=pull.head_sha, base_branch=pull.base_branch)
 
 
 def _retry(thread: Thread, _: Command) -> None:
     if resume(thread):
-        thread.answer(continued_text())
+        thread.answer(commands.continued_text())
         return
     if not thread.comment.on_pull_request:
         raise UsageError(
@@ -133,7 +118,7 @@ def _retry(thread: Thread, _: Command) -> None:
             place="/perf-retry",
             next_step="approve or push, so that it runs for the first time",
         )
-    thread.answer(again_text(repeats=attempt.repeats.value, run_url=attempt.url))
+    thread.answer(commands.again_text(repeats=attempt.repeats.value, run_url=attempt.url))
 
 
 def _accept(thread: Thread, command: Command) -> None:
@@ -145,7 +130,7 @@ def _accept(thread: Thread, command: Command) -> None:
     if comment.on_pull_request:
         pull = thread.host.read_pull_request(number=comment.number)
         if not pull.is_open:
-            thread.answer(closed_text())
+            thread.answer(commands.closed_text())
             return
         commit = pull.head_sha
     if commit is None:
@@ -163,18 +148,14 @@ def _accept(thread: Thread, command: Command) -> None:
         place=job.history,
         pull_request=comment.number if comment.on_pull_request else None,
     )
-    thread.answer(accepted_text(accepted.acceptance, accepted.benchmarks))
-
-
-def _help(thread: Thread, _: Command) -> None:
-    thread.answer(help_text())
+    thread.answer(commands.accepted_text(accepted.acceptance, accepted.benchmarks))
 
 
 HANDLERS: Final[dict[type[Command], Callable[[Thread, Command], None]]] = {
     BisectCommand: _bisect,
     RetryCommand: _retry,
     AcceptCommand: _accept,
-    HelpCommand: _help,
+    HelpCommand: lambda thread, _: thread.answer(commands.help_text()),
 }
 
 

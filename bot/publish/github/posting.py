@@ -32,7 +32,7 @@ def post_once(
             if attempts == 1 or too_long(wait_seconds):
                 raise
             client.sleep(wait_seconds)
-        elif may_be_applied(error):
+        elif not isinstance(error, GithubException) or error.status >= 500:  # it may have been applied
             existing = look_again(client, find)
             if existing is not None:
                 return existing
@@ -41,10 +41,6 @@ def post_once(
         else:
             raise
     return post_once(client, post=post, find=find, attempts=attempts - 1)
-
-
-def may_be_applied(error: GithubException | requests.RequestException) -> bool:
-    return not isinstance(error, GithubException) or error.status >= 500
 
 
 def look_again(client: Client, find: Callable[[], Result | None]) -> Result | None:

@@ -26,11 +26,7 @@ class _Form:
     prose: Callable[[str], Safe]
 
 
-def _plain_prose(text: str) -> Safe:
-    return Safe(clean(text, limit=SENTENCE_LIMIT))
-
-
-_PLAIN = _Form(name=lambda text: Safe(clean(text)), prose=_plain_prose)
+_PLAIN = _Form(name=lambda text: Safe(clean(text)), prose=lambda text: Safe(clean(text, limit=SENTENCE_LIMIT)))
 _MARKDOWN = _Form(name=code, prose=prose)
 
 
