@@ -23,7 +23,6 @@ FEWEST_BOUNDED: Final = 4  # executions of the ends: of fewer the prior alone sa
 
 
 def conclude(standing: Standing, kind: OutcomeKind, *, needed: int | None = None) -> SearchState:
-    """The state with its outcome."""
     return replace(standing.state, phase=Phase.DONE, outcome=outcome_of(standing, kind, needed=needed))
 
 

@@ -106,7 +106,6 @@ def partial_outcome(standing: Standing) -> Outcome:
 
 
 def progress(standing: Standing) -> Progress:
-    """Where the search stands."""
     state = standing.state
     is_searching = state.phase not in (Phase.MERGE_BASE, Phase.REPRODUCE, Phase.DONE)
     ends = partial_outcome(standing) if state.phase is Phase.REPRODUCE and state.results else None

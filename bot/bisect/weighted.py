@@ -192,7 +192,6 @@ def partial_outcome(standing: Standing) -> Outcome:
 
 
 def progress(standing: Standing) -> Progress:
-    """Where the search stands."""
     searching = standing.state.phase is Phase.SEARCH
     candidates = int(_read(standing).candidates.sum()) if searching else standing.reach.size
     tests = int(np.ceil(np.log2(max(candidates, 1))))

@@ -29,19 +29,13 @@ class Dispatcher(Protocol):
 
     def send(self, bisection: Bisection, dispatch: Dispatch) -> int | None:
         """Have it measured; the id of the run that does it, None where it is not known yet."""
-        ...
 
     def find(self, title: str) -> int | None:
         """The run of this title, None where none is to be seen (yet)."""
-        ...
 
-    def look(self, run_id: int) -> RunFacts | None:
-        """None where there is no such run."""
-        ...
+    def look(self, run_id: int) -> RunFacts | None: ...
 
-    def results(self, bisection: Bisection, dispatch: Dispatch, *, run_id: int) -> Collected:
-        """What the completed run measured."""
-        ...
+    def results(self, bisection: Bisection, dispatch: Dispatch, *, run_id: int) -> Collected: ...
 
 
 def nobody(_: BisectionStep) -> None:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import BinaryIO, Final
@@ -69,6 +70,7 @@ def bisect_job(
     _require_commits(repository, job)
     environment = {name: value[:200] for name, value in machine_environment().components.items()}
     results: list[Result] = []
+    encoded = partial(_encoded, request, job, results, started, environment=environment)
     file = plan.output / RESULT_NAME
     shell = Commands(
         run=plan.run or commands.run,
@@ -83,8 +85,8 @@ def bisect_job(
         say(cannot := f"{commands.count} cannot be counted: {missing}")
         file.parent.mkdir(parents=True, exist_ok=True)
         failure = Failure(kind=FailureKind.UNUSABLE, message=f"{cannot}; {SETUP}")
-        failures = [Result(job_id=entry.id, failures=dict.fromkeys(entry.commits, failure)) for entry in job.rounds]
-        replace_file(file, _encoded(request, job, failures, started, metric=None, environment=environment))
+        results += (Result(job_id=entry.id, failures=dict.fromkeys(entry.commits, failure)) for entry in job.rounds)
+        replace_file(file, encoded(metric=None))
         return BisectJobDone(file=file, rounds=0, asked=len(job.rounds))
     with this_machine(
         repository,
@@ -110,27 +112,15 @@ def bisect_job(
             results.append(_result(entry.id, measured))
             if measured.followed:
                 followed[entry.id] = _usable(measured.followed)
-            encoded = _encoded(
-                request, job, results, started, metric=executor.metric, environment=environment, followed=followed
-            )
-            replace_file(file, encoded)
+            replace_file(file, encoded(metric=executor.metric, followed=followed))
         if job.diagnose is not None and results and (deadline is None or time.monotonic() < deadline):
             profiling = Profiling(command=commands.profile, budget_s=commands.profile_seconds)
             diagnosis = diagnose_culprit(
                 repository, workplace, job.diagnose, profiling=profiling, say=say, count=commands.count
             )
-            encoded = _encoded(
-                request,
-                job,
-                results,
-                started,
-                metric=executor.metric,
-                environment=environment,
-                followed=followed,
-                diagnosis=diagnosis,
-            )
-            if len(encoded) <= MOST_RESULT_BYTES:
-                replace_file(file, encoded)
+            with_diagnosis = encoded(metric=executor.metric, followed=followed, diagnosis=diagnosis)
+            if len(with_diagnosis) <= MOST_RESULT_BYTES:
+                replace_file(file, with_diagnosis)
     if not results:
         raise DataError("no round was measured", place=plan.job, next_step="give the job more time")
     return BisectJobDone(file=file, rounds=len(results), asked=len(job.rounds))

@@ -77,9 +77,7 @@ def command_line(bisection: Bisection, *, prior: str | None = None, paths: tuple
         "--executions": str(settings.budget_executions),
         "--tool": None if commands.tool == "auto" or commands.count is not None else commands.tool,
     }
-    words = ["perf-culprit", "bisect"]
-    for name, value in options.items():
-        words += [] if value is None else [name, value]
+    words = [word for name, value in options.items() if value is not None for word in (name, value)]
     words += ["--first-parent"] if state.commit_range.first_parent else []
     words += ["--paths", *paths] if paths else []
-    return shlex.join(words)
+    return shlex.join(["perf-culprit", "bisect", *words])

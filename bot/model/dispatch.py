@@ -223,7 +223,6 @@ class WorkflowRuns(Protocol):
 
     def artifacts(self, run_id: int, names: Sequence[str]) -> tuple[RunArtifact, ...]:
         """Those of `names` that the run left."""
-        ...
 
 
 RUN_TITLE_WORD = "perf-bisect"

@@ -10,7 +10,7 @@ from bot.history import choose_baseline
 from bot.history.opening import HistoryPlace, code_remote, open_history
 from bot.model.baseline import Baseline
 from bot.model.environment import EnvironmentChange
-from bot.model.finding import Finding, Verdict
+from bot.model.finding import Verdict
 from bot.model.metric import MetricKey
 from bot.model.reason import Reason, VerdictReason, because
 from bot.model.report import Report
@@ -34,7 +34,13 @@ def with_innocence(report: Report, run: Run, *, base: Run, config: Config, place
     if not changes:
         return report
     stepped = _worse(stored, run, config) & _worse(stored, base, config)
-    findings = tuple(_innocent(finding, stepped, changes) for finding in report.findings)
+    reason = environment_changed(changes)
+    findings = tuple(
+        replace(finding, reason=reason)
+        if finding.evidence.key in stepped and finding.verdict is Verdict.NO_CHANGE and finding.is_decided
+        else finding
+        for finding in report.findings
+    )
     if findings == report.findings:
         return report
     return replace(report, findings=findings, environment_changes=(*changes, *report.environment_changes))
@@ -56,12 +62,6 @@ def _stored(run: Run, *, config: Config, place: HistoryPlace) -> Baseline:
 def _worse(stored: Baseline, run: Run, config: Config) -> frozenset[MetricKey]:
     findings = judge_run(stored, run, config=config).findings
     return frozenset(finding.evidence.key for finding in findings if finding.verdict is Verdict.REGRESSION)
-
-
-def _innocent(finding: Finding, stepped: frozenset[MetricKey], changes: tuple[EnvironmentChange, ...]) -> Finding:
-    if finding.evidence.key not in stepped or finding.verdict is not Verdict.NO_CHANGE or not finding.is_decided:
-        return finding
-    return replace(finding, reason=environment_changed(changes))
 
 
 def environment_changed(changes: Sequence[EnvironmentChange]) -> Reason:

@@ -9,7 +9,7 @@ from bot.collect import AUTO, collect_history
 from bot.config import Config
 from bot.errors import DataError
 from bot.history import HistoryPlace, open_history
-from bot.model.finding import Finding, Verdict
+from bot.model.finding import Verdict
 from bot.model.history_size import Imported
 from bot.model.reason import Remark
 from bot.model.report import Report
@@ -65,12 +65,12 @@ def judged_run(run: Run, report: Report) -> Run:
             for benchmark in run.benchmarks
         ),
         regressions=tuple(finding.evidence.key for finding in regressions),
-        confirmed=tuple(finding.evidence.key for finding in regressions if _is_confirmed(finding)),
+        confirmed=tuple(
+            finding.evidence.key
+            for finding in regressions
+            if any(note.code is Remark.CONFIRMED for note in finding.evidence.notes)
+        ),
     )
-
-
-def _is_confirmed(finding: Finding) -> bool:
-    return any(note.code is Remark.CONFIRMED for note in finding.evidence.notes)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

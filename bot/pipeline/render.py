@@ -21,15 +21,12 @@ def report_json_parts(report: Report) -> Iterator[bytes]:
 
 
 def report_markdown(report: Report) -> str:
-    """The pull request's comment."""
     return render_markdown(report, options=MarkdownOptions())
 
 
 def report_summary(report: Report, *, run_url: str | None, repository_url: str | None) -> str:
-    """The job summary."""
     return render_summary(report, options=MarkdownOptions(run_url=run_url, repository_url=repository_url))
 
 
 def headline(report: Report) -> str:
-    """The verdict in one line."""
     return check_texts(report)[0]

@@ -57,12 +57,8 @@ def failure_text(error: BotError, *, run_url: str) -> str:
 
 
 def no_permission_text(login: str) -> str:
-    return _blocks(
-        own(
-            "**Command rejected:** Commands need write permission in this repository; {} does not have it.",
-            code(login),
-        )
-    )
+    text = "**Command rejected:** Commands need write permission in this repository; {} does not have it."
+    return _blocks(own(text, code(login)))
 
 
 def fork_head_text(head: str) -> str:

@@ -95,7 +95,6 @@ def _advice(report: Report, sections: Sections) -> str:
 
 
 def _weak(findings: Sequence[Finding], sections: Sections) -> str:
-    """The metrics in which only larger changes would have been seen."""
     if not findings:
         return ""
     named = [

@@ -8,13 +8,13 @@ from bot import dispatch
 from bot.action.commands.grammar import BisectCommand
 from bot.action.commands.thread import Thread, default_branch, put_answer, remote, trusted_config
 from bot.action.job import Job
+from bot.action.telling import summarise
 from bot.config import override
 from bot.errors import InfrastructureError
 from bot.model.search_reason import Objection
 from bot.publish.check import CheckConclusion, CheckResult
 from bot.publish.host import Check, Host
 from bot.publish.log import LogLevel
-from bot.publish.summary import append_summary
 from bot.report.bisection_step import step_texts
 from bot.report.reasons import sentence
 
@@ -52,8 +52,7 @@ class Teller:
         if bisection.pull_request is not None and bisection.id.isdecimal():
             number, comment_id = bisection.pull_request, int(bisection.id)
             put_answer(self.host, number=number, comment_id=comment_id, body=texts.body)
-        if self.job.context.summary_path and self.job.inputs.summary:
-            append_summary(texts.body, path=self.job.context.summary_path)
+        summarise(self.job, texts.body)
 
     def _facts(self, report: "BisectionReport") -> "dict[str, CommitFacts]":
         """Of the named commits; nothing where they cannot be read: the rest of the answer counts more."""

@@ -98,9 +98,8 @@ def _of_base(name: str, workflow: Mapping[Any, Any], events: Any) -> Iterator[Re
     steps = [
         step
         for job in workflow["jobs"].values()
-        if isinstance(job, dict)
-        for step in job.get("steps") or ()
-        if isinstance(step, dict) and str(step.get("uses", "")).startswith(f"{OURS}@")
+        for step in (_steps(job) if isinstance(job, dict) else ())
+        if str(step.get("uses", "")).startswith(f"{OURS}@")
     ]
     if "pull_request" not in events or not any("output-file-path" in (step.get("with") or {}) for step in steps):
         return
