@@ -1,10 +1,8 @@
 """Fixtures for all tests, and the same surroundings on every machine."""
 
-import compileall
+import gc
 import os
 import sys
-from pathlib import Path
-from py_compile import PycInvalidationMode
 
 pytest_plugins = ["tests.support.fake_github.fixtures"]
 # On a runner commands see less of the environment: tests say themselves where they are one.
@@ -15,8 +13,15 @@ os.environ.pop("PERF_CULPRIT_HISTORY_URL", None)
 for name in [name for name in os.environ if name.startswith("GIT_")]:
     del os.environ[name]
 os.environ |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-# Where Python keeps nothing that it compiled, every process that a test starts would compile the program anew.
-if sys.dont_write_bytecode and "PYTEST_XDIST_WORKER" not in os.environ:
-    compileall.compile_dir(
-        Path(__file__).parents[1] / "bot", quiet=2, invalidation_mode=PycInvalidationMode.CHECKED_HASH
-    )
+# A process per core: beside the others a second thread of linear algebra only waits, and that costs processor time.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+# What is compiled is kept, whatever the caller says: for the workers, and for every process that a test starts.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of collected tests are no garbage: they are not looked through again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)

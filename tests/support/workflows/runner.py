@@ -25,6 +25,7 @@ from tests.support.fake_github.server import BOT_TOKEN, FakeGitHub
 from tests.support.fake_github.state import REPOSITORY_ID
 from tests.support.git_repository import ENVIRONMENT, run_git
 from tests.support.job import Runner, zipped
+from tests.support.served import served_program
 from tests.support.workflows.expressions import as_text, condition, fill
 
 PROJECT: Final = Path(__file__).parents[3]
@@ -32,9 +33,10 @@ OWN_REPOSITORY: Final = "perf-culprit/perf-culprit"
 CALLED: Final = f"{OWN_REPOSITORY}/.github/workflows/"
 OWN_CHECKOUT: Final = ".perf-culprit"
 PROGRAM: Final = Path(sys.executable).parent / "perf-culprit"
-INSTALL: Final = f"""
+# By these the served program comes onto the PATH.
+INSTALL: Final = """
 mkdir "$RUNNER_TEMP/path"
-ln -s "{PROGRAM}" "$RUNNER_TEMP/path/perf-culprit"
+ln -s "PROGRAM" "$RUNNER_TEMP/path/perf-culprit"
 echo "$RUNNER_TEMP/path" >> "$GITHUB_PATH"
 """
 # Installs nothing but perf-culprit of the version that this is.
@@ -42,7 +44,7 @@ PIP: Final = f"""#!/bin/sh
 [ "$1" = install ] || exit 1
 for argument; do
   case $argument in
-    perf-culprit=={__version__}) ln -sf "{PROGRAM}" "$(dirname "$0")/perf-culprit" ;;
+    perf-culprit=={__version__}) ln -sf "PROGRAM" "$(dirname "$0")/perf-culprit" ;;
     perf-culprit*) echo "no such version: $argument" >&2; exit 1 ;;
   esac
 done
@@ -182,7 +184,7 @@ class WorkflowRunner:
     def job(self, job: Mapping[str, Any], contexts: Mapping[str, Any], place: "Place") -> tuple[str, bool]:
         place.workspace.mkdir(parents=True)
         place.runner_temp.mkdir()
-        place.install({"pip": PIP, **self.programs})
+        place.install({"pip": PIP.replace("PROGRAM", str(served_program())), **self.programs})
         github = {**contexts["github"], "token": place.token}
         own = {"workflow_repository": OWN_REPOSITORY, "workflow_sha": "0" * 40}
         known = {**contexts, "github": github, "job": own, "runner": {"temp": str(place.runner_temp)}, "steps": {}}
@@ -218,7 +220,8 @@ class WorkflowRunner:
     def bash(self, step: Mapping[str, Any], contexts: Mapping[str, Any], place: "Place") -> tuple[bool, str]:
         script = place.runner_temp / "script.sh"
         assert "${{" not in step["run"], "nothing is inserted into a script"
-        script.write_text(INSTALL if step.get("id") == "install" else step["run"])
+        installing = INSTALL.replace("PROGRAM", str(served_program()))
+        script.write_text(installing if step.get("id") == "install" else step["run"])
         environment = {
             "PATH": os.pathsep.join([*place.added_paths(), str(place.programs), ENVIRONMENT["PATH"]]),
             "HOME": str(place.folder),

@@ -1,0 +1,103 @@
+"""The program `perf-culprit` without its start: each call is a fork of one process that has imported everything.
+
+What a step of a workflow has on its PATH is a script that hands its arguments, folder, environment and streams to that
+process, and ends as the fork does. The true program's start: tests/unit/test_cli.py, and the wheel and the containers
+of tests/e2e.
+"""
+
+import atexit
+import gc
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from socketserver import BaseRequestHandler, ForkingMixIn, UnixStreamServer
+from typing import Final
+
+from bot.__main__ import run
+from bot.lazy import listed
+
+PROJECT: Final = Path(__file__).parents[2]
+CALL: Final = """#!{python} -IS
+import json, os, socket, sys
+server = socket.socket(socket.AF_UNIX)
+server.connect({address!r})
+socket.send_fds(server, [json.dumps([sys.argv, os.getcwd(), dict(os.environ)]).encode() + b"\\n"], [0, 1, 2])
+sys.exit(int(server.recv(3) or 137))
+"""
+
+
+@cache
+def served_program() -> Path:
+    """Its server lives as long as this process."""
+    folder = Path(tempfile.mkdtemp(prefix="served-"))
+    program, address = folder / "perf-culprit", folder / "socket"
+    program.write_text(CALL.format(python=sys.executable, address=str(address)))
+    program.chmod(0o755)
+    server = subprocess.Popen([sys.executable, "-m", "tests.support.served", str(address)], cwd=PROJECT)
+
+    def end() -> None:
+        server.terminate()
+        server.wait()
+        shutil.rmtree(folder)
+
+    atexit.register(end)
+    while not address.exists():
+        assert server.poll() is None, "the server of perf-culprit ended"
+        time.sleep(0.01)
+    return program
+
+
+class Call(BaseRequestHandler):
+    request: socket.socket
+
+    def handle(self) -> None:
+        received, streams, *_ = socket.recv_fds(self.request, 1 << 16, 3)
+        while not received.endswith(b"\n"):
+            received += self.request.recv(1 << 16)
+        sys.argv, folder, environment = json.loads(received)
+        for standard, stream in enumerate(streams):
+            os.dup2(stream, standard)
+            os.close(stream)
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(environment)
+        try:
+            code: object = run()
+        except SystemExit as ended:
+            code = ended.code
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self.request.send(str(code if isinstance(code, int) else int(bool(code))).encode())
+
+
+class Server(ForkingMixIn, UnixStreamServer):
+    parent = os.getppid()
+
+    def service_actions(self) -> None:
+        super().service_actions()
+        if os.getppid() != self.parent:
+            sys.exit()
+
+
+def serve(address: str) -> None:
+    for module, _ in listed("bot.pipeline").values():
+        import_module(module)
+    gc.freeze()
+    with Server(f"{address}.new", Call) as server:
+        # Only now it answers.
+        Path(f"{address}.new").rename(address)
+        server.serve_forever()
+
+
+if __name__ == "__main__":
+    import_module("bot.pipeline")  # its front door reads itself
+    serve(sys.argv[1])
