@@ -12,7 +12,7 @@ from bot.action.mainline import accepted_of, check_claims, look_after
 from bot.action.telling import finish, open_check, record_run, say_report, summarise
 from bot.errors import EXIT_FINE, BotError, InfrastructureError, UsageError
 from bot.model.report import Report
-from bot.publish.event import number_at, sha_at, text_at, value_at, workflow_files
+from bot.publish.event import number_at, sha_at, text_at, text_or_none, workflow_files
 from bot.publish.host import Host, NoArtifactError, PullRequest, PullRequestSearch
 from bot.publish.log import LogLevel
 
@@ -49,7 +49,6 @@ def publish(job: Job) -> int:
 
 
 def _publish(job: Job) -> int:
-
     context = job.context
     run = _measuring_run(job)
     _check_workflow(job)
@@ -101,12 +100,11 @@ def _publish_results(
 def _measuring_run(job: Job) -> MeasuringRun:
     event = job.context.event
     number = number_at(event, "workflow_run", "id")
-    conclusion = value_at(event, "workflow_run", "conclusion")
     return MeasuringRun(
         id=number,
         sha=sha_at(event, "workflow_run", "head_sha"),
         cause=text_at(event, "workflow_run", "event"),
-        conclusion=conclusion if isinstance(conclusion, str) else "",
+        conclusion=text_or_none(event, "workflow_run", "conclusion") or "",
         url=f"{job.context.repository_url}/actions/runs/{number}",
     )
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
 
 from bot import git
 from bot.bisect.graph import reverted_commits
@@ -22,16 +21,14 @@ from bot.model.reason import Reason, VerdictReason, because
 from bot.model.run import Cost
 from bot.pipeline.innocence import environment_changed
 from bot.pipeline.publish import Destination
+from bot.publish.host import Host
 from bot.publish.markers import benchmark_key, cause_key, culprit_marker, issue_marker
 from bot.report import causes
 from bot.report.tracking import IssueOptions
 
-if TYPE_CHECKING:
-    from bot.publish.host import Host
-
 
 def report_search(
-    host: "Host",
+    host: Host,
     destination: Destination,
     bisection: Bisection,
     *,
@@ -136,7 +133,7 @@ def _gone(repository: Path, culprit: str, branch: str) -> Reason | None:
 
 
 def _tracked(
-    host: "Host",
+    host: Host,
     destination: Destination,
     bisection: Bisection,
     cause: causes.Cause,
@@ -178,7 +175,7 @@ def _is_loud(metrics: Sequence[AlarmedMetric], config: Config) -> bool:
     return config.issues.when == "regression"
 
 
-def _pull_request(host: "Host", cause: causes.Cause, branch: str) -> int | None:
+def _pull_request(host: Host, cause: causes.Cause, branch: str) -> int | None:
     if cause.culprit is None:
         return None
     return host.merged_pull_request(commit=cause.culprit.commit, branch=branch.removeprefix("refs/heads/"))

@@ -9,7 +9,7 @@ from bot.errors import UsageError
 from bot.model.dispatch import parse_run_title
 from bot.pipeline.event import PULL_REQUEST_EVENTS, read_event
 from bot.pipeline.publish import Destination
-from bot.publish.event import value_at
+from bot.publish.event import text_or_none, value_at
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,8 +43,7 @@ class Context:
 
     @property
     def default_branch(self) -> str | None:
-        name = value_at(self.event, "repository", "default_branch")
-        return name if isinstance(name, str) else None
+        return text_or_none(self.event, "repository", "default_branch")
 
     @property
     def is_default_branch_push(self) -> bool:
@@ -65,13 +64,8 @@ class Context:
     def follows_bisection(self) -> bool:
         """A workflow_run after the bisect workflow; that it really is one is asked of GitHub later."""
         run = value_at(self.event, "workflow_run")
-        title = value_at(run, "display_title")
-        return (
-            self.event_name == "workflow_run"
-            and value_at(run, "event") == "workflow_dispatch"
-            and isinstance(title, str)
-            and parse_run_title(title) is not None
-        )
+        is_dispatched = self.event_name == "workflow_run" and value_at(run, "event") == "workflow_dispatch"
+        return is_dispatched and parse_run_title(text_or_none(run, "display_title") or "") is not None
 
     def destination(self, *, token: str, bot_login: str) -> Destination:
         return Destination(
@@ -96,17 +90,13 @@ class Context:
 
     @property
     def head_commit(self) -> str:
-        sha = value_at(self.event, "pull_request", "head", "sha")
-        return sha if isinstance(sha, str) else self.sha
+        return text_or_none(self.event, "pull_request", "head", "sha") or self.sha
 
     @property
     def base_ref(self) -> str | None:
         """What the measured commit goes into; of a merge queue's entry the commit below it, which may wait as well."""
-        if self.event_name == "merge_group":
-            name = value_at(self.event, "merge_group", "base_sha")
-        else:
-            name = value_at(self.event, "pull_request", "base", "ref")
-        return name if isinstance(name, str) else None
+        keys = ("merge_group", "base_sha") if self.event_name == "merge_group" else ("pull_request", "base", "ref")
+        return text_or_none(self.event, *keys)
 
 
 def read_context(environ: Mapping[str, str], *, elsewhere: str) -> Context:

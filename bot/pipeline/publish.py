@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bot import git
 from bot.codec.report import decode_report
@@ -18,15 +17,13 @@ from bot.pipeline.job_results import CONFIRM_NAME, REPORT_NAME, RUN_NAME, RUN_NA
 from bot.pipeline.settings import reading
 from bot.publish import github
 from bot.publish.check import Annotation, CheckConclusion, CheckResult, check_conclusion
+from bot.publish.host import Check, Host
 from bot.publish.markers import RESULT_START, joint_marker, marker
 from bot.report.annotations import remarks
 from bot.report.commands import ready_lines
 from bot.report.content import MarkdownOptions
 from bot.report.markdown import check_texts, render_joint, render_markdown
 from bot.report.unmeasured import NOT_MEASURED, unmeasured_body, unmeasured_line
-
-if TYPE_CHECKING:
-    from bot.publish.host import Check, Host
 
 MAX_REPORTS = 20
 # What a reader of "only when something changed" wants to hear of.
@@ -63,7 +60,7 @@ class StoredResult:
     results: JobResults | None
 
 
-def connect(destination: Destination) -> "Host":
+def connect(destination: Destination) -> Host:
     return github.connect(
         token=destination.token,
         api_url=destination.api_url,
@@ -73,7 +70,7 @@ def connect(destination: Destination) -> "Host":
 
 
 @contextmanager
-def open_check(host: "Host", destination: Destination, *, suite: str, sha: str) -> Iterator["Check"]:
+def open_check(host: Host, destination: Destination, *, suite: str, sha: str) -> Iterator[Check]:
     """A check run in progress, completed whatever happens inside."""
     with host.check_run(
         name=f"perf-culprit ({suite})"[:100],
@@ -84,7 +81,7 @@ def open_check(host: "Host", destination: Destination, *, suite: str, sha: str) 
         yield check
 
 
-def complete_check(check: "Check", report: Report, destination: Destination) -> None:
+def complete_check(check: Check, report: Report, destination: Destination) -> None:
     options = MarkdownOptions(run_url=destination.run_url, repository_url=destination.repository_url)
     title, summary = check_texts(report, options=options)
     annotations = tuple(
@@ -96,7 +93,7 @@ def complete_check(check: "Check", report: Report, destination: Destination) -> 
     )
 
 
-def comment(host: "Host", destination: Destination, *, report: Report, number: int, config: Config) -> str | None:
+def comment(host: Host, destination: Destination, *, report: Report, number: int, config: Config) -> str | None:
     """The sticky comment on pull request `number`; its address, or None where silence was asked for."""
     options = _comment_options(destination, marker(report.suite))
     body = render_markdown(report, options=options)
@@ -106,7 +103,7 @@ def comment(host: "Host", destination: Destination, *, report: Report, number: i
 
 
 def joint_comment(
-    host: "Host", destination: Destination, *, reports: Sequence[Report], number: int, config: Config
+    host: Host, destination: Destination, *, reports: Sequence[Report], number: int, config: Config
 ) -> str | None:
     """The one sticky comment for all suites; its address, or None where silence was asked for."""
     options = _comment_options(destination, joint_marker())
@@ -123,9 +120,7 @@ def _comment_options(destination: Destination, mark: str) -> MarkdownOptions:
     )
 
 
-def _upsert(
-    host: "Host", mark: str, body: str, *, reports: Sequence[Report], number: int, config: Config
-) -> str | None:
+def _upsert(host: Host, mark: str, body: str, *, reports: Sequence[Report], number: int, config: Config) -> str | None:
     if config.comment.when == "never":
         return None
     if any(report.conclusion is Conclusion.REGRESSION for report in reports) and config.comment.mention:
@@ -134,7 +129,7 @@ def _upsert(
     return host.upsert_comment(number=number, mark=mark, body=body, create=create).url
 
 
-def fail_check(check: "Check", *, reason: str, run_url: str) -> None:
+def fail_check(check: Check, *, reason: str, run_url: str) -> None:
     check.complete(
         CheckResult(
             conclusion=CheckConclusion.FAILURE, title=NOT_MEASURED, summary=unmeasured_body(reason, run_url=run_url)
@@ -142,7 +137,7 @@ def fail_check(check: "Check", *, reason: str, run_url: str) -> None:
     )
 
 
-def mark_unmeasured(host: "Host", destination: Destination, *, number: int, sha: str, reason: str) -> None:
+def mark_unmeasured(host: Host, destination: Destination, *, number: int, sha: str, reason: str) -> None:
     """A line above each result that stands in the pull request: it is about an older head."""
     line = unmeasured_line(reason, sha=sha, run_url=destination.measured_url or destination.run_url or "")
     host.prefix_comments(number=number, start=RESULT_START, line=str(line))
@@ -157,7 +152,7 @@ def _speaks(report: Report, config: Config) -> bool:
     }[config.comment.when]
 
 
-def fetch_results(host: "Host", *, run_id: int, sha: str, artifact: str) -> tuple[StoredResult, ...]:
+def fetch_results(host: Host, *, run_id: int, sha: str, artifact: str) -> tuple[StoredResult, ...]:
     """The reports that the measuring run left, checked: they are a stranger's data and must speak of commit `sha`."""
     results: list[StoredResult] = []
     for file in host.fetch_artifacts(run_id=run_id, head_sha=sha, name=artifact):
@@ -203,7 +198,7 @@ def _checked(report_data: bytes, beside: Mapping[str, bytes | None], *, place: s
 
 
 def fetch_run(
-    host: "Host", *, run_id: int, sha: str, artifact: str | None, tool: str, config: Config, commit: str
+    host: Host, *, run_id: int, sha: str, artifact: str | None, tool: str, config: Config, commit: str
 ) -> Run:
     """Benchmark results in the artifacts of a workflow run, any known format. The environment is what they say."""
     files = host.fetch_artifacts(run_id=run_id, head_sha=sha, name=artifact or None)

@@ -2,24 +2,22 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bot import git
 from bot.codec.tree_comparison import encode_tree_comparison
 from bot.dispatch.tracing import TracePlan, trace_commits
 from bot.files import replace_file
+from bot.measure import Workplace
 from bot.pipeline.revisions import RevisionsPlan, diagnose_revisions
 from bot.trace.profile import encode_trace
-
-if TYPE_CHECKING:
-    from bot.measure import Workplace
 
 TRACE_SUFFIX: Final = "-trace.json"
 DIAGNOSIS_NAME: Final = "diagnosis"
 
 
 def write_traces(
-    workplace: "Workplace", commits: Mapping[str, str], *, plan: TracePlan, output: Path, say: Callable[[str], None]
+    workplace: Workplace, commits: Mapping[str, str], *, plan: TracePlan, output: Path, say: Callable[[str], None]
 ) -> tuple[Path, ...]:
     """Trace each commit, by the name of its file."""
     files = []

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bot import git
 from bot.config import Config
@@ -11,11 +10,9 @@ from bot.history.opening import HistoryPlace, open_history
 from bot.model.finding import Acceptance, Finding, Level, Verdict
 from bot.model.report import Conclusion, Report
 from bot.pipeline.publish import Destination
+from bot.publish.host import Host, TrackedIssue
 from bot.publish.markers import JOINT, benchmark_key, issue_marker
 from bot.report import tracking
-
-if TYPE_CHECKING:
-    from bot.publish.host import Host, TrackedIssue
 
 # These say nothing about the code, so no issue is opened or closed by them.
 SILENT = (Conclusion.OTHER_HARDWARE, Conclusion.MACHINE_CHANGED, Conclusion.FIRST_RUN)
@@ -28,13 +25,13 @@ MOST_CARRIED = 20
 class _Board:
     """One run of the default branch and the issues there are. `accepted` is what the history says was accepted."""
 
-    host: "Host"
+    host: Host
     destination: Destination
     report: Report
     config: Config
     commits: tracking.CommitRange
     accepted: Sequence[Acceptance]
-    issues: "Mapping[str, TrackedIssue]"
+    issues: Mapping[str, TrackedIssue]
 
     def options(self, key: str, benchmarks: Sequence[str] = ()) -> tracking.IssueOptions:
         return tracking.IssueOptions(
@@ -46,7 +43,7 @@ class _Board:
 
 
 def track_regressions(
-    host: "Host",
+    host: Host,
     destination: Destination,
     *,
     report: Report,
@@ -76,7 +73,7 @@ def stored_acceptances(*, config: Config, place: HistoryPlace) -> tuple[Acceptan
         return history.accepted(config.suite)
 
 
-def carried_acceptances(host: "Host", accepted: Sequence[Acceptance]) -> tuple[Acceptance, ...]:
+def carried_acceptances(host: Host, accepted: Sequence[Acceptance]) -> tuple[Acceptance, ...]:
     """What was accepted of a pull request that is merged by now, as accepted of the commit that the merge made.
 
     Only where the accepted commit was the head that was merged: what was pushed afterwards nobody has accepted.

@@ -24,9 +24,14 @@ def value_at(event: Mapping[str, Any], *keys: str) -> Any:
     return value
 
 
-def text_at(event: Mapping[str, Any], *keys: str) -> str:
+def text_or_none(event: Mapping[str, Any], *keys: str) -> str | None:
     value = value_at(event, *keys)
-    if not isinstance(value, str):
+    return value if isinstance(value, str) else None
+
+
+def text_at(event: Mapping[str, Any], *keys: str) -> str:
+    value = text_or_none(event, *keys)
+    if value is None:
         raise not_an_event(keys)
     return value
 

@@ -1,8 +1,10 @@
 """The action's outputs: a file of assignments that the runner reads."""
 
+import os
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from bot.errors import InfrastructureError
@@ -17,14 +19,23 @@ def write_outputs(values: Mapping[str, str], *, path: Path) -> None:
     by whoever wrote the value.
     """
     lines = "".join(assignment(name, value) for name, value in values.items())
+    with (
+        writing("the action's outputs", path=path, variable="GITHUB_OUTPUT"),
+        path.open("a", encoding="utf-8", errors="replace", newline="\n") as file,
+    ):
+        file.write(lines)
+
+
+@contextmanager
+def writing(what: str, *, path: Path, variable: str) -> Iterator[None]:
+    """Into a file that the runner named in the environment's `variable`."""
     try:
-        with path.open("a", encoding="utf-8", errors="replace", newline="\n") as file:
-            file.write(lines)
+        yield
     except OSError as error:
         raise InfrastructureError(
-            f"cannot write the action's outputs: {error.strerror}",
+            f"cannot write {what}: {os.strerror(error.errno or 0)}",
             place=str(path),
-            next_step="check that GITHUB_OUTPUT names a writable file",
+            next_step=f"check that {variable} names a writable file",
         ) from None
 
 

@@ -1,9 +1,8 @@
 """The job summary: a file that the runner shows on the run's page."""
 
-import os
 from pathlib import Path
 
-from bot.errors import InfrastructureError
+from bot.publish.outputs import writing
 
 # Over this the runner drops the whole summary of the step.
 MAXIMUM_BYTES = 1 << 20
@@ -12,18 +11,12 @@ CUT_POINTER = "\n\nCut here: a job summary holds 1 MiB. The whole report is in `
 
 def append_summary(text: str, *, path: Path) -> None:
     """Appends Markdown to the file at GITHUB_STEP_SUMMARY, cut at a line to what still fits into it."""
-    try:
+    with writing("the job summary", path=path, variable="GITHUB_STEP_SUMMARY"):
         room_bytes = MAXIMUM_BYTES - (path.stat().st_size if path.exists() else 0)
         data = f"{cut_to_bytes(text, limit_bytes=room_bytes - 1)}\n".encode()
         if len(data) <= room_bytes:
             with path.open("ab") as file:
                 file.write(data)
-    except OSError as error:
-        raise InfrastructureError(
-            f"cannot write the job summary: {os.strerror(error.errno or 0)}",
-            place=str(path),
-            next_step="check that GITHUB_STEP_SUMMARY names a writable file",
-        ) from None
 
 
 def cut_to_bytes(text: str, *, limit_bytes: int) -> str:

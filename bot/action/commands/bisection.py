@@ -1,29 +1,25 @@
 """A bisection as the thread sees it: started, reported after every step, stopped when the pull request moves on."""
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bot import dispatch
 from bot.action.commands.grammar import BisectCommand
 from bot.action.commands.thread import Thread, default_branch, put_answer, remote, trusted_config
 from bot.action.job import Job
 from bot.action.telling import summarise
-from bot.config import override
+from bot.config import Config, override
 from bot.errors import InfrastructureError
+from bot.model.bisection_report import BisectionReport, CommitFacts
+from bot.model.dispatch import Bisection, BisectionStep
 from bot.model.search_reason import Objection
 from bot.publish.check import CheckConclusion, CheckResult
 from bot.publish.host import Check, Host
 from bot.publish.log import LogLevel
 from bot.report.bisection_step import step_texts
 from bot.report.reasons import sentence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bot.config import Config
-    from bot.model.bisection_report import BisectionReport, CommitFacts
-    from bot.model.dispatch import Bisection, BisectionStep
 
 CHECK_NAME: Final = "perf-culprit bisect"
 # Of the commands in a thread only so many are asked whether their bisection still runs.
@@ -37,7 +33,7 @@ class Teller:
     job: Job
     host: Host
 
-    def tell(self, step: "BisectionStep") -> None:
+    def tell(self, step: BisectionStep) -> None:
         bisection = step.bisection
         # Asked again right before it is written: pushes come at any moment.
         is_answer = step.report is not None and bisection.stopped is None
@@ -54,7 +50,7 @@ class Teller:
             put_answer(self.host, number=number, comment_id=comment_id, body=texts.body)
         summarise(self.job, texts.body)
 
-    def _facts(self, report: "BisectionReport") -> "dict[str, CommitFacts]":
+    def _facts(self, report: BisectionReport) -> dict[str, CommitFacts]:
         """Of the named commits; nothing where they cannot be read: the rest of the answer counts more."""
         try:
             commits = [culprit.commit for culprit in report.outcome.culprits]
@@ -63,7 +59,7 @@ class Teller:
             self.job.log.tell(LogLevel.WARNING, f"the answer lacks who wrote the commits: {error}")
             return {}
 
-    def _check(self, step: "BisectionStep", *, title: str, body: str, stopped: bool) -> None:
+    def _check(self, step: BisectionStep, *, title: str, body: str, stopped: bool) -> None:
         """Nothing without the permission: the thread says the same."""
         try:
             check = self._open_check(step.bisection)
@@ -77,7 +73,7 @@ class Teller:
         except InfrastructureError as error:
             self.job.log.tell(LogLevel.WARNING, f"no check run: {error}")
 
-    def _open_check(self, bisection: "Bisection") -> Check | None:
+    def _open_check(self, bisection: Bisection) -> Check | None:
         if bisection.head is None:
             return None
         return self.host.continued_check(
@@ -87,7 +83,7 @@ class Teller:
             details_url=self.job.context.run_url,
         )
 
-    def objection(self, bisection: "Bisection") -> Objection | None:
+    def objection(self, bisection: Bisection) -> Objection | None:
         """Why nothing more may be measured for it: asked of GitHub every time, as pushes come at any moment."""
         if bisection.head is None or bisection.pull_request is None:
             return None
@@ -100,7 +96,7 @@ class Teller:
 
 
 @contextmanager
-def controller(job: Job, host: Host, config: "Config") -> "Iterator[dispatch.Controller]":
+def controller(job: Job, host: Host, config: Config) -> "Iterator[dispatch.Controller]":
     teller = Teller(job=job, host=host)
     with dispatch.open_controller(
         host,
@@ -137,7 +133,7 @@ def begin(thread: Thread, command: BisectCommand, *, head: str | None, base_bran
         dispatch.start_bisection(ends.repository, plan, config=config, controller=opened, remote=remote(job))
 
 
-def with_options(config: "Config", command: BisectCommand) -> "Config":
+def with_options(config: Config, command: BisectCommand) -> Config:
     """The comment's budget and machines instead of the configured ones."""
     options = {
         "jobs_per_round": command.jobs,
@@ -176,7 +172,7 @@ def stop_outdated(job: Job, host: Host, *, number: int) -> None:
                 host.cancel_run(run_id=under_way.run_id)
 
 
-def running_bisections(opened: "dispatch.Controller", host: Host, *, number: int) -> "Iterator[Bisection]":
+def running_bisections(opened: "dispatch.Controller", host: Host, *, number: int) -> Iterator[Bisection]:
     """Newest first. A bisection's id is its command's, and the bot's answer names that: nobody else can write one."""
     for comment_id in host.answered_commands(number=number)[:MOST_LOOKED_AT]:
         loaded = opened.bisections.load(str(comment_id))
