@@ -118,14 +118,13 @@ def merge(a: Part, b: Part) -> Part:
     if not a.lines or not b.lines:
         return b if b.lines else a
     open_calls = _joined(a, b)
-    whole = Part(
-        settings=a.settings,
-        ms_per_unit=a.ms_per_unit,
+    later = (one if one.line is None else replace(one, line=one.line + a.lines) for one in b.examples)
+    whole = replace(
+        a,
         lines=a.lines + b.lines,
         rows=a.rows + b.rows,
-        services=a.services,
         unused=a.unused + b.unused,
-        examples=(*a.examples, *(_later(example, a.lines) for example in b.examples))[:MAX_EXAMPLES],
+        examples=(*a.examples, *later)[:MAX_EXAMPLES],
         cut_calls=a.cut_calls + b.cut_calls,
     )
     horizon = a.settings.horizon
@@ -225,10 +224,6 @@ def _note(examples: list[UnusedLine], counts: Counter[LineFault], fault: LineFau
     counts[fault] += 1
     if len(examples) < MAX_EXAMPLES:
         examples.append(UnusedLine(fault=fault, line=index + 1, text=_shown(line)))
-
-
-def _later(example: UnusedLine, lines: int) -> UnusedLine:
-    return example if example.line is None else replace(example, line=example.line + lines)
 
 
 def _shown(line: bytes) -> str:

@@ -6,10 +6,9 @@ from bot.lazy import front_door
 
 if TYPE_CHECKING:
     from bot.simulate.calibration import calibrate
-    from bot.simulate.configurations import combinations, sweep
+    from bot.simulate.configurations import combinations, configuration, level, sweep
     from bot.simulate.replication import replicate, replications, simulation
     from bot.simulate.runs import counter_run, sampled_run
     from bot.simulate.saturate import saturation
-    from bot.simulate.score import configuration, level
 else:
     __getattr__ = front_door(__name__)

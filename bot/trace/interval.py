@@ -2,7 +2,7 @@
 
 import threading
 from dataclasses import dataclass, field
-from types import CodeType, FrameType  # noqa: TC003 - mypy and dataclasses agree on it at run time
+from types import CodeType, FrameType
 from typing import Final
 
 
@@ -21,17 +21,15 @@ class Sums:
             self.inner[node] = self.inner.get(node, 0) + inner
 
 
+@dataclass(slots=True)
 class Slot:
     """The one timed method that runs on a thread: selected nodes are never inside each other."""
 
-    __slots__ = ("code", "frame", "inner", "node", "start_ns")
-
-    def __init__(self) -> None:
-        self.frame: FrameType | None = None
-        self.code: CodeType | None = None
-        self.node = 0
-        self.inner = 0
-        self.start_ns = 0
+    frame: FrameType | None = None
+    code: CodeType | None = None
+    node: int = 0
+    inner: int = 0
+    start_ns: int = 0
 
 
 class Slots(threading.local):

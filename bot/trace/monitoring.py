@@ -223,5 +223,4 @@ class Timing:
             self.sums.add(slot.node, now - slot.start_ns, slot.inner)
 
 
-def timer(tree: Tree, selected: Collection[int], scope: Scope) -> Timing:
-    return Timing(tree, selected, scope)
+timer = Timing

@@ -1,6 +1,7 @@
 """The full pass: who calls whom, and how often. Its times would mean nothing and are not taken."""
 
 import threading
+from dataclasses import dataclass
 from types import FrameType
 from typing import Final
 
@@ -16,16 +17,14 @@ TIMING_LOOPS: Final = (
 )
 
 
+@dataclass(slots=True)
 class _Open:
     """A frame that runs now: its node, or that of the nearest caller that has one."""
 
-    __slots__ = ("c_node", "frame", "is_leaf_caller", "node")
-
-    def __init__(self, frame: FrameType, node: int, *, is_leaf_caller: bool) -> None:
-        self.frame = frame
-        self.node = node
-        self.is_leaf_caller = is_leaf_caller
-        self.c_node: int | None = None
+    frame: FrameType
+    node: int
+    is_leaf_caller: bool
+    c_node: int | None = None
 
 
 class Recorder:

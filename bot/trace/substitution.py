@@ -197,5 +197,4 @@ def _other_code(code: types.CodeType, hook: Callable[..., Any]) -> types.CodeTyp
     )
 
 
-def timer(tree: Tree, selected: Collection[int], scope: Scope) -> Timing:
-    return Timing(tree, selected, scope)
+timer = Timing

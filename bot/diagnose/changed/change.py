@@ -2,20 +2,24 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from bot import git
 from bot.diagnose.changed.callers import find_callers
 from bot.diagnose.changed.code import CodeScope, MissingGrammarError, UnreadableCodeError
 from bot.diagnose.changed.comparison import FileScopes, compare_files
-from bot.diagnose.changed.languages import has_reader, read_scopes
+from bot.diagnose.changed.grammars import GRAMMARS
 from bot.diagnose.changed.limits import MAX_FILE_BYTES, MOST_FILES, read_within
 from bot.diagnose.changed.paths import is_document_or_test
+from bot.diagnose.changed.python import read_python
+from bot.diagnose.changed.syntax_tree import read_with_grammar
 from bot.model.reason import Caveat, because
 from bot.model.touched import ChangeKind, LineRange, Touched, TouchedFunction, UnresolvedFile
 
 MOST_LINE_DIFFS: Final = 200  # a git call each
+PYTHON_SUFFIXES: Final = frozenset({".py", ".pyi", ".pyw"})
+LONGEST_LINE_BYTES: Final = 20_000
 
 
 def touched_by_commit(repository: Path, commit: str, *, callers: bool = False) -> Touched:
@@ -35,11 +39,12 @@ def touched_code(repository: Path, *, base: str | None, head: str, callers: bool
     if len(changes) > MOST_FILES:
         notes.append(because(Caveat.FILES_LEFT, count=len(changes), limit=MOST_FILES))
         changes = changes[:MOST_FILES]
-    readable = [one for one in changes if _is_file(one) and has_reader(one.path)]
-    sources = read_within(repository, _blobs(readable))
+    readable = [one for one in changes if _is_file(one) and _has_reader(one.path)]
+    blobs = (blob for change in readable for blob in (change.old_blob, change.blob) if blob is not None)
+    sources = read_within(repository, {blob: blob for blob in blobs})
     files = []
     unread = {one.path for one in changes if not _is_file(one)}
-    unread |= {one.path for one in changes if not has_reader(one.path) and not is_document_or_test(one.path)}
+    unread |= {one.path for one in changes if not _has_reader(one.path) and not is_document_or_test(one.path)}
     lacking_grammar = 0
     for change in readable:
         try:
@@ -93,25 +98,35 @@ def _is_file(change: git.FileChange) -> bool:
     return change.mode not in (git.SUBMODULE_MODE, git.LINK_MODE)
 
 
-def _blobs(changes: Sequence[git.FileChange]) -> dict[str, str]:
-    return {blob: blob for change in changes for blob in (change.old_blob, change.blob) if blob is not None}
-
-
 def _scopes(change: git.FileChange, sources: Mapping[str, bytes]) -> FileScopes:
     def scopes(path: str, blob: str | None) -> tuple[CodeScope, ...]:
         if blob is None:
             return ()
         if blob not in sources:
             raise UnreadableCodeError(f"is larger than {MAX_FILE_BYTES >> 20} MiB, or too much else is")
-        return read_scopes(path, sources[blob])
+        return _read(path, sources[blob])
 
     return FileScopes(
         path=change.path,
         old_path=change.old_path,
-        base=scopes(change.old_path, change.old_blob) if has_reader(change.old_path) else (),
+        base=scopes(change.old_path, change.old_blob) if _has_reader(change.old_path) else (),
         head=scopes(change.path, change.blob),
         is_copy=change.status == "C",
     )
+
+
+def _has_reader(path: str) -> bool:
+    return (suffix := PurePosixPath(path).suffix.lower()) in PYTHON_SUFFIXES or suffix in GRAMMARS
+
+
+def _read(path: str, source: bytes) -> tuple[CodeScope, ...]:
+    """The code of a file in scopes, by its suffix. Raises: UnreadableCodeError, with the reason."""
+    if b"\0" in source[:8_000]:
+        raise UnreadableCodeError("is binary")
+    if max(map(len, source.split(b"\n"))) > LONGEST_LINE_BYTES:
+        raise UnreadableCodeError("has lines that no person wrote: it is generated or minified")
+    suffix = PurePosixPath(path).suffix.lower()
+    return read_python(source) if suffix in PYTHON_SUFFIXES else read_with_grammar(source, GRAMMARS[suffix])
 
 
 def _unresolved(repository: Path, changes: Sequence[git.FileChange]) -> tuple[UnresolvedFile, ...]:

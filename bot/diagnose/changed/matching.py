@@ -39,7 +39,11 @@ def match_method(
         functions = [function for function in functions if same_file(file, function.path)]
         if line is not None and (exact := _at_line(functions, names, line)):
             return _match(Certainty.FILE_AND_LINE, [exact])
-    named = [function for function in functions if function.scope is Scope.FUNCTION and _last(function) == names[-1:]]
+    named = [
+        function
+        for function in functions
+        if function.scope is Scope.FUNCTION and _parts(function.qualified_name)[-1:] == names[-1:]
+    ]
     if named:
         agreement = [1 if file is not None and len(names) == 1 else _agreement(names, one) for one in named]
         best = max(agreement)
@@ -79,13 +83,13 @@ def name_parts(method: str) -> tuple[str, ...]:
     for keyword in KEYWORDS:
         text = text.removeprefix(keyword)
     text = GO_RECEIVER.sub(r"\1.", text.partition(" [as ")[0]).removeprefix("(anonymous namespace)::")
-    text = _without_types(text).partition("(")[0]
+    text = without_types(text).partition("(")[0]
     # C++ demanglers put the type of the result first.
     parts = [part.strip("&*~") for part in SEPARATORS.split(text.rsplit(" ", 1)[-1])]
     return tuple(part for part in parts if not NO_NAME.fullmatch(part))
 
 
-def _without_types(text: str) -> str:
+def without_types(text: str) -> str:
     """Without what stands in <…>, however deep."""
     kept, depth = [], 0
     for character in text:
@@ -118,10 +122,6 @@ def _at_line(functions: Iterable[TouchedFunction], names: tuple[str, ...], line:
 
 def _parts(qualified_name: str) -> tuple[str, ...]:
     return tuple(part for part in qualified_name.split(".") if part not in ("", "<locals>"))
-
-
-def _last(function: TouchedFunction) -> tuple[str, ...]:
-    return _parts(function.qualified_name)[-1:]
 
 
 def _agreement(names: tuple[str, ...], function: TouchedFunction) -> int:

@@ -15,6 +15,7 @@ from bot.diagnose.changed.code import (
     with_text,
 )
 from bot.diagnose.changed.grammars import Grammar
+from bot.diagnose.changed.matching import without_types
 from bot.model.touched import Scope
 
 if TYPE_CHECKING:
@@ -164,14 +165,11 @@ def _receiver_type(receiver: "Node") -> str:
 
 def _dotted(node: "Node") -> str:
     """The name with dots between its parts, without type parameters."""
-    text, kept, depth = _text(node).strip("'\"`"), "", 0
+    text = _text(node).strip("'\"`")
     if text.startswith("operator"):
         return text.replace(" ", "")
-    for character in text:
-        depth += character == "<"
-        kept += "" if depth or character.isspace() else character
-        depth -= character == ">" and depth > 0
-    return ".".join(part for part in _SEPARATORS.split(kept) if part)
+    name = "".join(without_types(text).split())
+    return ".".join(part for part in _SEPARATORS.split(name) if part)
 
 
 def _text(node: "Node") -> str:

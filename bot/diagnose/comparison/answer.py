@@ -12,8 +12,8 @@ from bot.diagnose.comparison.common import is_relative
 from bot.diagnose.comparison.methods import total_row
 from bot.diagnose.comparison.observed import Spread, spread
 from bot.diagnose.comparison.search import TRIFLE, Searched
-from bot.diagnose.comparison.settings import ComparisonSettings
 from bot.diagnose.comparison.significance import basis_of, visible_gain
+from bot.diagnose.settings import ComparisonSettings
 from bot.model.reason import Doubt, Reason, because
 from bot.model.tree_comparison import Answer, Basis, SuspectReason
 from bot.stats.ragged import Moments

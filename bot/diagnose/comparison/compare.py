@@ -10,9 +10,9 @@ from bot.diagnose.comparison.methods import Method
 from bot.diagnose.comparison.observed import Observed, ObservedNode, observed_log, observed_profile
 from bot.diagnose.comparison.rank import rank
 from bot.diagnose.comparison.search import TRIFLE, Judged, Searched, search
-from bot.diagnose.comparison.settings import ComparisonSettings
 from bot.diagnose.comparison.significance import basis_of
 from bot.diagnose.log import ReadLog
+from bot.diagnose.settings import ComparisonSettings
 from bot.errors import DataError
 from bot.model.profile import Profile
 from bot.model.reason import Caveat, Reason, because

@@ -88,9 +88,7 @@ def _by_calls(one: Searched, i: int) -> float:
     node = one.tree.nodes[i]
     own = max(0.0, float(one.own_gains[i]))
     before, after = node.baseline, node.target
-    if before is None or after is None:
-        return own
-    if not before.calls or not after.calls:
+    if before is None or after is None or not before.calls or not after.calls:
         return own
     longer = max(0.0, after.own.mean / after.calls - before.own.mean / before.calls) * after.calls
     begins = min(longer, own)

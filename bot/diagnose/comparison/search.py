@@ -10,8 +10,8 @@ from bot.diagnose.comparison.align import AlignedNode, AlignedTree
 from bot.diagnose.comparison.cause import called_more_often, cause_of
 from bot.diagnose.comparison.common import Common, common, is_relative
 from bot.diagnose.comparison.methods import Method, Row, merged, methods_of
-from bot.diagnose.comparison.settings import ComparisonSettings
 from bot.diagnose.comparison.significance import Mask, Tests, families_of, scales, test_rows
+from bot.diagnose.settings import ComparisonSettings
 from bot.model.finding import Interval
 from bot.model.tree_comparison import ChangeCause, NodeState, SuspectReason
 from bot.stats.multiplicity import benjamini_hochberg

@@ -13,7 +13,7 @@ from bot.diagnose.comparison.common import SMALLEST_COUNT, SMALLEST_SHARE, Commo
 from bot.diagnose.comparison.methods import Row
 from bot.diagnose.comparison.observed import Observed
 from bot.model.tree_comparison import Basis
-from bot.stats.moderation import effective_number, moderate
+from bot.stats.moderation import Moderated, effective_number, moderate
 from bot.stats.ragged import Floats, Moments
 from bot.stats.two_groups import one_way_anova, satterthwaite, student_t, welch
 
@@ -156,14 +156,14 @@ def _sampled(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: f
     if is_trimmed:
         variance = variance * (1 + min(after.kept, before.kept) ** TRIMMED_MARGIN)
     difference = after.mean - before.mean
-    p_value = student_t(difference, variance, steadied.freedom).p_value
+    p_value = student_t(difference, variance, steadied.degrees_of_freedom).p_value
     if after.kept != before.kept:
         # Unequal variances with unequal numbers of repetitions would look like changes.
         p_value = np.maximum(p_value, _unpooled(after, before))
     error = np.sqrt(variance)
     before_mean = baseline.mean + nothing
-    half = special.stdtrit(np.maximum(steadied.freedom, 1.0), 0.5 + level / 2) * error
-    result = _tests(target.mean, baseline.mean, p_value, error * before_mean, steadied.freedom, level=level)
+    half = special.stdtrit(np.maximum(steadied.degrees_of_freedom, 1.0), 0.5 + level / 2) * error
+    result = _tests(target.mean, baseline.mean, p_value, error * before_mean, steadied.degrees_of_freedom, level=level)
     with np.errstate(all="ignore"):
         bounds = [(before_mean * np.exp(difference + side) - nothing) / baseline.mean - 1 for side in (-half, half)]
     return replace(result, low=_known(np.maximum(bounds[0], -1.0)), high=_known(bounds[1]), scale=before_mean)
@@ -206,17 +206,11 @@ def _trimmed(values: Floats, *, is_trimmed: bool) -> _Trimmed:
     return _Trimmed(kept.mean(axis=1), squares, kept.shape[1])
 
 
-@dataclass(frozen=True, slots=True)
-class _Steadied:
-    variance: Floats
-    freedom: Floats
-
-
-def _steadied(variance: Floats, freedom: Floats, mean: Floats, sides: Sequence[Floats], *, used: Mask) -> _Steadied:
+def _steadied(variance: Floats, freedom: Floats, mean: Floats, sides: Sequence[Floats], *, used: Mask) -> Moderated:
     """Small amounts vary more: variances of logarithms are steadied around a line over the mean [Law et al. 2014]."""
     used = used & (variance > 0) & (mean > 0)
     if used.sum() < FEWEST_ROWS:
-        return _Steadied(variance, freedom)
+        return Moderated(variance, freedom, 0.0)
     x, y = np.log(mean[used]), np.log(variance[used])
     slope = float(np.clip(((x - x.mean()) * (y - y.mean())).sum() / max(((x - x.mean()) ** 2).sum(), 1e-12), -2.0, 0.0))
     line = np.ones_like(variance)
@@ -224,7 +218,7 @@ def _steadied(variance: Floats, freedom: Floats, mean: Floats, sides: Sequence[F
     residuals = np.hstack([side - side.mean(axis=1, keepdims=True) for side in sides])
     worth = effective_number(residuals[used], freedom[used])
     moderated = moderate(np.where(used, variance / line, 0.0), freedom, effective_number=worth)
-    return _Steadied(np.where(used, moderated.variance * line, variance), moderated.degrees_of_freedom)
+    return replace(moderated, variance=np.where(used, moderated.variance * line, variance))
 
 
 def _moments(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: float) -> Tests:

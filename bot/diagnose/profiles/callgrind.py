@@ -180,13 +180,10 @@ def _take_cost(state: _State, text: str) -> RecordFault | None:
     return None
 
 
-def _pass_over(_: _State, __: str, ___: str) -> None:
-    """Object files are not needed: functions are told apart without them."""
-
-
 _PLACES: Final[dict[str, Callable[[_State, str, str], RecordFault | None]]] = {
     **dict.fromkeys(("fl", "fi", "fe", "cfi", "cfl"), _take_place),
-    **dict.fromkeys(("ob", "cob"), _pass_over),
+    # Object files are not needed: functions are told apart without them.
+    **dict.fromkeys(("ob", "cob"), lambda _state, _key, _value: None),
     **dict.fromkeys(("fn", "cfn"), _take_function),
     "calls": _take_calls,
 }

@@ -100,9 +100,7 @@ def _take(trace: _Trace, event: TraceEvent, number: int) -> None:
         _reject(trace, RecordFault.NUMBER, number, f"{event.name} ts={time} dur={event.dur}")
         return
     key = (event.pid, event.tid)
-    thread = trace.threads.get(key)
-    if thread is None:
-        thread = _new_thread(trace, key)
+    thread = trace.threads.get(key) or _new_thread(trace, key)
     name = trace.names.get(event.name)
     if name is None:
         name = _new_name(trace, event.name)

@@ -72,13 +72,7 @@ def _functions(stats: dict[Any, Any], graph: CallGraph, file: ProfileFile) -> di
 
 
 def _is_function(key: object) -> bool:
-    return (
-        isinstance(key, tuple)
-        and len(key) == 3
-        and isinstance(key[0], str)
-        and isinstance(key[1], int)
-        and isinstance(key[2], str)
-    )
+    return isinstance(key, tuple) and [*map(type, key)] == [str, int, str]
 
 
 def _frame(file: str, line: int, name: str) -> Frame:

@@ -1,6 +1,6 @@
-"""Every format of profiles and traces by its id, from the most specific content to the least."""
+"""Every format of profiles and traces by its id, from the most specific content to the least; and what a reader is."""
 
-from typing import Final
+from typing import Final, Protocol
 
 from bot.diagnose.profiles import (
     callgrind,
@@ -25,10 +25,23 @@ from bot.diagnose.profiles import (
     zipkin,
 )
 from bot.diagnose.profiles.file import ProfileFile
-from bot.diagnose.profiles.reader import ProfileReader
 from bot.errors import DataError, UsageError
+from bot.model.profile import Profile
 
 AUTO: Final = "auto"
+
+
+class ProfileReader(Protocol):
+    """One format. A module that has these names is one (PEP 544: no `self` in a module); its id is in the registry.
+
+    `matches` looks at the beginning of the content only, is cheap and never raises. `read` gives one profile per
+    service, with one repetition unless the format holds more; it tells the file of whatever it cannot use, and raises
+    DataError only where nothing sensible can follow.
+    """
+
+    def matches(self, file: ProfileFile, /) -> bool: ...
+    def read(self, file: ProfileFile, /) -> tuple[Profile, ...]: ...
+
 
 PROFILE_READERS: Final[dict[str, ProfileReader]] = {
     "perf_culprit_trace": perf_culprit_trace,
