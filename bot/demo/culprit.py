@@ -6,8 +6,7 @@ from textwrap import indent
 
 from bot import pipeline
 from bot.config import Config
-from bot.demo.program import run_program
-from bot.demo.repository import DemoRepository, checkout
+from bot.demo.repository import DemoRepository, checkout, run_program
 from bot.dispatch.local import BisectPlan
 from bot.history import open_history
 from bot.measure import Commands

@@ -1,12 +1,14 @@
-"""The demo's git repository: its commits, its served copy, and checkouts of single commits."""
+"""The demo's git repository: its commits, its served copy, checkouts of single commits, and its programs there."""
 
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from bot.errors import UsageError
+from bot.errors import InfrastructureError, UsageError
 from bot.git import resolve_commit, run_git
 
 
@@ -26,6 +28,7 @@ IDENTITY = {
 }
 BRANCH = "fold-accents"
 MARKER = ".perf-culprit-demo"
+TIMEOUT_SECONDS = 60.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,6 +79,26 @@ def checkout(repository: DemoRepository, commit: str, directory: Path) -> Path:
     """A worktree of `commit`."""
     run_git(repository.work, "worktree", "add", "--quiet", "--detach", str(directory.resolve()), commit)
     return directory
+
+
+def run_program(tree: Path, name: str, output: Path, *arguments: str) -> Path:
+    """`python NAME OUTPUT ARGUMENT...` in a checkout; what it wrote."""
+    command = [sys.executable, name, str(output.resolve()), *arguments]
+    try:
+        done = subprocess.run(command, cwd=tree, check=False, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise InfrastructureError(
+            f"the demo's {name} took longer than {TIMEOUT_SECONDS:.0f} s",
+            place=str(tree),
+            next_step="run the demo again when the machine is less busy",
+        ) from None
+    if done.returncode != 0:
+        raise InfrastructureError(
+            f"the demo's {name} ended with {done.returncode}: {done.stderr.strip()[-300:]}",
+            place=str(tree),
+            next_step="report this as a bug",
+        )
+    return output
 
 
 def _commit_all(work: Path, steps: Iterable[Step]) -> Iterable[str]:

@@ -10,8 +10,14 @@ from pathlib import Path
 from bot import pipeline
 from bot.config import Config
 from bot.demo.culprit import BENCHMARK, diagnose, find_culprit, record_as_merged
-from bot.demo.program import TIMEOUT_SECONDS, run_program
-from bot.demo.repository import DemoRepository, build_repository, checkout, fresh_directory
+from bot.demo.repository import (
+    TIMEOUT_SECONDS,
+    DemoRepository,
+    build_repository,
+    checkout,
+    fresh_directory,
+    run_program,
+)
 from bot.errors import UsageError
 from bot.files import replace_file
 from bot.history import HistoryPlace

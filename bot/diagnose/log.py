@@ -1,22 +1,25 @@
 """Log files to one whole part: a producer of blocks, workers that analyse them, parts merged in the files' order."""
 
 import gc
+import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from multiprocessing import get_context
+from types import FrameType
 from typing import Final, TypeAlias
 
 from bot.diagnose.blocks import BLOCK_BYTES, Lines, Stretch, blocks
 from bot.diagnose.part import Part, analyse, finish, merge
 from bot.diagnose.pattern import LinePattern, presets_that_read
 from bot.diagnose.settings import ReadingSettings
-from bot.diagnose.time_limit import can_be_limited, time_limit
-from bot.errors import DataError, InfrastructureError
+from bot.errors import ConfigError, DataError, InfrastructureError
 
 # A block takes a fraction of a second; the rest is for busy machines.
 BLOCK_TIME_LIMIT_S: Final = 30.0
@@ -111,3 +114,37 @@ def _nothing_usable(names: Sequence[str], first: Stretch | Lines, part: Part) ->
         if reading
         else "write a pattern file for its lines (docs/diagnosis.md)",
     )
+
+
+def can_be_limited() -> bool:
+    """Whether this thread gets alarms: only a process's main thread does."""
+    return threading.current_thread() is threading.main_thread()
+
+
+@contextmanager
+def time_limit(seconds: float, *, pattern: str) -> Iterator[None]:
+    """A ConfigError after `seconds` of the body: a pattern can be made to run for ever on one line.
+
+    CPython's matcher looks at alarms while it searches.
+    Without effect in threads, which get no alarms: who brings an executor of threads trusts the pattern.
+    """
+    if not can_be_limited():
+        yield
+        return
+
+    def late(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        raise ConfigError(
+            f"took more than {seconds:g} s for one block of lines",
+            place=pattern,
+            next_step="take nested or neighbouring repeats out of the pattern, such as (a+)+ or .*.*; "
+            r"possessive repeats (\S++) give up at once",
+        )
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

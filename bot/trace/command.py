@@ -91,7 +91,6 @@ def trace_command(
         service=service,
         nodes=nodes,
         repetitions=budget.repetitions,
-        passes=budget.executions,
         is_partial=budget.is_spent,
         is_sampled=is_sampled,
     )

@@ -79,18 +79,10 @@ def record_structure(tree: Tree, scope: Scope) -> Iterator[None]:
         "C_RETURN": end_c,
         "C_RAISE": end_c,
     }
-    events = monitoring.events
     with _tool(callbacks) as number:
-        monitoring.set_events(
-            number,
-            events.PY_START
-            | events.PY_RESUME
-            | events.PY_THROW
-            | events.PY_RETURN
-            | events.PY_YIELD
-            | events.PY_UNWIND
-            | events.CALL,
-        )
+        # Flags; those of a C function's end come with CALL.
+        events = (getattr(monitoring.events, name) for name in callbacks if not name.startswith("C_"))
+        monitoring.set_events(number, sum(events))
         yield
 
 

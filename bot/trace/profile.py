@@ -16,15 +16,11 @@ MAXIMUM_NAME_CHARACTERS: Final = 1_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trace:
-    """`passes`: executions of the workload that it took. `is_partial`: its budget did not suffice to go deeper.
-
-    `is_sampled`: stacks were seen at a rate; the nodes' calls are None.
-    """
+    """`is_partial`: its budget did not suffice to go deeper. `is_sampled`: stacks were seen at a rate, no calls."""
 
     service: str
     nodes: tuple[TimedNode, ...]
     repetitions: int
-    passes: int
     is_partial: bool = False
     is_sampled: bool = False
 

@@ -72,11 +72,8 @@ def run_trace(
     refuse_foreign_tool(here)
     hide_untimed(tree, here)
     cost = hook_cost(here)
-    passes = 1
 
     def time_pass(selected: Sequence[int]) -> list[Times]:
-        nonlocal passes
-        passes += 1 + repetitions
         return _time_pass(workload, tree, selected, repetitions=repetitions, scope=scope, here=here, cost=cost)
 
     nodes = measure_levels(tree, time_pass, minimum_share=minimum_share, follow=follow)
@@ -85,7 +82,7 @@ def run_trace(
             "the workload runs no code that is to be followed",
             next_step="give the folder of the code as root, or name its package to be included",
         )
-    return Trace(service=service, nodes=nodes, repetitions=repetitions, passes=passes)
+    return Trace(service=service, nodes=nodes, repetitions=repetitions)
 
 
 def refuse_foreign_tool(here: Hooks) -> None:

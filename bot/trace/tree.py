@@ -32,7 +32,6 @@ class Node:
 class Tree:
     def __init__(self) -> None:
         self.nodes: list[Node] = []
-        self.cut_calls = 0
         self._steps: dict[tuple[int, Method], int] = {}
 
     def enter(self, parent: int, method: Method) -> int:
@@ -48,7 +47,6 @@ class Tree:
             self._steps[parent, method] = ancestor
             return ancestor
         if len(self.nodes) >= MAXIMUM_NODES:
-            self.cut_calls += 1
             return parent
         self.nodes.append(Node(method, parent))
         self._steps[parent, method] = len(self.nodes) - 1

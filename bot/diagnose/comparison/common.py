@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from bot.diagnose.comparison.align import AlignedTree
-from bot.diagnose.comparison.methods import Method, Row
+from bot.diagnose.comparison.methods import Method
 from bot.diagnose.comparison.observed import SHARE
 from bot.stats.ragged import Floats
 
@@ -60,8 +60,13 @@ def common(tree: AlignedTree, methods: Sequence[Method]) -> Common:
     means = np.array([(one.own.baseline.mean, one.own.target.mean) for one in shared])
     logs = np.log(means[:, 1] / means[:, 0]) - np.log(calls[:, 1] / calls[:, 0])
     variance, middle = _median_variance(logs), float(np.median(logs))
-    values = _values([method.own for method in shared])
-    if values is not None:
+    rows = [
+        (*row.baseline.values, *row.target.values)
+        for row in (one.own for one in shared)
+        if row.baseline.values is not None and row.target.values is not None
+    ]
+    if len(rows) == len(shared):
+        values = np.array(rows)
         count = tree.baseline.repetitions
         values[:, :count] /= calls[:, :1]
         values[:, count:] /= calls[:, 1:]
@@ -89,17 +94,6 @@ def _middle_of_time(logs: Floats, times: Floats) -> float:
 def is_relative(tree: AlignedTree) -> bool:
     """Whether amounts are shares, of which only the relation to each other is known."""
     return tree.target.unit == SHARE
-
-
-def _values(rows: Sequence[Row]) -> Floats | None:
-    if any(_of(one) is None for one in rows):
-        return None
-    return np.array([_of(one) for one in rows], dtype=np.float64)
-
-
-def _of(row: Row) -> tuple[float, ...] | None:
-    before, after = row.baseline.values, row.target.values
-    return None if before is None or after is None else (*before, *after)
 
 
 def _median_variance(logs: Floats) -> float:

@@ -1,6 +1,5 @@
 """Collapsed stacks (Brendan Gregg's stackcollapse, py-spy raw, inferno, async-profiler): `root;child;leaf 12`."""
 
-import math
 import re
 from functools import lru_cache
 from typing import Final
@@ -41,9 +40,9 @@ def read(file: ProfileFile, /) -> tuple[Profile, ...]:
         stack, _, count_text = line.rstrip().rpartition(" ")
         if not stack:
             stack, _, count_text = line.rstrip().rpartition("\t")
-        count = _count(count_text)
-        if not stack.strip() or count is None:
-            fault = RecordFault.NUMBER if stack.strip() and _is_number(count_text) else RecordFault.MALFORMED
+        count = _number(count_text)
+        if not stack.strip() or count is None or not 0 <= count <= MAX_COUNT:
+            fault = RecordFault.MALFORMED if not stack.strip() or count is None else RecordFault.NUMBER
             file.reject(fault, line, at=f":{number}")
             continue
         weights.add(count)
@@ -72,16 +71,8 @@ def _frame(name: str) -> Frame:
     return frame(austin["name"], austin["file"], int(austin["line"])) if austin else frame_of(name)
 
 
-def _is_number(text: str) -> bool:
+def _number(text: str) -> float | None:
     try:
-        float(text)
+        return float(text)
     except ValueError:
-        return False
-    return True
-
-
-def _count(text: str) -> float | None:
-    if not _is_number(text):
         return None
-    count = float(text)
-    return count if math.isfinite(count) and 0 <= count <= MAX_COUNT else None

@@ -61,13 +61,13 @@ class ProfileFile:
         """As `Intake.reject`; `at` is where in the file: `:12`, `: sample 3`."""
         self.intake.reject(fault, text, place=self.place + at)
 
-    def chunks(self) -> Iterator[bytes]:
+    def chunks(self, *, most: int = MAX_STREAMED_BYTES) -> Iterator[bytes]:
         """All bytes from the first on; UTF-16, which some shells write, as UTF-8."""
         if not self.head.startswith(_UTF16_BOMS):
-            yield from self._bytes()
+            yield from self._bytes(most=most)
             return
         decoder = self._decoder()
-        for chunk in self._bytes():
+        for chunk in self._bytes(most=most):
             yield decoder.decode(chunk).encode("utf-8", "replace")
 
     def lines(self) -> Iterator[tuple[int, str]]:
@@ -96,30 +96,19 @@ class ProfileFile:
 
     def content(self) -> bytes:
         """All bytes at once; a DataError where they are too many."""
-        pieces = []
-        size = 0
-        for chunk in self.chunks():
-            size += len(chunk)
-            if size > MAX_WHOLE_BYTES:
-                raise DataError(
-                    f"is larger than {MAX_WHOLE_BYTES:,} bytes unpacked",
-                    place=self.place,
-                    next_step="record a shorter time, or less often",
-                )
-            pieces.append(chunk)
-        return b"".join(pieces)
+        return b"".join(self.chunks(most=MAX_WHOLE_BYTES))
 
-    def _bytes(self) -> Iterator[bytes]:
+    def _bytes(self, *, most: int = MAX_STREAMED_BYTES) -> Iterator[bytes]:
         yield self.head
         size = len(self.head)
         try:
             while chunk := self.stream.read(CHUNK_BYTES):
                 size += len(chunk)
-                if size > MAX_STREAMED_BYTES:
+                if size > most:
                     raise DataError(
-                        f"is larger than {MAX_STREAMED_BYTES:,} bytes unpacked",
+                        f"is larger than {most:,} bytes unpacked",
                         place=self.place,
-                        next_step="record a shorter time",
+                        next_step="record a shorter time, or less often",
                     )
                 yield chunk
         except OSError as error:

@@ -112,7 +112,7 @@ class Event:
 class _OpenTrace:
     """`path`: nodes and begins of the open calls."""
 
-    tree: ProfileTree | None = None
+    tree: ProfileTree = field(default_factory=ProfileTree)
     following: int = 0
     held: list[Event] = field(default_factory=list)
     path: list[tuple[int, Frame, float]] = field(default_factory=list)
@@ -175,7 +175,6 @@ class EventTraces:
     def _begin(self, opened: _OpenTrace, event: Event) -> None:
         if not opened.path:
             opened.tree = self.entries.of(event.frame)
-        assert opened.tree is not None  # noqa: S101 - set where the path begins
         parent = opened.path[-1][0] if opened.path else TOP
         node = opened.tree.child(parent, event.frame)
         if node == parent:
@@ -183,7 +182,6 @@ class EventTraces:
         opened.path.append((node, event.frame, opened.last))
 
     def _close(self, opened: _OpenTrace, time: float) -> None:
-        assert opened.tree is not None  # noqa: S101 - only an open call is closed
         node, _, start = opened.path.pop()
         parent = opened.path[-1][0] if opened.path else TOP
         if node == parent:
