@@ -12,7 +12,7 @@ BISECTIONS: Final[Mapping[ReasonCode, str]] = {
     Objection.PULL_REQUEST_CLOSED: "the pull request was closed",
     Objection.HEAD_MOVED: "the head of the pull request has moved on[ from {head}]",
     SearchReason.STILL_THERE: "the regression is still there",
-    SearchReason.TIME_SPENT: "the time was spent before the search had ended[; --resume {file} resumes it]",
+    SearchReason.TIME_SPENT: "the time was spent before the search had ended[; --resume {file:prose} resumes it]",
     SearchReason.DISPATCHES_FRUITLESS: (
         "{count:,} dispatches in a row gave no result; see the log of the bisect workflow"
     ),
