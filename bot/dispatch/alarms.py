@@ -124,7 +124,8 @@ def new_steps(
     is still at the worse level.
     """
     positions = {run.commit: place for place, run in enumerate(runs) if run.commit}
-    searched = [_searched(bisection, positions) for bisection in searches]
+    ends = ((bisection, bisection.search.commit_range) for bisection in searches)
+    searched = [_Searched(one, positions.get(at.good, -1), positions.get(at.bad, -1)) for one, at in ends]
     marks: dict[MetricKey, _Marked] = {}
     for place in range(max(1, len(runs) - window), len(runs)):
         for key in runs[place].regressions:
@@ -144,11 +145,6 @@ def new_steps(
         _joined(runs, [*group, *_companions(group, others, searched, rule)], suite=suite, every=by_metric)
         for group in _groups(fresh.values())
     )
-
-
-def _searched(bisection: Bisection, positions: Mapping[str, int]) -> _Searched:
-    commit_range = bisection.search.commit_range
-    return _Searched(bisection, positions.get(commit_range.good, -1), positions.get(commit_range.bad, -1))
 
 
 def _gated(series: _Series, key: MetricKey, searched: Sequence[_Searched], rule: _Rule) -> _Stepped | None:

@@ -46,8 +46,10 @@ def recoveries(runs: Sequence[Run], searches: Sequence[Bisection], *, suite: str
     steps: list[Step] = []
     for search, closes, lead in due:
         values = [value for _, _, value in by_metric.get(lead.key, ())][-NEWEST:]
-        if search.alarm is None or len(values) < NEWEST or not _is_back(median(values), lead):
+        if search.alarm is None or len(values) < NEWEST:
             continue
+        if abs(log(median(values) / lead.before)) >= abs(log(median(values) / lead.after)):
+            continue  # nearer to the worse level
         good = search.search.commit_range.good
         others = (entry for entry in search.alarm.metrics[1:] if entry.key not in search.alarm.left)
         steps.append(
@@ -88,7 +90,3 @@ def _told(search: Bisection) -> Iterator[tuple[tuple[str, ...], AlarmedMetric]]:
         yield (culprit.commit,), replace(lead, after=lead.before * (1 + change))
     if not worse:
         yield (ends.good, ends.bad), lead
-
-
-def _is_back(level: float, lead: AlarmedMetric) -> bool:
-    return abs(log(level / lead.before)) < abs(log(level / lead.after))

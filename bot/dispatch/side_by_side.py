@@ -67,7 +67,9 @@ class SideBySide(AtOnce):
         refused: list[Reason] = []
         for job in dispatch.jobs:
             try:
-                results.append(_result(folder / job.id))
+                file = folder / job.id / RESULT_NAME
+                data = read_limited(file, MOST_RESULT_BYTES, next_step="repeat the search")
+                results.append(decode_job_result(data, place=str(file)))
             except BotError:
                 output = (folder / job.id / OUTPUT_NAME).read_text(errors="replace")
                 why = output.strip()[-SHOWN_CHARACTERS:]
@@ -101,8 +103,3 @@ class SideBySide(AtOnce):
                 yield process
             finally:
                 process.terminate()
-
-
-def _result(output: Path) -> BisectJobResult:
-    file = output / RESULT_NAME
-    return decode_job_result(read_limited(file, MOST_RESULT_BYTES, next_step="repeat the search"), place=str(file))

@@ -121,7 +121,8 @@ def record_search(history: History, bisection: Bisection) -> tuple[str, ...]:
     """
     if bisection.metric is None:
         return ()
-    environment = Environment(components=_common(bisection.environments))
+    first, *others = bisection.environments or ({},)
+    common = {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
     runs = search_runs(
         bisection.search,
         key=bisection.key,
@@ -130,7 +131,7 @@ def record_search(history: History, bisection: Bisection) -> tuple[str, ...]:
         job=f"{_job_prefix(bisection.commands)}{bisection.id}",
         time=bisection.started_at,
     )
-    return tuple(history.append(replace(run, environment=environment)) for run in runs)
+    return tuple(history.append(replace(run, environment=Environment(components=common))) for run in runs)
 
 
 def search_runs(
@@ -169,8 +170,3 @@ def _job_prefix(commands: BisectCommands) -> str:
     """The same for searches that ran the same: their numbers can be compared."""
     facts = "\x00".join(str(fact) for fact in (commands.run, commands.build, commands.count or commands.tool))
     return f"{JOB_PREFIX}{hashlib.sha256(facts.encode(errors='surrogateescape')).hexdigest()[:12]}-"
-
-
-def _common(environments: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    first, *others = environments or ({},)
-    return {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}

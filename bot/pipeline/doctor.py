@@ -75,8 +75,9 @@ def examine(*, environ: Mapping[str, str], repository: Path, config: Config) -> 
     wrong = {Role.NONE: Health.WRONG, Role.PRIVILEGED: Health.UNSAFE}.get(role, Health.FINE)
     facts = {"event": context.event_name, "default": job.default_branch}
     observations = [Observation(symptom=Symptom.ROLE, kind=role, health=wrong, facts=facts)]
-    if needed := _needed(role, config):
-        observations += _permissions(job, needed)
+    asked = {*NEEDED[role], *(recording_permissions(config) if role in (Role.RECORD, Role.REPORT) else ())}
+    if asked:
+        observations += _permissions(job, [permission for permission in Permission if permission in asked])
     if role in WITH_CHECKOUT:
         observations += _checkout(job)
         # Who does not answer is not asked again: git would try for minutes.
@@ -89,11 +90,6 @@ def recording_permissions(config: Config) -> frozenset[Permission]:
     """What the configuration asks of a job that records, beside what every such job needs."""
     issues = () if config.issues.when == "never" else (Permission.ISSUES,)
     return frozenset((*issues, *(AUTOMATIC if config.bisect.automatic else ())))
-
-
-def _needed(role: Role, config: Config) -> tuple[Permission, ...]:
-    asked = recording_permissions(config) if role in (Role.RECORD, Role.REPORT) else ()
-    return tuple(permission for permission in Permission if permission in {*NEEDED[role], *asked})
 
 
 def _permissions(job: _Job, needed: Sequence[Permission]) -> Iterator[Observation]:

@@ -43,7 +43,10 @@ def bisection_text(report: BisectionReport, *, colour: bool = False) -> str:
         item="  {}",
         folds=False,
     )
-    return _view(report, replace(form, shade=_coloured) if colour else form)
+    return _view(
+        report,
+        replace(form, shade=lambda line, verdict: Safe(f"{BOLD}{SHADES[verdict]}{line}{RESET}")) if colour else form,
+    )
 
 
 def bisection_markdown(report: BisectionReport) -> str:
@@ -85,10 +88,6 @@ def headline(report: BisectionReport) -> str:
     if (other := words.other_way(report)) is not None:
         return f"Nothing got {report.settings.sought}: the bad end is {other}"
     return words.beside_headline(report) or words.HEADLINES[report.outcome.kind]
-
-
-def _coloured(line: str, verdict: Verdict) -> Safe:
-    return Safe(f"{BOLD}{SHADES[verdict]}{line}{RESET}")
 
 
 def _verdict(report: BisectionReport) -> Verdict:

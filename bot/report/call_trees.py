@@ -84,15 +84,9 @@ def _tree_fold(diagnosis: TreeComparison, *, repository_url: str | None) -> Fold
         explained = [one for one in suspects[:EXPLAINED] if compared.why(one)]
         rows = tuple(own("- {}: {}", code(one.method), Safe(compared.why(one))) for one in explained)
         parts.append(Part(title=Safe("Why these"), rows=rows, total=len(rows)))
-    for heading, names in (
-        ("Methods added", diagnosis.added_methods),
-        ("Methods removed", diagnosis.removed_methods),
-        ("Services added", diagnosis.added_services),
-        ("Services removed", diagnosis.removed_services),
-    ):
-        if names:
-            listed = tuple(own("- {}", code(name)) for name in names[:NAMES])
-            parts.append(Part(title=Safe(heading), rows=listed, total=len(names)))
+    for heading, names in compared.added_or_removed(diagnosis).items():
+        listed = tuple(own("- {}", code(name)) for name in names[:NAMES])
+        parts.append(Part(title=Safe(heading), rows=listed, total=len(names)))
     answers = ((code(one.service, limit=60), compared.answer_markdown(one)) for one in diagnosis.services)
     services = tuple(own("- {}: {}", *answer) for answer in answers)
     parts.append(Part(title=Safe("What was compared"), rows=services[:NAMES], total=len(services)))

@@ -71,18 +71,23 @@ def tree_comparison_text(comparison: TreeComparison, *, top: int = 20) -> str:
         blocks.append("Services to test again\n" + "\n".join(_impact(comparison)))
     blocks += [
         f"{title}: " + listed([_plain(name, limit=60) for name in names], most=SHOWN_NAMES)
-        for title, names in (
-            ("Methods added", comparison.added_methods),
-            ("Methods removed", comparison.removed_methods),
-            ("Services added", comparison.added_services),
-            ("Services removed", comparison.removed_services),
-        )
-        if names
+        for title, names in added_or_removed(comparison).items()
     ]
     if comparison.notes:
         notes = (f"- {_plain(sentence(note), limit=SENTENCE_LIMIT)}" for note in comparison.notes)
         blocks.append("\n".join(["Notes", *notes]))
     return "\n\n".join(blocks) + "\n"
+
+
+def added_or_removed(comparison: TreeComparison) -> dict[str, tuple[str, ...]]:
+    """Names by title, where there are some."""
+    by_title = {
+        "Methods added": comparison.added_methods,
+        "Methods removed": comparison.removed_methods,
+        "Services added": comparison.added_services,
+        "Services removed": comparison.removed_services,
+    }
+    return {title: names for title, names in by_title.items() if names}
 
 
 def shown_suspects(comparison: TreeComparison) -> tuple[ComparedSuspect, ...]:
