@@ -7,12 +7,8 @@ from bot.errors import UsageError
 from bot.model.commit import FULL_HASH
 
 
-def workflow_names(event: Mapping[str, Any]) -> set[str]:
-    """The workflow's name, path and file name. GitHub may write a path as `.github/workflows/x.yml@main`."""
-    return {*workflow_files(event), text_at(event, "workflow_run", "name")}
-
-
 def workflow_files(event: Mapping[str, Any]) -> set[str]:
+    """The workflow's path and file name. GitHub may write a path as `.github/workflows/x.yml@main`."""
     path = text_at(event, "workflow_run", "path").partition("@")[0]
     return {path, path.rsplit("/", 1)[-1]}
 

@@ -114,9 +114,7 @@ class Check(Protocol):
 class Host(Protocol):
     """One repository, seen as the bot's account. Every failure is a BotError that says what to do."""
 
-    def find_pull_request(
-        self, *, event_name: str, event: Mapping[str, Any], workflow: str | None = None
-    ) -> PullRequestSearch:
+    def find_pull_request(self, *, event_name: str, event: Mapping[str, Any]) -> PullRequestSearch:
         """Which pull request an event's run speaks about."""
 
     def read_pull_request(self, *, number: int) -> PullRequestState: ...

@@ -22,10 +22,10 @@ def add_pull(fake: FakeGitHub, number: int = 7, **more: object) -> state.PullReq
     return fake.state.pulls[number]
 
 
-def search(fake: FakeGitHub, *, workflow: str | None = "perf.yml", **facts: object) -> PullRequestSearch:
+def search(fake: FakeGitHub, **facts: object) -> PullRequestSearch:
     client, _ = connected(fake)
     event = webhooks.event("workflow_run", head_sha=HEAD, head_branch=BRANCH, **facts)
-    return find_pull_request(client, event_name="workflow_run", event=event, workflow=workflow)
+    return find_pull_request(client, event_name="workflow_run", event=event)
 
 
 def test_finds_the_pull_request_of_a_fork(fake: FakeGitHub) -> None:
@@ -48,19 +48,6 @@ def test_finds_branches_with_unusual_names(fake: FakeGitHub) -> None:
     add_pull(fake, head_branch=branch)
     event = webhooks.event("workflow_run", head_sha=HEAD, head_branch=branch)
     assert find_pull_request(client, event_name="workflow_run", event=event).pull_requests
-
-
-@pytest.mark.parametrize("workflow", ["perf.yml", ".github/workflows/perf.yml", "Benchmarks", None])
-def test_accepts_runs_of_the_expected_workflow(fake: FakeGitHub, workflow: str | None) -> None:
-    add_pull(fake)
-    assert search(fake, workflow=workflow).pull_requests
-
-
-def test_refuses_runs_of_another_workflow(fake: FakeGitHub) -> None:
-    add_pull(fake)
-    outcome = search(fake, workflow=".github/workflows/evil.yml")
-    assert outcome == PullRequestSearch(reason="the run is not of the workflow '.github/workflows/evil.yml'")
-    assert not fake.log
 
 
 def test_refuses_runs_that_no_pull_request_started(fake: FakeGitHub) -> None:

@@ -8,7 +8,7 @@ from github import UnknownObjectException
 from github.PullRequest import PullRequest as RemotePullRequest
 
 from bot.model.bisection_report import CommitFacts
-from bot.publish.event import number_at, sha_at, text_at, value_at, workflow_names
+from bot.publish.event import number_at, sha_at, text_at, value_at
 from bot.publish.github.client import Client
 from bot.publish.github.failure import explained
 from bot.publish.host import PullRequest, PullRequestSearch
@@ -19,17 +19,12 @@ MAXIMUM_LISTED = 300
 MAXIMUM_ANSWERED = 3
 
 
-def find_pull_request(
-    client: Client, *, event_name: str, event: Mapping[str, Any], workflow: str | None = None
-) -> PullRequestSearch:
-    """`event` is the file at GITHUB_EVENT_PATH.
-
-    `workflow` is the name or file of the workflow whose runs are trusted to be the benchmarks; None accepts any.
-    """
+def find_pull_request(client: Client, *, event_name: str, event: Mapping[str, Any]) -> PullRequestSearch:
+    """`event` is the file at GITHUB_EVENT_PATH; whether its run is of the workflow that measures, the caller checks."""
     if event_name in ("pull_request", "pull_request_target"):
         return PullRequestSearch(pull_requests=(from_pull_request_event(event),))
     if event_name == "workflow_run":
-        return from_workflow_run_event(client, event=event, workflow=workflow)
+        return from_workflow_run_event(client, event=event)
     return PullRequestSearch(reason=f"the event {event_name!r} belongs to no pull request")
 
 
@@ -45,10 +40,8 @@ def from_pull_request_event(event: Mapping[str, Any]) -> PullRequest:
     )
 
 
-def from_workflow_run_event(client: Client, *, event: Mapping[str, Any], workflow: str | None) -> PullRequestSearch:
+def from_workflow_run_event(client: Client, *, event: Mapping[str, Any]) -> PullRequestSearch:
     """By head branch and commit: `workflow_run.pull_requests` is empty for forks."""
-    if workflow is not None and workflow not in workflow_names(event):
-        return PullRequestSearch(reason=f"the run is not of the workflow {workflow!r}")
     cause = text_at(event, "workflow_run", "event")
     if cause != "pull_request":
         return PullRequestSearch(reason=f"the benchmarks ran on {cause!r}, not on a pull request")

@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from bot.errors import UsageError
+from bot.publish.event import workflow_files
 from bot.publish.github.client import connect
 from bot.publish.github.pull_request import find_pull_request
 from bot.publish.host import PullRequest
@@ -51,11 +52,12 @@ def test_a_broken_event_file_is_named(event: dict[str, Any], place: str) -> None
 
 
 def test_a_broken_workflow_run_event_is_named() -> None:
-    with pytest.raises(UsageError, match=r"workflow_run\.path"):
-        find_pull_request(CLIENT, event_name="workflow_run", event={}, workflow="perf.yml")
+    with pytest.raises(UsageError, match=r"workflow_run\.event"):
+        find_pull_request(CLIENT, event_name="workflow_run", event={})
 
 
 def test_a_workflow_path_may_name_its_branch() -> None:
     event = webhooks.event("workflow_run", workflow=".github/workflows/other.yml@refs/heads/main", run_event="push")
-    outcome = find_pull_request(CLIENT, event_name="workflow_run", event=event, workflow="other.yml")
+    assert workflow_files(event) == {"other.yml", ".github/workflows/other.yml"}
+    outcome = find_pull_request(CLIENT, event_name="workflow_run", event=event)
     assert outcome.reason == "the benchmarks ran on 'push', not on a pull request"
