@@ -79,11 +79,6 @@ class Standing:
         return samples_of(self.state, self.positions)
 
     @cached_property
-    def fresh(self) -> Samples:
-        """Only what the present phase measured."""
-        return samples_of(self.state, self.positions, self.state.results[self.state.since :])
-
-    @cached_property
     def before_phase(self) -> "Standing":
         """The same without what the present phase measured; where that is all, its first round."""
         return self.before(max(self.state.since, 1))

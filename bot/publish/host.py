@@ -38,7 +38,6 @@ class PullRequestState:
 
     number: int
     head_sha: str
-    head_branch: str
     base_branch: str
     from_fork: bool
     is_open: bool

@@ -47,7 +47,6 @@ def read_pull_request(client: Client, *, number: int) -> PullRequestState:
         return PullRequestState(
             number=number,
             head_sha=pull.head.sha,
-            head_branch=pull.head.ref,
             base_branch=pull.base.ref,
             from_fork=getattr(pull.head.repo, "id", None) != pull.base.repo.id,
             is_open=pull.state == "open",
