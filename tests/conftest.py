@@ -4,6 +4,8 @@ import gc
 import os
 import sys
 
+from hypothesis import settings
+
 pytest_plugins = ["tests.support.fake_github.fixtures"]
 # On a runner commands see less of the environment: tests say themselves where they are one.
 os.environ.pop("GITHUB_ACTIONS", None)
@@ -13,6 +15,10 @@ os.environ.pop("PERF_CULPRIT_HISTORY_URL", None)
 for name in [name for name in os.environ if name.startswith("GIT_")]:
     del os.environ[name]
 os.environ |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+# Settings of a test's own count more. CI's fuzzing takes the other profile (.ci/run).
+settings.register_profile("quick", derandomize=True, deadline=None, max_examples=30)
+settings.register_profile("thorough", derandomize=True, deadline=None, max_examples=300)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 # A process per core: beside the others a second thread of linear algebra only waits, and that costs processor time.
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 # What is compiled is kept, whatever the caller says: for the workers, and for every process that a test starts.

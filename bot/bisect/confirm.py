@@ -14,7 +14,7 @@ from bot.bisect.exchange import DifferenceShape, combined, log_exchange_factors,
 from bot.bisect.hypotheses import Model
 from bot.bisect.modes import log_bayes_factor
 from bot.bisect.noise import UNNAMED
-from bot.bisect.pairs import differences
+from bot.bisect.pairs import round_differences
 from bot.bisect.samples import Samples, samples_of
 from bot.bisect.standing import WHOLE_ROUNDS, Standing
 
@@ -118,7 +118,7 @@ def _log_factors(earlier: Standing, samples: Samples, candidate: int, pair: tupl
 
     Where modes of the machine were learned there is no such size.
     """
-    pairs = differences(samples, *pair)
+    pairs = round_differences(samples, *pair)
     shape_of_pairs = _difference_shape(earlier, candidate)
     exchanged = log_exchange_factors(pairs, shape_of_pairs)
     if earlier.model.learned_modes is not None:
@@ -130,7 +130,7 @@ def _log_factors(earlier: Standing, samples: Samples, candidate: int, pair: tupl
 
 def _pair_bound(model: Model) -> float:
     """Upper 95% bound of the standard deviation of the difference of two executions of one round."""
-    ends = differences(model.samples.select(model.ends), 0, model.reach.size)
+    ends = round_differences(model.samples.select(model.ends), 0, model.reach.size)
     if model.is_quiet or model.is_stable or ends.size < 2:
         return ROOT_TWO * model.spread_bound
     return float(np.sqrt(ends.var() * ends.size / chdtri(ends.size - 1, 0.95)))
@@ -177,7 +177,7 @@ def _round_noise(standing: Standing) -> tuple[float, float, float]:
         inside = share * modes.slow_sd + (1 - share) * modes.fast_sd
         return ROOT_TWO * inside, modes.gap, 2 * share * (1 - share) * (1 - modes.stickiness)
     ends = standing.samples.select(standing.model.ends)
-    pairs = differences(ends, 0, standing.reach.size)
+    pairs = round_differences(ends, 0, standing.reach.size)
     center = float(np.median(pairs)) if pairs.size else 0.0
     robust = float(np.median(np.abs(pairs - center))) / NORMAL_QUARTILE if pairs.size else 0.0
     return max(robust, 1e-9), 0.0, 0.0

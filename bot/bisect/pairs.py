@@ -28,15 +28,14 @@ class Size:
     half: float
 
 
-def differences(samples: Samples, before: int, after: int) -> Floats:
+def round_differences(samples: Samples, before: int, after: int) -> Floats:
     """After less before in each round that has both [rounds]."""
-    pairs = []
-    for block in range(samples.blocks):
-        inside = samples.block == block
-        first, second = (samples.y[inside & (samples.commit == commit)] for commit in (before, after))
-        if first.size and second.size:
-            pairs.append(float(second.mean() - first.mean()))
-    return np.array(pairs)
+    sides = [(samples.commit == commit).astype(np.float64) for commit in (before, after)]
+    counts = np.array([np.bincount(samples.block, side, samples.blocks) for side in sides])
+    sums = np.array([np.bincount(samples.block, side * samples.y, samples.blocks) for side in sides])
+    both = counts.all(axis=0)
+    first, second = sums[:, both] / counts[:, both]
+    return np.asarray(second - first)
 
 
 def step_size(standing: Standing, candidate: int) -> Size | None:
@@ -57,14 +56,14 @@ def step_size(standing: Standing, candidate: int) -> Size | None:
     }
     results = [result for result in standing.state.results if result.job_id in confirming]
     samples = samples_of(standing.state, standing.positions, results)
-    measured = [own for own in (differences(samples, commit, after) for commit in before) if own.size]
+    measured = [own for own in (round_differences(samples, commit, after) for commit in before) if own.size]
     if not measured:
         return None
     own = min(measured, key=lambda differences: abs(differences.mean()))
     if standing.model.is_quiet or standing.model.is_stable:
         variance, dof = _around_levels(standing)
     else:
-        ends = differences(standing.samples.select(standing.model.ends), 0, standing.reach.size)
+        ends = round_differences(standing.samples.select(standing.model.ends), 0, standing.reach.size)
         squares, dof = _within((own, ends))
         variance = squares / max(dof, 1)
     if not dof:

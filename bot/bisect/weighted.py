@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
-from bot.bisect.samples import Samples
+from bot.bisect.pairs import round_differences
 from bot.bisect.standing import Standing
 from bot.model.bisection import Culprit, Outcome, OutcomeKind, Phase, Progress, Purpose, SearchState, Suspect
 from bot.model.finding import Interval
@@ -27,17 +27,6 @@ class _Stand:
     candidates: npt.NDArray[np.bool_]
     target: int | None
     bad: int
-
-
-def _differences(samples: Samples, commit: int) -> npt.NDArray[np.float64]:
-    """Commit minus good in the rounds that hold both."""
-    rounds = []
-    for block in range(samples.blocks):
-        own = samples.block == block
-        there, good = own & (samples.commit == commit), own & (samples.commit == 0)
-        if there.any() and good.any():
-            rounds.append(float(samples.y[there].mean() - samples.y[good].mean()))
-    return np.array(rounds)
 
 
 def p_value(differences: npt.NDArray[np.float64]) -> float:
@@ -58,13 +47,13 @@ def _read(standing: Standing) -> _Stand:
     reach, repetitions = standing.reach, standing.state.settings.repetitions
     left = np.ones(reach.size, dtype=np.bool_)
     bad = reach.size
-    if len(_differences(standing.samples, bad)) < repetitions:
+    if len(round_differences(standing.samples, 0, bad)) < repetitions:
         return _Stand(candidates=left, target=bad, bad=bad)
     while True:
         target = _heaviest(standing, left)
         if target is None:
             return _Stand(candidates=left, target=None, bad=bad)
-        differences = _differences(standing.samples, target)
+        differences = round_differences(standing.samples, 0, target)
         if len(differences) < repetitions:
             return _Stand(candidates=left, target=target, bad=bad)
         ancestors = reach.column(target)
@@ -96,7 +85,7 @@ def next_rounds(standing: Standing, k: int) -> Sequence[Round]:
     target = _read(standing).target
     if target is None:
         return []
-    wanted = repetitions - len(_differences(standing.samples, target)) - pending
+    wanted = repetitions - len(round_differences(standing.samples, 0, target)) - pending
     purpose = Purpose.REPRODUCE if state.phase is Phase.REPRODUCE else Purpose.SEARCH
     return [(purpose, (0, target))] * min(k, max(wanted, 0))
 
@@ -117,7 +106,7 @@ def advance(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of the
         state = replace(state, phase=Phase.REPRODUCE)
         standing = Standing(state, standing.reach)
     if state.phase is Phase.REPRODUCE:
-        differences = _differences(standing.samples, standing.reach.size)
+        differences = round_differences(standing.samples, 0, standing.reach.size)
         if len(differences) < repetitions:
             return state
         if p_value(differences) >= level(standing):
@@ -163,9 +152,9 @@ def _answer(standing: Standing) -> Outcome:
 def _culprit(standing: Standing, candidate: int) -> Culprit:
     """Its change against the good end: this engine knows nothing of steps before it."""
     samples, sign = standing.samples, standing.sign
-    differences = _differences(samples, candidate + 1)
+    differences = round_differences(samples, 0, candidate + 1)
     if len(differences) < 2:  # never measured itself: the nearest bad commit stands for it
-        differences = _differences(samples, _read(standing).bad)
+        differences = round_differences(samples, 0, _read(standing).bad)
     error = float(differences.std(ddof=1) / np.sqrt(len(differences)))
     half = float(stdtrit(len(differences) - 1, (1 + INTERVAL_LEVEL) / 2)) * error
     center = float(differences.mean())

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -50,8 +51,18 @@ def install(folder: Path, *what: str | Path) -> None:
     run(*pip, "install", "--quiet", "--no-compile", *what, cwd=folder)
 
 
+def test_it_holds_every_file_of_the_package(built: Path) -> None:
+    (wheel,) = built.glob("*.whl")
+    tracked = run("git", "ls-files", "bot", cwd=PROJECT).split()
+    assert len(tracked) > 600
+    assert set(tracked) <= set(zipfile.ZipFile(wheel).namelist())
+
+
 def test_the_demo_works_in_an_empty_folder(built: Path, tmp_path: Path) -> None:
-    run(built / "venv" / "bin" / "perf-culprit", "demo", cwd=tmp_path)
+    """Fewer rounds than it takes by default, which tests/integration/test_demo.py does."""
+    code = "from bot.demo import run; run.ROUNDS = 5; from bot.cli import main; raise SystemExit(main(['demo']))"
+    run(built / "venv" / "bin" / "python", "-c", code, cwd=tmp_path)
+    assert __version__ in run(built / "venv" / "bin" / "perf-culprit", "--version", cwd=tmp_path)
     assert {"comment.md", "report.html", "report.json"} <= {path.name for path in (tmp_path / "demo").iterdir()}
 
 

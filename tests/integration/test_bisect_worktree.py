@@ -18,6 +18,7 @@ from bot.cli import main
 from tests.support.counting_valgrind import counting_valgrind
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 from tests.support.measured_repository import RUN, Commit, line, measured_repository, temporary_folders
+from tests.support.served import served_program
 
 # Whole searches of real worktrees and processes.
 pytestmark = pytest.mark.slow
@@ -604,7 +605,7 @@ def test_times_of_a_quiet_machine_need_no_counts(repository: Path, run: str, out
 @pytest.mark.usefixtures("counting")
 def test_git_runs_the_script(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hashes = measured_repository(repository, line(9, step_at=CULPRIT))
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", f"{served_program().parent}:{os.environ['PATH']}")
     script, ends = tmp_path / "run.sh", ["--good", hashes["c0"], "--bad", hashes["c8"]]
     argv = ["bisect", "--repo", str(repository), *ends, "--run", RUN, "--git-run", str(script)]
     assert main([*argv, "--metric", "instructions"]) == 0

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -34,7 +34,6 @@ def evidence(target: Run, *runs: Run) -> Evidence:
     return entry
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
 @given(target=SERIES, runs=st.lists(SERIES, min_size=1, max_size=4), kind=st.sampled_from(KINDS))
 def test_ratios_are_shares_and_the_limits_enclose_the_center(
     target: list[float], runs: list[list[float]], kind: str
@@ -45,7 +44,6 @@ def test_ratios_are_shares_and_the_limits_enclose_the_center(
     assert all(0 <= part.ratio <= made.threshold for run in made.left_out for part in run)
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
 @given(seed=st.integers(0, 2**32 - 1), power=st.integers(-20, 20))
 def test_another_unit_changes_nothing(seed: int, power: int) -> None:
     rng = np.random.default_rng(seed)
@@ -59,7 +57,6 @@ def test_another_unit_changes_nothing(seed: int, power: int) -> None:
     assert scored(2.0**power) == scored(1.0)
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_order_of_instants_and_runs_does_not_matter(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -70,7 +67,6 @@ def test_the_order_of_instants_and_runs_does_not_matter(seed: int) -> None:
     assert (one.score, one.threshold) == (other.score, other.threshold)
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
 @given(target=HOSTILE, run=HOSTILE, load=HOSTILE)
 def test_any_numbers_have_an_answer(target: list[float], run: list[float], load: list[float]) -> None:
     def made(values: list[float]) -> Run:

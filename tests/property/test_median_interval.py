@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.detect import median_interval
@@ -23,7 +23,6 @@ def judged(target: list[float], baseline: list[float]) -> Evidence:
     return entry
 
 
-@settings(derandomize=True, deadline=None)
 @given(SAMPLES, SAMPLES, st.sampled_from([2.0**-30, 0.5, 8.0, 2.0**40]))
 def test_scaling_changes_no_evidence(target: list[float], baseline: list[float], factor: float) -> None:
     plain = judged(target, baseline)
@@ -31,7 +30,6 @@ def test_scaling_changes_no_evidence(target: list[float], baseline: list[float],
     assert (scaled.p_value, scaled.relative_change) == (plain.p_value, plain.relative_change)
 
 
-@settings(derandomize=True, deadline=None)
 @given(SAMPLES, SAMPLES)
 def test_swapping_the_sides_keeps_the_p_value(target: list[float], baseline: list[float]) -> None:
     there, back = judged(target, baseline), judged(baseline, target)
@@ -40,14 +38,12 @@ def test_swapping_the_sides_keeps_the_p_value(target: list[float], baseline: lis
     assert math.isclose(there.p_value, back.p_value, rel_tol=1e-9)
 
 
-@settings(derandomize=True, deadline=None)
 @given(SAMPLES, SAMPLES, st.integers(0, 2**32 - 1))
 def test_the_order_of_samples_is_no_matter(target: list[float], baseline: list[float], seed: int) -> None:
     rng = np.random.default_rng(seed)
     assert judged(rng.permutation(target).tolist(), rng.permutation(baseline).tolist()) == judged(target, baseline)
 
 
-@settings(derandomize=True, deadline=None)
 @given(SAMPLES, SAMPLES)
 def test_intervals_that_overlap_are_no_evidence(target: list[float], baseline: list[float]) -> None:
     entry = judged(target, baseline)

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from bot.codec.report import decode_report, encode_report
 from bot.model.report import Report
@@ -8,7 +8,6 @@ from tests.support.hostile import reports
 
 # Whole reports of nasty strings take some 40 ms each to make.
 @pytest.mark.slow
-@settings(derandomize=True, deadline=None, max_examples=50)
 @given(report=reports())
 def test_a_report_survives_its_file(report: Report) -> None:
     assert decode_report(encode_report(report), place="report.json") == report

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options
-from hypothesis import given, settings
+from hypothesis import given
 
 from bot.model.report import Report
 from bot.report.content import MarkdownOptions
@@ -58,7 +58,6 @@ class Page(HTMLParser):
         self.comments.append(data)
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
 @given(report=reports())
 def test_only_our_own_structure_comes_out(report: Report) -> None:
     html = cmarkgfm.github_flavored_markdown_to_html(render_markdown(report, options=OPTIONS), Options.CMARK_OPT_UNSAFE)
@@ -73,7 +72,6 @@ def test_only_our_own_structure_comes_out(report: Report) -> None:
     assert all(len(re.findall(r"<t[dh]", row)) in (3, 4, 5, 6) for row in rows)
 
 
-@settings(derandomize=True, deadline=None, max_examples=50)
 @given(report=reports())
 def test_length_and_determinism(report: Report) -> None:
     text = render_markdown(report, options=OPTIONS)
@@ -81,7 +79,6 @@ def test_length_and_determinism(report: Report) -> None:
     assert text == render_markdown(report, options=OPTIONS)
 
 
-@settings(derandomize=True, deadline=None, max_examples=50)
 @given(report=reports())
 def test_the_terminal_and_the_runner_get_no_commands(report: Report) -> None:
     text = render_text(report, colour=False, width=100)

@@ -25,6 +25,7 @@ from bot.__main__ import run
 from bot.lazy import listed
 
 PROJECT: Final = Path(__file__).parents[2]
+TEMPORARY: Final = tempfile.gettempdir()  # before a test takes another
 CALL: Final = """#!{python} -IS
 import json, os, socket, sys
 server = socket.socket(socket.AF_UNIX)
@@ -37,7 +38,7 @@ sys.exit(int(server.recv(3) or 137))
 @cache
 def served_program() -> Path:
     """Its server lives as long as this process."""
-    folder = Path(tempfile.mkdtemp(prefix="served-"))
+    folder = Path(tempfile.mkdtemp(prefix="served-", dir=TEMPORARY))
     program, address = folder / "perf-culprit", folder / "socket"
     program.write_text(CALL.format(python=sys.executable, address=str(address)))
     program.chmod(0o755)

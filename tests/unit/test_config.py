@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.config import Config, config_schema, load_config, parse_config, parse_ratio
@@ -119,7 +119,6 @@ def test_hostile_bytes_are_a_config_error(data: bytes) -> None:
         parse_config(data, place="f.yml")
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_is_a_config_or_a_config_error(text: str) -> None:
     with contextlib.suppress(ConfigError):

@@ -16,7 +16,7 @@ LEVELS = {"parse": 0.004, "render": 0.02}
 @pytest.fixture
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("bot.detect.audit.SPLITS", 4)
+    monkeypatch.setattr("bot.detect.audit.SPLITS", 2)
     for number in range(6):
         (tmp_path / f"run-{number}.json").write_bytes(measured_json(LEVELS, seed=number))
     return tmp_path

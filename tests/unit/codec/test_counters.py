@@ -6,7 +6,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -80,7 +80,6 @@ def test_two_counters_of_one_name_are_refused() -> None:
         decode_run(json.dumps(run).encode(), place="f")
 
 
-@settings(derandomize=True, deadline=None)
 @given(
     arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1, 4)), elements=st.floats(allow_infinity=False)),
     st.booleans(),

@@ -3,7 +3,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.codec.profile import decode_profile
@@ -99,6 +99,5 @@ def profiles(draw: st.DrawFn) -> Profile:
 
 
 @given(profiles())
-@settings(derandomize=True, deadline=None, max_examples=50)
 def test_any_profile_survives(profile: Profile) -> None:
     assert decode_profile(encode_profile(profile), place="f") == profile

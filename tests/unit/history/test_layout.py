@@ -1,6 +1,6 @@
 from datetime import UTC, datetime, timedelta, timezone
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.git import TreeEntry
@@ -46,7 +46,6 @@ def test_other_people_s_files_are_no_runs() -> None:
     assert read_names([TreeEntry(path, "x") for path in paths]) == ()
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.text(max_size=80))
 def test_any_suite_has_a_safe_folder(suite: str) -> None:
     path = name_run(Run(benchmarks=(), commit=COMMIT, suite=suite), b"x", now=NOW).path
@@ -54,7 +53,6 @@ def test_any_suite_has_a_safe_folder(suite: str) -> None:
     assert suite_slug(suite) not in {"", ".", "..", ".git"}
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.lists(st.text(alphabet="aA.-/ _\u00e9", max_size=6), min_size=2, max_size=20, unique=True))
 def test_different_suites_never_share_a_folder(suites: list[str]) -> None:
     assert len({suite_slug(suite) for suite in suites}) == len(suites)

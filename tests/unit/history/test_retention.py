@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.codec.run import decode_run, encode_run
@@ -63,7 +63,6 @@ def test_the_run_being_recorded_is_never_dropped() -> None:
     assert runs_to_drop(files, Retention(branch_bytes=0), keep=file(1)) == (file(2), file(3))
 
 
-@settings(derandomize=True, deadline=None)
 @given(
     sizes=st.lists(st.integers(5, 100), min_size=1, max_size=30),
     raw_runs=st.integers(1, 10),
@@ -133,7 +132,6 @@ def benchmark(samples: tuple[float, ...]) -> Benchmark:
     return Benchmark(name="sort", metric=TIME, samples=samples, group_sizes=(len(samples),), category="fast")
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.lists(st.floats(-1e12, 1e12), min_size=2, max_size=50))
 def test_compacting_keeps_moments_and_extremes(samples: list[float]) -> None:
     (small,) = compact(Run(benchmarks=(benchmark(tuple(samples)),))).benchmarks

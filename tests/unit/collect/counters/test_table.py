@@ -2,7 +2,7 @@ from math import inf, nan
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.collect.counters import table as table_module
@@ -100,7 +100,6 @@ def test_readings_may_come_in_any_order_and_at_different_rates() -> None:
     assert np.array_equal(table.load, [nan, nan, 7], equal_nan=True)
 
 
-@settings(derandomize=True, deadline=None)
 @given(
     st.lists(
         st.tuples(st.floats(-1e9, 1e9), st.floats() | st.just(nan), st.floats(allow_nan=False)), min_size=1, max_size=30
