@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING
 from bot.lazy import front_door
 
 if TYPE_CHECKING:
-    from bot.detect.registry import COUNTER_DETECTORS as COUNTER_DETECTORS
-    from bot.detect.registry import COUNTER_REMARKS as COUNTER_REMARKS
-    from bot.detect.registry import DETECTORS as DETECTORS
-    from bot.detect.registry import REMARKS as REMARKS
+    from bot.detect.registry import COUNTER_DETECTORS, COUNTER_REMARKS, DETECTORS, REMARKS
 else:
     __getattr__ = front_door(__name__)

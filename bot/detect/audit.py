@@ -67,7 +67,10 @@ def audit(
     kind, judged = _judged(measured, judges, choose=choose, rng=rng) if measured else (TrialKind.STORED_RUNS, {})
     counters = audit_counters(runs, settings=settings, choose=choose, rng=rng, most_trials=MOST_TRIALS)
     if not judged and not counters:
-        raise _too_little(len(runs))
+        raise DataError(
+            f"there is too little to audit (runs: {len(runs)}, none of them with samples enough for two halves)",
+            next_step="record more runs, or give result files with ten samples or more per benchmark",
+        )
     audits = tuple(
         _audit_detector(judges[name], module, judged[name], kind, rng=rng) for name, module in chosen.items() if judged
     )
@@ -148,13 +151,6 @@ def _spread(available: int, wanted: int) -> list[int]:
     """Evenly over the newer half, whose baselines are the largest; the newest is always among them."""
     first = min(available // 2, max(available - wanted, 0))
     return sorted(set(np.linspace(first, available - 1, min(wanted, available)).round().astype(int).tolist()))
-
-
-def _too_little(runs: int) -> DataError:
-    return DataError(
-        f"there is too little to audit (runs: {runs}, none of them with samples enough for two halves)",
-        next_step="record more runs, or give result files with ten samples or more per benchmark",
-    )
 
 
 def _notes(kind: TrialKind, *, runs: int, audits: Sequence[DetectorAudit]) -> Iterator[Reason]:

@@ -84,7 +84,10 @@ def _choice(metric: str, pairs: Sequence[MetricPair]) -> Choice:
     odd = int((shape(residuals).p_value < NORMALITY_ALPHA).sum())
     if odd <= MAJORITY * count:
         return _chosen(anova, metric, Remark.AUTO_NORMAL, normal=count - odd, count=count)
-    ratio = _error_ratio(residuals)
+    # Standard error of the median over that of the mean, of the middle benchmark.
+    moments = residuals.moments()
+    of_mean = np.sqrt(moments.variance / moments.count)
+    ratio = float(np.median(median_estimate(residuals).error / of_mean))
     if ratio >= WORTHWHILE_RATIO:
         return _chosen(anova, metric, Remark.AUTO_MEANS_AS_GOOD, odd=odd, count=count, ratio=ratio)
     return _chosen(median_interval, metric, Remark.AUTO_MEDIANS_BETTER, odd=odd, count=count, ratio=ratio)
@@ -109,10 +112,3 @@ def _residuals(benchmarks: Sequence[Sequence[tuple[float, ...]]]) -> Ragged:
     peaks = Ragged(values, sizes).peaks()
     scale = np.repeat(np.where(peaks > 0, peaks, 1.0), sizes)
     return Ragged(values / scale - by_run.spread(by_run.medians()) / scale, sizes)
-
-
-def _error_ratio(residuals: Ragged) -> float:
-    """Standard error of the median over that of the mean, of the middle benchmark."""
-    moments = residuals.moments()
-    of_mean = np.sqrt(moments.variance / moments.count)
-    return float(np.median(median_estimate(residuals).error / of_mean))

@@ -65,7 +65,10 @@ def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Eviden
         if _is_exact(pair):
             evidence[index] = _exact(pair, options)
         elif executions is None or not executions.can_differ(options.alpha):
-            evidence[index] = _untested(pair, executions, rounds)
+            # Described only: with so few executions no difference can be told from chance.
+            count = min(executions.per_side) if executions is not None else 1
+            reason = because(Untested.TOO_FEW_EXECUTIONS, count=count, rounds=rounds)
+            evidence[index] = replace(_described(pair), reason=reason)
         else:
             designs.setdefault(executions.design, []).append((index, executions))
     for rows in designs.values():
@@ -109,12 +112,6 @@ def _exact(pair: MetricPair, options: DetectorOptions) -> Evidence:
     width = max(targets) - min(targets) + max(baselines) - min(baselines)
     spread = width / abs(baseline) if baseline else 0.0
     return exact(_described(pair), change, spread=spread, is_equal=is_equal, level=1 - options.alpha)
-
-
-def _untested(pair: MetricPair, executions: Executions | None, rounds: int) -> Evidence:
-    """Described only: with so few executions no difference can be told from chance."""
-    count = min(executions.per_side) if executions is not None else 1
-    return replace(_described(pair), reason=because(Untested.TOO_FEW_EXECUTIONS, count=count, rounds=rounds))
 
 
 def _described(pair: MetricPair) -> Evidence:

@@ -77,18 +77,21 @@ def _confirmed(finding: Finding, again: Finding | None) -> Finding:
         return _noted(finding, because(Remark.CONFIRMED, change=change))
     reason = because(VerdictReason.NOT_CONFIRMED, change=change)
     refuted = again.verdict is Verdict.NO_CHANGE and again.is_decided
-    return _noted(
-        replace(
-            finding,
-            # One that moved the other way, or in which a regression could hide, leaves the question open.
-            verdict=Verdict.NO_CHANGE if refuted else Verdict.INCONCLUSIVE,
-            reason=reason,
-            severity=None,
-            level=Level.NOTE,
-            more_samples=None,
-            detectable_effect=again.detectable_effect,
-        ),
-        reason,
+    # One that moved the other way, or in which a regression could hide, leaves the question open.
+    verdict = Verdict.NO_CHANGE if refuted else Verdict.INCONCLUSIVE
+    return replace(_noted(withdrawn(finding, reason, verdict), reason), detectable_effect=again.detectable_effect)
+
+
+def withdrawn(finding: Finding, reason: Reason, verdict: Verdict = Verdict.INCONCLUSIVE) -> Finding:
+    """The finding without its alarm."""
+    return replace(
+        finding,
+        verdict=verdict,
+        reason=reason,
+        severity=None,
+        level=Level.NOTE,
+        more_samples=None,
+        detectable_effect=None,
     )
 
 

@@ -136,8 +136,7 @@ def at_one_load(pair: TablePair, index: int) -> tuple[Sides, bool]:
 
 def table_loads(pair: TablePair) -> Loads:
     recorded = (pair.load, *(run.load for run in pair.baseline))
-    misfit = next((load for load in recorded if isinstance(load, Reason)), None)
-    if misfit is not None:
+    if (misfit := next((load for load in recorded if isinstance(load, Reason)), None)) is not None:
         return Loads(reason=misfit)
     loads = [load for load in recorded if isinstance(load, Load)]
     measured = [values for load in loads if np.isfinite(values := _measured(load.values)).any()]
@@ -229,8 +228,7 @@ def without_idle_time(prepared: Prepared) -> Prepared:
 
     A target with a second mode that the baseline does not have shows a change, not idle time.
     """
-    boundaries = _boundaries(prepared.runs)
-    if boundaries is None or not len(prepared.target):
+    if (boundaries := _boundaries(prepared.runs)) is None or not len(prepared.target):
         return prepared
     runs = tuple(_right_of(run, boundary) for run, boundary in zip(prepared.runs, boundaries, strict=True))
     parts = tuple(

@@ -13,7 +13,7 @@ from scipy import special
 
 from bot.detect.detector import BenchmarkDetector, DetectorOptions
 from bot.detect.estimate import averaged, estimate
-from bot.detect.evidence import Tested, evidence_of, no_notes
+from bot.detect.evidence import Tested, evidence_of
 from bot.detect.families import by_kind
 from bot.detect.pairs import MetricPair
 from bot.detect.statistic import MEAN
@@ -79,7 +79,7 @@ def _tested(pairs: Sequence[MetricPair], options: DetectorOptions) -> Sequence[E
         details={},
     )
     sides = ([one.side() for one in baselines], [one.side() for one in targets])
-    return evidence_of(pairs, tested, baseline=sides[0], target=sides[1], notes=no_notes)
+    return evidence_of(pairs, tested, baseline=sides[0], target=sides[1])
 
 
 def _widest(pair: MetricPair, alpha: float) -> tuple[float, float, float, float, bool]:
@@ -89,8 +89,7 @@ def _widest(pair: MetricPair, alpha: float) -> tuple[float, float, float, float,
     difference, count = float(target.mean() - means.mean()), len(runs)
     squared = [PRIOR_SPREAD**2 * (1 + 1 / count)]
     freedom = [PRIOR_FREEDOM]
-    within = sum(len(run) - 1 for run in (target, *runs))
-    if within:
+    if within := sum(len(run) - 1 for run in (target, *runs)):
         variance = sum(float(((run - run.mean()) ** 2).sum()) for run in (target, *runs)) / within
         squared.append(variance * (1 / len(target) + sum(1 / len(run) for run in runs) / count**2))
         freedom.append(within)

@@ -43,7 +43,6 @@ class BenchmarkDetector(Detector, Protocol):
 
     def detect(self, pairs: Sequence[MetricPair], options: DetectorOptions) -> Sequence[Evidence]:
         """One evidence per pair, in order."""
-        ...
 
 
 class CounterDetector(Detector, Protocol):
@@ -51,4 +50,3 @@ class CounterDetector(Detector, Protocol):
 
     def detect_counters(self, tables: Sequence[TablePair], options: DetectorOptions) -> list[Evidence]:
         """One evidence per counter of each table (its `metrics`), in order."""
-        ...

@@ -44,8 +44,7 @@ class Estimate:
 
 def estimate(benchmark: Benchmark, statistic: str) -> Estimate:
     """The benchmark's `statistic`; samples are reduced to it."""
-    summary = benchmark.summary
-    if summary is None:
+    if (summary := benchmark.summary) is None:
         return _of_samples(benchmark.samples, statistic)
     if statistic == MEDIAN != summary.statistic and summary.median is not None:
         return Estimate(

@@ -50,7 +50,7 @@ def evidence_of(
     *,
     baseline: Sequence[Side],
     target: Sequence[Side],
-    notes: Callable[[int, Side], tuple[Reason, ...]],
+    notes: Callable[[int, Side], tuple[Reason, ...]] | None = None,
 ) -> Sequence[Evidence]:
     """One per pair, in order; of more than MOST_DETAILED made when they are read. `notes`: by index and target."""
     # Not the pairs, which hold all samples.
@@ -71,7 +71,10 @@ def evidence_of(
             _named(tested.details, part) if detailed else repeat({}, end - start),
             strict=True,
         )
-        return [_evidence(row, tested=tested, notes=notes(index, row[5])) for index, row in enumerate(rows, start)]
+        return [
+            _evidence(row, tested=tested, notes=notes(index, row[5]) if notes else ())
+            for index, row in enumerate(rows, start)
+        ]
 
     evidence = Rows(len(pairs), made)
     return list(evidence) if detailed else evidence
@@ -146,9 +149,3 @@ def unbounded(baseline: Side | None, statistic: str) -> Reason:
     """Why a change has no interval."""
     zero = baseline is not None and baseline.value == 0
     return because(Untested.BASELINE_ZERO if zero else Untested.BASELINE_NEAR_ZERO, statistic=statistic)
-
-
-def no_notes(index: int, target: Side) -> tuple[Reason, ...]:
-    """Of numbers about which there is nothing to say."""
-    del index, target  # one signature for all
-    return ()

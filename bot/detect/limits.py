@@ -44,8 +44,7 @@ def decide_by_limit(
     score, limit = evidence.score, evidence.threshold
     if score is None or limit is None:
         return Decided(verdict=Verdict.INCONCLUSIVE, reason=evidence.reason or because(VerdictReason.NOTHING_TESTED))
-    too_few = too_few_samples(evidence, policy.minimum_samples)
-    if too_few:
+    if too_few := too_few_samples(evidence, policy.minimum_samples):
         return Decided(verdict=Verdict.INCONCLUSIVE, reason=too_few)
     worsening = _worsening(evidence)
     if score > limit and evidence.reason is not None:
@@ -145,8 +144,7 @@ def _scored(code: VerdictReason, test: str, *, score: float, limit: float, effec
 
 def _worsening(evidence: Evidence) -> float:
     """Of the medians, positive where it is bad; where no way is good, any change is."""
-    change = evidence.relative_change
-    if change is None:
+    if (change := evidence.relative_change) is None:
         above = evidence.target is not None and evidence.target.value > 0
         change = float("inf") if above else -float("inf")
     sign = evidence.metric.direction.worse_sign
@@ -155,8 +153,7 @@ def _worsening(evidence: Evidence) -> float:
 
 def _side(evidence: Evidence, worsening: float, *, by_effect: bool) -> Verdict:
     """Which side of the limits is violated more than usual; the bad one counts first [METHODS 2.7]."""
-    sign = evidence.metric.direction.worse_sign
-    if not sign:
+    if not (sign := evidence.metric.direction.worse_sign):
         return Verdict.REGRESSION
     if by_effect:
         return Verdict.REGRESSION if worsening > 0 else Verdict.IMPROVEMENT

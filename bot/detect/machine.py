@@ -34,7 +34,8 @@ def common_shift(evidence: Sequence[Evidence], *, alpha: float) -> float | None:
         return None
     moved = []
     for entry in noisy:
-        change, p_value = entry.relative_change, _p_of_samples(entry)
+        change, of_samples = entry.relative_change, entry.precision.p_of_samples
+        p_value = entry.p_value if of_samples is None else of_samples
         if change is not None and change > -1 and p_value is not None and p_value < alpha:
             moved.append(math.log1p(change) * entry.metric.direction.worse_sign)
     slower = sum(shift > 0 for shift in moved)
@@ -44,11 +45,6 @@ def common_shift(evidence: Sequence[Evidence], *, alpha: float) -> float | None:
     first, _, third = quantiles(same, n=4)
     middle = median(same)
     return math.expm1(middle) if third - first <= COMMON_SPREAD * abs(middle) else None
-
-
-def _p_of_samples(evidence: Evidence) -> float | None:
-    of_samples = evidence.precision.p_of_samples
-    return evidence.p_value if of_samples is None else of_samples
 
 
 def hardware_differences(baseline: Baseline, target: Run) -> tuple[Reason, ...]:

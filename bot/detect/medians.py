@@ -20,7 +20,7 @@ from bot.stats.median_interval import (
     resolution,
     separated,
 )
-from bot.stats.ragged import Floats, Integers, Ragged
+from bot.stats.ragged import Floats, Integers, Ragged, joined
 from bot.stats.unit_test import RunSizes, uncertain_share
 
 # In the order of `Decision.p_values`.
@@ -69,7 +69,7 @@ def median_statistics(pairs: Sequence[MetricPair], metrics: Metrics, *, paired: 
 
     `paired`: both sides were measured in turn on one machine.
     """
-    sampled = _joined([_reduced(chunk) for chunk in chunks(pairs)])
+    sampled = joined([_reduced(chunk) for chunk in chunks(pairs)])
     target, baseline = sampled.target, sampled.baseline
     outcome = deviation(target, baseline)
     size = np.where(baseline.median == 0, 1.0, np.abs(baseline.median))
@@ -164,32 +164,3 @@ def _process_level(sampled: _Sampled, metrics: Metrics, *, paired: bool) -> Floa
     enough = np.minimum(sampled.target_groups.sizes, sampled.baseline_groups.sizes) >= fewest
     tested = enough & (metrics.timed | ~sampled.constant)
     return level_of_units(sampled.target_groups, sampled.baseline_groups, metrics, tested=tested, in_turn=paired)
-
-
-def _joined(parts: Sequence[_Sampled]) -> _Sampled:
-    def ragged(rows: Sequence[Ragged]) -> Ragged:
-        return Ragged(np.concatenate([row.values for row in rows]), np.concatenate([row.sizes for row in rows]))
-
-    def estimates(rows: Sequence[MedianEstimate]) -> MedianEstimate:
-        return MedianEstimate(
-            np.concatenate([row.median for row in rows]),
-            np.concatenate([row.error for row in rows]),
-            np.concatenate([row.degrees_of_freedom for row in rows]),
-        )
-
-    return _Sampled(
-        exponent=np.concatenate([part.exponent for part in parts]),
-        target=estimates([part.target for part in parts]),
-        baseline=estimates([part.baseline for part in parts]),
-        target_count=np.concatenate([part.target_count for part in parts]),
-        baseline_count=np.concatenate([part.baseline_count for part in parts]),
-        p_median_test=np.concatenate([part.p_median_test for part in parts]),
-        separated=np.concatenate([part.separated for part in parts]),
-        constant=np.concatenate([part.constant for part in parts]),
-        run_medians=ragged([part.run_medians for part in parts]),
-        target_medians=ragged([part.target_medians for part in parts]),
-        target_inverse_counts=np.concatenate([part.target_inverse_counts for part in parts]),
-        inverse_counts=np.concatenate([part.inverse_counts for part in parts]),
-        target_groups=ragged([part.target_groups for part in parts]),
-        baseline_groups=ragged([part.baseline_groups for part in parts]),
-    )

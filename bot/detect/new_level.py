@@ -22,8 +22,7 @@ def settled(baseline: Baseline, target: Run) -> tuple[Baseline, tuple[Reason, ..
     target that left the branch after it got worse is judged by the runs since: it inherited that level.
     """
     flagged = {key for run in baseline.runs for key in run.regressions}
-    keys = sorted(flagged & set(target.keys))
-    if not keys:
+    if not (keys := sorted(flagged & set(target.keys))):
         return _without_marks(baseline), ()
     runs = (*baseline.runs, target)
     values = _values(runs, keys)
@@ -87,7 +86,7 @@ def _measured(run: Run, keys: Collection[MetricKey]) -> Iterator[tuple[MetricKey
 def _remarks(
     by_metric: Mapping[MetricKey, NewLevels], inherited: Mapping[MetricKey, int], runs: Sequence[Run]
 ) -> tuple[Reason, ...]:
-    inherits = [
+    told = [
         because(
             Remark.INHERITED_LEVEL, benchmark=key.benchmark, metric=key.metric, commit=(runs[since].commit or "")[:7]
         )
@@ -95,7 +94,6 @@ def _remarks(
     ]
     lasting = sum(bool(levels.lasting.any()) and key not in inherited for key, levels in by_metric.items())
     passed = sum(not levels.lasting.any() for levels in by_metric.values())
-    told = [*inherits]
     if lasting:
         told.append(because(Remark.LASTING_LEVEL, count=lasting))
     if passed:

@@ -84,13 +84,11 @@ def pair_metrics(
     shared: dict[tuple[str | None, ...], tuple[str | None, ...]] = {}
     for benchmark in target.benchmarks:
         key, metric = benchmark.key, benchmark.metric
-        earlier = runs.get((benchmark.name, metric.name))
-        if earlier is None:
+        if (earlier := runs.get((benchmark.name, metric.name))) is None:
             new.append(key)
             continue
         override = metric.direction if direction is None else direction(metric, key)
-        overridden = override is not metric.direction
-        if overridden:
+        if overridden := override is not metric.direction:
             metric = replace(metric, direction=override)
         of_metric, commits = earlier[0], tuple(earlier[1])
         commits = shared.setdefault(commits, commits)
@@ -141,8 +139,7 @@ def _pair(
     obstacle = None
     for benchmark in earlier:
         unit, direction = benchmark.metric.unit, benchmark.metric.direction
-        factor = conversion_factor(unit, metric.unit)
-        if factor is None:
+        if (factor := conversion_factor(unit, metric.unit)) is None:
             obstacle = because(Untested.UNIT_CHANGED, before=unit or "none", now=metric.unit or "none")
         elif direction is not target.metric.direction and not trusted_direction:
             obstacle = because(Untested.DIRECTION_CHANGED, before=direction.value, now=target.metric.direction.value)

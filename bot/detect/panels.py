@@ -89,8 +89,7 @@ class PanelGrowth:
         rows, points = [], []
         for benchmark in run.benchmarks:
             row = self._rows.setdefault(benchmark.key, _Row(len(self._rows), benchmark.metric))
-            factor = conversion_factor(benchmark.metric.unit, row.metric.unit)
-            if factor is None:
+            if (factor := conversion_factor(benchmark.metric.unit, row.metric.unit)) is None:
                 continue
             if benchmark.summary is not None and not states(benchmark.summary, MEDIAN):
                 if row.earlier is not None and not row.stated:
@@ -112,7 +111,9 @@ class PanelGrowth:
         turns = _TURNS if len(self._rows) > _MANY_SERIES else 1
         series = []
         for key, row in sorted(self._rows.items()):
-            statistic = _statistic(row.stated)
+            # As `run_values`: medians where all runs have them, else what the summaries state, if they agree.
+            named = row.stated - {"value"} or row.stated
+            statistic = MEDIAN if not named else next(iter(named)) if len(named) == 1 else None
             numbers = values[_REDUCTIONS.get(statistic or "", 0), row.number]
             measured = np.isfinite(numbers)
             if not measured.any():
@@ -143,12 +144,6 @@ def _reduced(benchmark: Benchmark) -> tuple[float, float, float]:
     if (summary := benchmark.summary) is not None:
         return summary.value, summary.value if summary.median is None else summary.median, summary.value
     return fmean(benchmark.samples), median(benchmark.samples), min(benchmark.samples)
-
-
-def _statistic(stated: Collection[str]) -> str | None:
-    """As `run_values`: medians where all runs have them, else what the summaries state; None where they disagree."""
-    named = set(stated) - {"value"} or set(stated)
-    return MEDIAN if not named else named.pop() if len(named) == 1 else None
 
 
 def _judged(one: PanelSeries, row: _Row, values: Floats, labels: Sequence[str], *, turns: int) -> PanelSeries:

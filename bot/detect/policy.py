@@ -8,7 +8,7 @@ from typing import Final
 from bot.config.policy import PolicySettings
 from bot.detect import COUNTER_DETECTORS, COUNTER_REMARKS, DETECTORS, REMARKS, counts
 from bot.detect.benchmark_findings import benchmark_findings, critical_p_of, p_values_of
-from bot.detect.conclusion import conclusion_of, reading_order, smallest_detectable
+from bot.detect.conclusion import conclusion_of, reading_order, smallest_detectable, withdrawn
 from bot.detect.counters import CounterPairing, pair_counters
 from bot.detect.detector import DetectorOptions
 from bot.detect.limits import chance_notes, counter_findings
@@ -86,7 +86,7 @@ def judge(
             notes += COUNTER_REMARKS[counter_detector](counters.tables, options)
     hardware = () if settings.ignore_environment else hardware_differences(baseline, target)
     if hardware:
-        findings = [_withdrawn(finding, hardware[0]) for finding in findings]
+        findings = [withdrawn(finding, hardware[0]) for finding in findings]
         # First, since the first note is what the report gives as the reason.
         conclusion, notes = Conclusion.OTHER_HARDWARE, [*hardware, *notes]
     elif baseline.source is BaselineSource.HISTORY:
@@ -117,7 +117,7 @@ def _machine_considered(
         shift = common_shift([finding.evidence for finding in findings], alpha=alpha)
     if shift is not None:
         reason = because(VerdictReason.MACHINE_CHANGED, change=shift)
-        kept = [_withdrawn(finding, reason) if _is_change(finding) else finding for finding in findings]
+        kept = [withdrawn(finding, reason) if _is_change(finding) else finding for finding in findings]
         return Conclusion.MACHINE_CHANGED, kept, (reason,)
     return conclusion_of(findings), findings, ()
 
@@ -160,18 +160,6 @@ def _nothing_to_compare(baseline: Baseline, *, new: tuple[MetricKey, ...]) -> Ju
     arguments = {**newest.arguments, "count": baseline.left_out_for_hardware}
     reason = Reason(code=BaselineReason.ONLY_OTHER_HARDWARE, arguments=arguments)
     return Judgement(conclusion=Conclusion.OTHER_HARDWARE, new=new, notes=(reason,))
-
-
-def _withdrawn(finding: Finding, reason: Reason) -> Finding:
-    return replace(
-        finding,
-        verdict=Verdict.INCONCLUSIVE,
-        reason=reason,
-        severity=None,
-        level=Level.NOTE,
-        more_samples=None,
-        detectable_effect=None,
-    )
 
 
 def _accepted(finding: Finding, accepted: Sequence[Acceptance]) -> Finding:

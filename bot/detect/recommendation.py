@@ -39,7 +39,8 @@ def recommend(
     stated = settings.false_discovery_rate
     quiet = [entry for entry in audits if entry.alarms.low <= stated]
     best = _most_sensitive(quiet or [min(audits, key=lambda entry: entry.alarms.share)])
-    grounds = [_quietness(best, stated=stated, any_quiet=bool(quiet))]
+    code, alarms = AuditReason.AGREES_WITH_STATED if quiet else AuditReason.FEWEST_WRONG, best.alarms
+    grounds = [because(code, detector=best.detector, count=alarms.count, trials=alarms.trials, stated=stated)]
     loud = [entry.detector for entry in audits if entry not in quiet]
     if quiet and loud:
         grounds.append(because(AuditReason.OTHERS_TOO_LOUD, detectors=tuple(loud)))
@@ -79,12 +80,6 @@ def _most_sensitive(audits: Sequence[DetectorAudit]) -> DetectorAudit:
     return next(entry for entry, effect in zip(audits, effects, strict=True) if effect <= min(effects) * SAME_EFFECT)
 
 
-def _quietness(entry: DetectorAudit, *, stated: float, any_quiet: bool) -> Reason:
-    rate = entry.alarms
-    code = AuditReason.AGREES_WITH_STATED if any_quiet else AuditReason.FEWEST_WRONG
-    return because(code, detector=entry.detector, count=rate.count, trials=rate.trials, stated=stated)
-
-
 def _stricter(entry: DetectorAudit, *, stated: float, reasons: list[Reason]) -> float | None:
     for level, rate in entry.stricter:
         if rate.low <= stated:
@@ -95,8 +90,7 @@ def _stricter(entry: DetectorAudit, *, stated: float, reasons: list[Reason]) -> 
 
 
 def _effect(entry: DetectorAudit, *, settings: PolicySettings, reasons: list[Reason]) -> float | None:
-    visible = entry.detectable_effect
-    if visible is None:
+    if (visible := entry.detectable_effect) is None:
         reasons.append(because(AuditReason.NEVER_DETECTED))
         return None
     if visible <= settings.minimum_effect:

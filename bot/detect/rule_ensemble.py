@@ -143,8 +143,7 @@ def _evidence(made: _Ensemble, counter: int, table: int, key: MetricKey, metric:
     target = side([made.target.values[:, counter]])
     baseline = side([made.series[index].values[:, counter] for index in made.training.nearest])
     combined = made.combined
-    reason = _reason(combined, counter, target)
-    if reason is not None:
+    if (reason := _reason(combined, counter, target)) is not None:
         return untested(
             key, metric, reason, baseline=baseline, target=target, change=change_of_medians(target, baseline)
         )

@@ -45,14 +45,12 @@ def scale_by_ruler(baseline: Baseline, target: Run, ruler: MetricKey) -> tuple[B
     unit = next((entry.metric.unit for entry in target.benchmarks if entry.key == ruler), "")
     measured = [(run, level) for run in baseline.runs if (level := _level(run, ruler, unit)) is not None]
     plain = replace(baseline, runs=tuple(_without(run, ruler) for run in baseline.runs)), _without(target, ruler)
-    of_target = _level(target, ruler, unit)
-    if of_target is None:
+    if (of_target := _level(target, ruler, unit)) is None:
         return *plain, _refused(Remark.RULER_NOT_IN_TARGET)
     if len(measured) < MINIMUM_RUNS:
         return *plain, _refused(Remark.RULER_TOO_FEW_RUNS, count=len(measured), minimum=MINIMUM_RUNS)
     runs = [_without(run, ruler) for run, _ in measured]
-    common = _common_levels(runs)
-    if common is None:
+    if (common := _common_levels(runs)) is None:
         return *plain, _refused(Remark.RULER_WITHOUT_TIMES)
     levels = np.array([level for _, level in measured])
     model = fit_load(levels, common)
@@ -86,8 +84,7 @@ def _refused(code: Remark, fit: FitQuality | None = None, **arguments: Argument)
 
 def _level(run: Run, ruler: MetricKey, unit: str) -> float | None:
     """The run's median time of the ruler, in `unit`."""
-    benchmark = next((entry for entry in run.benchmarks if entry.key == ruler), None)
-    if benchmark is None:
+    if (benchmark := next((entry for entry in run.benchmarks if entry.key == ruler), None)) is None:
         return None
     factor = conversion_factor(benchmark.metric.unit, unit)
     level = float(np.median(benchmark.samples)) if benchmark.samples else benchmark.value

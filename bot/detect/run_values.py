@@ -51,15 +51,13 @@ def _series(name: str, entries: dict[int, Benchmark], *, count: int, minimum_eff
     newest = entries[max(entries)].metric
     comparable: dict[int, Benchmark] = {}
     for index, entry in entries.items():
-        factor = conversion_factor(entry.metric.unit, newest.unit)
-        if factor is not None:
+        if (factor := conversion_factor(entry.metric.unit, newest.unit)) is not None:
             comparable[index] = entry if factor == 1.0 else scaled(entry, newest, factor)
     notes = []
     if len(comparable) < len(entries):
         left_out = len(entries) - len(comparable)
         notes.append(because(SeriesReason.OTHER_UNIT, unit=newest.unit or "none", count=left_out))
-    pooled = run_values(list(comparable.values()))
-    if pooled is None:
+    if (pooled := run_values(list(comparable.values()))) is None:
         notes.append(because(SeriesReason.MIXED_STATISTICS))
     values = dict(zip(comparable, pooled or (), strict=False))
     return Series(

@@ -9,7 +9,7 @@ import numpy as np
 
 from bot.detect.pairs import MetricPair
 from bot.model.run import Benchmark, Summary
-from bot.stats.ragged import Floats, Integers, Moments, Ragged, pooled
+from bot.stats.ragged import Floats, Integers, Moments, Ragged, joined, pooled
 from bot.stats.second_mode import Booleans
 from bot.stats.two_groups import levene
 
@@ -87,38 +87,7 @@ def has_samples(pair: MetricPair) -> bool:
 
 def sample_statistics(pairs: Sequence[MetricPair]) -> SampleStatistics:
     """The statistics of pairs that have samples; `pairs` must not be empty."""
-    parts = [_chunk_statistics(chunk) for chunk in chunks(pairs)]
-
-    def joined(name: str) -> Floats:
-        return np.concatenate([getattr(part, name) for part in parts])
-
-    def joined_moments(name: str) -> Moments:
-        moments: list[Moments] = [getattr(part, name) for part in parts]
-        return Moments(
-            *(np.concatenate([getattr(m, field) for m in moments]) for field in ("count", "mean", "squares"))
-        )
-
-    def joined_ragged(name: str) -> Ragged:
-        rows: list[Ragged] = [getattr(part, name) for part in parts]
-        return Ragged(np.concatenate([row.values for row in rows]), np.concatenate([row.sizes for row in rows]))
-
-    return SampleStatistics(
-        exponent=np.concatenate([part.exponent for part in parts]),
-        target=joined_moments("target"),
-        baseline=joined_moments("baseline"),
-        target_median=joined("target_median"),
-        baseline_median=joined("baseline_median"),
-        levene_p=joined("levene_p"),
-        within_squares=joined("within_squares"),
-        target_within_squares=joined("target_within_squares"),
-        sampled_runs=joined("sampled_runs"),
-        inverse_counts=joined("inverse_counts"),
-        target_inverse_counts=joined("target_inverse_counts"),
-        run_means=joined_ragged("run_means"),
-        target_means=joined_ragged("target_means"),
-        target_groups=joined_ragged("target_groups"),
-        baseline_groups=joined_ragged("baseline_groups"),
-    )
+    return joined([_chunk_statistics(chunk) for chunk in chunks(pairs)])
 
 
 def chunks(pairs: Sequence[MetricPair]) -> Iterator[Sequence[MetricPair]]:

@@ -12,7 +12,7 @@ from scipy import special
 
 from bot.detect.detector import DetectorOptions
 from bot.detect.estimate import Estimate, averaged, estimate, pooled_moments
-from bot.detect.evidence import EXACT, UNTESTED, Tested, evidence_of, exact, no_notes, relative, untested
+from bot.detect.evidence import EXACT, UNTESTED, Tested, evidence_of, exact, relative, untested
 from bot.detect.levels import without_modes
 from bot.detect.pairs import MetricPair, are_timed, metric_families
 from bot.detect.statistic import MEAN, common_statistic, is_measurable
@@ -138,7 +138,6 @@ def _tested(test: str, rows: Sequence[Reduced], options: DetectorOptions) -> Seq
         columns,
         baseline=[baseline.side() for baseline in baselines],
         target=[target.side() for _, target, *_ in rows],
-        notes=no_notes,
     )
 
 

@@ -12,7 +12,6 @@ from bot.model.audit import Rate
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.environment import HARDWARE_COMPONENTS
 from bot.model.finding import Finding, Verdict
-from bot.model.metric import MetricKey
 from bot.model.run import Benchmark, Run
 from bot.stats.binomial import share_interval
 from bot.stats.median_interval import MINIMUM_SAMPLES
@@ -71,8 +70,12 @@ def replay(runs: Sequence[Run], *, judge: Judge, choose: Choose, first: int = 0)
             findings = judge(baseline, target)
             regressions = tuple(entry.evidence.key for entry in findings if entry.verdict is Verdict.REGRESSION)
             earlier.append(replace(target, regressions=regressions))
-            following = tuple(_same_hardware(runs[index + 1 :], target))[:LASTS]
-            trial = Trial(baseline=baseline, target=target, following=following)
+            following = [
+                run
+                for run in runs[index + 1 :]
+                if not run.environment.differences(target.environment, HARDWARE_COMPONENTS)
+            ]
+            trial = Trial(baseline=baseline, target=target, following=tuple(following[:LASTS]))
             judged.append(JudgedTrial(trial=trial, findings=findings))
         else:
             earlier.append(target)
@@ -85,10 +88,6 @@ def split_trials(runs: Sequence[Run], *, count: int, rng: np.random.Generator) -
     if not enough:
         return []
     return [Trial(baseline=baseline, target=target) for baseline, target in _halves(enough, count=count, rng=rng)]
-
-
-def _same_hardware(runs: Sequence[Run], target: Run) -> Iterator[Run]:
-    return (run for run in runs if not run.environment.differences(target.environment, HARDWARE_COMPONENTS))
 
 
 def _divisible(run: Run) -> Run:
@@ -143,10 +142,14 @@ class Alarms:
 def alarms_of(judged: JudgedTrial, judge: Judge, *, surely_unchanged: bool = False) -> Alarms:
     """An alarm lasts if the following runs, judged against the same baseline, say the same of the metric."""
     called = [entry for entry in judged.findings if entry.verdict in CHANGES]
-    answered = sum(_is_answer(entry) for entry in judged.findings)
+    tested = (entry.evidence for entry in judged.findings)
+    answered = sum(entry.p_value is not None or entry.score is not None for entry in tested)
     if surely_unchanged or not called:
         return Alarms(wrong=tuple(called), judged=answered)
-    later = [_verdicts(judge(judged.trial.baseline, run)) for run in judged.trial.following]
+    later = [
+        {entry.evidence.key: entry.verdict for entry in judge(judged.trial.baseline, run)}
+        for run in judged.trial.following
+    ]
     verdicts = {
         entry.evidence.key: [of[entry.evidence.key] for of in later if entry.evidence.key in of] for entry in called
     }
@@ -169,11 +172,3 @@ def wrong_metrics(alarms: Sequence[Alarms]) -> Rate:
 def rate(count: int, trials: int) -> Rate:
     low, high = share_interval(count, trials)
     return Rate(count=count, trials=trials, low=low, high=high)
-
-
-def _verdicts(findings: Sequence[Finding]) -> dict[MetricKey, Verdict]:
-    return {entry.evidence.key: entry.verdict for entry in findings}
-
-
-def _is_answer(finding: Finding) -> bool:
-    return finding.evidence.p_value is not None or finding.evidence.score is not None

@@ -83,8 +83,7 @@ def _open(
     detectable: float | None,
 ) -> Decided:
     """A change is neither proven nor excluded."""
-    rounds = _least_rounds(evidence, critical_p)
-    if rounds is not None:
+    if (rounds := _least_rounds(evidence, critical_p)) is not None:
         if worsening >= effect and evidence.p_value is not None and evidence.p_value < policy.alpha:
             # Alone it would be called: among so many that says little, and is no reason to be silent.
             more_rounds = because(VerdictReason.LOOKS_WORSE_ROUNDS, rounds=rounds)
@@ -204,8 +203,7 @@ def _worsening(evidence: Evidence) -> float | None:
 
 def _worst_case(evidence: Evidence) -> float | None:
     """The interval's bad end, positive where it is a worsening."""
-    interval = evidence.confidence_interval
-    if interval is None:
+    if (interval := evidence.confidence_interval) is None:
         return 0.0 if evidence.test == EXACT else None
     sign = evidence.metric.direction.worse_sign
     ends = (interval.low, interval.high)

@@ -62,14 +62,12 @@ def detectable_effect(evidence: Evidence, *, minimum_effect: float, critical_p: 
     The standard error is that of the interval, taken as t-distributed around the change's logarithm: noise grows with
     the level. None where the change has no interval.
     """
-    interval = evidence.confidence_interval
-    if interval is None:
+    if (interval := evidence.confidence_interval) is None:
         return None
     freedom = evidence.precision.degrees_of_freedom or NORMAL_FREEDOM
     error = _half_width(interval) / float(special.stdtrit(freedom, 0.5 + interval.level / 2))
     shift = noncentrality(freedom, alpha=critical_p) * error if error else 0.0
-    critical = evidence.precision.critical_half_width
-    if critical is not None:
+    if (critical := evidence.precision.critical_half_width) is not None:
         shift = max(shift, critical + float(special.ndtri(POWER)) * error)
     falls = evidence.metric.direction is Direction.HIGHER_IS_BETTER
     effect = -math.expm1(-shift) if falls else math.expm1(min(shift, math.log(LARGEST)))

@@ -36,7 +36,9 @@ def shift_interval(values: Floats, blocks: Blocks, *, level: float) -> ShiftInte
     """
     start = _start(values, blocks)
     aligned = _without(values, start, blocks)
-    step = np.maximum(_scale(aligned, blocks), LEAST_SPREAD)
+    # The noise that is left within rounds: the smaller bandwidth of the two ways to look at it.
+    noise = np.minimum(bandwidths(aligned), bandwidths(blocks.centred(aligned)))
+    step = np.maximum(noise, LEAST_SPREAD)
     critical = critical_values(aligned, blocks, alpha=1 - level)
     if np.isinf(critical).all():
         unbounded = np.full_like(start, np.inf)
@@ -67,11 +69,6 @@ def _start(values: Floats, blocks: Blocks) -> Floats:
     rejections[middle] -= LEAST_SPREAD
     best: Floats = np.take_along_axis(candidates, rejections.argmin(axis=0)[None], axis=0)[0]
     return best
-
-
-def _scale(aligned: Floats, blocks: Blocks) -> Floats:
-    """The noise that is left within rounds: the smaller bandwidth of the two ways to look at it."""
-    return np.minimum(bandwidths(aligned), bandwidths(blocks.centred(aligned)))
 
 
 def _bracket(values: Floats, blocks: Blocks, *, start: Floats, step: Floats, limit: Floats) -> tuple[Floats, Floats]:

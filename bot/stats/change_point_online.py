@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bot.stats.change_point_effect import LeastEffect, counts, first_changed, least_effect_of
+from bot.stats.change_point_effect import counts, first_changed, least_effect_of
 from bot.stats.change_point_evidence import LOCAL_REACH, SEPARATION_REACH, separation, share_of_spread, strength
 from bot.stats.change_point_scan import (
     MAD_TO_SIGMA,
@@ -75,7 +75,8 @@ def online_alarms(
             continue
         least_effect = least_effect_of(measured[memory_start : run + 1], minimum_effect)
         past = clip_outliers(older)
-        baseline_start = max(baseline_start, memory_start + _last_change(past, least_effect))
+        splits = merge_segments(past, candidate_splits(past, least_effect), least_effect)
+        baseline_start = max(baseline_start, memory_start + (splits[-1] if splits else 0))
         baseline = older[baseline_start - memory_start :]
         if len(baseline) < SHORTEST_SEGMENT:
             continue
@@ -154,8 +155,3 @@ def _clipped(baseline: Floats, newest: Floats) -> tuple[Floats, Floats]:
         np.asarray(median + np.clip(baseline - median, -limit, limit)),
         np.asarray(newest_median + np.clip(newest - newest_median, -limit, limit)),
     )
-
-
-def _last_change(past: Floats, least_effect: LeastEffect) -> int:
-    splits = merge_segments(past, candidate_splits(past, least_effect), least_effect)
-    return splits[-1] if splits else 0

@@ -62,8 +62,7 @@ def reduced(table: CounterTable, intervals: int) -> CounterTable:
     first = np.searchsorted(table.times_s, edges_s[:-1])
     sampled = np.flatnonzero(np.diff(first, append=len(table.times_s)))
     values = interval_medians(table.times_s, table.values, edges_s=edges_s)[sampled]
-    load = table.load
-    if load is not None:
+    if (load := table.load) is not None:
         load = interval_medians(table.times_s, load[:, None], edges_s=edges_s)[sampled, 0]
     return replace(
         table,

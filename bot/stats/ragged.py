@@ -1,12 +1,15 @@
 """Rows of unequal length in one flat array, so that a suite is computed at once instead of metric by metric."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,15 @@ class Ragged:
             rows = np.flatnonzero(self.sizes == size)
             medians[rows] = np.median(self.values[starts[rows][:, None] + np.arange(size)], axis=1)
         return medians
+
+
+def joined(parts: Sequence[T]) -> T:
+    """Results of several metrics each, one after another: arrays, or dataclasses of what can be joined."""
+    first: Any = parts[0]
+    if isinstance(first, np.ndarray):
+        return cast(T, np.concatenate(cast(Any, parts)))
+    columns = {field.name: [getattr(part, field.name) for part in parts] for field in fields(first)}
+    return cast(T, type(first)(**{name: joined(column) for name, column in columns.items()}))
 
 
 def pooled(parts: Moments, sizes: Integers) -> Moments:

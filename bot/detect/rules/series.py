@@ -54,8 +54,7 @@ def normalise(tables: Sequence[TablePair], runs: Sequence[Run], options: RuleOpt
 
 def _sources(tables: Sequence[TablePair], run: Run | None) -> list[_Source]:
     sources = [_source(pair, run) for pair in tables]
-    spans = _spans(sources)
-    if spans:
+    if spans := _spans(sources):
         overlap = min(last for _, last in spans) - max(first for first, _ in spans)
         if overlap < SAME_CLOCK * min(last - first for first, last in spans):
             return [_from_own_start(source) for source in sources]
@@ -67,8 +66,7 @@ def _source(pair: TablePair, run: Run | None) -> _Source:
     if run is None:
         values = pair.target_values(slice(None))
         return _Source(times_s=pair.target.times_s, table=pair.target, values=values, ahead_s=0.0)
-    entry = next((entry for entry in pair.baseline if entry.run is run), None)
-    if entry is None:
+    if (entry := next((entry for entry in pair.baseline if entry.run is run), None)) is None:
         return _Source(times_s=np.empty(0), table=None, values=np.empty((0, len(pair.metrics))), ahead_s=0.0)
     return _Source(times_s=entry.table.times_s, table=entry.table, values=entry.values(slice(None)), ahead_s=0.0)
 
