@@ -67,8 +67,7 @@ def _ancestry(repository: Path, *, head: str, base: str | None) -> Ancestry:
         commits = tuple(commit for commit in git.ancestors(repository, [head]) if commit != head)
         first = git.parents(repository, head)
         return Ancestry(commits=commits, base_commit=first[0] if first else None, anchor=TARGET_COMMIT)
-    bases = git.merge_bases(repository, head, base)
-    if not bases:
+    if not (bases := git.merge_bases(repository, head, base)):
         note = because(BaselineReason.NO_COMMON_ANCESTOR, head=head[:12], base=base[:12])
         return Ancestry(commits=(), base_commit=None, notes=(note,))
     # After criss-cross merges there are several merge bases; both sides contain all of them.

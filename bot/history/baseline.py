@@ -28,7 +28,7 @@ SHOWN_PROBLEMS = 5
 SHOWN_VALUE_LENGTH = 60
 
 
-@dataclass(slots=True)
+@dataclass(kw_only=True, slots=True)
 class Selection:
     """What the walk over the stored runs has found so far; `runs` are the chosen ones, newest first.
 
@@ -42,7 +42,7 @@ class Selection:
     left_out_for_hardware: int = 0
     read: int = 0
     newest: int | None = None
-    restarts: Restarts = field(default_factory=Restarts)
+    restarts: Restarts
 
     def leave_out(self, stored: StoredRun | UnreadableRun, reason: Reason) -> None:
         self.choices.append(_choice(stored, reason, chosen=False))
@@ -84,14 +84,8 @@ def choose_baseline(
 
     ancestry = find_ancestry(repository, head=start, base=base, remote=remote, enough=enough)
     candidates = [commit for commit in ancestry.commits if commit in stored]
-    positions = {commit: position for position, commit in enumerate(ancestry.commits)}
-    selection = select_runs(
-        history.runs(target.suite, candidates),
-        target=target,
-        ancestry=ancestry,
-        window=window,
-        restarts=Restarts(accepted=accepted, positions=positions, head=own),
-    )
+    runs = history.runs(target.suite, candidates)
+    selection = select_runs(runs, target=target, ancestry=ancestry, window=window, accepted=accepted, head=own)
     return Baseline(
         runs=tuple(reversed(selection.runs)),
         source=BaselineSource.HISTORY,
@@ -110,12 +104,13 @@ def select_runs(
     target: Run,
     ancestry: Ancestry,
     window: int,
-    restarts: Restarts | None = None,
+    accepted: Sequence[Acceptance],
+    head: str | None,
 ) -> Selection:
     """The walk from the newest stored run to the oldest that is still needed."""
     positions = {commit: position for position, commit in enumerate(ancestry.commits)}
     first = 0 if ancestry.anchor_is_candidate else 1
-    selection = Selection(restarts=restarts or Restarts())
+    selection = Selection(restarts=Restarts(accepted=accepted, positions=positions, head=head))
     older = 0
     for stored in stored_runs:
         selection.read += 1
@@ -160,8 +155,7 @@ def _consider(
     selection.unknown_hardware.update(
         name for name in HARDWARE_COMPONENTS if name not in theirs.components or name not in ours.components
     )
-    regressions = selection.restarts.unforgiven(stored.run, position)
-    run = replace(stored.run, regressions=regressions)
+    run = replace(stored.run, regressions=selection.restarts.unforgiven(stored.run, position))
     selection.runs.append(_only(run, frozenset(kept)) if dropped else run)
     chosen = replace(where, arguments={**where.arguments, "dropped": dropped}) if dropped else where
     selection.choices.append(_choice(stored, chosen, chosen=True))
@@ -238,14 +232,11 @@ def baseline_then(
         base_commit=stored[-1].commit if stored else None,
         anchor=TARGET_COMMIT,
     )
-    in_force = tuple(entry for entry in accepted if entry.commit == target.commit or _is_said(entry, target))
-    positions = {commit: position for position, commit in enumerate(ancestry.commits)}
+    in_force = tuple(
+        entry for entry in accepted if entry.commit == target.commit or target.time is None or entry.time <= target.time
+    )
     selection = select_runs(
-        reversed(stored),
-        target=target,
-        ancestry=ancestry,
-        window=window,
-        restarts=Restarts(accepted=in_force, positions=positions, head=target.commit),
+        reversed(stored), target=target, ancestry=ancestry, window=window, accepted=in_force, head=target.commit
     )
     return Baseline(
         runs=tuple(reversed(selection.runs)),
@@ -254,7 +245,3 @@ def baseline_then(
         left_out_for_hardware=selection.left_out_for_hardware,
         accepted=selection.restarts.pending,
     )
-
-
-def _is_said(entry: Acceptance, target: Run) -> bool:
-    return target.time is None or entry.time <= target.time

@@ -12,6 +12,7 @@ from bot.codec.bisect_stored import decode_stored
 from bot.errors import DataError, InfrastructureError
 from bot.history.git_branch import AUTHOR, GitBranchHistory, Tip
 from bot.history.layout import BISECTION_PATH, RunFile, read_names
+from bot.history.reading import decodable
 from bot.model.dispatch import Bisection
 from bot.model.history_size import Compacted, HistorySize, StoredMonth, StoredSuite
 
@@ -83,7 +84,12 @@ class GitBranchCompaction(GitBranchHistory):
                 self._push(tip, after.tree, message=f"Compact {after.runs:,} runs\n", past_bytes=None)
             except git.PushRejectedError:
                 if self._fetch().commit == commit:
-                    raise _refused(self.place) from None
+                    raise InfrastructureError(
+                        "the branch may not be replaced: a rule forbids it",
+                        place=self.place,
+                        next_step="let this account push by force to this branch alone, or delete the rule while it is "
+                        "compacted",
+                    ) from None
                 raise
         return Compacted(
             place=self.place, runs=after.runs, compacted=after.compacted, dropped=after.dropped, done=is_needed
@@ -104,19 +110,8 @@ class GitBranchCompaction(GitBranchHistory):
     def _bisections(self) -> Iterator[Bisection]:
         entries = [entry for entry in self._entries() if entry.blob and BISECTION_PATH.fullmatch(entry.path)]
         contents = git.read_blobs(self._repository, [entry.blob for entry in entries])
-        for entry, content in zip(entries, contents, strict=True):
-            try:
-                yield decode_stored(content, place=entry.path)
-            except DataError:
-                continue  # whoever asks for that bisection learns it
-
-
-def _refused(place: str) -> InfrastructureError:
-    return InfrastructureError(
-        "the branch may not be replaced: a rule forbids it",
-        place=place,
-        next_step="let this account push by force to this branch alone, or delete the rule while it is compacted",
-    )
+        # Whoever asks for one that cannot be read learns it.
+        return decodable(zip((entry.path for entry in entries), contents, strict=True), decode_stored)
 
 
 def _suites(files: Sequence[RunFile]) -> tuple[StoredSuite, ...]:

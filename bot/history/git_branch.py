@@ -8,20 +8,17 @@ new root, pushed on the same condition.
 
 import json
 import re
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from random import Random
-from typing import Final, TypeVar
+from typing import Final, Unpack
 
 from bot import git
 from bot.codec.run import decode_run, encode_run
 from bot.errors import ConfigError, DataError, InfrastructureError
 from bot.history.layout import MARKER, MARKER_PATH, MARKER_VERSION, RunFile, read_names, suite_slug
-from bot.history.patience import Patience
-from bot.history.reading import RunReader, written
-from bot.history.retention import Retention, compact, runs_to_compact, runs_to_drop
+from bot.history.reading import Options, RunReader, written
+from bot.history.retention import compact, runs_to_compact, runs_to_drop
 from bot.model.run import Run
 
 DEFAULT_BRANCH = "perf-history"
@@ -47,9 +44,6 @@ TRANSIENT_TEXTS = (
 )
 
 
-T = TypeVar("T")
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tip:
     """The branch at one moment. `commit` is None where there is no branch yet; `past_bytes`: see PAST_LINE.
@@ -67,38 +61,21 @@ class GitBranchHistory(RunReader):
     """Stored runs on `branch` of `remote`. `folder` is a private directory that the caller removes."""
 
     def __init__(
-        self,
-        remote: git.Remote,
-        folder: Path,
-        *,
-        branch: str = DEFAULT_BRANCH,
-        retention: Retention | None = None,
-        patience: Patience | None = None,
-        random: Random | None = None,
-        sleep: Callable[[float], None] = time.sleep,
+        self, remote: git.Remote, folder: Path, *, branch: str = DEFAULT_BRANCH, **options: Unpack[Options]
     ) -> None:
+        super().__init__(**options)
         self._remote = remote
         self._branch = branch
-        self._retention = retention or Retention()
-        self._patience = patience or Patience()
-        self._random = random or Random()  # noqa: S311  # spreads retries in time, guards nothing
-        self._sleep = sleep
         self._index = folder / "index.tmp"
         self._repository = git.init_private(folder / "history.git")
         self._marker_blob = git.write_blob(self._repository, MARKER)
         self._tip: Tip | None = None
         self._expected: dict[tuple[str, str, str], RunFile] = {}
-        self._lost: dict[str, None] = {}
 
     @property
     def names(self) -> tuple[str, ...]:
         """The stored runs as they were seen last, for `expect` of a later job step."""
         return tuple(file.path for file in self._tip.files) if self._tip else ()
-
-    @property
-    def lost(self) -> tuple[str, ...]:
-        """Runs that were on the branch and are not, though retention let them stay: somebody rewrote it."""
-        return tuple(self._lost)
 
     def expect(self, names: Iterable[str]) -> None:
         """These runs were on the branch a while ago; `lost` names those of them that the next look does not find."""
@@ -113,9 +90,6 @@ class GitBranchHistory(RunReader):
         """The stored suites, by the names of their folders."""
         return frozenset(file.suite_slug for file in self._seen().files)
 
-    def append(self, run: Run) -> str:
-        return self.append_all((run,))[0]
-
     def append_all(self, runs: Sequence[Run]) -> tuple[str, ...]:
         """All in one commit of the branch: the names of those that retention lets stay, the last run's at the end."""
         files = tuple(map(self._written, runs))  # before the race, so that less happens within it
@@ -125,16 +99,10 @@ class GitBranchHistory(RunReader):
         name, content = written(run, self._retention)
         return replace(name, blob=git.write_blob(self._repository, content))
 
-    def _patiently(self, action: Callable[[], T], *, failure: str) -> T:
-        """Retry while other writers or the network are in the way."""
-        return self._patience.persist(
-            action,
-            is_transient=_is_transient,
-            failure=failure,
-            place=self.place,
-            random=self._random,
-            sleep=self._sleep,
-        )
+    def _is_transient(self, error: InfrastructureError) -> bool:
+        if isinstance(error, git.PushRejectedError):
+            return True
+        return isinstance(error, git.GitError) and any(text in error.output for text in TRANSIENT_TEXTS)
 
     def _try_append(self, wanted: Sequence[RunFile]) -> tuple[str, ...]:
         self.expect(self.names)
@@ -263,9 +231,3 @@ class GitBranchHistory(RunReader):
                 place=self.place,
                 next_step="upgrade perf-culprit to the version that wrote the history",
             )
-
-
-def _is_transient(error: InfrastructureError) -> bool:
-    if isinstance(error, git.PushRejectedError):
-        return True
-    return isinstance(error, git.GitError) and any(text in error.output for text in TRANSIENT_TEXTS)

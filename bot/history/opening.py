@@ -13,7 +13,7 @@ from bot.codec.bisect_stored import decode_stored
 from bot.codec.run import decode_run
 from bot.config.database import DatabaseUrl
 from bot.config.model import HistoryConfig
-from bot.errors import DataError, UsageError
+from bot.errors import UsageError
 from bot.history import sql
 from bot.history.accepted import GitBranchAcceptances
 from bot.history.bisections import GitBranchBisections
@@ -21,6 +21,7 @@ from bot.history.compaction import GitBranchCompaction
 from bot.history.git_branch import DEFAULT_BRANCH
 from bot.history.layout import BISECTION_PATH, RUN_PATH, read_names, stored_key
 from bot.history.protocol import Store
+from bot.history.reading import decodable
 from bot.history.retention import Retention
 from bot.model.dispatch import Bisection
 from bot.progress import doing
@@ -85,8 +86,7 @@ def code_remote(place: HistoryPlace) -> git.Remote | None:
 
 
 def _default_url(repository: Path) -> str:
-    url = git.default_remote_url(repository)
-    if url is None:
+    if (url := git.default_remote_url(repository)) is None:
         raise UsageError(
             "the repository has no remote to keep the history in",
             place=str(repository),
@@ -118,25 +118,14 @@ def copy_history(source: Store, target: Store) -> tuple[Mapping[str, int], int]:
 def suite_names(history: Store) -> tuple[str, ...]:
     """A folder's name may stand for another: a run of each suite says its own."""
     newest = {match["suite"]: path for path in sorted(history.paths()) if (match := RUN_PATH.fullmatch(path))}
-    names = set()
-    for path, content in zip(newest.values(), history.contents(list(newest.values())), strict=True):
-        try:
-            names.add(decode_run(content, place=path).suite)
-        except DataError:
-            continue
-    return tuple(sorted(names))
+    runs = decodable(zip(newest.values(), history.contents(list(newest.values())), strict=True), decode_run)
+    return tuple(sorted({run.suite for run in runs}))
 
 
 def stored_bisections(history: Store) -> tuple[Bisection, ...]:
     """Those that can be read."""
     paths = [path for path in history.paths() if BISECTION_PATH.fullmatch(path)]
-    bisections = []
-    for path, content in zip(paths, history.contents(paths), strict=True):
-        try:
-            bisections.append(decode_stored(content, place=path))
-        except DataError:
-            continue
-    return tuple(bisections)
+    return tuple(decodable(zip(paths, history.contents(paths), strict=True), decode_stored))
 
 
 class GitBranch(GitBranchAcceptances, GitBranchBisections, GitBranchCompaction):
@@ -153,8 +142,7 @@ class GitBranch(GitBranchAcceptances, GitBranchBisections, GitBranchCompaction):
 
     def adopt(self, entries: Sequence[tuple[str, bytes]]) -> None:
         blobs = {path: git.write_blob(self._repository, content) for path, content in entries}
-        runs = read_names(git.TreeEntry(path=path, blob=blob) for path, blob in blobs.items())
-        if runs:
+        if runs := read_names(git.TreeEntry(path=path, blob=blob) for path, blob in blobs.items()):
             self._patiently(lambda: self._try_append(runs), failure="the runs were not stored")
         others = {path: blob for path, blob in blobs.items() if not RUN_PATH.fullmatch(path)}
         if others:

@@ -1,23 +1,75 @@
 """What reading stored runs has in common in every back end: their order, how many at once, and what is unreadable."""
 
+import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Final
+from random import Random
+from typing import Final, TypedDict, TypeVar, Unpack
 
 from bot.codec.run import decode_run, encode_run
-from bot.errors import DataError
+from bot.errors import DataError, InfrastructureError
 from bot.history.layout import RunFile, name_run, suite_slug
+from bot.history.patience import Patience
 from bot.history.protocol import StoredRun, UnreadableRun
 from bot.history.retention import Retention, fit_file
 from bot.model.run import Run
 
+T = TypeVar("T")
 READ_AHEAD_RUNS: Final = 40  # the default window in one request
+
+
+class Options(TypedDict, total=False):
+    """What every back end can be given. `random` and `sleep` make the pauses between attempts."""
+
+    retention: Retention | None
+    patience: Patience
+    random: Random
+    sleep: Callable[[float], None]
 
 
 class RunReader(ABC):
     """A back end gives the names of a suite's runs, of one snapshot, and their contents."""
+
+    def __init__(self, **options: Unpack[Options]) -> None:
+        self._retention = options.get("retention") or Retention()
+        self._patience = options.get("patience", Patience())
+        self._random = options.get("random", Random())  # noqa: S311  # spreads retries in time, guards nothing
+        self._sleep = options.get("sleep", time.sleep)
+        self._lost: dict[str, None] = {}
+
+    @property
+    @abstractmethod
+    def place(self) -> str:
+        """Where it is, for people; without secrets."""
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """Runs that were there and are not, though retention let them stay: somebody removed them."""
+        return tuple(self._lost)
+
+    @abstractmethod
+    def append_all(self, runs: Sequence[Run]) -> tuple[str, ...]: ...
+
+    def append(self, run: Run) -> str:
+        return self.append_all((run,))[0]
+
+    @abstractmethod
+    def _is_transient(self, error: InfrastructureError) -> bool:
+        """Whether another attempt may do what this one did not."""
+
+    def _patiently(self, action: Callable[[], T], *, failure: str) -> T:
+        """Retry while other writers or the network are in the way."""
+        return self._patience.persist(
+            action,
+            is_transient=self._is_transient,
+            failure=failure,
+            place=self.place,
+            random=self._random,
+            sleep=self._sleep,
+        )
 
     @abstractmethod
     def _suite_files(self, suite: str) -> Sequence[RunFile]: ...
@@ -51,6 +103,13 @@ def written(run: Run, retention: Retention) -> tuple[RunFile, bytes]:
     name = name_run(run, original, now=datetime.now(UTC))
     content, compacted = fit_file(run, original, retention)
     return name.with_content(content, compacted=compacted), content
+
+
+def decodable(files: Iterable[tuple[str, bytes]], decode: Callable[..., T]) -> Iterator[T]:
+    """What `decode(content, place=path)` makes of each path and content, in order; what it refuses is left out."""
+    for path, content in files:
+        with suppress(DataError):
+            yield decode(content, place=path)
 
 
 def _newest_first(files: Sequence[RunFile]) -> list[RunFile]:

@@ -144,8 +144,7 @@ def fit_file(run: Run, content: bytes, retention: Retention) -> tuple[bytes, boo
 
     `content` is the run's JSON. Long counter tables are reduced first, whatever their size in bytes.
     """
-    reduced = reduce_counters(run, retention.counter_intervals)
-    if reduced is not run:
+    if (reduced := reduce_counters(run, retention.counter_intervals)) is not run:
         run, content = reduced, encode_run(reduced)
     if len(content) <= retention.file_bytes:
         return content, False

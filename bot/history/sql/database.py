@@ -153,8 +153,7 @@ LOCK: Final = 7_064_312_019
 
 def is_current(connection: Connection, *, place: str) -> bool:
     """False where there are no tables yet, or older ones; a ConfigError where a newer program made them."""
-    version = _version(connection)
-    if version is not None and version not in VERSIONS:
+    if (version := _version(connection)) is not None and version not in VERSIONS:
         raise ConfigError(
             f"its tables have version {version[:20]!r}; this program knows {VERSIONS[-1]!r}",
             place=place,

@@ -5,12 +5,10 @@ whose answer was lost is repeated, and finds that it is done.
 """
 
 import hashlib
-import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from random import Random
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, Unpack
 
 from sqlalchemy import Connection, Table, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
@@ -18,13 +16,13 @@ from sqlalchemy.dialects import postgresql, sqlite
 from bot.codec.acceptance import encode_acceptance
 from bot.codec.bisect_stored import decode_stored, encode_stored
 from bot.config.database import DatabaseUrl
+from bot.errors import InfrastructureError
 from bot.git import TreeEntry
 from bot.history.accepted import MOST_READ, acceptance_path, readable
 from bot.history.bisections import BisectionConflictError, bisection_path, superfluous
 from bot.history.layout import RunFile, read_names, stored_key, suite_slug
-from bot.history.patience import Patience
 from bot.history.protocol import LoadedBisection
-from bot.history.reading import RunReader, written
+from bot.history.reading import Options, RunReader, written
 from bot.history.retention import Retention
 from bot.history.sql.database import AS_BYTES, Database, TransientError
 from bot.history.sql.tables import ACCEPTANCES, BISECTIONS, RUNS, TABLES
@@ -40,23 +38,11 @@ INSERTS: Final[Mapping[str, Callable[[Table], Any]]] = {"postgresql": postgresql
 class SqlHistory(RunReader):
     """All of a history in `database`. Of `retention` a file's limits hold; rows are never compacted or dropped."""
 
-    def __init__(
-        self,
-        database: Database,
-        *,
-        retention: Retention | None = None,
-        patience: Patience | None = None,
-        random: Random | None = None,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
+    def __init__(self, database: Database, **options: Unpack[Options]) -> None:
+        super().__init__(**options)
         self._database = database
-        self._retention = retention or Retention()
-        self._patience = patience or Patience()
-        self._random = random or Random()  # noqa: S311  # spreads retries in time, guards nothing
-        self._sleep = sleep
         self._seen: dict[str, tuple[RunFile, ...]] = {}
         self._expected: dict[str, str] = {}
-        self._lost: dict[str, None] = {}
 
     @property
     def place(self) -> str:
@@ -66,19 +52,12 @@ class SqlHistory(RunReader):
     def names(self) -> tuple[str, ...]:
         return tuple(file.path for files in self._seen.values() for file in files)
 
-    @property
-    def lost(self) -> tuple[str, ...]:
-        return tuple(self._lost)
-
     def expect(self, names: Iterable[str]) -> None:
         self._expected |= {key: name for name in names if (key := stored_key(name)) is not None}
 
     def suites(self) -> frozenset[str]:
         query = select(RUNS.c.suite).distinct()
         return self._read_by(lambda connection: frozenset(connection.scalars(query)), empty=frozenset())
-
-    def append(self, run: Run) -> str:
-        return self.append_all((run,))[0]
 
     def append_all(self, runs: Sequence[Run]) -> tuple[str, ...]:
         entries = [(file.path, content) for file, content in (written(run, self._retention) for run in runs)]
@@ -129,8 +108,7 @@ class SqlHistory(RunReader):
             version = connection.scalar(select(BISECTIONS.c.version).where(BISECTIONS.c.key == path))
             if not changed and version != row["version"]:
                 raise BisectionConflictError(is_there=version is not None, place=f"{self.place}: {path}")
-            old = superfluous(connection.scalars(select(BISECTIONS.c.path)), keep=path)
-            if old:
+            if old := superfluous(connection.scalars(select(BISECTIONS.c.path)), keep=path):
                 connection.execute(delete(BISECTIONS).where(BISECTIONS.c.path.in_(old)))
 
         self._write(replace, failure="the bisection was not stored")
@@ -192,15 +170,8 @@ class SqlHistory(RunReader):
     def _write(self, action: Callable[[Connection], T], *, failure: str) -> T:
         return self._patiently(lambda: self._database.write(action), failure=failure)
 
-    def _patiently(self, action: Callable[[], T], *, failure: str) -> T:
-        return self._patience.persist(
-            action,
-            is_transient=lambda error: isinstance(error, TransientError),
-            failure=failure,
-            place=self.place,
-            random=self._random,
-            sleep=self._sleep,
-        )
+    def _is_transient(self, error: InfrastructureError) -> bool:
+        return isinstance(error, TransientError)
 
 
 def _add(connection: Connection, entries: Iterable[tuple[str, bytes]]) -> int:
