@@ -1,5 +1,7 @@
 """Artifacts in any known format become a run."""
 
+# mypy: implicit-reexport
+
 from bot.collect.archive import read_archive
 from bot.collect.collect import (
     Reading,
@@ -16,25 +18,3 @@ from bot.collect.packages import ecosystem_of, packages
 from bot.collect.plain import named_alike
 from bot.collect.registry import ALIASES, AUTO, PARSERS
 from bot.collect.source import Source, read_file
-
-__all__ = [
-    "ALIASES",
-    "AUTO",
-    "PARSERS",
-    "Reading",
-    "Source",
-    "collect",
-    "collect_each",
-    "collect_executions",
-    "collect_history",
-    "collect_separate",
-    "collect_sources",
-    "ecosystem_of",
-    "join_executions",
-    "machine_environment",
-    "named_alike",
-    "packages",
-    "read_archive",
-    "read_file",
-    "surroundings",
-]

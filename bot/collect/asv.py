@@ -46,12 +46,12 @@ def parse(source: Source, /) -> Parsed:
     rows = [(name, row) for name, value in root.at("results").members() if (row := _row(root, value)) is not None]
     outcomes = [outcome for name, row in rows for outcome in _outcomes(name, row, suite)]
     failed = sum(benchmark is None for benchmark, _ in outcomes) + len(root.at("results").value) - len(rows)
-    starts = [start for _, row in rows if (start := _started(row)) is not None]
+    starts = [start for _, row in rows if (start := row.get("started_at")) is not None and start.is_finite]
     return Parsed(
         benchmarks=unique((benchmark, place) for benchmark, place in outcomes if benchmark is not None),
         environment=_environment(root),
         commit=full_hash(root.at("commit_hash").value),
-        time=epoch_time(min(starts) / 1000) if starts else None,
+        time=epoch_time(min(start.number() for start in starts) / 1000) if starts else None,
         notes=(f"left out because they failed or were skipped: {failed}",) * bool(failed),
     )
 
@@ -60,8 +60,7 @@ def _row(root: JsonValue, value: JsonValue) -> dict[str, JsonValue] | None:
     """The columns of one benchmark by name, or None where it failed as a whole."""
     if isinstance(value.value, dict):
         return dict(value.members())
-    columns = root.find("result_columns")
-    if columns is None or not isinstance(value.value, list):
+    if (columns := root.find("result_columns")) is None or not isinstance(value.value, list):
         # Version 1 writes an unparametrised result as a bare number.
         return None if value.value is None else {"result": value}
     names = [column.text() for column in columns.elements()]
@@ -70,8 +69,7 @@ def _row(root: JsonValue, value: JsonValue) -> dict[str, JsonValue] | None:
 
 
 def _outcomes(name: str, row: dict[str, JsonValue], suite: JsonValue) -> Iterator[tuple[Benchmark | None, str]]:
-    result = row.get("result")
-    if result is None or result.value is None:
+    if (result := row.get("result")) is None or result.value is None:
         yield None, name
         return
     values = list(result.elements()) if isinstance(result.value, list) else [result]
@@ -86,8 +84,7 @@ def _benchmark(
     """None where the combination failed (null) or was skipped (NaN)."""
     if value.value is None or (isinstance(value.value, float) and math.isnan(value.value)):
         return None
-    samples = _cell(row, "samples", index)
-    if samples is not None and samples.value != []:
+    if (samples := _cell(row, "samples", index)) is not None and samples.value != []:
         return from_samples(name, metric=metric, samples=samples.numbers(), place=samples.place)
     low, high = _cell(row, "stats_ci_99_a", index), _cell(row, "stats_ci_99_b", index)
     # Too few samples leave the interval open: -Infinity to Infinity, or null.
@@ -128,11 +125,6 @@ def _metric(name: str, described: object) -> Metric:
     unit = tracked if isinstance(tracked, str) and tracked != "unit" else ""
     metric_name, unit = KINDS.get(kind, (VALUE, unit))
     return Metric(name=metric_name, unit=unit, direction=Direction.LOWER_IS_BETTER)
-
-
-def _started(row: dict[str, JsonValue]) -> float | None:
-    started = row.get("started_at")
-    return started.number() if started is not None and started.is_finite else None
 
 
 def _environment(root: JsonValue) -> Environment:

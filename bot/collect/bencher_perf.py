@@ -82,8 +82,7 @@ def _of_series(root: JsonValue) -> Iterator[_Result]:
 
 def _of_reports(root: JsonValue) -> Iterator[_Result]:
     for report in [root] if isinstance(root.value, dict) else root.elements():
-        iterations = report.find("results")
-        for result in (one for group in (iterations.elements() if iterations else ()) for one in group.elements()):
+        for result in (one for group in report.elements_of("results") for one in group.elements()):
             for measured in result.at("measures").elements():
                 yield _Result(
                     report=report.at("uuid").text(),

@@ -44,8 +44,7 @@ def parse(source: Source, /) -> Parsed:
 
 
 def _full_name(entry: JsonValue) -> str:
-    full_name = entry.find("FullName")
-    if full_name is not None:
+    if (full_name := entry.find("FullName")) is not None:
         return full_name.text()
     parts = [part.text() for key in ("Namespace", "Type", "Method") if (part := entry.find(key)) is not None]
     parameters = entry.find("Parameters")
@@ -62,8 +61,7 @@ def _metrics(entry: JsonValue, name: str) -> Iterator[tuple[Benchmark, str]]:
 
 
 def _times(entry: JsonValue, name: str) -> Benchmark:
-    launches = _launches(entry)
-    if launches:
+    if launches := _launches(entry):
         return from_groups(name, metric=NANOSECOND_TIME, groups=launches, place=entry.place)
     statistics = entry.at("Statistics")
     count = statistics.find_whole("N")
@@ -86,9 +84,8 @@ def _times(entry: JsonValue, name: str) -> Benchmark:
 
 def _launches(entry: JsonValue) -> list[list[float]]:
     """Nanoseconds per operation of the results (overhead removed), by launch of the process."""
-    measurements = entry.find("Measurements")
     launches: dict[int, list[float]] = {}
-    for row in () if measurements is None else measurements.elements():
+    for row in entry.elements_of("Measurements"):
         if row.at("IterationMode").value == "Workload" and row.at("IterationStage").value == "Result":
             operations = row.at("Operations").number()
             if operations <= 0:

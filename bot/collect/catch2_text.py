@@ -74,8 +74,7 @@ class _Reader:
 
     def _read_row(self, line: str, number: int) -> None:
         fields = line.split()
-        counts = COUNTS.fullmatch(" ".join(fields[-4:]))
-        if counts is not None:
+        if (counts := COUNTS.fullmatch(" ".join(fields[-4:]))) is not None:
             name, place = " ".join((*self.wrapped, *fields[:-4])), f"{self.file}:{number}"
             row = _Row(program=self.program, scope=self.scope, name=name, place=place, count=int(counts[1]))
             if not self.analysed:

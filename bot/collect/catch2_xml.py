@@ -70,8 +70,7 @@ def _benchmark(name: str, result: _Result) -> Benchmark:
     if mean is None:
         raise DataError("has no mean", place=result.place, next_step=RUN_AGAIN)
     low, high, level = (_number(mean, attribute, result) for attribute in ("lowerBound", "upperBound", "ci"))
-    value = _number(mean, "value", result)
-    if value is None:
+    if (value := _number(mean, "value", result)) is None:
         raise DataError("has a mean without a value", place=result.place, next_step=RUN_AGAIN)
     count = result.element.get("samples", "")
     summary = Summary(

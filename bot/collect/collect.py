@@ -127,8 +127,7 @@ def collect_history(paths: Sequence[str], *, tool: str = AUTO, directions: Direc
     """
     runs: list[Run] = []
     for is_search, source in ((one.is_search, source) for one in read_inputs(paths) for source in one.sources):
-        parser = find_parser(source, parsers_for(tool))
-        if parser is None and not is_search:
+        if (parser := find_parser(source, parsers_for(tool))) is None and not is_search:
             raise source.error("is of no known format", "see `perf-culprit formats`")
         if parser is None:
             continue
@@ -148,13 +147,11 @@ def _read(entry: Input, parsers: tuple[Parser, ...], *, is_named: bool) -> tuple
     skipped: list[DataError] = []
     rest = entry.sources
     for tree in trees if entry.is_search else ():
-        belonging = tuple(source for source in rest if tree.belongs(source))
-        if belonging:
+        if belonging := tuple(source for source in rest if tree.belongs(source)):
             rest = tuple(source for source in rest if not tree.belongs(source))
             reads.append(Read(place=belonging[0].place, parsed=tree.parse_tree(belonging), format=tree.ID))
     for source in chain.from_iterable(_parts(source, parsers) for source in rest):
-        parser = find_parser(source, parsers)
-        if parser is None and is_named and not entry.is_search:
+        if (parser := find_parser(source, parsers)) is None and is_named and not entry.is_search:
             # The user knows better than the content; the parser says what it misses.
             parser = parsers[-1]
         if parser is not None:

@@ -50,8 +50,7 @@ def parse(source: Source, /) -> Parsed:
 def parse_tree(sources: Sequence[Source], /) -> Parsed:
     directories: dict[tuple[str, ...], dict[str, Source]] = {}
     for source in sources:
-        role = _role(source)
-        if role is not None:
+        if (role := _role(source)) is not None:
             directories.setdefault(tuple(source.parts[:-1]), {})[role] = source
     benchmarks: dict[tuple[str, ...], dict[str, dict[str, Source]]] = {}
     for directory, files in directories.items():

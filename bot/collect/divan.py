@@ -51,8 +51,7 @@ def _rows(source: Source) -> Iterator[tuple[tuple[str, str], Summary | None, str
         cells = [cell.strip() for cell in line[column:].split("│")]
         if not column or len(cells) != COLUMNS:
             continue
-        branch = BRANCH.match(line[:column])
-        if branch is not None:
+        if (branch := BRANCH.match(line[:column])) is not None:
             path = [*path[: len(branch["stems"]) // STEM], branch["name"].strip()]
         summary = _summary(cells)
         is_below = branch is None and any(cells)

@@ -81,8 +81,7 @@ def parse_history(source: Source, /) -> tuple[Parsed, ...]:
 def _suites(source: Source) -> dict[str, list[JsonValue]]:
     """Suites by name, entries by date."""
     text = source.text()
-    assignment = ASSIGNMENT.match(text)
-    if assignment is None:
+    if (assignment := ASSIGNMENT.match(text)) is None:
         raise source.error("does not begin with `window.BENCHMARK_DATA =`", "give the stored data.js")
     # Blanks in place of the assignment keep the JSON error's line and column true.
     spaces = re.sub(r"[^\n]", " ", assignment.group())

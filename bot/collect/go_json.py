@@ -36,8 +36,7 @@ def parse(source: Source, /) -> Parsed:
 def _events(source: Source) -> Iterator[dict[str, Any]]:
     lines = [line for line in source.text().splitlines() if line.strip()]
     for number, line in enumerate(lines, start=1):
-        event = _event(line)
-        if event is not None:
+        if (event := _event(line)) is not None:
             yield event
         elif line.lstrip().startswith("{") and number < len(lines):
             # Other lines are what the build printed; a last one may be cut off.

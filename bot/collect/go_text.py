@@ -54,7 +54,10 @@ def parse(source: Source, /) -> Parsed:
     return Parsed(
         benchmarks=tuple(benchmarks),
         environment=components(os=facts.get("goos"), architecture=facts.get("goarch"), cpu=facts.get("cpu")),
-        notes=_notes(output),
+        notes=(
+            *(f"{output.failed} benchmarks failed",) * bool(output.failed),
+            *(f"{output.not_finite} values are left out: not finite numbers",) * bool(output.not_finite),
+        ),
     )
 
 
@@ -111,8 +114,7 @@ def _processors(name: str) -> str:
 def _metric(unit: str, directions: dict[str, Direction]) -> Metric:
     if unit == "ns/op":
         return Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
-    direction = directions.get(unit)
-    if direction is None and unit.endswith("/op"):
+    if (direction := directions.get(unit)) is None and unit.endswith("/op"):
         direction = Direction.LOWER_IS_BETTER
     if direction is None and unit.endswith("/s"):
         direction = Direction.HIGHER_IS_BETTER
@@ -120,12 +122,3 @@ def _metric(unit: str, directions: dict[str, Direction]) -> Metric:
         # Go's convention for ReportMetric: `p99-ns` is in ns.
         direction = direction_of(unit.rpartition("-")[2]) or Direction.UNKNOWN
     return Metric(name=unit, unit=unit, direction=direction)
-
-
-def _notes(output: _Output) -> tuple[str, ...]:
-    notes = []
-    if output.failed:
-        notes.append(f"{output.failed} benchmarks failed")
-    if output.not_finite:
-        notes.append(f"{output.not_finite} values are left out: not finite numbers")
-    return tuple(notes)

@@ -64,11 +64,9 @@ def read(entries: list[JsonValue], context: JsonValue) -> Parsed:
 
 def _aggregate(entry: JsonValue, names: frozenset[str]) -> str | None:
     """Which aggregate this is; None for a measurement. Files before `run_type` tell it by the name only."""
-    run_type = entry.find("run_type")
-    if run_type is not None and run_type.value != "aggregate":
+    if (run_type := entry.find("run_type")) is not None and run_type.value != "aggregate":
         return None
-    named = entry.find("aggregate_name")
-    if named is not None:
+    if (named := entry.find("aggregate_name")) is not None:
         return named.text()
     stem, _, suffix = entry.at("name").text().rpartition("_")
     if run_type is not None:

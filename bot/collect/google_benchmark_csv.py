@@ -40,8 +40,5 @@ def _entries(source: Source) -> Iterator[JsonValue]:
         # A failed benchmark's row ends before the user counters.
         if names and LEAST_CELLS <= len(cells) <= len(names):
             row = {name.strip('"'): cell for name, cell in zip(names, cells, strict=False) if cell}
-            yield JsonValue({name: _value(name, cell) for name, cell in row.items()}, f"{source.place}:{number}")
-
-
-def _value(name: str, cell: str) -> object:
-    return cell if name in TEXTS or not is_number(cell) else number_of(cell)
+            numbers = {name: number_of(row[name]) for name in row if name not in TEXTS and is_number(row[name])}
+            yield JsonValue(row | numbers, f"{source.place}:{number}")

@@ -50,8 +50,7 @@ def _measured(summary: JsonValue, others: set[str]) -> Iterator[tuple[Benchmark,
     if (case := summary.find("id")) is not None:
         arguments = summary.find("description") or summary.find("details")
         name += f" {case.text()}" + (f":{arguments.text()}" if arguments is not None else "")
-    newest = {"6": _version_6, "7": _version_7}.get(summary.at("version").text())
-    if newest is None:
+    if (newest := {"6": _version_6, "7": _version_7}.get(summary.at("version").text())) is None:
         raise DataError(
             "is a summary of Gungraun of another version than 6 and 7",
             place=summary.place,

@@ -29,8 +29,7 @@ def elsewhere(parsed: Parsed, machine: Environment, *, now: datetime) -> str | N
     if "host" in theirs and "host" not in ours and not parsed.benchmarks:
         # Counters are often a server's. In a container nobody knows this machine's name to compare with.
         return f"host: {theirs['host']}"
-    time = _time(parsed)
-    if time is not None and abs(now - time) > LONGEST_JOB:
+    if (time := _time(parsed)) is not None and abs(now - time) > LONGEST_JOB:
         return f"time: {time.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
     return None
 

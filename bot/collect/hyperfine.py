@@ -30,7 +30,7 @@ def read(results: list[JsonValue]) -> Parsed:
         (_benchmark(_with_parameters(result, name) if counts[name] > 1 else name, result), result.place)
         for name, result in zip(commands, results, strict=True)
     )
-    failed = [result for result in results if _failed(result)]
+    failed = [result for result in results if any(code.value != 0 for code in result.elements_of("exit_codes"))]
     return Parsed(
         benchmarks=benchmarks,
         notes=(f"commands that ended with a non-zero exit code in some of their runs: {len(failed)}",) * bool(failed),
@@ -38,20 +38,12 @@ def read(results: list[JsonValue]) -> Parsed:
 
 
 def _with_parameters(result: JsonValue, name: str) -> str:
-    parameters = result.find("parameters")
-    if parameters is None or not parameters.value:
-        return name
-    return f"{name} ({', '.join(f'{key}={value.text()}' for key, value in parameters.members())})"
+    parameters = result.listed("parameters")
+    return f"{name} ({parameters})" if parameters else name
 
 
 def _benchmark(name: str, result: JsonValue) -> Benchmark:
-    times = result.find("times")
-    if times is not None and times.value != []:
+    if (times := result.find("times")) is not None and times.value != []:
         return from_samples(name, metric=SECOND_TIME, samples=times.numbers(), place=times.place)
     summary = mean_summary(result, deviation="stddev")
     return from_summary(name, metric=SECOND_TIME, summary=summary, place=result.place)
-
-
-def _failed(result: JsonValue) -> bool:
-    codes = result.find("exit_codes")
-    return codes is not None and any(code.value != 0 for code in codes.elements())

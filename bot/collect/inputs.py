@@ -61,8 +61,7 @@ def read_inputs(paths: Sequence[str], *, stdin: BinaryIO | None = None) -> tuple
 
 def _opened(sources: list[Source], *, is_search: bool, is_tree: bool) -> Iterator[Input]:
     """Archives become inputs of their own: each is a tree."""
-    plain = tuple(source for source in sources if not is_archive(source.data))
-    if plain:
+    if plain := tuple(source for source in sources if not is_archive(source.data)):
         yield Input(sources=plain, is_search=is_search, is_tree=is_tree)
     for source in sources:
         if is_archive(source.data):

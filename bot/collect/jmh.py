@@ -57,8 +57,7 @@ def _mode(entry: JsonValue) -> tuple[str, Direction]:
 
 
 def _secondary_metrics(entry: JsonValue) -> Iterator[JsonValue]:
-    metrics = entry.find("secondaryMetrics")
-    if metrics is not None:
+    if (metrics := entry.find("secondaryMetrics")) is not None:
         yield from (metric for _, metric in metrics.members())
 
 
@@ -99,12 +98,10 @@ def _benchmark(entry: JsonValue, score: JsonValue, metric: Metric) -> Benchmark:
 
 def _forks(score: JsonValue) -> list[tuple[float, ...]]:
     """Per fork one value per iteration. Sample mode keeps a histogram per iteration: its mean is the iteration's."""
-    raw = score.find("rawData")
-    if raw is not None:
+    if (raw := score.find("rawData")) is not None:
         forks = [fork.numbers() for fork in raw.elements()]
     else:
-        histogram = score.find("rawDataHistogram")
-        if histogram is None:
+        if (histogram := score.find("rawDataHistogram")) is None:
             return []
         forks = [tuple(_histogram_mean(iteration) for iteration in fork.elements()) for fork in histogram.elements()]
     return [fork for fork in forks if fork]
@@ -125,7 +122,5 @@ def _histogram_mean(iteration: JsonValue) -> float:
 
 def _name(entry: JsonValue) -> str:
     name = entry.at("benchmark").text()
-    params = entry.find("params")
-    if params is None or not params.value:
-        return name
-    return f"{name}({', '.join(f'{key}={value.text()}' for key, value in params.members())})"
+    parameters = entry.listed("params")
+    return f"{name}({parameters})" if parameters else name

@@ -33,8 +33,7 @@ class JsonValue:
 
     def at(self, name: str) -> "JsonValue":
         """The member `name`, which has to be there and not null."""
-        member = self.find(name)
-        if member is None:
+        if (member := self.find(name)) is None:
             raise self.error(f"has no `{name}`")
         return member
 
@@ -61,6 +60,11 @@ class JsonValue:
         for i, value in enumerate(self.value):
             yield JsonValue(value, self.file, f"{self.path}[{i}]")
 
+    def elements_of(self, name: str) -> Iterator["JsonValue"]:
+        """The elements of the member `name`; none where it is absent or null."""
+        member = self.find(name)
+        return iter(()) if member is None else member.elements()
+
     def number(self) -> float:
         """A finite number as float; true, false, text, NaN and Infinity are none."""
         value = self.value
@@ -82,6 +86,12 @@ class JsonValue:
         if all(type(value) is float and math.isfinite(value) for value in self.value):
             return tuple(self.value)
         return tuple(element.number() for element in self.elements())
+
+    def listed(self, name: str) -> str:
+        """The members of the member `name` as "key=text, key=text"; empty where there are none."""
+        member = self.find(name)
+        members = member.members() if member is not None and member.value else ()
+        return ", ".join(f"{key}={value.text()}" for key, value in members)
 
     def whole(self) -> int:
         """A whole number of at least 0."""

@@ -63,7 +63,8 @@ def merge(
         commit=commit or _agreed(((read.place, read.parsed.commit) for read in reads), "commit"),
         time=time or (min(times) if times else None),
         suite=suite or _agreed(((read.place, read.parsed.suite) for read in reads), "suite") or DEFAULT_SUITE,
-        job=job or _only({read.parsed.job for read in reads}),
+        # Files of different jobs were not measured on one machine: such a run is paired with nothing.
+        job=job or (reads[0].parsed.job if len({read.parsed.job for read in reads}) == 1 else None),
         regressions=tuple(dict.fromkeys(key for read in reads for key in read.parsed.regressions)),
         confirmed=tuple(dict.fromkeys(key for read in reads for key in read.parsed.confirmed)),
         analyses=max((read.parsed.analyses for read in reads), default=1),
@@ -150,11 +151,6 @@ def _agreed(values: Iterable[tuple[str, str | None]], what: str) -> str | None:
         if value != stated[0][1]:
             raise _conflict(f"{what} is `{shown(value)}`, but `{shown(stated[0][1])}` in {stated[0][0]}", place)
     return stated[0][1] if stated else None
-
-
-def _only(values: set[str | None]) -> str | None:
-    # Files of different jobs were not measured on one machine: such a run is paired with nothing.
-    return next(iter(values)) if len(values) == 1 else None
 
 
 def _foreign(reads: Sequence[Read], machine: Environment, *, now: datetime) -> list[str]:

@@ -43,8 +43,7 @@ def _time(context: JsonValue | None) -> datetime | None:
 
 def _runs(root: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     """Each run with its name, and its group's before it."""
-    layout = root.find("layout")
-    groups = [] if layout is None else [group.peek("name") for group in layout.elements()]
+    groups = [group.peek("name") for group in root.elements_of("layout")]
     for entry in root.at("benchmarks").elements():
         number = entry.find_whole("group")
         group = groups[number] if number is not None and number < len(groups) else None
@@ -54,8 +53,7 @@ def _runs(root: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 
 def _benchmarks(name: str, stats: JsonValue) -> Iterator[Benchmark]:
-    samples = stats.find("samples")
-    if samples is not None and samples.value != []:
+    if (samples := stats.find("samples")) is not None and samples.value != []:
         yield from_samples(name, metric=NANOSECOND_TIME, samples=samples.numbers(), place=samples.place)
     else:
         yield from_summary(name, metric=NANOSECOND_TIME, summary=mean_summary(stats, "avg"), place=stats.place)
@@ -67,8 +65,7 @@ def _benchmarks(name: str, stats: JsonValue) -> Iterator[Benchmark]:
 
 
 def _environment(root: JsonValue) -> Environment:
-    context = root.find("context")
-    if context is None:
+    if (context := root.find("context")) is None:
         return Environment()
     cpu = context.peek("cpu")
     runtime = context.peek("runtime")

@@ -28,8 +28,7 @@ def matches(source: Source, /) -> bool:
 def parse(source: Source, /) -> Parsed:
     samples: list[float] = []
     for number, line in enumerate(source.text().splitlines(), start=1):
-        text = line.strip()
-        if not text:
+        if not (text := line.strip()):
             continue
         if not _is_number(text):
             raise source.error("is not one number", "write one number per line", line=number)

@@ -18,8 +18,7 @@ def matches(source: Source, /) -> bool:
 
 
 def parse(source: Source, /) -> Parsed:
-    runs = parse_history(source)
-    if not runs:
+    if not (runs := parse_history(source)):
         raise source.root().error("holds no entry")
     return newest(runs)
 

@@ -138,8 +138,7 @@ def _run(row: _Row, metrics: dict[str, Metric]) -> Parsed:
 
 def _benchmarks(row: _Row, metrics: dict[str, Metric]) -> Iterator[tuple[Benchmark, str]]:
     for name, metric in metrics.items():
-        text = row.cells[name]
-        if not text:
+        if not (text := row.cells[name]):
             continue
         place = f"{row.place}: {shown(name)}"
         if not is_number(text.removeprefix("-")):

@@ -42,8 +42,7 @@ def packages(files: Mapping[str, bytes]) -> Environment:
     """The packages of lock files by name; several versions of one, as npm and Cargo may have, in one value."""
     versions: defaultdict[str, set[str]] = defaultdict(set)
     for name, data in files.items():
-        kind = ecosystem_of(name)
-        if kind is None or len(data) > LARGEST_FILE_BYTES:
+        if (kind := ecosystem_of(name)) is None or len(data) > LARGEST_FILE_BYTES:
             continue
         ecosystem, read = kind
         for package, version in _read(read, data):

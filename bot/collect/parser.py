@@ -89,7 +89,6 @@ class HistoryParser(Parser, Protocol):
 
     def parse_history(self, source: Source, /) -> tuple[Parsed, ...]:
         """All runs, oldest first."""
-        ...
 
 
 class TreeParser(Parser, Protocol):

@@ -70,8 +70,7 @@ def _documents(text: str) -> Iterator[tuple[int, int | None]]:
     decoder = json.JSONDecoder()
     position = read = 0
     while read <= MAX_CHARACTERS_READ:
-        beginning = BEGINNING.search(text, position)
-        if beginning is None:
+        if (beginning := BEGINNING.search(text, position)) is None:
             return
         start = beginning.end()
         position = start + 1

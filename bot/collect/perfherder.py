@@ -23,9 +23,7 @@ def parse(source: Source, /) -> Parsed:
 
 
 def _suite(suite: JsonValue) -> Iterator[tuple[Benchmark, str]]:
-    options = suite.find("extraOptions")
-    words = [suite.at("name").text(), *(option.text() for option in (options.elements() if options else ()))]
-    name = " ".join(words)
+    name = " ".join([suite.at("name").text(), *(option.text() for option in suite.elements_of("extraOptions"))])
     if suite.find("value") is not None:
         yield _benchmark(name, suite), suite.place
     for subtest in suite.at("subtests").elements():

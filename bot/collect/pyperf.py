@@ -49,8 +49,7 @@ def _metadata(value: JsonValue) -> dict[str, object]:
 
 def _groups(entry: JsonValue) -> Iterator[tuple[float, ...]]:
     for run in entry.at("runs").elements():
-        values = run.find("values")
-        if values is not None and values.value != []:
+        if (values := run.find("values")) is not None and values.value != []:
             yield values.numbers()
 
 

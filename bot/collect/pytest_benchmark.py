@@ -33,8 +33,7 @@ def parse(source: Source, /) -> Parsed:
 def _benchmark(entry: JsonValue) -> Benchmark:
     fullname = entry.find("fullname") or entry.at("name")
     stats = entry.at("stats")
-    data = stats.find("data")
-    if data is not None and data.value != []:
+    if (data := stats.find("data")) is not None and data.value != []:
         return from_samples(fullname.text(), metric=SECOND_TIME, samples=data.numbers(), place=data.place)
     rounds = stats.find_whole("rounds")
     # The tool writes 0 where one round leaves nothing to estimate a deviation from.

@@ -199,8 +199,7 @@ def unknown_format(source: Source) -> DataError:
             "is JUnit's XML, which says which tests passed and holds no benchmarks",
             "let the tool write its own format: -r xml of Catch2, --benchmark-json of pytest-benchmark",
         )
-    empty = _empty(root)
-    if empty:
+    if empty := _empty(root):
         return source.error(
             f"{empty}: no benchmark was measured",
             "check the output of the benchmark step: a filter may match nothing, or every benchmark failed",

@@ -42,8 +42,7 @@ def _keys(value: JsonValue) -> dict[str, str]:
 def _values(result: JsonValue, shared: dict[str, str]) -> Iterator[tuple[dict[str, str], str, JsonValue]]:
     """Keys, the metric's name and the number: each is a trace of Skia Perf."""
     keys = {**shared, **_keys(result)}
-    groups = result.find("measurements")
-    if groups is None:
+    if (groups := result.find("measurements")) is None:
         yield keys, VALUE, result.at("measurement")
         return
     for group, entries in groups.members():

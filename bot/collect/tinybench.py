@@ -48,8 +48,7 @@ def _statistics(task: JsonValue) -> JsonValue | None:
 
 def benchmark(name: str, statistics: JsonValue) -> Benchmark:
     """The samples where they were kept, else their mean; vitest writes the same statistics."""
-    samples = statistics.find("samples")
-    if samples is not None and samples.value != []:
+    if (samples := statistics.find("samples")) is not None and samples.value != []:
         return from_samples(name, metric=MILLISECONDS, samples=samples.numbers(), place=samples.place)
     mean, margin = statistics.at("mean").number(), statistics.find_number("moe")
     count = statistics.find_whole("samplesCount") or statistics.find_whole("sampleCount")

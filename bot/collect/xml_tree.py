@@ -42,8 +42,7 @@ def parse_xml(source: Source, *, next_step: str) -> "Element":
 
 def number(element: "Element", attribute: str, *, place: str, next_step: str) -> float | None:
     """The attribute's value; None where there is none."""
-    text = element.get(attribute)
-    if text is None:
+    if (text := element.get(attribute)) is None:
         return None
     try:
         return float(text[:MAX_NUMBER_CHARACTERS])

@@ -57,8 +57,7 @@ def parse_database(text: str, *, with_secret: bool = False) -> DatabaseUrl:
     """The place that `text` names; a ValueError that repeats nothing of it, because it may hold a secret."""
     if match := _SQLITE.fullmatch(text):
         return DatabaseUrl(dialect="sqlite", database=unquote(match["database"]))
-    match = _POSTGRESQL.fullmatch(text)
-    if match is None or int(match["port"] or 1) not in range(1, 65536):
+    if (match := _POSTGRESQL.fullmatch(text)) is None or int(match["port"] or 1) not in range(1, 65536):
         raise ValueError(
             "no URL of a database: write postgresql://USER@HOST/NAME or sqlite:///FILE, and special characters as %40"
         )

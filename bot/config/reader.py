@@ -59,8 +59,7 @@ def parse_yaml(
     """
     try:
         loader = _Loader(data.decode("utf-8"))
-        root = loader.get_single_node()
-        if root is None:
+        if (root := loader.get_single_node()) is None:
             root = yaml.MappingNode(tag="tag:yaml.org,2002:map", value=[], start_mark=yaml.Mark(place, 0, 0, 0, "", 0))
         if repeated := [(line, f"{key!r} is set twice") for key, line in _repeated_keys(root)]:
             raise _all_of(repeated, place=place, next_step="keep one of them")

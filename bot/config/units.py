@@ -35,8 +35,7 @@ def parse_change(text: str, *, name: str) -> float:
 
 def parse_ratio(text: str, *, name: str) -> float:
     """github-action-benchmark's threshold, a ratio such as "150%", as the change that it allows (0.5)."""
-    match = _PERCENT.fullmatch(text)
-    if match is None or float(match[1]) <= 100:
+    if (match := _PERCENT.fullmatch(text)) is None or float(match[1]) <= 100:
         raise ConfigError(
             f"{text!r} is no ratio above 100%",
             place=f"input {name}",

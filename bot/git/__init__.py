@@ -6,6 +6,8 @@
 `worktrees` lays them out as files. Callers write `from bot import git` and `git.merge_bases(...)`.
 """
 
+# mypy: implicit-reexport
+
 from bot.git.command import GitError, Remote, run_git
 from bot.git.diffs import (
     LINK_MODE,
@@ -55,61 +57,3 @@ from bot.git.revisions import (
 from bot.git.sizes import authorship, headlines, messages, packed_objects, packed_size, parents_text
 from bot.git.worktrees import add_worktree, common_folder, prune_worktrees, remove_worktree, tree_names, worktrees
 from bot.model.commit import FULL_HASH
-
-__all__ = [
-    "FULL_HASH",
-    "LINK_MODE",
-    "SUBMODULE_MODE",
-    "CountedChange",
-    "FileChange",
-    "GitError",
-    "Identity",
-    "PushRejectedError",
-    "Remote",
-    "TreeChange",
-    "TreeEntry",
-    "add_worktree",
-    "ancestors",
-    "authorship",
-    "blob_sizes",
-    "changed_lines",
-    "commit_changes",
-    "commit_time",
-    "commit_tree",
-    "commit_with_message",
-    "common_folder",
-    "default_remote_url",
-    "fetch",
-    "file_changes",
-    "files_with_words",
-    "find_commit",
-    "head_commit",
-    "headlines",
-    "init_private",
-    "is_ancestor",
-    "is_on_own_branch",
-    "is_shallow",
-    "kept_folder",
-    "list_tree",
-    "merge_bases",
-    "merge_resolutions",
-    "messages",
-    "packed_objects",
-    "packed_size",
-    "parents",
-    "parents_text",
-    "prune_worktrees",
-    "push",
-    "read_blobs",
-    "recorded_parents",
-    "remove_worktree",
-    "resolve_commit",
-    "run_git",
-    "shallow_commits",
-    "tags",
-    "tree_names",
-    "web_address",
-    "worktrees",
-    "write_blob",
-    "write_tree",
-]

@@ -20,8 +20,7 @@ def kept_folder(purpose: str) -> Iterator[Path]:
 
     After trouble it is removed at once, as all are when the process ends.
     """
-    folder = next((path for name, path in reversed(_idle) if name == purpose), None)
-    if folder is None:
+    if (folder := next((path for name, path in reversed(_idle) if name == purpose), None)) is None:
         folder = Path(tempfile.mkdtemp(prefix="perf-culprit-"))
     else:
         _idle.remove((purpose, folder))

@@ -30,8 +30,7 @@ def find_commit(repository: Path, revision: str) -> str | None:
 
 def resolve_commit(repository: Path, revision: str) -> str:
     """As `find_commit`, with a UsageError that names an unknown revision."""
-    commit = find_commit(repository, revision)
-    if commit is None:
+    if (commit := find_commit(repository, revision)) is None:
         raise UsageError(
             f"git knows no commit {revision!r} here",
             place=str(repository),
@@ -121,8 +120,7 @@ def commit_time(repository: Path, commit: str) -> datetime:
 
 def default_remote_url(repository: Path) -> str | None:
     """The URL of `origin`, else of the only remote, else None."""
-    name = _default_remote(repository)
-    if name is None:
+    if (name := _default_remote(repository)) is None:
         return None
     return run_git(repository, "remote", "get-url", "--end-of-options", name).decode().strip()
 

@@ -99,8 +99,7 @@ class _OddCells:
     texts: dict[int, tuple[int, str]] = field(default_factory=dict)
 
     def number(self, text: str, *, line: int, column: int) -> float:
-        number = number_or_none(text.replace(",", ".") if self.decimal_comma else text)
-        if number is None:
+        if (number := number_or_none(text.replace(",", ".") if self.decimal_comma else text)) is None:
             self.texts.setdefault(column, (line, text))
             return nan
         return number

@@ -43,8 +43,7 @@ def matches(source: Source, /) -> bool:
 
 def parse(source: Source, /) -> Parsed:
     header = next(source.lines(), "")
-    layout = _columns(header)
-    if layout is None:
+    if (layout := _columns(header)) is None:
         raise source.error(
             "names no columns timeStamp, elapsed and label",
             "let JMeter write CSV with field names (jmeter.save.saveservice.print_field_names=true)",

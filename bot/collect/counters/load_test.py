@@ -73,8 +73,7 @@ class LoadTest:
 
     def response(self, label: str, elapsed_ms: float, *, metric: Metric = RESPONSE_TIME) -> None:
         """A successful answer (or another time of the test, by its metric)."""
-        entry = self._labels.get((label, metric.name))
-        if entry is None:
+        if (entry := self._labels.get((label, metric.name))) is None:
             if len(self._labels) == MAX_LABELS:
                 self._left_out += 1
                 return
@@ -88,8 +87,7 @@ class LoadTest:
     def at(self, time_s: float) -> Second:
         """The second to count into."""
         number = int(time_s // 1)
-        second = self._seconds.get(number)
-        if second is None:
+        if (second := self._seconds.get(number)) is None:
             if len(self._seconds) == MAX_SECONDS:
                 raise self._too_long()
             second = self._seconds[number] = Second()

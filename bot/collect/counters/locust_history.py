@@ -72,8 +72,7 @@ def _add(readings: Readings, time_s: float, row: dict[str, str]) -> None:
 
 
 def _number(text: str) -> float:
-    number = number_or_none(text)
-    if number is None:
+    if (number := number_or_none(text)) is None:
         raise ValueError(text)
     return number
 

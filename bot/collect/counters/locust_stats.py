@@ -53,11 +53,9 @@ def parse(source: Source, /) -> Parsed:
 
 def _benchmarks(row: dict[str, str], place: str) -> Iterator[Benchmark]:
     name = " ".join(filter(None, (row["type"], row["name"])))
-    requests = _number(row, "request count", place)
-    if not requests:
+    if not (requests := _number(row, "request count", place)):
         return
-    mean = _number(row, "average response time", place)
-    if mean is None:
+    if (mean := _number(row, "average response time", place)) is None:
         return
     summary = Summary(
         value=mean,
@@ -68,8 +66,7 @@ def _benchmarks(row: dict[str, str], place: str) -> Iterator[Benchmark]:
     )
     yield from_summary(name, metric=RESPONSE_TIME, summary=summary, place=place)
     for column, metric_name in PERCENTILES:
-        value = _number(row, column, place)
-        if value is not None:
+        if (value := _number(row, column, place)) is not None:
             metric = Metric(name=metric_name, unit="ms", direction=Direction.LOWER_IS_BETTER)
             yield from_summary(name, metric=metric, summary=Summary(value=value, statistic=metric_name), place=place)
     failures = _number(row, "failure count", place) or 0.0
@@ -78,8 +75,7 @@ def _benchmarks(row: dict[str, str], place: str) -> Iterator[Benchmark]:
 
 def _number(row: dict[str, str], column: str, place: str) -> float | None:
     """None where the column or its value is missing."""
-    number = number_or_none(row.get(column, ""))
-    if number is None or math.isinf(number):
+    if (number := number_or_none(row.get(column, ""))) is None or math.isinf(number):
         raise DataError(f"`{shown(row[column])}` is no number", place=f"{place}: {column}", next_step="check this cell")
     return None if math.isnan(number) else number
 

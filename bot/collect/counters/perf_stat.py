@@ -100,7 +100,6 @@ def _notes(readings: list[Reading]) -> Iterator[str]:
     if missing:
         yield f"not counted or not supported, at least at times: {names_shown(missing)}"
     partly = [r for r in readings if r.value is not None and r.running is not None and 0 < r.running < 100]
-    shared = list(dict.fromkeys(shown(reading.event) for reading in partly))
-    if shared:
+    if shared := list(dict.fromkeys(shown(reading.event) for reading in partly)):
         least = min(reading.running or 0 for reading in partly)
         yield f"counted only part of the time (at least {least:g}%), so estimated by perf: {names_shown(shared)}"

@@ -40,8 +40,7 @@ def _readings(source: Source) -> Iterator[Reading]:
         if not _is_data(line):
             continue
         place = f"{source.place}:{number}"
-        reading = _separated(line.rstrip("\r\n"), place)
-        if reading is None:
+        if (reading := _separated(line.rstrip("\r\n"), place)) is None:
             raise DataError("is no line of perf stat -x", place=place, next_step="write perf's output with -o FILE")
         yield reading
 

@@ -36,8 +36,7 @@ def _readings(source: Source) -> Iterator[Reading]:
             continue
         place = f"{source.place}:{number}"
         for entry in _objects(text, place):
-            reading = _reading(entry, place)
-            if reading is not None:
+            if (reading := _reading(entry, place)) is not None:
                 yield reading
 
 

@@ -39,7 +39,7 @@ def parse(source: Source, /) -> Parsed:
     grids: dict[tuple[float, ...], list[Series]] = {}
     cells = without = 0
     for series in data.at("result").elements():
-        points = [series.at("value")] if kind == "vector" else list((series.find("values") or _none(series)).elements())
+        points = [series.at("value")] if kind == "vector" else list(series.elements_of("values"))
         if not points:
             without += 1
             continue
@@ -75,10 +75,6 @@ def _parsed(source: Source, grids: dict[tuple[float, ...], list[Series]], *, wit
     if without:
         notes.append(f"{source.place}: series without plain values are left out: {without}")
     return Parsed(counters=tuple(table for table, _ in built), notes=tuple(dict.fromkeys(notes)))
-
-
-def _none(series: JsonValue) -> JsonValue:
-    return JsonValue([], series.file, series.path)
 
 
 def _point(point: JsonValue) -> tuple[float, float]:

@@ -37,10 +37,8 @@ def parse(source: Source, /) -> Parsed:
     is_open_metrics = any(line.strip() == OPEN_METRICS_END for line in source.lines())
     divisor = 1.0 if is_open_metrics else MILLISECONDS
     for number, line in enumerate(source.lines(), start=1):
-        text = line.strip()
-        if not text or text.startswith("#"):
-            declared = TYPE.fullmatch(text)
-            if declared:
+        if not (text := line.strip()) or text.startswith("#"):
+            if declared := TYPE.fullmatch(text):
                 types[declared["name"]] = declared["type"]
             continue
         try:
@@ -60,8 +58,7 @@ def parse(source: Source, /) -> Parsed:
 
 def _sample(text: str) -> tuple[str, str, float, float]:
     """`name{label="value",} value [time]`; without a time the instant is 0. ValueError for anything else."""
-    match = NAME.match(text)
-    if match is None:
+    if (match := NAME.match(text)) is None:
         raise ValueError(text[:20])
     position = match.end()
     while text[position] in " \t":
@@ -84,8 +81,7 @@ def _labels(text: str, position: int) -> tuple[int, list[str]]:
             position += 1
         if text[position] == "}":
             return position + 1, labels
-        match = LABEL.match(text, position)
-        if match is None:
+        if (match := LABEL.match(text, position)) is None:
             raise ValueError(text[:20])
         end = match.end()
         while text[end] != '"':

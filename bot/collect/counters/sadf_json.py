@@ -51,8 +51,7 @@ def _host(host: JsonValue, prefix: str) -> tuple[list[Built], list[str]]:
     activities: dict[str, Readings] = {}
     clock = Clock()
     for entry in host.at("statistics").elements():
-        time_s = _time(entry, clock)
-        if time_s is None:
+        if (time_s := _time(entry, clock)) is None:
             continue
         for name, activity in entry.members():
             if name == "timestamp" or (name not in activities and len(activities) == MAX_ACTIVITIES):
@@ -69,8 +68,7 @@ def _host(host: JsonValue, prefix: str) -> tuple[list[Built], list[str]]:
 
 def _time(entry: JsonValue, clock: Clock) -> float | None:
     """None where an entry has no time, as sadf writes for an empty recording."""
-    timestamp = entry.find("timestamp")
-    if timestamp is None or timestamp.find("date") is None:
+    if (timestamp := entry.find("timestamp")) is None or timestamp.find("date") is None:
         return None
     is_utc = timestamp.peek("utc") == 1 or timestamp.peek("tz") == "UTC"
     text = f"{timestamp.at('date').text()} {timestamp.at('time').text()}{' UTC' if is_utc else ''}"

@@ -97,8 +97,7 @@ def _ordered(times: "Floats", columns: "Floats") -> "tuple[Floats, Floats, list[
     import numpy as np
 
     notes = []
-    back = int((np.diff(times) < 0).sum())
-    if back:
+    if back := int((np.diff(times) < 0).sum()):
         order = np.argsort(times, kind="stable")
         times, columns = times[order], columns[order]
         notes.append(f"the time goes back {back} times (was the clock set?); rows are sorted by time")
