@@ -30,6 +30,11 @@ class HistoryConfig(Section):
         return self.url.shown if self.url else f"branch {self.branch}"
 
 
+Mention = Annotated[str, Field(pattern=r"^@[A-Za-z0-9-]{1,39}(/[A-Za-z0-9._-]{1,100})?$")]
+Mentions = Annotated[tuple[Mention, ...], Field(max_length=10)]
+Pattern = Annotated[str, Field(min_length=1, max_length=500)]
+
+
 class CommentConfig(Section):
     """When the pull request hears of it, and who is named on a regression."""
 
@@ -37,10 +42,7 @@ class CommentConfig(Section):
     suites: Annotated[
         Literal["each", "joint"], Field(description="joint: one comment for all suites that one workflow run measured")
     ] = "each"
-    mention: Annotated[
-        tuple[Annotated[str, Field(pattern=r"^@[A-Za-z0-9-]{1,39}(/[A-Za-z0-9._-]{1,100})?$")], ...],
-        Field(max_length=10),
-    ] = ()
+    mention: Mentions = ()
 
 
 class IssuesConfig(Section):
@@ -49,10 +51,7 @@ class IssuesConfig(Section):
     when: Annotated[
         Literal["never", "fail", "regression"], Field(description="fail: only regressions over the fail threshold")
     ] = "never"
-    mention: Annotated[
-        tuple[Annotated[str, Field(pattern=r"^@[A-Za-z0-9-]{1,39}(/[A-Za-z0-9._-]{1,100})?$")], ...],
-        Field(max_length=10),
-    ] = ()
+    mention: Mentions = ()
     labels: Annotated[tuple[Annotated[str, Field(min_length=1, max_length=50)], ...], Field(max_length=10)] = ()
     limit: Annotated[int, Field(ge=1, le=50, description="new ones per run; more become one joint issue")] = 5
     when_found: Annotated[
@@ -61,6 +60,7 @@ class IssuesConfig(Section):
 
 
 QUANTITY: Final = f"^({'|'.join(Count)}|{SIZE}.+)$"
+Quantity = Annotated[str, Field(max_length=200, json_schema_extra={"pattern": QUANTITY}), AfterValidator(as_quantity)]
 Command = Annotated[str, Field(min_length=1, max_length=4000)]
 
 
@@ -83,8 +83,7 @@ class BisectConfig(Section):
     benchmark: Annotated[str | None, Field(max_length=500, description="where the command names none")] = None
     metric: Annotated[str | None, Field(max_length=200, description="where the command names none")] = None
     paths: Annotated[
-        tuple[Annotated[str, Field(min_length=1, max_length=500)], ...],
-        Field(max_length=50, description="only commits that change these can be the culprit"),
+        tuple[Pattern, ...], Field(max_length=50, description="only commits that change these can be the culprit")
     ] = ()
     runner: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$", description="label of the machines")] = (
         "ubuntu-latest"
@@ -120,17 +119,14 @@ class Config(PolicySettings):
     issues: IssuesConfig = IssuesConfig()
     bisect: BisectConfig = BisectConfig()
     simulate: Annotated[
-        tuple[Annotated[str, Field(min_length=1, max_length=500)], ...],
+        tuple[Pattern, ...],
         Field(
             max_length=20,
             description="model files, as shell patterns: the pull request shows what changed ones predict",
         ),
     ] = ()
     also: Annotated[
-        tuple[
-            Annotated[str, Field(max_length=200, json_schema_extra={"pattern": QUANTITY}), AfterValidator(as_quantity)],
-            ...,
-        ],
+        tuple[Quantity, ...],
         Field(max_length=20, description="what `measure` and `backfill` take of the whole command besides"),
     ] = ()
 

@@ -5,7 +5,7 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -139,12 +139,17 @@ def run_git(
     repository: Path,
     *arguments: str,
     stdin: bytes = b"",
+    lines: Iterable[str] = (),
     environment: Mapping[str, str] | None = None,
     config: Sequence[tuple[str, str]] = (),
     remote: Remote | None = None,
     timeout_seconds: float | None = None,
 ) -> bytes:
-    """What `git -C repository arguments...` writes to its output; a GitError where it fails or takes too long."""
+    """What `git -C repository arguments...` writes to its output; a GitError where it fails or takes too long.
+
+    Its input is `stdin`, or else `lines`.
+    """
+    given = stdin or "".join(f"{line}\n" for line in lines).encode(errors="surrogateescape")
     if timeout_seconds is None:
         timeout_seconds = NETWORK_TIMEOUT_SECONDS if remote else LOCAL_TIMEOUT_SECONDS
     token = remote.token if remote and remote.takes_token else None
@@ -157,7 +162,7 @@ def run_git(
         ) as process,
     ):
         try:
-            output, errors = process.communicate(stdin, timeout=timeout_seconds)
+            output, errors = process.communicate(given, timeout=timeout_seconds)
         except subprocess.TimeoutExpired:
             _kill(process)
             raise GitError(arguments[0], f"no answer within {timeout_seconds:g} s") from None

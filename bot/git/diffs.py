@@ -61,8 +61,7 @@ def _present(blob: str) -> str | None:
 
 def blob_sizes(repository: Path, blobs: Sequence[str]) -> tuple[int, ...]:
     """The sizes in bytes, in the order asked for."""
-    names = "".join(f"{blob}\n" for blob in blobs).encode()
-    output = run_git(repository, "cat-file", "--batch-check=%(objectsize)", stdin=names).decode()
+    output = run_git(repository, "cat-file", "--batch-check=%(objectsize)", lines=blobs).decode()
     sizes = output.split("\n")[:-1]
     if not all(size.isdecimal() for size in sizes):
         raise GitError("cat-file", "a file of a commit is not here")
@@ -84,10 +83,9 @@ def files_with_words(repository: Path, commit: str, words: Sequence[str], *, pat
     """Paths of text files at `commit` that match the glob `pattern` and hold at least one of `words` as a word."""
     if not words:
         return ()
-    asked = "".join(f"{word}\n" for word in words).encode()
     options = ("-z", "-l", "-I", "-w", "-F", "--no-color", "--full-name", "--no-recurse-submodules", "--no-textconv")
     try:
-        output = run_git(repository, "grep", *options, "-f", "-", commit, "--", f":(top,glob){pattern}", stdin=asked)
+        output = run_git(repository, "grep", *options, "-f", "-", commit, "--", f":(top,glob){pattern}", lines=words)
     except GitError as error:
         if error.output.strip():
             raise
@@ -157,11 +155,10 @@ def merge_resolutions(repository: Path, commits: Sequence[str]) -> dict[str, int
 def _log(repository: Path, commits: Sequence[str], *options: str) -> bytes:
     if not commits:
         return b""
-    names = "".join(f"{commit}\n" for commit in commits).encode()
     return run_git(
         repository,
         *("log", "--no-walk=unsorted", "--format=%H", "--no-show-signature", *options, "--stdin"),
-        stdin=names,
+        lines=commits,
         environment={"GIT_NO_LAZY_FETCH": "1"},
         config=[("log.showRoot", "true"), ("diff.renames", "true"), ("log.diffMerges", "separate")],
     )

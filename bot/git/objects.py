@@ -79,9 +79,8 @@ def fetch(
     options += [f"--depth={depth}"] if depth else []
     options += ["--unshallow"] if unshallow else []
     options += [f"--filter={object_filter}"] if object_filter else []
-    names = "".join(f"{refspec}\n" for refspec in refspecs).encode()
     try:
-        run_git(repository, "fetch", *options, "--stdin", REMOTE_NAME, stdin=names, remote=remote)
+        run_git(repository, "fetch", *options, "--stdin", REMOTE_NAME, lines=refspecs, remote=remote)
     except GitError as error:
         if "couldn't find remote ref" in error.output:
             return False
@@ -118,7 +117,7 @@ def list_tree(repository: Path, commit: str) -> tuple[TreeEntry, ...]:
 
 def commit_with_message(repository: Path, revision: str) -> tuple[str, str]:
     """The full hash of the commit that `revision` names, which must be there, and its message."""
-    output = run_git(repository, "cat-file", "--batch", stdin=f"{revision}\n".encode())
+    output = run_git(repository, "cat-file", "--batch", lines=[revision])
     head, _, content = output.partition(b"\n")
     return head.split()[0].decode(), content.partition(b"\n\n")[2].decode(errors="replace")
 
@@ -130,8 +129,7 @@ def read_blobs(repository: Path, blobs: Sequence[str], *, remote: Remote | None 
     if remote is not None and (missing := set(blobs) - _fetched[repository]):
         _fetch_objects(repository, remote, sorted(missing))
         _fetched[repository] |= missing
-    names = "".join(f"{blob}\n" for blob in blobs).encode()
-    output = run_git(repository, "cat-file", "--batch=%(objecttype) %(objectsize)", stdin=names, remote=remote)
+    output = run_git(repository, "cat-file", "--batch=%(objecttype) %(objectsize)", lines=blobs, remote=remote)
     contents, position = [], 0
     for blob in blobs:
         end = output.index(b"\n", position)
@@ -147,8 +145,7 @@ def _fetch_objects(repository: Path, remote: Remote, objects: Sequence[str]) -> 
     # Without this algorithm git tells the remote which commits are here, and the remote takes their files for granted.
     config = [("fetch.negotiationAlgorithm", "noop")]
     options = (*FETCH_OPTIONS, "--filter=blob:none")
-    names = "".join(f"{name}\n" for name in objects).encode()
-    run_git(repository, "fetch", *options, "--stdin", REMOTE_NAME, stdin=names, config=config, remote=remote)
+    run_git(repository, "fetch", *options, "--stdin", REMOTE_NAME, lines=objects, config=config, remote=remote)
 
 
 def write_blob(repository: Path, content: bytes) -> str:

@@ -88,8 +88,7 @@ def ancestors(repository: Path, commits: Sequence[str], *, first_parent: bool = 
     if not commits:
         return ()
     options = ("--first-parent",) if first_parent else ()
-    names = "".join(f"{commit}\n" for commit in commits).encode()
-    output = run_git(repository, "rev-list", "--topo-order", *options, "--stdin", stdin=names)
+    output = run_git(repository, "rev-list", "--topo-order", *options, "--stdin", lines=commits)
     return tuple(output.decode().split())
 
 

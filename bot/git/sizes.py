@@ -22,8 +22,8 @@ def packed_objects(repository: Path, commit: str) -> tuple[PackedObject, ...]:
     """All that `commit` and its past hold, with what each takes on disk; a delta without what it is a delta of."""
     listed = run_git(repository, "rev-list", "--objects", "--end-of-options", commit)
     lines = [line.partition(" ") for line in listed.decode(errors="surrogateescape").splitlines()]
-    names = "".join(f"{name}\n" for name, _, _ in lines).encode()
-    sizes = run_git(repository, "cat-file", "--batch-check=%(objectsize:disk)", "--buffer", stdin=names).split()
+    names = [name for name, _, _ in lines]
+    sizes = run_git(repository, "cat-file", "--batch-check=%(objectsize:disk)", "--buffer", lines=names).split()
     return tuple(PackedObject(name, path, int(size)) for (name, _, path), size in zip(lines, sizes, strict=True))
 
 
@@ -41,8 +41,7 @@ def packed_size(repository: Path, commit: str, *, folder: Path) -> int:
 
 def parents_text(repository: Path, commits: Sequence[str]) -> str:
     """`<commit> <parent>…` per line for these commits and all that they contain, children before parents."""
-    names = "".join(f"{commit}\n" for commit in commits).encode()
-    return run_git(repository, "rev-list", "--topo-order", "--parents", "--stdin", stdin=names).decode()
+    return run_git(repository, "rev-list", "--topo-order", "--parents", "--stdin", lines=commits).decode()
 
 
 def messages(repository: Path, *, good: str, bad: str) -> dict[str, str]:
@@ -59,7 +58,7 @@ def headlines(repository: Path, commits: Sequence[str]) -> dict[str, tuple[int, 
     if not commits:
         return {}
     options = ("--no-walk=unsorted", "-z", "--no-show-signature", "--encoding=UTF-8", "--format=%H %ct %s", "--stdin")
-    output = run_git(repository, "log", *options, stdin="".join(f"{commit}\n" for commit in commits).encode())
+    output = run_git(repository, "log", *options, lines=commits)
     entries = (entry.split(" ", 2) for entry in output.decode(errors="replace").split("\0") if entry)
     return {commit: (int(seconds), subject) for commit, seconds, subject in entries}
 

@@ -54,6 +54,6 @@ def tree_names(repository: Path, commits: Sequence[str], path: str = "") -> tupl
     """
     if "\n" in path:
         raise GitError("cat-file", f"{path!r} is no path that can be asked for")
-    names = "".join(f"{commit}:{path}\n" for commit in commits).encode(errors="surrogateescape")
-    output = run_git(repository, "cat-file", "--batch-check=%(objectname)", stdin=names).decode(errors="replace")
+    names = [f"{commit}:{path}" for commit in commits]
+    output = run_git(repository, "cat-file", "--batch-check=%(objectname)", lines=names).decode(errors="replace")
     return tuple(None if line.endswith((" missing", " ambiguous")) else line for line in output.splitlines())

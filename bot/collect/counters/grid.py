@@ -5,7 +5,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from math import nan
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from bot.collect.content import shown
 from bot.collect.counters.reader import number_or_none
@@ -14,10 +14,7 @@ from bot.collect.source import Source
 from bot.errors import DataError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = NDArray[np.float64]
+    from bot.stats.ragged import Floats
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

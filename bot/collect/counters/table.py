@@ -12,10 +12,7 @@ from bot.model.counter import CounterTable
 from bot.model.metric import Metric
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = NDArray[np.float64]
+    from bot.stats.ragged import Floats
 
 # 160 MB of numbers: a day of 2,000 counters every 15 seconds is 11.5 million.
 MAX_CELLS = 20_000_000
