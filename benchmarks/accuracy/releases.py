@@ -21,8 +21,8 @@ from tabulate import tabulate
 from bot.detect.deviation_matrix import deviation_matrix
 from bot.model.deviation import Version
 from bot.model.finding import Verdict
-from bot.stats.median_interval import Booleans, deviation, intervals_overlap, median_estimate, median_test
-from bot.stats.ragged import Floats, Ragged
+from bot.stats.median_interval import deviation, intervals_overlap, median_estimate, median_test
+from bot.stats.ragged import Booleans, Floats, Ragged
 from tests.support.noisy_runs import run_of
 
 RELEASES = 20

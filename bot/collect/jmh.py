@@ -1,7 +1,5 @@
 """JMH JSON (`-rf json`): forks are groups of samples; the direction follows the mode, never the tool's name."""
 
-from collections.abc import Iterator
-
 from bot.collect.json_value import JsonValue, are_objects
 from bot.collect.parser import TIME, Parsed, components, from_groups, from_summary, unique
 from bot.collect.source import Source
@@ -32,7 +30,9 @@ def matches(source: Source, /) -> bool:
 def parse(source: Source, /) -> Parsed:
     entries = list(source.root().elements())
     primary = [(_primary(entry), entry.place) for entry in entries]
-    secondary = [(metric, _secondary(entry, metric)) for entry in entries for metric in _secondary_metrics(entry)]
+    secondary = [
+        (metric, _secondary(entry, metric)) for entry in entries for _, metric in entry.members_of("secondaryMetrics")
+    ]
     further = [(benchmark, metric.place) for metric, benchmark in secondary if benchmark is not None]
     without = len(secondary) - len(further)
     versions = {text for entry in entries if isinstance(text := entry.peek("jdkVersion"), str)}
@@ -54,11 +54,6 @@ def _mode(entry: JsonValue) -> tuple[str, Direction]:
     if mode.text() not in MODES:
         raise mode.error("is no known mode (thrpt, avgt, sample, ss)")
     return MODES[mode.text()]
-
-
-def _secondary_metrics(entry: JsonValue) -> Iterator[JsonValue]:
-    if (metrics := entry.find("secondaryMetrics")) is not None:
-        yield from (metric for _, metric in metrics.members())
 
 
 def _secondary(entry: JsonValue, score: JsonValue) -> Benchmark | None:

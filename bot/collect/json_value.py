@@ -60,6 +60,11 @@ class JsonValue:
         for i, value in enumerate(self.value):
             yield JsonValue(value, self.file, f"{self.path}[{i}]")
 
+    def members_of(self, name: str) -> Iterator[tuple[str, "JsonValue"]]:
+        """The members of the member `name`; none where it is absent or null."""
+        member = self.find(name)
+        return iter(()) if member is None else member.members()
+
     def elements_of(self, name: str) -> Iterator["JsonValue"]:
         """The elements of the member `name`; none where it is absent or null."""
         member = self.find(name)

@@ -1,7 +1,6 @@
 """mitata (`run({ format: 'json' })`): nanoseconds per call, sorted by the tool, without the two ends on each side."""
 
 from collections.abc import Iterator
-from datetime import datetime
 
 from bot.collect.json_value import JsonValue, are_objects, mean_summary
 from bot.collect.parser import NANOSECOND_TIME, Parsed, components, epoch_time, from_samples, from_summary, unique
@@ -25,20 +24,17 @@ def matches(source: Source, /) -> bool:
 def parse(source: Source, /) -> Parsed:
     root = source.root()
     runs = list(_runs(root))
+    context = root.find("context") or JsonValue({}, root.file)
+    now = context.find("now")
     # A benchmark that threw has an `error` instead of `stats`.
     measured = [(name, stats) for name, run in runs if (stats := run.find("stats")) is not None]
     failed = len(runs) - len(measured)
     return Parsed(
         benchmarks=unique((each, stats.place) for name, stats in measured for each in _benchmarks(name, stats)),
-        environment=_environment(root),
-        time=_time(root.find("context")),
+        environment=_environment(context),
+        time=epoch_time(now.number() / 1000) if now is not None and now.is_finite else None,
         notes=(f"left out because they failed: {failed}",) * bool(failed),
     )
-
-
-def _time(context: JsonValue | None) -> datetime | None:
-    now = None if context is None else context.find("now")
-    return epoch_time(now.number() / 1000) if now is not None and now.is_finite else None
 
 
 def _runs(root: JsonValue) -> Iterator[tuple[str, JsonValue]]:
@@ -64,9 +60,7 @@ def _benchmarks(name: str, stats: JsonValue) -> Iterator[Benchmark]:
         yield from_summary(name, metric=ALLOCATED, summary=summary, place=heap.place)
 
 
-def _environment(root: JsonValue) -> Environment:
-    if (context := root.find("context")) is None:
-        return Environment()
+def _environment(context: JsonValue) -> Environment:
     cpu = context.peek("cpu")
     runtime = context.peek("runtime")
     architecture, _, system = str(context.peek("arch") or "").partition("-")

@@ -3,7 +3,7 @@
 import re
 
 from bot.collect.parser import MAX_SAMPLES, Parsed, from_samples
-from bot.collect.source import STDIN_NAME, Source
+from bot.collect.source import Source
 from bot.model.metric import Direction, Metric
 
 ID = "numbers"
@@ -35,8 +35,7 @@ def parse(source: Source, /) -> Parsed:
         if len(samples) == MAX_SAMPLES:
             raise source.error(f"holds more than {MAX_SAMPLES:,} numbers", "measure less often")
         samples.append(float(text))
-    name = "value" if source.name == STDIN_NAME else source.parts[-1].rpartition(".")[0] or source.parts[-1]
-    return Parsed(benchmarks=(from_samples(name, metric=VALUE, samples=samples, place=source.place),))
+    return Parsed(benchmarks=(from_samples(source.stem or "value", metric=VALUE, samples=samples, place=source.place),))
 
 
 def _is_number(text: str) -> bool:

@@ -43,8 +43,7 @@ def _is_runs(runs: object) -> bool:
 
 
 def _metadata(value: JsonValue) -> dict[str, object]:
-    metadata = value.find("metadata")
-    return {} if metadata is None else {name: member.value for name, member in metadata.members()}
+    return {name: member.value for name, member in value.members_of("metadata")}
 
 
 def _groups(entry: JsonValue) -> Iterator[tuple[float, ...]]:

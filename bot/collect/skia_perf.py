@@ -35,8 +35,7 @@ def parse(source: Source, /) -> Parsed:
 
 
 def _keys(value: JsonValue) -> dict[str, str]:
-    keys = value.find("key")
-    return {} if keys is None else {name: member.text() for name, member in keys.members()}
+    return {name: member.text() for name, member in value.members_of("key")}
 
 
 def _values(result: JsonValue, shared: dict[str, str]) -> Iterator[tuple[dict[str, str], str, JsonValue]]:

@@ -41,6 +41,12 @@ class Source:
         """The components of the name, for formats whose files mean something by where they lie."""
         return self.name.replace("\\", "/").split("/")
 
+    @property
+    def stem(self) -> str | None:
+        """The file's name without its end, for tools that name nothing; None of standard input."""
+        last = self.parts[-1]
+        return None if self.name == STDIN_NAME else last.rpartition(".")[0] or last
+
     def beside(self, path: str) -> "Source | None":
         """The file at `path` from this one's folder, where there is one on disk: never raises."""
         if not self.is_on_disk:

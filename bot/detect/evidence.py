@@ -14,8 +14,7 @@ from bot.detect.units import milliseconds_per
 from bot.model.finding import Evidence, Interval, Precision, Side
 from bot.model.metric import Metric, MetricKey
 from bot.model.reason import Reason, Remark, Untested, because
-from bot.stats.median_interval import Booleans
-from bot.stats.ragged import Floats
+from bot.stats.ragged import Booleans, Floats
 from bot.stats.relative import Change
 
 # No test: of numbers that vary with nothing but the program.

@@ -12,8 +12,7 @@ from bot.detect.pairs import MetricPair, scaled
 from bot.detect.verdict import decide
 from bot.model.finding import Evidence, Verdict
 from bot.model.metric import Direction
-from bot.stats.median_interval import Booleans
-from bot.stats.ragged import Floats
+from bot.stats.ragged import Booleans, Floats
 
 SMALLEST_EFFECT, LARGEST_EFFECT = 0.005, 2.56
 # A throughput can fall by no more than all of it.

@@ -10,9 +10,8 @@ from scipy import special
 from bot.detect.evidence import Tested
 from bot.detect.samples import SampleStatistics
 from bot.stats.power import samples_per_side
-from bot.stats.ragged import Floats, Integers, Ragged
+from bot.stats.ragged import Booleans, Floats, Integers, Ragged
 from bot.stats.relative import MeanEstimate, bounded_change, samples_error, welch_freedom
-from bot.stats.second_mode import Booleans
 from bot.stats.two_groups import one_way_anova
 from bot.stats.unit_test import RunSizes, scale_at, uncertain_share, unit_test
 

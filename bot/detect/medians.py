@@ -11,7 +11,6 @@ from bot.detect.levels import MINIMUM_GROUPS, Decision, Metrics, level_of_units,
 from bot.detect.pairs import MetricPair
 from bot.detect.samples import chunks, group_values, samples_of, values_of_runs
 from bot.stats.median_interval import (
-    Booleans,
     Deviation,
     MedianEstimate,
     deviation,
@@ -20,7 +19,7 @@ from bot.stats.median_interval import (
     resolution,
     separated,
 )
-from bot.stats.ragged import Floats, Integers, Ragged, joined
+from bot.stats.ragged import Booleans, Floats, Integers, Ragged, joined
 from bot.stats.unit_test import RunSizes, uncertain_share
 
 # In the order of `Decision.p_values`.

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, chain, pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bot.detect.families import families
 from bot.detect.units import conversion_factor, depends_on_machine
@@ -13,6 +12,7 @@ from bot.model.baseline import Baseline
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.reason import Reason, Untested, because
 from bot.model.run import Benchmark, Run, Summary
+from bot.stats.ragged import Booleans, Integers
 
 MOST_DRAWN = 50
 
@@ -114,12 +114,12 @@ def some_of(ordered: Sequence[float]) -> tuple[float, ...]:
     return tuple(ordered[round(i * last / (most - 1))] for i in range(most)) if last else tuple(ordered)
 
 
-def metric_families(pairs: Sequence[MetricPair]) -> NDArray[np.intp]:
+def metric_families(pairs: Sequence[MetricPair]) -> Integers:
     """A number per metric name, shape (m,): metrics of one name share the prior of their variances."""
     return families((pair.metric.name for pair in pairs), alone=(pair.is_unsettled for pair in pairs))
 
 
-def are_timed(pairs: Sequence[MetricPair]) -> NDArray[np.bool_]:
+def are_timed(pairs: Sequence[MetricPair]) -> Booleans:
     """Whether each metric depends on the machine and not on the program alone, shape (m,)."""
     return np.array([depends_on_machine(pair.metric.unit) for pair in pairs], dtype=np.bool_)
 

@@ -12,7 +12,6 @@ from typing import Final
 from zlib import crc32
 
 import numpy as np
-import numpy.typing as npt
 
 from bot.detect.series_changes import discoveries, judge_one
 from bot.detect.statistic import LARGEST, MEDIAN, states
@@ -22,7 +21,7 @@ from bot.model.environment import HARDWARE_COMPONENTS
 from bot.model.metric import Metric, MetricKey
 from bot.model.panel import Panel, PanelRun, PanelSeries
 from bot.model.run import Benchmark, Run
-from bot.stats.ragged import Floats
+from bot.stats.ragged import Floats, Integers
 
 # Which of a run's reductions stands for a summary's statistic; "value" and what nobody knows are means.
 _REDUCTIONS: Final[Mapping[str, int]] = {MEDIAN: 1, "min": 2, "minimum": 2}
@@ -43,7 +42,7 @@ class _Column:
 
     order: tuple[int, int]
     run: PanelRun
-    rows: Sequence[int] | npt.NDArray[np.intp]
+    rows: Sequence[int] | Integers
     points: Floats
 
 

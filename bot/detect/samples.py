@@ -9,8 +9,7 @@ import numpy as np
 
 from bot.detect.pairs import MetricPair
 from bot.model.run import Benchmark, Summary
-from bot.stats.ragged import Floats, Integers, Moments, Ragged, joined, pooled
-from bot.stats.second_mode import Booleans
+from bot.stats.ragged import Booleans, Floats, Integers, Moments, Ragged, joined, pooled
 from bot.stats.two_groups import levene
 
 # Samples that are in arrays at one time: temporaries are a small multiple of 8 bytes each.

@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 
 from bot.stats.discretise import Levels
 from bot.stats.items import Items, indicator_matrix
-from bot.stats.ragged import Floats, Integers
-
-Booleans = NDArray[np.bool_]
+from bot.stats.ragged import Booleans, Floats, Integers
 
 # Pads premises that are shorter than the longest.
 NO_ITEM = -1

@@ -7,10 +7,9 @@ samples hide it, so that a target from a slower machine looks like a change with
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bot.stats.moderation import MINIMUM_FREEDOM, effective_number, moderate
-from bot.stats.ragged import Floats, Integers, Moments, Ragged
+from bot.stats.ragged import Booleans, Floats, Integers, Moments, Ragged
 from bot.stats.second_mode import UnitSides
 from bot.stats.two_groups import TestResult, student_t
 
@@ -43,7 +42,7 @@ class UnitTest:
     baseline_error: Floats
     sides: UnitSides
     relative_error: Floats
-    logarithmic: NDArray[np.bool_]
+    logarithmic: Booleans
     target_size: Floats
     prior: Floats
     prior_freedom: Floats
@@ -113,7 +112,7 @@ def between_units(
     )
 
 
-def _relative(units: Ragged, positive: NDArray[np.bool_], size: Floats) -> Ragged:
+def _relative(units: Ragged, positive: Booleans, size: Floats) -> Ragged:
     logarithmic = np.repeat(positive, units.sizes)
     logarithms = np.log(units.values, out=np.zeros_like(units.values), where=logarithmic)
     return Ragged(np.where(logarithmic, logarithms, units.values / units.spread(size)), units.sizes)

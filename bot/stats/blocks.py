@@ -13,11 +13,10 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bot.stats.ragged import Floats, Integers
+from bot.stats.ragged import Booleans, Floats, Integers
 
-Booleans = NDArray[np.bool_]
 Singles = NDArray[np.float32]
-Floating = TypeVar("Floating", NDArray[np.float32], NDArray[np.float64])
+Floating = TypeVar("Floating", NDArray[np.float32], Floats)
 
 # Up to this many arrangements all are looked at; p-values are then fractions of their number.
 MOST_ENUMERATED: Final = 8_192

@@ -11,7 +11,7 @@ from bot.stats.change_point_effect import LeastEffect, counts, first_changed, le
 from bot.stats.change_point_evidence import LOCAL_REACH, SEPARATION_REACH, permutation_p_value, split_strength
 from bot.stats.change_point_scan import BLIP_HALF_WIDTH, candidate_splits, clip_outliers, merge_segments, on_level_scale
 from bot.stats.multiplicity import benjamini_hochberg
-from bot.stats.ragged import Floats
+from bot.stats.ragged import Floats, Integers
 
 # The strength from which experts call a step a change: the middle of the plateau on the tuning half.
 MINIMUM_STRENGTH = 5.7
@@ -113,14 +113,7 @@ def _within(split: _Split, reach: int) -> slice:
 
 
 def _change(
-    split: _Split,
-    *,
-    finite: Floats,
-    values: Floats,
-    clipped: Floats,
-    places: npt.NDArray[np.intp],
-    p_value: float,
-    q_value: float,
+    split: _Split, *, finite: Floats, values: Floats, clipped: Floats, places: Integers, p_value: float, q_value: float
 ) -> Change:
     drifting = is_drift(clipped[_within(split, DRIFT_REACH)])
     index = split.index if drifting else _first_changed(split, values)

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from bot.stats.ragged import Floats
+from bot.stats.ragged import Booleans, Floats
 
 # Levels are rounded to 10 decimals: a step of exactly the minimum effect counts.
 ROUNDING: Final = 1e-9
@@ -23,7 +23,7 @@ class LeastEffect:
     share: float = 0.0
     logarithmic: bool = True
 
-    def reached(self, before: npt.ArrayLike, after: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    def reached(self, before: npt.ArrayLike, after: npt.ArrayLike) -> Booleans:
         """Whether levels, of one shape, differ enough; of a fall and a rise between two levels either both or none."""
         low, high = np.asarray(before, dtype=float), np.asarray(after, dtype=float)
         if self.logarithmic:
@@ -36,7 +36,7 @@ class LeastEffect:
 ANY_EFFECT: Final = LeastEffect()
 
 
-def least_effect_of(series: npt.NDArray[np.float64], share: float) -> LeastEffect:
+def least_effect_of(series: Floats, share: float) -> LeastEffect:
     """For the series, shape (n,), as `on_level_scale` transforms it: logarithms where all values are positive."""
     return LeastEffect(share=share, logarithmic=bool(series.min() > 0))
 

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bot.stats.ragged import Floats
+from bot.stats.ragged import Booleans, Floats
 
 # A stacked counter is reported above this weight [F11, 6.1.4.2]; a bagged one from this share of votes on.
 MAJORITY = 0.5
@@ -31,7 +30,7 @@ def normalised(weights: Floats) -> Floats:
     return weights / total if total > 0 else np.full(len(weights), 1 / max(len(weights), 1))
 
 
-def votes(flags: NDArray[np.bool_], weights: Floats, present: NDArray[np.bool_]) -> Floats:
+def votes(flags: Booleans, weights: Floats, present: Booleans) -> Floats:
     """The weight of the models that flag each counter, of those that know it: shape (m,), NaN where none does.
 
     `flags` and `present` (models, m), `weights` (models,). Rounded to 12 digits, so that half of equal weights is 0.5.

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bot.stats.discretise import MISSING, Levels
-from bot.stats.ragged import Floats, Integers
+from bot.stats.ragged import Booleans, Floats, Integers
 
 Bits = NDArray[np.uint64]
 WORD = 64
@@ -55,7 +55,7 @@ def shares_change(items: Items, old: Levels, new: Levels) -> Floats:
 def indicator_matrix(levels: Levels, items: Items, chosen: Integers) -> NDArray[np.float32]:
     """1 where the item holds, else 0: shape (n, k) for the `chosen` items (k,)."""
     counters = items.counters[chosen]
-    holds: NDArray[np.bool_] = levels[:, counters] == chosen - items.starts[counters]
+    holds: Booleans = levels[:, counters] == chosen - items.starts[counters]
     return holds.astype(np.float32)
 
 
@@ -78,7 +78,7 @@ class HeldBits:
         return cls(held=held, observed=observed)
 
 
-def to_instants(bits: Bits, count: int) -> NDArray[np.bool_]:
+def to_instants(bits: Bits, count: int) -> Booleans:
     """The first `count` bits of each row (..., words) as booleans, shape (..., count)."""
     octets = bits.astype("<u8").view(np.uint8)
     return np.unpackbits(octets, axis=-1, count=count, bitorder="little").astype(bool)

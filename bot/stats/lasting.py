@@ -4,11 +4,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bot.stats.ragged import Floats
-
-Booleans = NDArray[np.bool_]
+from bot.stats.ragged import Booleans, Floats
 
 # So many later runs tell whether a level lasts, and so many of them have to stay at it. A benchmark that is in a second
 # mode in one run of five stays there by chance in 4% of cases with the fewest, in 1% with all.

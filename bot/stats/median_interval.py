@@ -6,13 +6,10 @@ All take the per-metric numbers as arrays of shape (m,).
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from bot.stats.ragged import Floats, Integers, Ragged
+from bot.stats.ragged import Booleans, Floats, Integers, Ragged
 from bot.stats.two_groups import TestResult, satterthwaite, student_t
-
-Booleans = NDArray[np.bool_]
 
 # [B17, section III] works from five executions on; below, the outermost samples are all there is.
 MINIMUM_SAMPLES = 5

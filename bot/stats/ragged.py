@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
+Booleans = NDArray[np.bool_]
 T = TypeVar("T")
 
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from bot.stats.ragged import Floats, Moments
-from bot.stats.second_mode import Booleans
+from bot.stats.ragged import Booleans, Floats, Moments
 from bot.stats.two_groups import satterthwaite
 
 

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bot.stats.association_rules import NO_ITEM, Rules
 from bot.stats.items import Bits, HeldBits, Items, to_instants
-from bot.stats.ragged import Floats, Integers
+from bot.stats.ragged import Booleans, Floats, Integers
 
 # Rules at a time: their bits are some megabytes.
 BLOCK = 1 << 17
@@ -86,9 +85,7 @@ NEVER = np.iinfo(np.intp).max
 NEARLY = 0.9
 
 
-def rounds_of_blame(
-    premises: Integers, consequents: Integers, broken: NDArray[np.bool_], *, moved: NDArray[np.bool_]
-) -> Integers:
+def rounds_of_blame(premises: Integers, consequents: Integers, broken: Booleans, *, moved: Booleans) -> Integers:
     """The round in which each of m counters is blamed, shape (m,), NEVER where it is not.
 
     All rules whose premise holds somewhere in the target: `premises` (r, l) are counters padded with NO_COUNTER,

@@ -12,12 +12,9 @@ from itertools import count
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from bot.stats.ragged import Floats, Ragged
-
-Booleans = NDArray[np.bool_]
+from bot.stats.ragged import Booleans, Floats, Integers, Ragged
 
 # How often a benchmark of two modes is in its rarer one. Two recorded series of one program are there in 15 and 25% of
 # their executions (docs/error-rates.md).
@@ -59,7 +56,7 @@ class UnitSides:
     baseline: Ragged
     difference: Floats
 
-    def rows(self, chosen: NDArray[np.intp]) -> "UnitSides":
+    def rows(self, chosen: Integers) -> "UnitSides":
         return UnitSides(
             target=self.target.rows(chosen), baseline=self.baseline.rows(chosen), difference=self.difference[chosen]
         )
@@ -179,7 +176,7 @@ def _tail(distance: Floats, error: Floats, freedom: Floats, probability: Floats)
     return np.minimum(p_value, 1.0), density
 
 
-def _blocks(rows: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
+def _blocks(rows: Integers) -> Iterator[Integers]:
     """`rows` in parts whose slices of gaps fit into a processor's cache, whatever the size of the suite."""
     return (rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK))
 

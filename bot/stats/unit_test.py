@@ -12,15 +12,8 @@ from scipy import special
 
 from bot.stats.between_units import Prior, between_units
 from bot.stats.moderation import steadied
-from bot.stats.ragged import Floats, Integers, Ragged
-from bot.stats.second_mode import (
-    FEWEST_UNITS,
-    Booleans,
-    UnitSides,
-    half_width_with_modes,
-    mode_probability,
-    tail_with_modes,
-)
+from bot.stats.ragged import Booleans, Floats, Integers, Ragged
+from bot.stats.second_mode import FEWEST_UNITS, UnitSides, half_width_with_modes, mode_probability, tail_with_modes
 from bot.stats.serial import serial_factor
 
 # Levels of runs on hosted machines of one kind differ by about 10% (standard deviation); counts and sizes by what

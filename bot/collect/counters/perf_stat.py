@@ -10,7 +10,7 @@ from bot.collect.content import shown
 from bot.collect.counters.reader import counter, names_shown
 from bot.collect.counters.table import Readings
 from bot.collect.parser import TIME_UNITS, Parsed, from_summary, gathered
-from bot.collect.source import STDIN_NAME, Source
+from bot.collect.source import Source
 from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Summary
 
@@ -71,8 +71,7 @@ def parsed(source: Source, readings: Iterable[Reading]) -> Parsed:
             "use events that this machine supports, such as task-clock",
         )
     # The output names no command; the file's name tells one command from another.
-    last = source.parts[-1]
-    name = "perf stat" if source.name == STDIN_NAME else last.rpartition(".")[0] or last
+    name = source.stem or "perf stat"
     return Parsed(benchmarks=gathered(_benchmark(name, reading) for reading in counted), notes=tuple(notes))
 
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bot.detect.rules.models import Booleans, Model
+from bot.detect.rules.models import Model
 from bot.detect.rules.options import RuleOptions
 from bot.stats.ensemble import MAJORITY, bagging_threshold, normalised, votes
 from bot.stats.items import to_instants
-from bot.stats.ragged import Floats, Integers
+from bot.stats.ragged import Booleans, Floats, Integers
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bot.detect.rules.options import RuleOptions
 from bot.stats.association_rules import Rules, lowest_plausible_share, mine_rules, relative_entropy
 from bot.stats.discretise import MISSING, Levels, Scale, equal_width_scale, three_level_scale, to_levels
 from bot.stats.items import Bits, HeldBits, Items, shares_change
 from bot.stats.prediction import prediction_limits
-from bot.stats.ragged import Floats, Integers
+from bot.stats.ragged import Booleans, Floats, Integers
 from bot.stats.rule_change import (
     NEVER,
     NO_COUNTER,
@@ -23,8 +22,6 @@ from bot.stats.rule_change import (
     premise_bits,
     rounds_of_blame,
 )
-
-Booleans = NDArray[np.bool_]
 
 # How far a counter's shares of levels are from before (cosine distance) when it moved by itself; shares that differ by
 # chance are nearer, and it only decides which of several counters is blamed for broken rules between them.
