@@ -40,11 +40,8 @@ class Place:
         path = (self.root / name).resolve()
         inside = path.is_relative_to(self.root) and ".git" not in path.parts
         if not inside and not path.is_relative_to(self.scratch):
-            raise UsageError(
-                "lies outside the repository",
-                place=name,
-                next_step=f"copy it into {self.root}, or start the server there",
-            )
+            step = f"copy it into {self.root}, or start the server there"
+            raise UsageError("lies outside the repository", place=name, next_step=step)
         if not path.is_file():
             near = [one.name for one in path.parent.iterdir() if one.is_file()] if path.parent.is_dir() else []
             hint = did_you_mean(path.name, near, otherwise="check the path")

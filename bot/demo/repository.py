@@ -49,11 +49,8 @@ def fresh_directory(directory: Path) -> None:
     """An empty directory of ours. One that holds anything else is left alone."""
     if directory.exists():
         if not (directory / MARKER).is_file() and any(directory.iterdir()):
-            raise UsageError(
-                "is not empty and was not made by the demo",
-                place=str(directory),
-                next_step="give another place with --directory",
-            )
+            step = "give another place with --directory"
+            raise UsageError("is not empty and was not made by the demo", place=str(directory), next_step=step)
         shutil.rmtree(directory)
     directory.mkdir(parents=True)
     (directory / MARKER).write_text("made by perf-culprit demo, which replaces it each time\n", encoding="utf-8")

@@ -139,11 +139,8 @@ class _Bounded:
             size -= len(piece)
             self._unpacked += len(piece)
             if self._unpacked > RATIO_FREE_BYTES + MAX_RATIO * self._packed.tell():
-                raise DataError(
-                    f"unpacks to more than {MAX_RATIO} times its size",
-                    place=self._name,
-                    next_step="check where the file comes from; unpack it yourself where it is right",
-                )
+                step = "check where the file comes from; unpack it yourself where it is right"
+                raise DataError(f"unpacks to more than {MAX_RATIO} times its size", place=self._name, next_step=step)
         return b"".join(pieces)
 
     def _piece(self, size: int) -> bytes:
@@ -192,11 +189,8 @@ class _Unzstd:
         try:
             import zstandard
         except ImportError:
-            raise UsageError(
-                "zstd needs a package that is not installed",
-                place=name,
-                next_step="pip install 'perf-culprit[zstd]', or unpack the file first (unzstd)",
-            ) from None
+            step = "pip install 'perf-culprit[zstd]', or unpack the file first (unzstd)"
+            raise UsageError("zstd needs a package that is not installed", place=name, next_step=step) from None
         decompressor = zstandard.ZstdDecompressor(max_window_size=MAX_ZSTD_WINDOW_BYTES)
         self._stream = decompressor.stream_reader(file, read_across_frames=True)
         self._error = zstandard.ZstdError

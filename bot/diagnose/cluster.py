@@ -48,21 +48,15 @@ def open_cluster(address: str, names: Sequence[str]) -> Iterator[Cluster]:
         from distributed import Client, KilledWorker
         from distributed.comm.core import CommClosedError
     except ImportError:
-        raise UsageError(
-            "a cluster needs a package that is not installed",
-            place="--cluster",
-            next_step="pip install 'perf-culprit[cluster]', here and on the workers",
-        ) from None
+        step = "pip install 'perf-culprit[cluster]', here and on the workers"
+        raise UsageError("a cluster needs a package that is not installed", place="--cluster", next_step=step) from None
     try:
         client: Any = Client(  # type: ignore[no-untyped-call] # the package publishes few types
             address, timeout=CONNECT_LIMIT_S, set_as_default=False
         )
     except (OSError, ValueError):
-        raise InfrastructureError(
-            f"no scheduler answers at {address}",
-            place="--cluster",
-            next_step="check that `dask scheduler` runs there, and that this machine may connect to it",
-        ) from None
+        step = "check that `dask scheduler` runs there, and that this machine may connect to it"
+        raise InfrastructureError(f"no scheduler answers at {address}", place="--cluster", next_step=step) from None
     with client:
         _check_workers(client, names)
         executor = client.get_executor(pure=False, retries=RETRIES)

@@ -96,11 +96,8 @@ def load_pattern(name: str) -> LinePattern:
         return replace(pattern, whole=re.compile(b"\n" + line), rest=re.compile(b"\n(?!" + line + b")[^\n]*+"))
     path = Path(name)
     if not path.exists():
-        raise UsageError(
-            "is no preset and no file",
-            place=name,
-            next_step=f"give one of {', '.join(PRESETS)}, or a file with one regular expression",
-        )
+        step = f"give one of {', '.join(PRESETS)}, or a file with one regular expression"
+        raise UsageError("is no preset and no file", place=name, next_step=step)
     step = f"give a file with one regular expression, below {MAX_PATTERN_BYTES:,} bytes"
     text = read_limited(path, MAX_PATTERN_BYTES, next_step=step, error=ConfigError)
     return compile_pattern(text.strip(b"\r\n"), name=name)
@@ -111,22 +108,16 @@ def compile_pattern(expression: bytes, *, name: str) -> LinePattern:
         compiled = re.compile(expression)
     # The parser recurses, and repeats have a limit.
     except (re.error, RecursionError, OverflowError) as error:
-        raise ConfigError(
-            f"no regular expression: {error}",
-            place=name,
-            next_step="write it in the syntax of Python's re; it is matched against bytes",
-        ) from None
+        step = "write it in the syntax of Python's re; it is matched against bytes"
+        raise ConfigError(f"no regular expression: {error}", place=name, next_step=step) from None
     groups = compiled.groupindex
     units = [group for group in MILLISECONDS_PER_UNIT if group in groups]
     missing = [group for group in NEEDED if group not in groups]
     if not units:
         missing.append(" or ".join(MILLISECONDS_PER_UNIT))
     if missing:
-        raise ConfigError(
-            f"lacks the named groups {', '.join(missing)}",
-            place=name,
-            next_step="name each as (?P<service>…); docs/diagnosis.md has an example of a whole pattern",
-        )
+        step = "name each as (?P<service>…); docs/diagnosis.md has an example of a whole pattern"
+        raise ConfigError(f"lacks the named groups {', '.join(missing)}", place=name, next_step=step)
     if len(units) > 1:
         raise ConfigError(
             f"gives the time twice: {', '.join(units)}", place=name, next_step="keep the group of one unit"

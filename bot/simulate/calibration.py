@@ -38,11 +38,8 @@ def _fitted(entry: Calibrated, station: Station, run: Run) -> Iterator[Demanded]
     used, rates = used[finite], rates[finite]
     count, unknown = rates.shape
     if count <= unknown or np.linalg.matrix_rank(rates) < unknown:
-        raise DataError(
-            f"{count:,} rows do not tell {unknown - 1:,} demands apart",
-            place=table.name,
-            next_step="measure under several rates and mixes",
-        )
+        step = "measure under several rates and mixes"
+        raise DataError(f"{count:,} rows do not tell {unknown - 1:,} demands apart", place=table.name, next_step=step)
     demands, residual = optimize.nnls(rates, used)
     variance = residual**2 / (count - unknown)
     errors = np.sqrt(variance * np.diag(np.linalg.inv(rates.T @ rates)))

@@ -28,11 +28,8 @@ def saturation(design: Design, scenario: str, *, seed: int, tell: Tell) -> Satur
     chosen = design.scenario[scenario]
     loads = offered_loads(design, chosen)
     if not loads or loads[0].share == 0:
-        raise UsageError(
-            "nothing in this model can be full",
-            place=f"scenario {scenario}",
-            next_step="give a component threads or hardware, or a placeholder concurrent",
-        )
+        step = "give a component threads or hardware, or a placeholder concurrent"
+        raise UsageError("nothing in this model can be full", place=f"scenario {scenario}", next_step=step)
     answers: dict[float, bool] = {}
 
     def keeps_up(factor: float) -> bool:

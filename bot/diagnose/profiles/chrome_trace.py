@@ -92,12 +92,12 @@ def _take(trace: _Trace, event: TraceEvent, number: int) -> None:
         return
     if phase not in ("X", "B", "E"):
         fault = RecordFault.ASYNCHRONOUS if phase in _ASYNCHRONOUS else RecordFault.NO_EXECUTION
-        _reject(trace, fault, number, f"{phase} {event.name}")
+        trace.file.reject(fault, f"{phase} {event.name}", at=f": event {number}")
         return
     time = event.ts
     is_length = duration is not None and (phase != "X" or 0 <= duration <= MAX_TIME_US)
     if time is None or not abs(time) <= MAX_TIME_US or duration is None or not is_length:
-        _reject(trace, RecordFault.NUMBER, number, f"{event.name} ts={time} dur={event.dur}")
+        trace.file.reject(RecordFault.NUMBER, f"{event.name} ts={time} dur={event.dur}", at=f": event {number}")
         return
     key = (event.pid, event.tid)
     thread = trace.threads.get(key) or _new_thread(trace, key)
@@ -136,10 +136,6 @@ def _new_name(trace: _Trace, name: str) -> int:
         )
     trace.names[name] = len(trace.names)
     return trace.names[name]
-
-
-def _reject(trace: _Trace, fault: RecordFault, number: int, text: str) -> None:
-    trace.file.reject(fault, text, at=f": event {number}")
 
 
 def _profiles(trace: _Trace) -> tuple[Profile, ...]:

@@ -105,11 +105,8 @@ class ProfileFile:
             while chunk := self.stream.read(CHUNK_BYTES):
                 size += len(chunk)
                 if size > most:
-                    raise DataError(
-                        f"is larger than {most:,} bytes unpacked",
-                        place=self.place,
-                        next_step="record a shorter time, or less often",
-                    )
+                    step = "record a shorter time, or less often"
+                    raise DataError(f"is larger than {most:,} bytes unpacked", place=self.place, next_step=step)
                 yield chunk
         except OSError as error:
             raise _unreadable(self.name, error) from None

@@ -52,7 +52,6 @@ def matches(file: ProfileFile, /) -> bool:
 
 
 def read(file: ProfileFile, /) -> tuple[Profile, ...]:
-    """As `spans.profiles` says."""
     spans = Spans(file=file)
     for batch in JsonElements(file=file, names=_TRACES, kind=_Trace, what="trace"):
         for trace in batch:

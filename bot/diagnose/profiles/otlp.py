@@ -55,7 +55,6 @@ def matches(file: ProfileFile, /) -> bool:
 
 
 def read(file: ProfileFile, /) -> tuple[Profile, ...]:
-    """As `spans.profiles` says."""
     spans = Spans(file=file)
     for batch in JsonElements(file=file, names=_RESOURCES, kind=_ResourceSpans, what="resourceSpans"):
         for resource in batch:

@@ -28,7 +28,6 @@ def matches(file: ProfileFile, /) -> bool:
 
 
 def read(file: ProfileFile, /) -> tuple[Profile, ...]:
-    """As `spans.profiles` says."""
     spans = Spans(file=file)
     try:
         for request in _requests(file.content()):

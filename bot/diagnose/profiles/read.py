@@ -58,9 +58,6 @@ def _measured(profiles: Sequence[Profile], *, intake: Intake, place: str) -> tup
     used = tuple(profile for profile in profiles if any(sum(node.elapsed_ms) for node in profile.nodes))
     if not used:
         example = f", such as {intake.examples[-1].text[:120]!r}" if intake.examples else ""
-        raise DataError(
-            f"holds no measured execution{example}",
-            place=place,
-            next_step="check that the profiler ran while the program worked, and name the file's --format",
-        )
+        step = "check that the profiler ran while the program worked, and name the file's --format"
+        raise DataError(f"holds no measured execution{example}", place=place, next_step=step)
     return used

@@ -29,18 +29,14 @@ class SpanTable:
         return False
 
     def read(self, file: ProfileFile, /) -> tuple[Profile, ...]:
-        """As `spans.profiles` says."""
         lines = (line for _, line in file.lines())
         header = next(lines, "")
         separator = max(_SEPARATORS, key=header.count)
         names = next(csv.reader([header], delimiter=separator), [])
         missing = [column for column in self.columns.values() if column not in names]
         if missing:
-            raise DataError(
-                f"has no column {', '.join(missing)[:200]}",
-                place=file.place,
-                next_step=f"name its columns: {', '.join(names)[:400]}",
-            )
+            step = f"name its columns: {', '.join(names)[:400]}"
+            raise DataError(f"has no column {', '.join(missing)[:200]}", place=file.place, next_step=step)
         places = {what: names.index(column) for what, column in self.columns.items()}
         spans = Spans(file=file)
         for number, row in enumerate(csv.reader(lines, delimiter=separator), 2):

@@ -39,7 +39,6 @@ def matches(file: ProfileFile, /) -> bool:
 
 
 def read(file: ProfileFile, /) -> tuple[Profile, ...]:
-    """As `spans.profiles` says."""
     stack = [whole_json.decode(file, list[msgspec.Raw], what="JSON", next_step="download the traces again")]
     records: list[_Span] = []
     while stack:
