@@ -18,11 +18,7 @@ from bot.model.touched import Certainty, ChangeKind, MethodMatch, Touched, Touch
 from bot.model.tree_comparison import ChangeCause, ComparedSuspect, NodeAmount, ScoreParts, SuspectReason, TouchedCode
 
 # Weights of the score's parts; they add up to 1 *(choice)*.
-ORIGIN_WEIGHT: Final = 0.3
-TOUCHED_WEIGHT: Final = 0.3
-OWN_TIME_WEIGHT: Final = 0.2
-BRANCH_WEIGHT: Final = 0.1
-SLOWDOWN_WEIGHT: Final = 0.1
+WEIGHTS: Final = {"origin": 0.3, "touched": 0.3, "own_time": 0.2, "branch": 0.1, "slowdown": 0.1}
 
 # Of the slowdown: with less behind it, that the commit touched a method is no evidence.
 EVIDENT: Final = 0.1
@@ -37,8 +33,6 @@ _TOUCHED: Final = {
     Certainty.BARE_NAME: 0.5,
     Certainty.FILE: 0.25,
 }
-
-
 OF_THE_COMMIT: Final = frozenset({SuspectReason.TOUCHED, SuspectReason.CALLS_TOUCHED})
 
 
@@ -118,14 +112,11 @@ def _suspect(
     shares = {name: _mean_share(method, searched, services, of=name) for name in ("own", "origin", "branch", "total")}
     judged = [searched[number].judged[i] for number, places in method.places.items() for i in places]
     reasons = {reason for one in judged for reason in one.reasons}
-    uncertain = not any(one.own_is_slower or one.is_slower for one in method.judged.values())
-    if (uncertain or any(one.own_is_slower for one in method.judged.values())) and shares["own"] >= NOTABLE * shares[
-        "total"
-    ]:
+    own_is_slower = any(one.own_is_slower for one in method.judged.values())
+    is_slower = any(one.is_slower for one in method.judged.values())
+    if (own_is_slower or not is_slower) and shares["own"] >= NOTABLE * shares["total"]:
         reasons.add(SuspectReason.OWN_TIME)
-    if (uncertain or any(one.is_slower for one in method.judged.values())) and shares["branch"] >= EXPLAINED * shares[
-        "total"
-    ] > 0:
+    if (is_slower or not own_is_slower) and shares["branch"] >= EXPLAINED * shares["total"] > 0:
         reasons.add(SuspectReason.PATH_END)
     if shares["origin"] >= ORIGIN:
         reasons.add(SuspectReason.ORIGIN)
@@ -153,11 +144,7 @@ def _suspect(
     described = one.tree.nodes[worst].side
     return ComparedSuspect(
         method=name,
-        score=ORIGIN_WEIGHT * parts.origin
-        + TOUCHED_WEIGHT * parts.touched
-        + OWN_TIME_WEIGHT * parts.own_time
-        + BRANCH_WEIGHT * parts.branch
-        + SLOWDOWN_WEIGHT * parts.slowdown,
+        score=sum(weight * getattr(parts, part) for part, weight in WEIGHTS.items()),
         parts=parts,
         reasons=tuple(reason for reason in SuspectReason if reason in reasons),
         service=one.tree.target.service,

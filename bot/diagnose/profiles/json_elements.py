@@ -64,10 +64,9 @@ class JsonElements(Generic[T]):
             if opening is None:
                 self._cut()
                 return
-            name = self._value() if opening == b'"' else None
-            if name is None:
-                if opening != b'"':
-                    raise self._no_json()
+            if opening != b'"':
+                raise self._no_json()
+            if (name := self._value()) is None:
                 return
             if self._peek(_SPACE) == b"[" and name.strip(b'"') in self.names:
                 self._at += 1
