@@ -3,17 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from bot.model.finding import Acceptance, Evidence, Finding, Level, Severity, Verdict
+from bot.report import numbers
 from bot.report.charts import bar, sparkline
 from bot.report.inert import NO_BREAK, Safe, code, commit, join, own, prose, unbroken
-from bot.report.numbers import (
-    amount_markdown,
-    is_time,
-    percent,
-    percent_at_least,
-    percent_interval,
-    probability,
-    quantities,
-)
 from bot.report.sections import Sections, crossing
 from bot.report.view import Part, table
 from bot.report.wording import CHANGE_POINT, CONTROL_CHART, comparison
@@ -43,8 +35,8 @@ def accepted_by(accepted: Acceptance, *, repository_url: str | None) -> Safe:
 
 def before_and_after(evidence: Evidence) -> tuple[Safe, Safe]:
     sides = (evidence.baseline, evidence.target)
-    shown = iter(quantities(tuple(side.value for side in sides if side is not None), evidence.metric.unit))
-    before, after = (NOTHING if side is None else amount_markdown(next(shown)) for side in sides)
+    shown = iter(numbers.quantities(tuple(side.value for side in sides if side is not None), evidence.metric.unit))
+    before, after = (NOTHING if side is None else numbers.amount_markdown(next(shown)) for side in sides)
     return before, after
 
 
@@ -60,30 +52,30 @@ def change_text(evidence: Evidence) -> tuple[str, str]:
     if relative_change is None:
         from_zero = evidence.baseline is not None and evidence.target is not None and evidence.baseline.value == 0
         return "from 0" if from_zero else NOTHING, ""
-    number = percent(relative_change, signed=True)
+    number = numbers.percent(relative_change, signed=True)
     if interval is None or interval.low == interval.high:
         return number, ""
-    return number, percent_interval(interval.low, interval.high)
+    return number, numbers.percent_interval(interval.low, interval.high)
 
 
 def certainty_text(finding: Finding) -> str:
     """How sure and by what, in words where it is not a test of samples; no foreign text."""
     evidence = finding.evidence
     if evidence.test == "exact":
-        return "all samples equal" if is_time(evidence.metric.unit) else "exact count"
+        return "all samples equal" if numbers.is_time(evidence.metric.unit) else "exact count"
     if evidence.score is not None and evidence.threshold is not None and evidence.test == CONTROL_CHART:
-        outside, limit = percent(evidence.score), percent(evidence.threshold)
+        outside, limit = numbers.percent(evidence.score), numbers.percent(evidence.threshold)
         return f"{outside} of samples outside, limit {limit}"
     if evidence.score is not None and evidence.threshold is not None and evidence.test == CHANGE_POINT:
         return f"strength {evidence.score:.1f}, limit {evidence.threshold:.1f}"
     if evidence.rules is not None:
         votes = evidence.rules.votes
         flagged = sum(vote.flagged for vote in votes)
-        violated = percent(evidence.excess.time_in_violation)
+        violated = numbers.percent(evidence.excess.time_in_violation)
         return f"{flagged} of {counted(len(votes), 'model')} broken, in {violated} of the time"
     if finding.q_value is None:
         return "not tested"
-    return f"{probability('q', finding.q_value)}, {_backing(evidence)}"
+    return f"{numbers.probability('q', finding.q_value)}, {_backing(evidence)}"
 
 
 def _backing(evidence: Evidence) -> str:
@@ -124,7 +116,7 @@ def state(finding: Finding, *, beside: Sequence[Finding] = ()) -> Safe:
 def visible_from(finding: Finding) -> Safe:
     """The smallest change that would have been seen."""
     effect = finding.detectable_effect
-    return NOTHING if effect is None else own("{}{}", Safe("≥" + NO_BREAK), Safe(percent_at_least(effect)))
+    return NOTHING if effect is None else own("{}{}", Safe("≥" + NO_BREAK), Safe(numbers.percent_at_least(effect)))
 
 
 def samples(finding: Finding) -> Safe:

@@ -5,15 +5,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
-from bot.model.call_tree import (
-    Diagnosis,
-    ImpactedService,
-    LineFault,
-    MethodSuspect,
-    ServiceStatistics,
-    SlowCall,
-    Window,
-)
+from bot.model.call_tree import Diagnosis, ImpactedService, LineFault, MethodSuspect, ServiceStatistics, SlowCall
 from bot.model.profile import RecordFault
 from bot.report.charts import blocks
 from bot.report.inert import plain
@@ -136,7 +128,7 @@ def _services(services: Sequence[ServiceStatistics], unit: str) -> str:
                 _amount(value, unit)
                 for value in (service.mean_ms, service.standard_deviation_ms, service.min_ms, service.max_ms)
             ),
-            _throughput(service.windows),
+            _throughput(service),
             ", ".join(map(_slow_call, service.slowest[:SHOWN_SLOW_CALLS])) or "n/a",
             _plain(service.service),
         )
@@ -147,9 +139,9 @@ def _services(services: Sequence[ServiceStatistics], unit: str) -> str:
     return "\n".join([*lines, f"and {more:,} more: see the JSON"] if more else lines)
 
 
-def _throughput(windows: Sequence[Window]) -> str:
+def _throughput(service: ServiceStatistics) -> str:
     """The lowest and the highest; the first and the last window may hold less than their width."""
-    inner = windows[1:-1] or windows
+    inner = service.windows[1:-1] or service.windows
     if not inner:
         return "n/a"
     rates = [window.calls_per_s for window in inner]
