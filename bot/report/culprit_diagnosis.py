@@ -59,7 +59,8 @@ def diagnosis_blocks(diagnosis: CulpritDiagnosis, form: Form) -> Iterator[Safe]:
             for one in shown
         )
         rest = Safe(f" and {count - len(shown):,} more") if count > len(shown) else Safe("")
-        yield own("It changed {}: {}{}.", Safe(counted(count, "function")), join(", ", places), rest)
+        commit = form.commit(diagnosis.commit)
+        yield own("{} changed {}: {}{}.", commit, Safe(counted(count, "function")), join(", ", places), rest)
 
 
 def _counted(method: ComparedSuspect, form: Form) -> list[Safe]:
