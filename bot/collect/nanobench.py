@@ -26,7 +26,7 @@ def matches(source: Source, /) -> bool:
 
 def parse(source: Source, /) -> Parsed:
     results = list(source.root().at("results").elements())
-    keys = [(str(entry.value.get("title", "")), entry.at("name").text()) for entry in results]
+    keys = [(str(entry.peek("title") or ""), entry.at("name").text()) for entry in results]
     names = qualified(keys, separator="/")
     groups = (_benchmarks(names[key], entry) for key, entry in zip(keys, results, strict=True))
     return Parsed(benchmarks=unique((one, entry) for pairs in groups for one, entry in pairs))

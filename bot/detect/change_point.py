@@ -4,6 +4,7 @@ docs/detectors/change-point.md has the rule, its rates, and how many runs it nee
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import fmean, median
 from typing import Final
 
@@ -87,32 +88,29 @@ def _assess(pair: MetricPair, series: Floats, strength: float, *, minimum_effect
             unjudged=REFRACTORY,
         )
         return untested(pair.key, pair.metric, reason)
-    before = series[newest.baseline_index : newest.change_index][-SEPARATION_REACH:]
-    return Evidence(
-        key=pair.key,
-        metric=pair.metric,
-        test=ID,
-        baseline=_side(before),
-        target=_side(series[newest.change_index :]),
+    sides = series[newest.baseline_index : newest.change_index], series[newest.change_index :]
+    return replace(
+        _evidence(pair, *sides, strength=newest.strength),
         relative_change=newest.relative_change,
-        score=newest.strength,
-        threshold=ALARM_STRENGTH,
         details={"change_index": float(newest.change_index)},
         notes=(because(Remark.CHANGED_SINCE, ago=since, commit=commit),),
     )
 
 
 def _silent(pair: MetricPair, series: Floats, strength: float) -> Evidence:
-    before, after = _side(series[:-NEWEST][-SEPARATION_REACH:]), _side(series[-NEWEST:])
-    change = relative(after.value, before.value)
+    """`strength` is at most the limit: other conditions than it may have kept the gate silent."""
+    return _evidence(pair, series[:-NEWEST], series[-NEWEST:], strength=strength)
+
+
+def _evidence(pair: MetricPair, earlier: Floats, later: Floats, *, strength: float) -> Evidence:
+    before, after = _side(earlier[-SEPARATION_REACH:]), _side(later)
     return Evidence(
         key=pair.key,
         metric=pair.metric,
         test=ID,
         baseline=before,
         target=after,
-        relative_change=0.0 if after.value == before.value else change,
-        # At most the limit: other conditions than the strength may have kept the gate silent.
+        relative_change=0.0 if after.value == before.value else relative(after.value, before.value),
         score=strength,
         threshold=ALARM_STRENGTH,
     )

@@ -7,11 +7,12 @@ import numpy as np
 
 from bot.detect.common_rows import common_rows
 from bot.detect.counter_load import Load, load_of
+from bot.detect.pairs import obstacle_of
 from bot.detect.units import conversion_factor
 from bot.model.baseline import Baseline
 from bot.model.counter import CounterTable
 from bot.model.metric import Direction, Metric, MetricKey
-from bot.model.reason import Reason, Untested, because
+from bot.model.reason import Reason
 from bot.model.run import Run
 from bot.stats.ragged import Floats, Integers
 
@@ -195,7 +196,9 @@ def _pair(
             continue
         override = own.direction if direction is None else direction(own, key)
         trusted = override is not own.direction
-        judged.append((column, replace(own, direction=override) if trusted else own, _obstacle(own, earlier, trusted)))
+        judged.append(
+            (column, replace(own, direction=override) if trusted else own, obstacle_of(own, earlier, trusted))
+        )
     metrics = tuple(metric for _, metric, _ in judged)
     pair = TablePair(
         run=target,
@@ -215,15 +218,6 @@ def _pair(
 def _usable_columns(run: Run, table: CounterTable, name: str) -> dict[str, int]:
     regressed = {key.metric for key in run.regressions if key.benchmark in {table.name, name}}
     return {m.name: column for column, m in enumerate(table.metrics) if m.name not in regressed}
-
-
-def _obstacle(metric: Metric, earlier: Sequence[Metric], trusted_direction: bool) -> Reason | None:
-    for other in earlier:
-        if conversion_factor(other.unit, metric.unit) is None:
-            return because(Untested.UNIT_CHANGED, before=other.unit or "none", now=metric.unit or "none")
-        if other.direction is not metric.direction and not trusted_direction:
-            return because(Untested.DIRECTION_CHANGED, before=other.direction.value, now=metric.direction.value)
-    return None
 
 
 def _beside(

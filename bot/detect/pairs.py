@@ -1,6 +1,6 @@
 """What is compared with what: each metric of the target with the same metric of the baseline's runs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, pairwise
 
@@ -135,18 +135,24 @@ def _pair(
 ) -> MetricPair:
     if all(benchmark.metric == target.metric for benchmark in earlier):
         return MetricPair(key=key, metric=metric, target=target, baseline=tuple(earlier), commits=commits)
-    converted = []
-    obstacle = None
-    for benchmark in earlier:
-        unit, direction = benchmark.metric.unit, benchmark.metric.direction
-        if (factor := conversion_factor(unit, metric.unit)) is None:
-            obstacle = because(Untested.UNIT_CHANGED, before=unit or "none", now=metric.unit or "none")
-        elif direction is not target.metric.direction and not trusted_direction:
-            obstacle = because(Untested.DIRECTION_CHANGED, before=direction.value, now=target.metric.direction.value)
-        converted.append(benchmark if factor is None or factor == 1.0 else scaled(benchmark, metric, factor))
-    return MetricPair(
-        key=key, metric=metric, target=target, baseline=tuple(converted), obstacle=obstacle, commits=commits
+    # Of several obstacles the newest run's.
+    obstacle = obstacle_of(target.metric, [run.metric for run in reversed(earlier)], trusted_direction)
+    factors = [conversion_factor(run.metric.unit, metric.unit) for run in earlier]
+    converted = tuple(
+        run if factor in {None, 1.0} else scaled(run, metric, factor or 1.0)
+        for run, factor in zip(earlier, factors, strict=True)
     )
+    return MetricPair(key=key, metric=metric, target=target, baseline=converted, obstacle=obstacle, commits=commits)
+
+
+def obstacle_of(metric: Metric, earlier: Iterable[Metric], trusted_direction: bool) -> Reason | None:
+    """Why `metric` cannot be compared with the `earlier` ones, by the first that differs; None where it can."""
+    for other in earlier:
+        if conversion_factor(other.unit, metric.unit) is None:
+            return because(Untested.UNIT_CHANGED, before=other.unit or "none", now=metric.unit or "none")
+        if other.direction is not metric.direction and not trusted_direction:
+            return because(Untested.DIRECTION_CHANGED, before=other.direction.value, now=metric.direction.value)
+    return None
 
 
 def scaled(benchmark: Benchmark, metric: Metric, factor: float) -> Benchmark:

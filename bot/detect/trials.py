@@ -1,6 +1,6 @@
 """Comparisons whose answers are known or can be checked: a history judged run by run, and halves of single runs."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -87,7 +87,13 @@ def split_trials(runs: Sequence[Run], *, count: int, rng: np.random.Generator) -
     enough = [run for run in map(_divisible, runs) if run.benchmarks]
     if not enough:
         return []
-    return [Trial(baseline=baseline, target=target) for baseline, target in _halves(enough, count=count, rng=rng)]
+    trials = []
+    for index in range(count):
+        run = enough[index % len(enough)]
+        split = [_split(benchmark, rng) for benchmark in run.benchmarks]
+        first, second = (replace(run, benchmarks=side, counters=()) for side in zip(*split, strict=True))
+        trials.append(Trial(baseline=Baseline(runs=(first,), source=BaselineSource.PAIRED), target=second))
+    return trials
 
 
 def _divisible(run: Run) -> Run:
@@ -97,14 +103,6 @@ def _divisible(run: Run) -> Run:
         counters=(),
         regressions=(),
     )
-
-
-def _halves(runs: Sequence[Run], *, count: int, rng: np.random.Generator) -> Iterator[tuple[Baseline, Run]]:
-    for index in range(count):
-        run = runs[index % len(runs)]
-        split = [_split(benchmark, rng) for benchmark in run.benchmarks]
-        first, second = (replace(run, benchmarks=side, counters=()) for side in zip(*split, strict=True))
-        yield Baseline(runs=(first,), source=BaselineSource.PAIRED), second
 
 
 def _split(benchmark: Benchmark, rng: np.random.Generator) -> tuple[Benchmark, Benchmark]:

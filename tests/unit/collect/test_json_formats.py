@@ -424,3 +424,9 @@ def test_asv_tracked_values_have_the_unit_of_the_suite_beside_the_machines_folde
     (tmp_path / "benchmarks.json").write_bytes(golden("asv/benchmarks.json"))
     units = {b.metric.name: b.metric.unit for b in collect([str(result)]).benchmarks}
     assert units == {"time": "s", "value": "numbers", "memory": "B"}
+
+
+def test_nanobench_results_have_to_be_objects() -> None:
+    with pytest.raises(DataError, match="is text, not an object") as refused:
+        parse("nanobench", {"results": ["sum"]})
+    assert refused.value.place == "f.json: results[0]"
