@@ -7,22 +7,3 @@ from bot.diagnose.pattern import LinePattern, compile_pattern, load_pattern
 from bot.diagnose.presets import PRESETS
 from bot.diagnose.ranking import distance_score, rank_suspects
 from bot.diagnose.settings import RankingSettings, ReadingSettings
-
-__all__ = [
-    "PRESETS",
-    "LinePattern",
-    "Part",
-    "RankingSettings",
-    "ReadLog",
-    "ReadingSettings",
-    "analyse",
-    "call_trees",
-    "compile_pattern",
-    "diagnose_log",
-    "distance_score",
-    "finish",
-    "load_pattern",
-    "merge",
-    "rank_suspects",
-    "read_log",
-]
