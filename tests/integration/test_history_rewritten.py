@@ -20,7 +20,7 @@ from tests.support.git_repository import init_repository, run_git
 from tests.support.stored_runs import make_run
 
 BRANCH = "refs/heads/perf-history"
-WRITERS = 8
+WRITERS = 6
 APPENDS = 2
 
 
@@ -61,8 +61,8 @@ class Clock:
     cut: list[set[str]] = field(default_factory=list)
 
 
-@pytest.mark.slow  # eight writers race for one branch over real HTTP, which is rewritten under their hands
-def test_eight_writers_and_a_forced_rewrite(served: Path, tmp_path: Path) -> None:
+@pytest.mark.slow  # six writers race for one branch over real HTTP, which is rewritten under their hands
+def test_six_writers_and_a_forced_rewrite(served: Path, tmp_path: Path) -> None:
     clock = Clock()
     histories: dict[int, GitBranchHistory] = {}
     patience = Patience(attempts=200)

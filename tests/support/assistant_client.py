@@ -76,7 +76,7 @@ def assistant(repository: Path, *options: str, **environment: str) -> Iterator[A
         command=sys.executable,
         args=["-m", "bot", "mcp", *options],
         cwd=repository,
-        env={**ENVIRONMENT, **environment},
+        env={**ENVIRONMENT, "OPENBLAS_NUM_THREADS": "1", **environment},
     )
     with (
         Path(os.devnull).open("w", encoding="utf-8") as log,
