@@ -304,7 +304,7 @@ def test_an_interrupt_ends_the_children_and_says_how_to_go_on(
     process = start(repository, hashes["c0"], hashes["c3"], state, run)
     wait_until(lambda: pid_file.exists() and pid_file.read_text().strip())
     process.send_signal(number)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert f"--resume {state}" in errors.decode()
     pid = int(pid_file.read_text())

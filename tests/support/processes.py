@@ -18,7 +18,7 @@ def is_alive(pid: int) -> bool:
     return state != "Z"
 
 
-def ends(pid: int, *, within_seconds: float = 10.0) -> bool:
+def ends(pid: int, *, within_seconds: float = 60.0) -> bool:
     """Whether it is gone soon: a signal that was sent takes its moment, most of all on a busy machine."""
     deadline = time.monotonic() + within_seconds
     while is_alive(pid) and time.monotonic() < deadline:

@@ -3,10 +3,16 @@ from dataclasses import replace
 from itertools import groupby
 from statistics import fmean
 
+import numpy as np
 import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
 
 from bot.bisect import Search
-from bot.bisect.forecast import executions_for, forecast
+from bot.bisect.cost import CONFIRMATION, OVER_THE_BOUND
+from bot.bisect.forecast import STABLE_ENDS, STABLE_OVER_THE_BOUND, executions_for, forecast
+from bot.bisect.phases import FIRST_ANALYSIS
+from bot.bisect.rounds import information_bits
 from bot.model.bisection import CommitRange, Phase, SearchSettings
 from tests.support.virtual_searches import NOTHING, planted
 
@@ -32,6 +38,40 @@ def test_the_forecast_is_what_a_search_on_one_machine_takes(noise: str, effect: 
     virtual = planted(64, effect=effect, seed=4, noise=noise)
     taken = [virtual.search(seed).executions for seed in range(2)]
     assert 0.6 < said / fmean(taken) < 1.7, (said, taken)
+
+
+@pytest.mark.parametrize("d_prime", [0.05, 1.0, 4.0, 30.0])
+def test_the_bits_of_an_execution_are_the_mutual_information(d_prime: float) -> None:
+    """I(X; Y) of a fair bit X and Y ~ N(X d', 1), integrated."""
+
+    def density(y: float) -> float:
+        mixed = 0.5 * (norm.pdf(y) + norm.pdf(y - d_prime))
+        return float(-mixed * np.log2(mixed)) if mixed > 0 else 0.0
+
+    entropy, _ = quad(density, -12, 12 + d_prime, points=[0, d_prime], limit=500, epsabs=1e-13)
+    expected = entropy - 0.5 * math.log2(2 * math.pi * math.e)
+    assert information_bits(d_prime) == pytest.approx(expected, rel=1e-3)
+
+
+def test_of_hardly_any_step_they_fall_with_its_square() -> None:
+    assert information_bits(1e-4) == pytest.approx(information_bits(1e-2) / 1e4, rel=1e-3)
+
+
+def test_a_halving_costs_its_suspects_and_their_part_of_the_ends() -> None:
+    """d' so small that no rounding shows: log2 N / information, times (2 + suspects) / suspects (BISECT 4)."""
+    bit = 1 / information_bits(0.01)
+
+    def per_halving(**settings: object) -> float:
+        costs = [executions_for(line(n), SearchSettings(**settings), d_prime=0.01) for n in (4, 64)]  # type: ignore[arg-type]
+        return (costs[1] - costs[0]) / 4 / bit
+
+    assert per_halving(one_machine=False, suspects_per_round=1) == pytest.approx(OVER_THE_BOUND * 3, rel=1e-3)
+    assert per_halving(one_machine=False, suspects_per_round=2) == pytest.approx(OVER_THE_BOUND * 2, rel=1e-3)
+    assert per_halving(suspects_per_round=1) == pytest.approx(STABLE_OVER_THE_BOUND * 1.5, rel=1e-3)
+    # Certainty is paid once, like three halvings; beside it the ends and the confirmation.
+    several = SearchSettings(one_machine=False, suspects_per_round=3)
+    assert executions_for(line(1), several, d_prime=50) == 2 * FIRST_ANALYSIS + 8 + CONFIRMATION
+    assert executions_for(line(1), SearchSettings(), d_prime=50) == STABLE_ENDS + 6 + CONFIRMATION // 3
 
 
 def test_of_counts_a_commit_is_a_halving_each() -> None:

@@ -4,15 +4,16 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
 
 from bot.config import Config
-from bot.detect.conclusion import confirmed, flagged_benchmarks
+from bot.detect.conclusion import confirmed, flagged_benchmarks, reading_order
 from bot.model.baseline import Baseline, BaselineSource
-from bot.model.finding import Verdict
-from bot.model.metric import Direction, Metric
+from bot.model.finding import Evidence, Excess, Finding, Level, Severity, Verdict
+from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.reason import Reason, Remark, VerdictReason, because
 from bot.model.report import Conclusion, Report
 from bot.model.run import Benchmark, Run
@@ -184,3 +185,41 @@ def test_the_output_is_json_and_no_command_where_it_is_pasted(first: Report, nam
     text = flagged_json([replace(first, findings=(replace(finding, evidence=evidence),))])
     assert json.loads(text) == [name]
     assert not set(text[2:-2]) & set("$`\"'{}\n;&|<>()#")
+
+
+def read(name: str, change: float | None, *, verdict: Verdict = Verdict.REGRESSION, **more: Any) -> Finding:
+    scored = {field: more.pop(field) for field in ("score", "excess") if field in more}
+    evidence = Evidence(
+        key=MetricKey(name, "time"),
+        metric=TIME,
+        test="",
+        baseline=None,
+        target=None,
+        relative_change=change,
+        threshold=0.1,
+        **scored,
+    )
+    return Finding(evidence=evidence, verdict=verdict, reason=because(VerdictReason.WITHIN_LIMIT), **more)
+
+
+def test_findings_are_read_by_verdict_severity_level_and_size_and_then_by_name() -> None:
+    long, short = Excess(time_in_violation=0.5), Excess(time_in_violation=0.2)
+    ordered = [
+        read("z", 0.1, severity=Severity.MAJOR),
+        read("x", 0.1, level=Level.FAIL),
+        read("q", 0.2, level=Level.WARN),
+        read("y", None),
+        read("w", -0.4),
+        read("a", 0.3),
+        read("b", 0.3),
+        read("v", 0.1, score=0.9),
+        read("u", 0.1, score=0.5, excess=long),
+        read("c", 0.1, score=0.5, excess=short),
+        read("d", 0.9, score=0.5, excess=short),
+        read("t", -0.9, verdict=Verdict.IMPROVEMENT),
+        read("s", 0.9, verdict=Verdict.INCONCLUSIVE),
+        read("r", 0.1, verdict=Verdict.NO_CHANGE),
+    ]
+    backwards = ordered[::-1]
+    names = [finding.evidence.key.benchmark for finding in sorted(backwards, key=reading_order)]
+    assert names == [finding.evidence.key.benchmark for finding in ordered]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from bot.config.policy import BenchmarkConfig, PolicySettings
 from bot.detect.policy import judge
@@ -90,3 +91,15 @@ def test_times_keep_their_minimum_effect() -> None:
     assert settings.general.minimum_effect == 0.05
     assert settings.counted.minimum_effect == 0.005
     assert PolicySettings(minimum_effect="0.2%").counted.minimum_effect == 0.002
+
+
+def test_the_interval_lies_evenly_around_the_ratio_of_the_means() -> None:
+    finding = judged([run_of(99e6, 101e6), run_of(99.5e6, 100.5e6)], run_of(108e6, 112e6))
+    evidence, interval = finding.evidence, finding.evidence.confidence_interval
+    assert evidence.relative_change == pytest.approx(0.1, rel=1e-9)
+    assert interval is not None
+    assert np.log1p([interval.low, interval.high]).mean() == pytest.approx(np.log1p(0.1), rel=1e-6)
+    # Student's t with 3 degrees of freedom: executions within the runs spread more than the prior says.
+    within = sum(((np.log(run) - np.log(run).mean()) ** 2).sum() for run in ((99, 101), (99.5, 100.5), (108, 112))) / 3
+    width = stats.t.ppf(1 - PolicySettings().alpha / 2, 3) * np.sqrt(within * (1 / 2 + 1 / 4))
+    assert np.log1p(interval.high) - np.log1p(interval.low) == pytest.approx(2 * width, rel=1e-6)

@@ -210,6 +210,18 @@ def test_the_first_matching_rule_decides() -> None:
     assert verdicts == {"bench_00000": Verdict.NO_CHANGE, "bench_00003": Verdict.IMPROVEMENT}
 
 
+def test_what_is_ignored_is_neither_missing_nor_new_and_a_rule_without_direction_keeps_the_metrics_own() -> None:
+    before, after = around(5, 5, 5), around(6, 6, 6, 6)
+    after = replace(after, benchmarks=(after.benchmarks[0], after.benchmarks[3]))
+    keys = [MetricKey(f"bench_0000{number}", "time") for number in range(4)]
+    everything = compare(before, after)
+    assert (everything.missing, everything.new) == ((keys[1], keys[2]), (keys[3],))
+    rules = (BenchmarkConfig(match="bench_0000[23]", ignore=True), BenchmarkConfig(match="*", minimum_effect="2%"))
+    judgement = compare(before, after, PolicySettings(benchmarks=rules))
+    assert (judgement.missing, judgement.new) == ((keys[1],), ())
+    assert [finding.verdict for finding in judgement.findings] == [Verdict.REGRESSION]
+
+
 @pytest.mark.parametrize(
     ("before", "after", "severity", "names"),
     [

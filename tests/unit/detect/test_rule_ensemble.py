@@ -15,14 +15,14 @@ from bot.detect.detector import DetectorOptions
 from bot.detect.policy import PolicySettings, judge
 from bot.detect.rule_ensemble import assess
 from bot.detect.rules.options import RuleOptions
-from bot.detect.rules.series import normalise
+from bot.detect.rules.series import MINIMUM_INSTANTS, normalise
 from bot.detect.rules.training import choose_training, similarity
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.counter import CounterTable
 from bot.model.environment import Environment
 from bot.model.finding import Evidence, Verdict
 from bot.model.metric import Direction, Metric, MetricKey
-from bot.model.reason import Remark, because
+from bot.model.reason import Remark, Untested, because
 from bot.model.run import Run
 from bot.stats.ragged import Floats
 from tests.support.counter_runs import counter_run, counter_table, noisy_counters
@@ -551,3 +551,23 @@ def test_the_report_names_the_runs_that_trained_the_rules() -> None:
     baseline = Baseline(runs=tuple(run(seed, f"{seed}" * 40) for seed in (1, 2, 3)), source=BaselineSource.FILES)
     judgement = judge(baseline, run(4, "4" * 40), counter_detector="rule_ensemble", settings=PolicySettings())
     assert "the rules come from 3 runs: 333333333333, 222222222222, 111111111111" in said(judgement.notes)
+
+
+def cut(run: Run, instants: int) -> Run:
+    (table,) = run.counters
+    return replace(run, counters=(replace(table, times_s=table.times_s[:instants], values=table.values[:instants]),))
+
+
+def test_one_long_run_is_enough_and_a_short_target_or_only_short_runs_are_not() -> None:
+    rng = np.random.default_rng(SEED)
+    target, runs = counter_run(counter_table(noisy_counters(rng))), good_runs(rng, 3)
+    short = [cut(run, MINIMUM_INSTANTS - 1) for run in runs]
+    codes = {"one long": evidence(target, *short[:2], runs[2]), "only short": evidence(target, *short)}
+    assert {entry.score is None for entry in codes["one long"]} == {False}
+    for entries, code in (
+        (codes["only short"], Untested.TOO_FEW_BASELINE_INTERVALS),
+        (evidence(cut(target, MINIMUM_INSTANTS - 1), *runs), Untested.TOO_FEW_TARGET_INTERVALS),
+    ):
+        assert {entry.reason and entry.reason.code for entry in entries} == {code}
+    just_enough = evidence(cut(target, MINIMUM_INSTANTS), *runs)
+    assert Untested.TOO_FEW_TARGET_INTERVALS not in {entry.reason and entry.reason.code for entry in just_enough}

@@ -7,6 +7,7 @@ from scipy import stats
 from bot.detect import summary
 from bot.detect.detector import DetectorOptions
 from bot.detect.pairs import pair_metrics
+from bot.detect.statistic import is_measurable
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.finding import Evidence
 from bot.model.metric import Metric
@@ -53,6 +54,8 @@ def test_welch_from_summary_pools_runs_as_their_samples_would() -> None:
     )
     reference = stats.ttest_ind(target, np.concatenate([first, second]), equal_var=False)
     assert entry.details["p_welch"] == pytest.approx(reference.pvalue, rel=1e-9)
+    assert entry.baseline is not None
+    assert (entry.baseline.runs, entry.baseline.count) == (2, 20)
 
 
 def test_samples_on_one_side_are_reduced_to_moments() -> None:
@@ -144,6 +147,16 @@ def test_samples_follow_the_other_sides_statistic(statistic: str, expected: floa
     assert entry.target.value == expected
 
 
+def test_of_two_statistics_that_both_sides_state_the_preferred_one_is_compared() -> None:
+    target, run = (replace(moments(mean, 1, 9), summary=Summary(value=mean, median=8.0)) for mean in (12.0, 10.0))
+    pairs = pair_metrics(
+        Baseline(runs=(Run(benchmarks=(run,)),), source=BaselineSource.FILES), Run(benchmarks=(target,))
+    )
+    (by_median,) = summary.assess(pairs.pairs, DetectorOptions(), preferred="median")
+    assert by_median.relative_change == 0.0
+    assert assess(target, run).relative_change == pytest.approx(0.2)
+
+
 def test_another_unit_is_an_obstacle() -> None:
     entry = assess(value(1.0), value(1.0, replace(TIME, unit="MB")))
     assert said(entry.reason) == "the unit changed from MB to ns"
@@ -154,6 +167,26 @@ def test_numbers_beyond_measure_are_refused() -> None:
     reason = "the numbers are too large or too small to calculate with"
     assert said(assess(moments(1e200, 1e200, 9), moments(10, 1, 20)).reason) == reason
     assert said(assess(moments(1e-200, 0, 9), moments(10, 1, 20)).reason) == reason
+
+
+@pytest.mark.parametrize(
+    ("entry", "measurable"),
+    [
+        (samples(1e-60, 1e60), True),
+        (samples(0.0, -1e60), True),
+        (samples(0.0, 1e-60), True),
+        (samples(1.0, 9e-61), False),
+        (samples(1.0, 1.1e60), False),
+        (moments(1, 0, 9), True),
+        (moments(1, 1.1e60, 9), False),
+        (value(1.0, median=9e-61), False),
+        (value(1.0, median=0.0), True),
+        (value(1.0, confidence_interval=(0.0, 1e60)), True),
+        (value(1.0, confidence_interval=(0.0, 1.1e60)), False),
+    ],
+)
+def test_every_number_that_is_tested_has_a_magnitude_that_can_be(entry: Benchmark, measurable: bool) -> None:
+    assert is_measurable(entry) is measurable
 
 
 def test_zero_and_negative_summaries_have_a_defined_answer() -> None:

@@ -5,8 +5,10 @@ import pytest
 from scipy.stats import binom
 
 from bot.stats.change_point import FEWEST_VALUES, find_changes
+from bot.stats.change_point_effect import least_effect_of
 from bot.stats.change_point_online import NEWEST, online_alarms
-from bot.stats.change_point_power import detectable_alarm, detectable_step
+from bot.stats.change_point_power import _planted, detectable_alarm, detectable_step
+from bot.stats.change_point_scan import on_level_scale
 from bot.stats.ragged import Floats
 from tests.unit.stats.test_change_point import noise
 
@@ -98,3 +100,11 @@ def test_too_few_values_and_noise_beyond_all_steps_are_unknown() -> None:
     assert detectable_step(np.full(FEWEST_VALUES - 1, 5.0), minimum_effect=EFFECT) is None
     assert detectable_alarm(np.full(30, 5.0), minimum_effect=EFFECT) is None
     assert detectable_step(np.exp(rng.normal(0, 30, 60)), minimum_effect=EFFECT) is None
+
+
+@pytest.mark.parametrize(("series", "planted"), [([4.0, 5.0, 6.0, 7.0], 1.5), ([-4.0, 5.0, 6.0, 7.0], 0.5)])
+def test_what_is_planted_is_a_rise_by_a_share_of_the_level_or_by_units(series: list[float], planted: float) -> None:
+    values, least = on_level_scale(np.array(series)), least_effect_of(np.array(series), EFFECT)
+    change = _planted(values, least, 2, 0.5) - values
+    assert change.tolist() == pytest.approx([0, 0, *[np.log(planted) if least.logarithmic else planted] * 2])
+    assert least.logarithmic is (min(series) > 0)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bot.detect.counter_samples import _boundaries
 from bot.stats.density import idle_boundary
 from bot.stats.ragged import Floats
 
@@ -75,3 +76,30 @@ def test_one_outlier_does_not_hide_the_modes() -> None:
 )
 def test_too_few_constant_or_two_valued_samples_have_no_boundary(samples: Floats) -> None:
     assert idle_boundary(samples) is None
+
+
+def two_modes(idle: int, load: int) -> Floats:
+    """The quantiles of two normal distributions around 0 and 20."""
+    low, high = (stats.norm.ppf((np.arange(count) + 0.5) / count) for count in (idle, load))
+    return np.sort(np.concatenate([low, 20 + high]))
+
+
+def test_between_modes_of_one_shape_it_is_the_middle() -> None:
+    assert idle_boundary(two_modes(200, 200)) == pytest.approx(10, abs=0.3)
+
+
+@pytest.mark.parametrize(
+    ("idle", "load", "bounded"),
+    [(4, 396, False), (12, 388, True), (296, 104, True), (310, 90, False), (6, 14, True), (6, 13, False)],
+)
+def test_idle_time_is_a_fiftieth_at_least_and_load_a_quarter(idle: int, load: int, bounded: bool) -> None:
+    assert (idle_boundary(two_modes(idle, load)) is not None) is bounded
+
+
+@pytest.mark.parametrize(("two", "one", "bounded"), [(3, 2, True), (2, 2, False), (1, 0, True), (0, 0, False)])
+def test_runs_are_split_where_most_of_them_have_two_modes(two: int, one: int, bounded: bool) -> None:
+    runs = [two_modes(200, 200)] * two + [np.sort(stats.norm.ppf((np.arange(400) + 0.5) / 400))] * one
+    boundaries = _boundaries(runs)
+    assert (boundaries is not None) is bounded
+    if boundaries:
+        assert [boundary is None for boundary in boundaries] == [False] * two + [True] * one

@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from scipy.optimize import brentq
+from scipy.special import digamma, polygamma
 
 from bot.stats.moderation import effective_number, moderate
 from bot.stats.ragged import Floats
@@ -62,3 +64,23 @@ def test_nothing_to_learn_from_leaves_variances_alone(count: int, effective: flo
     result = moderate(variance, freedom()[:count], effective_number=effective)
     assert result.variance is variance
     assert result.prior_freedom == 0
+
+
+@pytest.mark.parametrize(("spread", "effective"), [(1.5, 20.0), (1.0, 1.5)])
+def test_benchmarks_that_share_a_machine_are_worth_fewer_degrees_of_freedom(spread: float, effective: float) -> None:
+    """[Smyth 2004], section 6.2, solved by bisection; what the benchmarks share is no spread between them."""
+    rng = np.random.default_rng(7)
+    own_freedom = rng.integers(3, 9, BENCHMARKS).astype(np.float64)
+    variance = rng.lognormal(0, spread, BENCHMARKS) * rng.chisquare(own_freedom) / own_freedom
+    half = own_freedom / 2
+    logs = np.log(variance) - digamma(half) + np.log(half)
+    shared = (1 / effective - 1 / BENCHMARKS) / (1 - 1 / BENCHMARKS)
+    excess = logs.var(ddof=1) - (1 - shared) * polygamma(1, half).mean()
+    prior_freedom = 2 * brentq(lambda x: polygamma(1, x) - excess, 1e-3, 1e6)
+    prior = np.exp(logs.mean() + digamma(prior_freedom / 2) - np.log(prior_freedom / 2))
+    found = moderate(variance, own_freedom, effective_number=effective)
+    assert (found.prior_freedom, found.prior) == pytest.approx((prior_freedom, prior), rel=1e-5)
+    mixed = (own_freedom * variance + prior_freedom * prior) / (own_freedom + prior_freedom)
+    assert found.variance == pytest.approx(np.maximum(mixed, variance), rel=1e-5)
+    least = np.minimum(own_freedom + prior_freedom, effective * own_freedom.mean())
+    assert found.degrees_of_freedom == pytest.approx(np.maximum(least, own_freedom), rel=1e-5)
