@@ -3,11 +3,12 @@
 import pkgutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 from unittest.mock import patch
 
 import bot.pipeline
@@ -81,7 +82,11 @@ def _holders(opener: Callable[..., object]) -> list[ModuleType]:
     return [module for module in modules if vars(module).get(opener.__name__) is opener]
 
 
-_ask_once = lru_cache(maxsize=None)(run_git)
+_remembered = lru_cache(maxsize=None)(run_git)
+
+
+def _ask_once(*arguments: Any, lines: Iterable[str] = (), **options: Any) -> bytes:
+    return _remembered(*arguments, lines=tuple(lines), **options)
 
 
 @contextmanager
