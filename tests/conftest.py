@@ -24,10 +24,5 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 # What is compiled is kept, whatever the caller says: for the workers, and for every process that a test starts.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
-
-
-def pytest_collection_finish() -> None:
-    """Thousands of collected tests are no garbage: they are not looked through again and again."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
+# Thousands of collected tests are no garbage: it is looked for seldom. Not frozen: the tracer asks who refers to code.
+gc.set_threshold(50_000, 20, 100)
