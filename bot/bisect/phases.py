@@ -186,6 +186,8 @@ def _search(standing: Standing) -> SearchState:
 
 def _confirm(standing: Standing) -> SearchState:
     state = standing.state
+    if not state.named and is_refuted(standing):
+        return conclude(standing, OutcomeKind.NOT_REPRODUCED)
     if state.suspect is None or standing.fresh_rounds < confirming_rounds(standing):
         return state
     candidate = standing.positions[state.suspect] - 1

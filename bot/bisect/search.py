@@ -9,6 +9,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from bot.bisect import bayes, weighted
+from bot.bisect.confirm import CONVINCING, log_reproduced
 from bot.bisect.reach import Reach
 from bot.bisect.standing import Standing, phase_start
 from bot.errors import DataError, UsageError
@@ -154,6 +155,11 @@ class Search:
     def partial_outcome(self) -> Outcome:
         """The best answer now, for a search that is stopped from outside."""
         return self.state.outcome or self._engine.partial_outcome(self._standing)
+
+    @property
+    def shows_worsening(self) -> bool:
+        """Whether the bad end is surely worse than the good one, whichever commit made it so."""
+        return not self._standing.seeks_improvement and log_reproduced(self._standing) > CONVINCING
 
     def progress(self) -> Progress:
         return self._engine.progress(self._standing)

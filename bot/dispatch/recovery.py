@@ -9,23 +9,23 @@ from math import log
 from statistics import median
 from typing import Final
 
+from bot.bisect import Search
 from bot.bisect.beside import REFUTING_ANALYSIS
 from bot.dispatch.alarms import Step, series_by_metric, step_id
 from bot.dispatch.together import is_real, left_of
-from bot.model.alarm import Alarm, AlarmedMetric
-from bot.model.bisection import OutcomeKind, Phase
+from bot.model.alarm import Alarm, AlarmedMetric, CheckAnswer
+from bot.model.bisection import OutcomeKind
 from bot.model.dispatch import Bisection
 from bot.model.run import Run
 from bot.stats.change_point_online import NEWEST
 
 MOST_EXECUTIONS: Final = 40
-EARLY_PHASES: Final = (Phase.MERGE_BASE, Phase.REPRODUCE)
 
 
 def recoveries(runs: Sequence[Run], searches: Sequence[Bisection], *, suite: str, window: int) -> tuple[Step, ...]:
     """The checks that are due, of the oldest search first; `runs` of one line, from oldest to newest.
 
-    One that found the regression still there is repeated after `window` more runs.
+    One that did not find the regression over is repeated after `window` more runs.
     """
     positions = {run.commit: place for place, run in enumerate(runs) if run.commit}
     newest = len(runs) - 1
@@ -72,10 +72,20 @@ def is_over(check: Bisection) -> bool:
 
 
 def is_still_there(bisection: Bisection) -> bool:
-    """Whether a check has seen enough: which commit it is has been answered."""
-    state = bisection.search
+    """Whether a check has surely seen the regression again: which commit it is has been answered."""
     closes = bisection.alarm is not None and bisection.alarm.closes
-    return bool(closes) and state.phase not in EARLY_PHASES and len(state.results) >= REFUTING_ANALYSIS
+    return bool(closes) and len(bisection.search.results) >= REFUTING_ANALYSIS and _sees_it(bisection)
+
+
+def answer_of(check: Bisection) -> CheckAnswer:
+    """Of a check that has ended."""
+    if is_over(check):
+        return CheckAnswer.OVER
+    return CheckAnswer.STILL_THERE if _sees_it(check) else CheckAnswer.UNKNOWN
+
+
+def _sees_it(check: Bisection) -> bool:
+    return Search(check.search).shows_worsening
 
 
 def _told(search: Bisection) -> Iterator[tuple[tuple[str, ...], AlarmedMetric]]:

@@ -1,6 +1,7 @@
 """Why a search began by itself: metrics of the stored runs that got worse."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 from math import log
 
 from bot.model.environment import EnvironmentChange
@@ -8,6 +9,14 @@ from bot.model.metric import Metric, MetricKey
 
 MOST_FOLLOWED = 200
 FOLLOWED_CHARACTERS = 20_000
+
+
+class CheckAnswer(StrEnum):
+    """Of a search that asks whether an issue's regression is over."""
+
+    OVER = "over"
+    STILL_THERE = "still_there"
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

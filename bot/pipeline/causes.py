@@ -9,10 +9,10 @@ from bot import git
 from bot.bisect.graph import reverted_commits
 from bot.bisect.standing import executions
 from bot.config import Config
-from bot.dispatch.recovery import is_over
+from bot.dispatch.recovery import answer_of
 from bot.dispatch.step import report_of
 from bot.dispatch.together import Steps, is_real, places_of
-from bot.model.alarm import AlarmedMetric
+from bot.model.alarm import AlarmedMetric, CheckAnswer
 from bot.model.bisection import Culprit
 from bot.model.bisection_report import BisectionReport
 from bot.model.dispatch import Bisection
@@ -48,10 +48,11 @@ def report_search(
     if bisection.alarm is not None and bisection.alarm.closes:
         tracked = host.tracked_issues(suite=bisection.suite).get(cause_key(*bisection.alarm.closes))
         if tracked is not None and tracked.is_worse:
-            if is_over(bisection):
+            answer = answer_of(bisection)
+            if answer is CheckAnswer.OVER:
                 note = causes.over_note(report, repository_url=destination.repository_url, cost=cost)
                 host.close_issue(tracked, suite=bisection.suite, note=note)
-            say(causes.checked_line(report, url=tracked.url, is_over=is_over(bisection), cost=cost))
+            say(causes.checked_line(report, url=tracked.url, answer=answer, cost=cost))
         return False
     if not is_real(report.outcome):
         say(causes.no_issue_line(report, _innocent(bisection), cost=cost))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bot.model.alarm import AlarmedMetric
+from bot.model.alarm import AlarmedMetric, CheckAnswer
 from bot.model.bisection import Culprit
 from bot.model.bisection_report import BisectionReport
 from bot.model.reason import Reason
@@ -21,6 +21,11 @@ from bot.report.words import counted, took
 SHOWN_METRICS: Final = 50
 SUBJECT_LIMIT: Final = 100
 SHOWN_COMMANDS: Final = 5
+CHECK_ANSWERS: Final = {
+    CheckAnswer.OVER: "the regression is over",
+    CheckAnswer.STILL_THERE: "the regression is still there, though nine runs in a row looked well",
+    CheckAnswer.UNKNOWN: "inconclusive, so the issue stays open and is checked again after more runs",
+}
 _HEAD: Final = ("benchmark", "metric", "before", "after", "change")
 
 
@@ -92,14 +97,13 @@ def over_note(report: BisectionReport, *, repository_url: str | None, cost: Cost
     return f"{text}\n"
 
 
-def checked_line(report: BisectionReport, *, url: str, is_over: bool, cost: Cost) -> str:
-    """For the log and the job summary: whether a regression that seemed over is."""
-    what = "is over" if is_over else "is still there, though nine runs in a row looked well"
+def checked_line(report: BisectionReport, *, url: str, answer: CheckAnswer, cost: Cost) -> str:
+    """For the log and the job summary: whether a regression that seemed over is over."""
     return own(
-        "Checked whether {} is back at its level ({}): the regression {}: {}",
+        "Checked whether {} is back at its level ({}): {}: {}",
         code(report.key.benchmark),
         Safe(took(cost)),
-        Safe(what),
+        Safe(CHECK_ANSWERS[answer]),
         link(Safe("its issue"), url),
     )
 

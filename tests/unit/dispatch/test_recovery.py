@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from bot.bisect import Search
-from bot.dispatch.recovery import is_over, is_still_there, recoveries
-from bot.model.alarm import Alarm, AlarmedMetric
+from bot.dispatch.recovery import answer_of, is_still_there, recoveries
+from bot.model.alarm import Alarm, AlarmedMetric, CheckAnswer
 from bot.model.bisection import Culprit, Outcome, OutcomeKind, Phase, Result, SearchSettings
 from bot.model.dispatch import Bisection
 from bot.model.finding import Interval
@@ -77,12 +78,29 @@ def test_a_check_that_found_it_over_is_the_last_one_and_another_is_repeated_afte
 
 
 @pytest.mark.parametrize(
-    ("phase", "rounds", "is_seen"), [(Phase.SEARCH, 6, True), (Phase.SEARCH, 5, False), (Phase.REPRODUCE, 6, False)]
+    ("bad_level", "rounds", "answer", "ends"),
+    [
+        (1.4, 6, CheckAnswer.STILL_THERE, True),
+        (1.4, 5, CheckAnswer.STILL_THERE, False),  # a hint, before enough executions
+        (1.02, 6, CheckAnswer.UNKNOWN, False),
+        (0.7, 6, CheckAnswer.UNKNOWN, False),
+    ],
 )
-def test_a_check_ends_once_it_has_seen_the_change_again(phase: Phase, rounds: int, is_seen: bool) -> None:
+def test_a_check_ends_once_it_has_surely_seen_the_change_again_whatever_its_phase(
+    bad_level: float, rounds: int, answer: CheckAnswer, ends: bool
+) -> None:
     begun = told(closes=(CULPRIT,))
-    results = tuple(Result(job_id=f"round-{number}") for number in range(rounds))
-    state = replace(begun.search, outcome=None, results=results, phase=phase)
-    assert not is_over(begun)
-    assert is_still_there(replace(begun, search=state)) is is_seen
-    assert not is_still_there(replace(told(), search=state))
+    noise = np.exp(np.random.default_rng(1).normal(0, 0.03, (rounds, 2))).tolist()
+    good, bad = begun.search.commit_range.good, begun.search.commit_range.bad
+    results = tuple(
+        Result(job_id=f"round-{number}", values={good: (at_good,), bad: (bad_level * at_bad,)})
+        for number, (at_good, at_bad) in enumerate(noise)
+    )
+    for phase in (Phase.REPRODUCE, Phase.SEARCH, Phase.CONFIRM):
+        state = replace(begun.search, outcome=None, results=results, phase=phase)
+        measured = replace(begun, search=state)
+        assert answer_of(measured) is answer
+        assert is_still_there(measured) is ends
+        assert not is_still_there(replace(told(), search=state))
+    over = replace(begun, search=replace(begun.search, outcome=Outcome(kind=OutcomeKind.NOT_REPRODUCED)))
+    assert answer_of(over) is CheckAnswer.OVER
