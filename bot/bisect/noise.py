@@ -36,8 +36,15 @@ class MachineNoise:
 
     @cached_property
     def ends(self) -> npt.NDArray[np.bool_]:
-        """Samples whose side is known beforehand [n]: the good end and the bad end."""
-        return np.isin(self.samples.commit, (0, self.reach.size))
+        """Samples whose side is known beforehand [n]: the good end and the bad end.
+
+        On several machines only those of rounds with both, if there are any: what a single end measured on a machine
+        of another speed says nothing of the step, and beside it a step looks like a mode.
+        """
+        block, commit = self.samples.block, self.samples.commit
+        ends = np.isin(commit, (0, self.reach.size))
+        both = ends & np.isin(block, np.intersect1d(block[commit == 0], block[commit == self.reach.size]))
+        return ends if self.one_machine or not both.any() else both
 
     @property
     def modes(self) -> shape.Modes | None:
@@ -47,20 +54,13 @@ class MachineNoise:
 
     @cached_property
     def learned_modes(self) -> shape.Modes | None:
-        """The learned shape, or None while a normal does as well.
-
-        On several machines of rounds with both ends: beside rounds with a single end, of a machine of another speed, a
-        step looks like a mode.
-        """
+        """The learned shape, or None while a normal does as well."""
         rounds, sure = 5, 5
         while rounds <= self.samples.blocks:
             sure, rounds = rounds, int(np.ceil(rounds * REFIT_GROWTH))
-        block, commit = self.samples.block, self.samples.commit
-        keep = self.ends & (block < sure)
-        if not self.one_machine:
-            keep &= np.isin(block, np.intersect1d(block[commit == 0], block[commit == self.reach.size]))
+        keep = self.ends & (self.samples.block < sure)
         bad = (self.samples.commit[keep] == self.reach.size).astype(np.float64)
-        return _cached_fit(self.samples.y[keep].tobytes(), bad.tobytes(), block[keep].tobytes())
+        return _cached_fit(self.samples.y[keep].tobytes(), bad.tobytes(), self.samples.block[keep].tobytes())
 
     @cached_property
     def design(self) -> Design:

@@ -85,6 +85,11 @@ def answer_of(check: Bisection) -> CheckAnswer:
 
 
 def _sees_it(check: Bisection) -> bool:
+    """By the ends, or by a culprit that explains them."""
+    outcome, worse = check.search.outcome, check.search.settings.direction.worse_sign
+    if outcome is not None and outcome.culprits and outcome.confidence_interval is not None:
+        ends = outcome.confidence_interval
+        return min(worse * ends.low, worse * ends.high) > 0
     return Search(check.search).shows_worsening
 
 
