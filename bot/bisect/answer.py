@@ -9,7 +9,7 @@ from scipy.special import stdtrit
 
 from bot.bisect import evidence, residual
 from bot.bisect.beside import REFUTING_ANALYSIS, excludes
-from bot.bisect.confirm import is_certain, log_reproduced
+from bot.bisect.confirm import is_certain
 from bot.bisect.evidence import Design, G
 from bot.bisect.pairs import LEVEL, Size, step_size
 from bot.bisect.samples import autocorrelation
@@ -58,7 +58,7 @@ def outcome_of(standing: Standing, kind: OutcomeKind, *, needed: int | None = No
 
 def _is_doubtful(standing: Standing) -> bool:
     is_searched = standing.state.phase in (Phase.SEARCH, Phase.CONFIRM)
-    return is_searched and log_reproduced(standing) < 0 and not is_certain(standing)
+    return is_searched and standing.model.log_reproduced < 0 and not is_certain(standing)
 
 
 def visible_effect(standing: Standing) -> float | None:
@@ -90,7 +90,7 @@ def is_refuted(standing: Standing) -> bool:
     counts = standing.samples.counts(standing.reach.size + 1)
     if settings.expected_change is None or min(counts[0], counts[-1]) < REFUTING_ANALYSIS:
         return False
-    if standing.model.modes is not None and log_reproduced(standing) > 0:
+    if standing.model.modes is not None and standing.model.log_reproduced > 0:
         return False  # no shape may deny what the plain form sees
     center, half = end_to_end(standing)
     worse = center if standing.sign == settings.direction.worse_sign else -center

@@ -6,13 +6,11 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import chdtri, ndtri
+from scipy.special import chdtri
 
 from bot.bisect import evidence
-from bot.bisect.evidence import Design, G
 from bot.bisect.exchange import DifferenceShape, combined, log_exchange_factors, log_quotient
 from bot.bisect.hypotheses import Model
-from bot.bisect.modes import log_bayes_factor
 from bot.bisect.noise import UNNAMED
 from bot.bisect.pairs import round_differences
 from bot.bisect.samples import Samples, samples_of
@@ -38,28 +36,10 @@ ROOT_TWO: Final = float(np.sqrt(2))
 NORMAL_QUARTILE: Final = 0.6745
 
 
-def log_reproduced(standing: Standing) -> float:
-    """Log BF10 of "the ends differ in the way that is looked for" against "no change", on the ends alone.
-
-    The geometric mean of the BF on logarithms (an e-value under normal noise) and the one on normal scores of the
-    pooled ranks, which keeps its power under heavy tails. Where a shape was learned: the mean of that and the BF
-    under the shape (the mean of e-values is one), so that no choice of shape can deny what the plain forms see.
-    """
-    samples = standing.samples.select(standing.model.ends)
-    bad = (samples.commit == standing.reach.size).astype(np.float64)
-    if not 0 < bad.sum() < samples.count:
-        return 0.0
-    scores = ndtri((_ranks(samples.y) - 0.5) / samples.count)
-    plain = 0.5 * (_log_step(samples, bad) + _log_step(samples.with_values(scores), bad, g=G))
-    if standing.model.learned_modes is not None:
-        shaped = log_bayes_factor(samples.y, bad, samples.block)
-        plain = float(np.logaddexp(plain, shaped) - np.log(2))
-    return plain
-
-
 def is_certain(standing: Standing) -> bool:
     """That there is a change at all, by the ends or by all samples."""
-    return bool(standing.state.named) or log_reproduced(standing) > CONVINCING or standing.model.log_change > CERTAIN
+    model = standing.model
+    return bool(standing.state.named) or model.log_reproduced > CONVINCING or model.log_change > CERTAIN
 
 
 def is_settled(standing: Standing) -> bool:
@@ -71,26 +51,6 @@ def is_settled(standing: Standing) -> bool:
         and model.log_change > SETTLED
         and (settings.counts or model.log_two_states > SETTLED)
     )
-
-
-def _ranks(y: Floats) -> Floats:
-    """From 1; equal values share the mean of theirs."""
-    _, place, counts = np.unique(y, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[place])
-
-
-def _log_step(samples: Samples, x: Floats, *, g: float | None = None) -> float:
-    """Log BF of a step `x` on a scale of `g`; where none is given, on the usual scale or the one that it shows."""
-    scales = [evidence.wide_g(0.0), evidence.wide_g(_size(samples, x))] if g is None else [(g, 0.0)]
-    designs = [(Design(samples, g=scale), log_share) for scale, log_share in dict(scales).items()]
-    steps = [float(evidence.log_one_step(design, x[None])[0]) + log_share for design, log_share in designs]
-    return float(np.logaddexp.reduce(steps)) - evidence.log_no_step(designs[0][0])
-
-
-def _size(samples: Samples, x: Floats) -> float:
-    """The step in standard deviations of one execution."""
-    fit = evidence.fit(Design(samples), x[None])
-    return abs(float(fit.delta[0])) / max(fit.sigma, 1e-9)
 
 
 def log_pair(standing: Standing, candidate: int) -> float:

@@ -10,7 +10,7 @@ from scipy.special import chdtri
 
 from bot.bisect import evidence, shape
 from bot.bisect.evidence import Design
-from bot.bisect.modes import fit_modes
+from bot.bisect.modes import fit_modes, log_bayes_factor
 from bot.bisect.reach import Reach
 from bot.bisect.samples import Samples
 
@@ -135,6 +135,22 @@ class MachineNoise:
         """The whole change from end to end, ends only."""
         samples = self._cleaned.select(self.ends)
         return evidence.fit(Design(samples), (samples.commit == self.reach.size).astype(np.float64)[None])
+
+    @cached_property
+    def log_reproduced(self) -> float:
+        """Log BF10 of "the ends differ in the way that is looked for" against "no change", on the ends alone.
+
+        Where a shape was learned: the mean of the plain BF and that under the shape (the mean of e-values is one), so
+        that no choice of shape can deny what the plain form sees.
+        """
+        samples = self.samples.select(self.ends)
+        bad = (samples.commit == self.reach.size).astype(np.float64)
+        if not 0 < bad.sum() < samples.count:
+            return 0.0
+        plain = evidence.log_difference(samples, bad)
+        if self.learned_modes is None:
+            return plain
+        return float(np.logaddexp(plain, log_bayes_factor(samples.y, bad, samples.block)) - np.log(2))
 
     @cached_property
     def d_prime(self) -> float:

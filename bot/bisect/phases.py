@@ -8,7 +8,7 @@ import numpy as np
 
 from bot.bisect import evidence, further, residual
 from bot.bisect.answer import conclude, end_to_end, is_refuted, visible_effect
-from bot.bisect.confirm import CONVINCING, confirming_rounds, is_certain, is_settled, log_pair, log_reproduced
+from bot.bisect.confirm import CONVINCING, confirming_rounds, is_certain, is_settled, log_pair
 from bot.bisect.cost import expected_executions
 from bot.bisect.evidence import Design
 from bot.bisect.presumption import QUIET_ANALYSIS, begins_early, is_premature, seems_quiet
@@ -125,12 +125,9 @@ def _weighed(standing: Standing) -> tuple[Standing, float]:
     """
     settings = standing.state.settings
     if settings.sought is not Sought.ANY:
-        return standing, log_reproduced(standing)
-    both = [
-        Standing(replace(standing.state, settings=replace(settings, sought=sought)), standing.reach)
-        for sought in (Sought.WORSE, Sought.BETTER)
-    ]
-    factors = [log_reproduced(one) for one in both]
+        return standing, standing.model.log_reproduced
+    both = [_sought(standing, sought) for sought in (Sought.WORSE, Sought.BETTER)]
+    factors = [one.model.log_reproduced for one in both]
     return both[int(np.argmax(factors))], float(np.logaddexp(factors[0], factors[1]) - np.log(2))
 
 
@@ -140,10 +137,13 @@ def _is_opposite(standing: Standing) -> bool:
     if settings.sought is Sought.ANY:
         return False
     other = Sought.BETTER if settings.sought is Sought.WORSE else Sought.WORSE
-    return (
-        log_reproduced(Standing(replace(standing.state, settings=replace(settings, sought=other)), standing.reach))
-        > CONVINCING
-    )
+    return _sought(standing, other).model.log_reproduced > CONVINCING
+
+
+def _sought(standing: Standing, sought: Sought) -> Standing:
+    """The same, read for this direction."""
+    settings = replace(standing.state.settings, sought=sought)
+    return Standing(replace(standing.state, settings=settings), standing.reach)
 
 
 def _is_negligible(standing: Standing) -> bool:
@@ -169,7 +169,7 @@ def _search(standing: Standing) -> SearchState:
     if state.named and (further.is_explained(standing) or further.is_given_up(standing)):
         return replace(state, phase=Phase.RESIDUAL)
     if not state.named:
-        is_denied = standing.fresh_rounds % 5 == 4 and log_reproduced(standing) < DENIED and _may_deny(standing)
+        is_denied = standing.fresh_rounds % 5 == 4 and standing.model.log_reproduced < DENIED and _may_deny(standing)
         if is_denied or is_refuted(standing):
             return conclude(standing, OutcomeKind.NOT_REPRODUCED)
         if len(model.samples.measured()) - 2 >= LEAST_FOR_DECAY and model.log_ramp > RAMP_CONVINCING:

@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from bot.bisect.confirm import CONVINCING, log_reproduced
+from bot.bisect.confirm import CONVINCING
 from bot.bisect.cost import expected_executions
 from bot.bisect.standing import SMALL_RANGE, Standing
 
@@ -51,7 +51,7 @@ def is_premature(standing: Standing) -> bool:
     if per_end < QUIET_ANALYSIS:
         return not seems_quiet(standing)
     # Where the ends differ for certain, more of them would not help.
-    return _is_contradicted(standing) and log_reproduced(standing) < CONVINCING
+    return _is_contradicted(standing) and standing.model.log_reproduced < CONVINCING
 
 
 def _is_contradicted(standing: Standing) -> bool:

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from bot.bisect import bayes, weighted
-from bot.bisect.confirm import CONVINCING, log_reproduced
+from bot.bisect.confirm import CONVINCING
 from bot.bisect.reach import Reach
 from bot.bisect.standing import Standing, phase_start
 from bot.errors import DataError, UsageError
@@ -159,7 +159,7 @@ class Search:
     @property
     def shows_worsening(self) -> bool:
         """Whether the bad end is surely worse than the good one, whichever commit made it so."""
-        return not self._standing.seeks_improvement and log_reproduced(self._standing) > CONVINCING
+        return not self._standing.seeks_improvement and self._standing.model.log_reproduced > CONVINCING
 
     def progress(self) -> Progress:
         return self._engine.progress(self._standing)

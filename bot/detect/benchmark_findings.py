@@ -31,7 +31,12 @@ def critical_p_of(p_values: Floats, settings: PolicySettings) -> float:
     """What the p-value of the next discovery would have to be [Benjamini & Hochberg 1995], given those (m,) of all."""
     q_values = known_q_values(p_values)
     tests, discoveries = np.isfinite(q_values).sum(), (q_values <= settings.false_discovery_rate).sum()
-    return min(settings.alpha, settings.false_discovery_rate * (int(discoveries) + 1) / max(int(tests), 1))
+    return critical_p_after(settings, tests=int(tests), discoveries=int(discoveries))
+
+
+def critical_p_after(settings: PolicySettings, *, tests: int, discoveries: int = 0) -> float:
+    """The same by their numbers; without discoveries that of a metric that alone changes."""
+    return min(settings.alpha, settings.false_discovery_rate * (discoveries + 1) / max(tests, 1))
 
 
 def benchmark_findings(

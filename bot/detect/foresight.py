@@ -9,10 +9,12 @@ from typing import Final
 import numpy as np
 
 from bot.config.policy import PolicySettings
+from bot.detect.benchmark_findings import critical_p_after
 from bot.detect.blocks import MOST_ROUNDS, least_rounds
 from bot.detect.executions import Executions, executions_of
 from bot.detect.pairs import MetricPair, pair_metrics
 from bot.detect.units import depends_on_machine
+from bot.detect.visible import LARGEST
 from bot.model.baseline import Baseline
 from bot.model.foresight import Foresight
 from bot.model.run import Run
@@ -21,7 +23,6 @@ from bot.stats.variance_components import variance_components
 
 # A mixed model of more takes seconds and says the same.
 MOST_MODELLED: Final = 10
-LARGEST: Final = math.log(1e6)  # of a change: more is no number that tells anything
 
 
 def foresee(baseline: Baseline, target: Run, *, rounds: int, settings: PolicySettings) -> Foresight | None:
@@ -37,7 +38,7 @@ def foresee(baseline: Baseline, target: Run, *, rounds: int, settings: PolicySet
     ]
     if not measured:
         return None
-    alpha = min(settings.alpha, settings.false_discovery_rate / len(measured))
+    alpha = critical_p_after(settings, tests=len(measured))
     noises = [_noise(executions) for _, executions in measured]
     noisiest = int(np.argmax(noises))
     least = least_rounds(1, alpha)
@@ -81,7 +82,7 @@ def _noise(executions: Executions) -> float:
 
 def _shown(noise: float, rounds: int, *, alpha: float) -> float:
     """The change that is found with the power: each side has two executions a round."""
-    return math.expm1(min(noncentrality(3.0 * rounds - 1, alpha=alpha) * noise / math.sqrt(rounds), LARGEST))
+    return math.expm1(min(noncentrality(3.0 * rounds - 1, alpha=alpha) * noise / math.sqrt(rounds), math.log(LARGEST)))
 
 
 def _sources(measured: Iterable[Executions]) -> tuple[float | None, float | None]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from bot.config.policy import MetricSettings, PolicySettings
+from bot.detect.benchmark_findings import critical_p_after
 from bot.detect.detector import BenchmarkDetector, DetectorOptions
 from bot.detect.limits import decide_by_limit
 from bot.detect.pairs import MetricPair, scaled
@@ -83,7 +84,7 @@ def _is_regression(
         )
     else:
         q_value = None if evidence.p_value is None else min(1.0, evidence.p_value * metrics)
-        critical_p = min(settings.alpha, settings.false_discovery_rate / metrics)
+        critical_p = critical_p_after(settings, tests=metrics)
         decided = decide(
             evidence, q_value=q_value, metric=metric, policy=settings, critical_p=critical_p, paired=paired
         )

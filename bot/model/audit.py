@@ -12,6 +12,14 @@ from bot.model.reason import Reason
 LEAST_SHARE: Final = 0.02
 
 
+def enough_samples(samples: float, *, of: float) -> int | None:
+    """More per run, or execution, help little: the error of its mean is half of what they differ by (`of`).
+
+    Both are standard deviations. None where runs do not differ.
+    """
+    return math.ceil((2 * samples / of) ** 2) if of > samples * LEAST_SHARE else None
+
+
 class TrialKind(StrEnum):
     """What was judged although nothing is known to have changed."""
 
@@ -110,8 +118,7 @@ class NoiseSources:
 
     @property
     def enough_samples(self) -> int | None:
-        """More per run help little: the error of a run's mean is half of what runs differ by. None if they do not."""
-        return math.ceil((2 * self.samples / self.runs) ** 2) if self.runs > self.samples * LEAST_SHARE else None
+        return enough_samples(self.samples, of=self.runs)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from bot.model.audit import Audit, DetectorAudit, NoiseSources, Rate, TrialKind
 from bot.report.inert import SENTENCE_LIMIT, plain
-from bot.report.numbers import percent, percent_at_least, percent_digits
+from bot.report.numbers import deviation, percent, percent_at_least, percent_digits
 from bot.report.reasons import sentence
 from bot.report.tables import columns
 from bot.report.words import counted
@@ -66,10 +66,10 @@ def _headline(audit: Audit) -> str:
 
 
 def _noise(noise: NoiseSources) -> str:
-    parts = [f"runs {_deviation(noise.runs)}"]
+    parts = [f"runs {deviation(noise.runs)}"]
     if noise.processes is not None:
-        parts.append(f"processes of a run {_deviation(noise.processes)}")
-    parts.append(f"samples {_deviation(noise.samples)}")
+        parts.append(f"processes of a run {deviation(noise.processes)}")
+    parts.append(f"samples {deviation(noise.samples)}")
     enough = noise.enough_samples
     advice = (
         "Runs hardly differ: more samples per run help."
@@ -78,10 +78,6 @@ def _noise(noise: NoiseSources) -> str:
     )
     of = f"standard deviations, median of {counted(noise.metrics, 'benchmark')}"
     return f"Where the noise comes from ({of}):\n{', '.join(parts)}.\n{advice}"
-
-
-def _deviation(share: float) -> str:
-    return f"{100 * share:.2g}%"
 
 
 def _rates(audit: Audit) -> str:

@@ -1,11 +1,9 @@
 """What a measurement would show, in words for the terminal."""
 
-import math
-
-from bot.model.audit import LEAST_SHARE
+from bot.model.audit import enough_samples
 from bot.model.foresight import Foresight
 from bot.report.inert import plain
-from bot.report.numbers import percent, percent_at_least
+from bot.report.numbers import deviation, percent, percent_at_least
 from bot.report.words import counted
 
 
@@ -41,9 +39,9 @@ def _needed(foresight: Foresight) -> str:
 
 
 def _sources(foresight: Foresight, executions: float, samples: float) -> str:
-    noise = f"standard deviations: executions {100 * executions:.2g}%, samples of one execution {100 * samples:.2g}%"
+    noise = f"standard deviations: executions {deviation(executions)}, samples of one execution {deviation(samples)}"
     taken = counted(foresight.per_execution, "sample")
-    enough = math.ceil((2 * samples / executions) ** 2) if executions > samples * LEAST_SHARE else None
+    enough = enough_samples(samples, of=executions)
     if enough is not None and enough <= foresight.per_execution:
         return f"{noise}; {taken} per execution are enough, more rounds help"
     return f"{noise}; {taken} per execution are few, {'more' if enough is None else f'up to {enough:,}'} help"

@@ -120,6 +120,11 @@ def percent_digits(fraction: float) -> str:
     return f"{100 * fraction:.3g}%"
 
 
+def deviation(fraction: float) -> str:
+    """A standard deviation: two digits tell all that is known of it."""
+    return f"{100 * fraction:.2g}%"
+
+
 def percent_at_least(fraction: float) -> str:
     """Rounded up to a tenth: "4.1% or more would have been found" must hold for 4.1%."""
     if not math.isfinite(fraction) or abs(fraction) > 1e6:
