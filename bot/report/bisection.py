@@ -178,7 +178,8 @@ def _about(report: BisectionReport, culprit: Culprit, form: Form) -> list[Safe]:
     if facts is not None:
         notes.append(f"+{facts.insertions:,} {MINUS}{facts.deletions:,} lines in {counted(facts.files, 'file')}")
     if culprit.posterior is not None:
-        notes.append(f"posterior {words.certainty(culprit.posterior)}; confirmed and sized in rounds against its parent")
+        certainty = words.certainty(culprit.posterior)
+        notes.append(f"posterior {certainty}; confirmed and sized in rounds against its parent")
     lines = [Safe("; ".join(notes))] if notes else []
     if updates := report.updates.get(culprit.commit):
         named = [form.name(change_words(change)) for change in updates[:SHOWN_UPDATES]]

@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from bot.cli import main
 from tests.support.counting_valgrind import counting_valgrind
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 from tests.support.measured_repository import RUN, Commit, line, measured_repository, temporary_folders
+from tests.support.processes import becomes
 from tests.support.served import served_program
 
 # Whole searches of real worktrees and processes.
@@ -259,13 +259,6 @@ def results_in(state: Path) -> int:
     return len(json.loads(state.read_bytes())["search"]["results"]) if state.exists() else 0
 
 
-def wait_until(is_so: Any, seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-
-
 def test_a_killed_search_loses_at_most_the_running_round(repository: Path, tmp_path: Path, temporary: Path) -> None:
     hashes = measured_repository(repository, line(12, step_at=CULPRIT))
     state = tmp_path / "state.json"
@@ -278,7 +271,7 @@ def test_a_killed_search_loses_at_most_the_running_round(repository: Path, tmp_p
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        wait_until(lambda wanted=kill_after: results_in(state) >= wanted)
+        assert becomes(lambda: results_in(state) >= kill_after)  # noqa: B023 - it does not outlive its loop
         process.kill()
         process.wait()
     kept = json.loads(state.read_bytes())["search"]["results"]
@@ -302,7 +295,7 @@ def test_an_interrupt_ends_the_children_and_says_how_to_go_on(
     pid_file, state = tmp_path / "pid", tmp_path / "state.json"
     run = f'{RUN}; test ! -e "{state}" || {{ sleep 60 & echo $! > "{pid_file}"; wait; }}'
     process = start(repository, hashes["c0"], hashes["c3"], state, run)
-    wait_until(lambda: pid_file.exists() and pid_file.read_text().strip())
+    assert becomes(lambda: pid_file.exists() and pid_file.read_text().strip())
     process.send_signal(number)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130

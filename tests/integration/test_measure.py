@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from bot.cli import main
 from tests.support.counting_valgrind import counting_valgrind
 from tests.support.git_repository import run_git
 from tests.support.measured_repository import COUNTER, RUN, line, measured_repository, temporary_folders
+from tests.support.processes import becomes
 
 
 @pytest.fixture(autouse=True)
@@ -243,9 +243,7 @@ def test_an_interrupt_leaves_nothing(repository: Path, temporary: Path, tmp_path
     process = subprocess.Popen(
         [sys.executable, "-m", "bot", *argv, "--run", f"echo $$ > {started}; sleep 60"], stderr=subprocess.PIPE
     )
-    deadline = time.monotonic() + 20
-    while not (started.exists() and started.read_text().strip()) and time.monotonic() < deadline:
-        time.sleep(0.01)
+    assert becomes(lambda: started.exists() and started.read_text().strip())
     process.send_signal(signal.SIGTERM)
     _, errors = process.communicate(timeout=20)
     assert process.returncode == 130

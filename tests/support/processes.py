@@ -2,7 +2,7 @@
 
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,16 @@ def is_alive(pid: int) -> bool:
     return state != "Z"
 
 
-def ends(pid: int, *, within_seconds: float = 60.0) -> bool:
-    """Whether it is gone soon: a signal that was sent takes its moment, most of all on a busy machine."""
+def becomes(condition: Callable[[], object], *, within_seconds: float = 60.0) -> bool:
+    """Whether it holds soon: what another process does takes its moment, most of all on a busy machine."""
     deadline = time.monotonic() + within_seconds
-    while is_alive(pid) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return not is_alive(pid)
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.005)
+    return bool(condition())
+
+
+def ends(pid: int) -> bool:
+    return becomes(lambda: not is_alive(pid))
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 import io
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from bot.errors import InfrastructureError
 from bot.measure import command
 from bot.measure.command import run_command
 from bot.measure.log import Log
-from tests.support.processes import is_alive
+from tests.support.processes import becomes, is_alive
 
 
 def run(
@@ -30,15 +29,6 @@ def run(
             standard_output=output,
         )
         return fault, (folder / "log.txt").read_text(errors="replace"), log.tail
-
-
-def wait_for(path: Path) -> str:
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline:
-        if path.exists() and path.read_text().strip():
-            return path.read_text()
-        time.sleep(0.01)
-    raise AssertionError(f"{path} was not written")
 
 
 def test_standard_output_is_kept_apart_and_all_is_logged(tmp_path: Path) -> None:
@@ -127,7 +117,9 @@ def test_an_interrupt_ends_the_command(tmp_path: Path) -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert not is_alive(int(wait_for(tmp_path / "child")))
+    child = tmp_path / "child"
+    assert becomes(lambda: child.exists() and child.read_text().strip())
+    assert not is_alive(int(child.read_text()))
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
