@@ -97,7 +97,9 @@ def override(section: Section, values: Mapping[str, object], *, place: str) -> S
     try:
         checked = type(section).model_validate(values)
     except ValidationError as error:
-        message = _message(error.errors(include_url=False)[0], type(section))
+        first = error.errors(include_url=False)[0]
+        # Of a single value the place says the name, as it is written there.
+        message = _message({**first, "loc": first["loc"][1:]} if len(values) == 1 else first, type(section))
         raise ConfigError(message, place=place, next_step=f"see {DOCS}") from None
     return section.model_copy(update={name: getattr(checked, name) for name in values})
 

@@ -62,13 +62,15 @@ def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Eviden
             evidence.update(zip([index], summary.assess([pair], options), strict=True))
             continue
         executions = executions_of(pair)
-        if _is_exact(pair):
+        if _is_repeatable(pair):
             evidence[index] = _exact(pair, options)
         elif executions is None or not executions.can_differ(options.alpha):
-            # Described only: with so few executions no difference can be told from chance.
+            # Described only: with so few executions no difference can be told from chance, and none is excluded.
             count = min(executions.per_side) if executions is not None else 1
             reason = because(Untested.TOO_FEW_EXECUTIONS, count=count, rounds=rounds)
             evidence[index] = replace(_described(pair), reason=reason)
+        elif len(_numbers((pair.target, *pair.baseline))) == 1:
+            evidence[index] = _exact(pair, options)
         else:
             designs.setdefault(executions.design, []).append((index, executions))
     for rows in designs.values():
@@ -89,15 +91,12 @@ def rounds_needed(rounds: int, *, error: float, effect: float, alpha: float) -> 
     return max(math.ceil(needed), rounds + 1) if needed <= MOST_ROUNDS else None
 
 
-def _is_exact(pair: MetricPair) -> bool:
-    """All numbers of a side are equal, and those of the sides too, or they are counts, and as good as equal."""
-    target, baseline = _numbers((pair.target,)), _numbers(pair.baseline)
-    if is_deterministic(pair.metric.unit):
-        return all(max(side) - min(side) <= COUNT_JITTER * abs(max(side)) for side in (target, baseline))
-    if len(target) > 1 or len(baseline) > 1:
-        return False
-    repeated = len(pair.target.samples) > 1 or len(pair.baseline) > 1
-    return target == baseline and repeated
+def _is_repeatable(pair: MetricPair) -> bool:
+    """Counts of which all numbers of a side are as good as equal."""
+    sides = map(_numbers, ((pair.target,), pair.baseline))
+    return is_deterministic(pair.metric.unit) and all(
+        max(side) - min(side) <= COUNT_JITTER * abs(max(side)) for side in sides
+    )
 
 
 def _numbers(benchmarks: Sequence[Benchmark]) -> set[float]:

@@ -122,7 +122,7 @@ def _suites(files: Sequence[RunFile]) -> tuple[StoredSuite, ...]:
         StoredSuite(
             name=name,
             runs=len(of_suite),
-            with_samples=sum(not file.compacted for file in of_suite),
+            uncompacted=sum(not file.compacted for file in of_suite),
             first=min(file.time for file in of_suite)[:8],
             last=max(file.time for file in of_suite)[:8],
         )

@@ -10,7 +10,7 @@ class StoredSuite:
 
     name: str
     runs: int
-    with_samples: int
+    uncompacted: int
     first: str
     last: str
 

@@ -52,7 +52,9 @@ SHOWN_SUITES = 10
 def imported_text(imported: Imported) -> str:
     """One line, then what limits the use of the runs, each with its consequence."""
     verb = "imported" if imported.stored else "would import"
-    what = f"{counted(imported.runs, 'run')} of {counted(imported.commits, 'commit')}{_dates(imported)}"
+    new = imported.runs - imported.already_stored - imported.dropped
+    share = f"{new:,} of " if new < imported.runs else ""
+    what = f"{share}{counted(imported.runs, 'run')} of {counted(imported.commits, 'commit')}{_dates(imported)}"
     named = listed([plain(suite, limit=40) for suite in imported.suites], most=SHOWN_SUITES)
     doubt = "" if imported.on_line else "; is --repo the repository of these results?"
     lines = [

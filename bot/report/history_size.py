@@ -14,20 +14,21 @@ SHOWN_MONTHS: Final = 24
 
 def history_size_text(size: HistorySize) -> str:
     """The whole, what a compaction would save, the suites, and the newest months."""
-    saved = max(size.packed_bytes - size.compacted_bytes, 0)
-    share = percent(saved / size.packed_bytes) if size.packed_bytes else "0%"
+    saved = size.packed_bytes - size.compacted_bytes
     past = f"{counted(size.commits, 'commit')} since {size.since}"
     cut = "; older ones are not here (a shallow clone), so that the past weighs more" if size.is_cut else ""
     reduced = f"{counted(size.to_compact, 'run')} reduced to a summary and {size.to_drop:,} removed"
+    left, less = _bytes(size.compacted_bytes), f"{_bytes(saved)} less ({percent(saved / max(size.packed_bytes, 1))})"
+    compacted = f"{left} after `history compact`: {less}" if saved > 0 else "`history compact` would save nothing"
     lines = [
         plain(size.place, limit=300),
         f"  {_bytes(size.packed_bytes)} packed, of at most {_bytes(size.limit_bytes)}: {past}{cut}",
-        f"  {_bytes(size.compacted_bytes)} after `history compact`: {_bytes(saved)} less ({share}); {reduced}",
+        f"  {compacted}; {reduced}",
         f"  {_bytes(size.largest_file_bytes)}: the largest file, before it is packed",
         "",
     ]
     suites = [
-        (plain(suite.name, limit=60), f"{suite.runs:,}", f"{suite.with_samples:,}", _day(suite.first), _day(suite.last))
+        (plain(suite.name, limit=60), f"{suite.runs:,}", f"{suite.uncompacted:,}", _day(suite.first), _day(suite.last))
         for suite in size.suites
     ]
     months = [
@@ -41,9 +42,13 @@ def history_size_text(size: HistorySize) -> str:
         )
         for month in size.months[-SHOWN_MONTHS:]
     ]
-    lines += [*columns([("suite", "runs", "with samples", "first", "last"), *suites], right=range(1, 5)), ""]
+    lines += [*columns([("suite", "runs", "uncompacted", "first", "last"), *suites], right=range(1, 5)), ""]
     heads = ("month", "runs", "packed", "searches", "executions", "runner minutes")
     lines += columns([heads, *months], right=range(1, 6))
+    if older := size.months[:-SHOWN_MONTHS]:
+        lines.append(
+            f"and {counted(len(older), 'older month')} with {counted(sum(month.runs for month in older), 'run')}"
+        )
     return "\n".join(lines) + "\n"
 
 

@@ -53,7 +53,7 @@ def test_stats_are_git_s_own_and_foretell_what_compact_does(
         before = history.size()
     assert before.packed_bytes == pytest.approx(packed(served), rel=0.05)
     assert (before.commits, before.to_compact, before.to_drop, before.is_cut) == (3, 6, 0, False)
-    assert [(suite.name, suite.runs, suite.with_samples) for suite in before.suites] == [("default", 8, 8)]
+    assert [(suite.name, suite.runs, suite.uncompacted) for suite in before.suites] == [("default", 8, 8)]
     assert [(month.month, month.runs) for month in before.months] == [("202601", 8)]
 
     assert main(["history", "stats", *options]) == 0

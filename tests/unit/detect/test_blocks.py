@@ -96,6 +96,8 @@ def test_too_few_executions_are_described_and_not_tested(baseline: Run, target: 
     assert entry.reason == because(Untested.TOO_FEW_EXECUTIONS, count=count, rounds=3)
     assert entry.relative_change is not None
     assert entry.relative_change > 0.8
+    # Equal numbers exclude nothing where a difference would have been ignored.
+    assert one(base, base).reason == entry.reason
 
 
 def test_a_summary_of_each_side_is_one_execution() -> None:
