@@ -70,7 +70,7 @@ class Reach:
     def _plain_column(self, candidate: int) -> Bools:
         """Whether each candidate is `candidate` or one of its ancestors."""
         row = self._strand[candidate]
-        mask = np.unpackbits(self._bits[row], count=len(self._bits)).astype(np.bool_)[self._strand]
+        mask = np.unpackbits(self._bits[row]).astype(np.bool_)[self._strand]
         mask[candidate + 1 :] &= self._strand[candidate + 1 :] != row
         return np.asarray(mask)
 
@@ -109,7 +109,7 @@ class Reach:
         """p_i [N + 1]: the sum of `mass` [N] over the hypotheses that predict commit i to be slow."""
         plain = mass.copy()
         plain[list(self._reverted_rows)] = 0.0
-        total = np.bincount(self._strand, weights=plain, minlength=len(self._bits))
+        total = np.bincount(self._strand, weights=plain)
         with_own = np.empty(len(self._bits))
         for rows, bits in self._unpacked():
             with_own[rows] = bits.astype(np.float32) @ total.astype(np.float32)
@@ -137,19 +137,19 @@ class Reach:
         for rows, bits in self._unpacked():
             below += total[rows] @ bits
         order = np.argsort(self._strand, kind="stable")
-        running = np.cumsum(own[order], dtype=np.uint64)
+        running = np.cumsum(own[order])
         last = np.flatnonzero(np.diff(self._strand[order], append=-1))
         end = np.repeat(running[last], np.diff(last, prepend=-1))
         result = (below - total)[self._strand]
         result[order] += end - running + own[order]
         for reverted, row in self._reverted_rows.items():
-            result[reverted] = own[row].sum(dtype=np.uint64)
+            result[reverted] = own[row].sum()
         return result
 
     @cached_property
     def ancestor_counts(self) -> npt.NDArray[np.intp]:
         """a_i + 1 per candidate [N]: itself and its ancestors among the candidates, without regard to reverts."""
-        lengths = np.bincount(self._strand, minlength=len(self._bits))
+        lengths = np.bincount(self._strand)
         with_own = np.empty(len(self._bits), dtype=np.intp)
         for rows, bits in self._unpacked():
             with_own[rows] = np.rint(bits.astype(np.float32) @ lengths.astype(np.float32))

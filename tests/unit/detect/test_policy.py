@@ -208,6 +208,13 @@ def test_the_first_matching_rule_decides() -> None:
     judgement = compare(around(5, 5, 5, 5), around(6, 6, 6, 6), PolicySettings(benchmarks=rules))
     verdicts = {finding.evidence.key.benchmark: finding.verdict for finding in judgement.findings}
     assert verdicts == {"bench_00000": Verdict.NO_CHANGE, "bench_00003": Verdict.IMPROVEMENT}
+    # The user's direction holds although the stored run had the other one; without a rule that says so none does.
+    mirrored = around(5, 5, 5, 5)
+    other = replace(MILLISECONDS, direction=Direction.HIGHER_IS_BETTER)
+    mirrored = replace(mirrored, benchmarks=tuple(replace(entry, metric=other) for entry in mirrored.benchmarks))
+    judgement = compare(mirrored, around(6, 6, 6, 6), PolicySettings(benchmarks=rules))
+    verdicts = {finding.evidence.key.benchmark: finding.verdict for finding in judgement.findings}
+    assert verdicts == {"bench_00000": Verdict.INCONCLUSIVE, "bench_00003": Verdict.IMPROVEMENT}
 
 
 def test_what_is_ignored_is_neither_missing_nor_new_and_a_rule_without_direction_keeps_the_metrics_own() -> None:

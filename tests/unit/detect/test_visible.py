@@ -53,6 +53,19 @@ def test_nothing_can_fall_by_more_than_everything() -> None:
     assert (detectable_effect(evidence(-1.5, 2.0), minimum_effect=0.0, critical_p=1e-4) or 0.0) > 5
 
 
+@pytest.mark.parametrize("low", [-1.0, -1.5])
+def test_of_a_possible_loss_of_everything_the_interval_itself_counts(low: float) -> None:
+    shift = (3.0 - low) / 2 / stats.norm.ppf(0.995) * (stats.norm.ppf(1 - 1e-4 / 2) + stats.norm.ppf(0.9))
+    seen = detectable_effect(evidence(low, 3.0), minimum_effect=0.0, critical_p=1e-4)
+    assert seen == pytest.approx(np.expm1(shift), rel=1e-3)
+
+
+def test_a_detector_that_needs_a_wider_change_sees_no_less_than_that_with_the_power() -> None:
+    interval = evidence(1 / 1.05 - 1, 0.05, critical_half_width=0.4)
+    expected = np.expm1(0.4 + stats.norm.ppf(0.9) * np.log1p(0.05) / stats.norm.ppf(0.995))
+    assert detectable_effect(interval, minimum_effect=0.01, critical_p=1e-3) == pytest.approx(expected)
+
+
 def test_where_nothing_can_be_calculated_nothing_is_seen() -> None:
     hopeless = evidence(-0.5, 0.5, degrees_of_freedom=1.0)
     assert (detectable_effect(hopeless, minimum_effect=0.0, critical_p=1e-5) or 0.0) > 1000

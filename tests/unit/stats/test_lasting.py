@@ -40,6 +40,7 @@ def levels(values: Sequence[float], flagged: Sequence[int], confirmed: Sequence[
         pytest.param([0, 0, 3, 1, 3, 3, 3, 3], [2], [2, 4, 5, 6, 7], 2, id="from zero, by difference"),
         pytest.param([0.1, 0.1, 0.9, 0.4, 0.4], [2], [2, 3, 4], 2, id="by ratio below one"),
         pytest.param([1, 1, 2, 2, 2, 2, 2, 2, 1, 1, 2, 2, 1, 1], [2], list(range(2, 8)), None, id="back twice"),
+        pytest.param([0, 0, 4, 2, 4, 4, 4, 4], [2], [2, 4, 5, 6, 7], 2, id="half way is not there"),
     ],
 )
 def test_a_level_lasts_if_later_runs_stay_there(
@@ -52,6 +53,12 @@ def test_a_level_lasts_if_later_runs_stay_there(
 
 def test_a_confirmed_regression_needs_no_later_runs() -> None:
     assert np.flatnonzero(levels([1, 1, 1.5], [2], [2]).lasting).tolist() == [2]
+
+
+def test_a_level_inside_another_one_takes_no_run_from_it() -> None:
+    """Of a metric without direction, which was confirmed to fall for two runs."""
+    outcome = levels([1, 1, 2, 2, 2, 2, 2, 0.5, 2, 0.5], [2, 7], [7])
+    assert np.flatnonzero(outcome.lasting).tolist() == list(range(2, 10))
 
 
 def test_a_second_mode_seldom_passes_for_a_new_level() -> None:

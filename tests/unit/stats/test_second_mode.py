@@ -102,7 +102,7 @@ def test_the_tail_is_how_often_noise_and_a_gap_reach_the_difference(error: float
     assert found == pytest.approx([(apart >= limit).mean() for limit in at], rel=0.05, abs=2e-4)
 
 
-@pytest.mark.parametrize("probability", [0.0, 0.002, 0.05, 0.3])
+@pytest.mark.parametrize("probability", [0.0, 0.01, 0.05, 0.3])
 @pytest.mark.parametrize(("error", "freedom"), [(0.02, 30.0), (0.14, 10.0), (0.0, 5.0)])
 def test_the_half_width_is_where_the_tail_falls_below_the_rest_of_the_level(
     error: float, freedom: float, probability: float
@@ -115,3 +115,13 @@ def test_the_half_width_is_where_the_tail_falls_below_the_rest_of_the_level(
         return
     assert tail_with_modes(width * 1.001, *columns)[0] <= 0.0101
     assert tail_with_modes(width * 0.99, *columns)[0] >= 0.0095
+
+
+def test_widths_of_many_metrics_are_exact_wherever_the_tail_is_smooth() -> None:
+    errors, freedoms, probabilities = (
+        column.ravel() for column in np.meshgrid([0.03, 0.14, 0.6], [3.0, 30.0, 1e6], [0.0, 0.01, 0.05, 0.3])
+    )
+    for level in (0.9, 0.99):
+        widths = half_width_with_modes(errors, freedoms, probabilities, level=level)
+        tails = tail_with_modes(widths, errors, freedoms, probabilities)
+        assert tails == pytest.approx(np.full(len(errors), 1 - level), rel=2e-5)
