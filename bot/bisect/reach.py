@@ -154,8 +154,3 @@ class Reach:
         for rows, bits in self._unpacked():
             with_own[rows] = np.rint(bits.astype(np.float32) @ lengths.astype(np.float32))
         return (with_own - lengths)[self._strand] + np.rint(self._running(np.ones(self.size))).astype(np.intp)
-
-    def weights(self) -> npt.NDArray[np.intp]:
-        """min(a_i + 1, N - (a_i + 1)) per candidate [N]: how evenly a test splits them [H13; git bisect]."""
-        counts = self.ancestor_counts
-        return np.minimum(counts, self.size - counts)

@@ -20,7 +20,7 @@ from bot.model.reason import Reason, Remark, because
 from bot.stats.median_interval import MINIMUM_SAMPLES as MEDIAN_SAMPLES
 from bot.stats.median_interval import median_estimate
 from bot.stats.ragged import Ragged
-from bot.stats.shape import MINIMUM_SAMPLES, shape
+from bot.stats.shape import MINIMUM_SAMPLES, normality
 
 ID = "auto"
 
@@ -81,7 +81,7 @@ def _choice(metric: str, pairs: Sequence[MetricPair]) -> Choice:
         return _chosen(anova, metric, Remark.AUTO_CONSTANT)
     residuals = residuals.rows(np.flatnonzero(varied))
     count = len(residuals.sizes)
-    odd = int((shape(residuals).p_value < NORMALITY_ALPHA).sum())
+    odd = int((normality(residuals) < NORMALITY_ALPHA).sum())
     if odd <= MAJORITY * count:
         return _chosen(anova, metric, Remark.AUTO_NORMAL, normal=count - odd, count=count)
     # Standard error of the median over that of the mean, of the middle benchmark.

@@ -52,8 +52,8 @@ def judge(
     baseline, target = single_values(baseline, target)
     notes = list(of_levels)
     if settings.ruler is not None:
-        baseline, target, quality = scale_by_ruler(baseline, target, settings.ruler.key)
-        notes.append(quality.reason)
+        baseline, target, scaled = scale_by_ruler(baseline, target, settings.ruler.key)
+        notes.append(scaled)
     pairing = _pairing(baseline, target, settings)
     counters = _counter_pairing(baseline, target, settings)
     if not baseline.runs:

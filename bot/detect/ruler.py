@@ -6,7 +6,7 @@ samples are brought to the ruler's usual time, whatever detector judges them aft
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -15,28 +15,19 @@ from bot.detect.pairs import scaled
 from bot.detect.units import conversion_factor, is_rate, milliseconds_per
 from bot.model.baseline import Baseline
 from bot.model.metric import Metric, MetricKey
-from bot.model.reason import Argument, Reason, Remark, because
+from bot.model.reason import Reason, Remark, because
 from bot.model.run import Benchmark, Run
-from bot.stats.load_scaling import LEAST_SPEARMAN, FitQuality, fit_load, fit_quality, scaling_factors
+from bot.stats.load_scaling import LEAST_SPEARMAN, fit_load, fit_quality, scaling_factors
 from bot.stats.ragged import Floats
 
 # A line through fewer points fits always.
 MINIMUM_RUNS: Final = 5
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RulerQuality:
-    """`reason` is for the report: what was scaled and how well that fits, or why nothing was.
-
-    `fit` is known where a line could be fitted.
-    """
-
-    reason: Reason
-    fit: FitQuality | None = None
-
-
-def scale_by_ruler(baseline: Baseline, target: Run, ruler: MetricKey) -> tuple[Baseline, Run, RulerQuality]:
+def scale_by_ruler(baseline: Baseline, target: Run, ruler: MetricKey) -> tuple[Baseline, Run, Reason]:
     """Both sides at the ruler's median time, without the ruler itself, which is no benchmark of the user's.
+
+    With what was scaled and how well that fits, or why nothing was.
 
     Times are multiplied with (slope * usual + intercept) / (slope * ruler + intercept), rates divided by it, everything
     else is left. Where the fit is bad (Spearman below 0.5) or cannot be made nothing is scaled. Baseline runs without
@@ -46,40 +37,33 @@ def scale_by_ruler(baseline: Baseline, target: Run, ruler: MetricKey) -> tuple[B
     measured = [(run, level) for run in baseline.runs if (level := _level(run, ruler, unit)) is not None]
     plain = replace(baseline, runs=tuple(_without(run, ruler) for run in baseline.runs)), _without(target, ruler)
     if (of_target := _level(target, ruler, unit)) is None:
-        return *plain, _refused(Remark.RULER_NOT_IN_TARGET)
+        return *plain, because(Remark.RULER_NOT_IN_TARGET)
     if len(measured) < MINIMUM_RUNS:
-        return *plain, _refused(Remark.RULER_TOO_FEW_RUNS, count=len(measured), minimum=MINIMUM_RUNS)
+        return *plain, because(Remark.RULER_TOO_FEW_RUNS, count=len(measured), minimum=MINIMUM_RUNS)
     runs = [_without(run, ruler) for run, _ in measured]
     if (common := _common_levels(runs)) is None:
-        return *plain, _refused(Remark.RULER_WITHOUT_TIMES)
+        return *plain, because(Remark.RULER_WITHOUT_TIMES)
     levels = np.array([level for _, level in measured])
     model = fit_load(levels, common)
     fit = fit_quality(levels, common, model=model)
     # A line that falls predicts its own points too, but no machine is slow on the ruler and fast on the rest.
     if fit.spearman < LEAST_SPEARMAN or model.slope <= 0:
         spearman = float(fit.spearman * np.sign(model.slope))
-        return *plain, _refused(Remark.RULER_NOT_FOLLOWED, fit, spearman=spearman)
+        return *plain, because(Remark.RULER_NOT_FOLLOWED, spearman=spearman)
     factors = scaling_factors(np.append(levels, of_target), model=model, reference=float(np.median(levels))).tolist()
     if any(map(math.isnan, factors)):
-        return *plain, _refused(Remark.RULER_NOT_STRAIGHT, fit)
+        return *plain, because(Remark.RULER_NOT_STRAIGHT)
     kept = tuple(_scaled_run(run, factor) for run, factor in zip(runs, factors, strict=False))
     left_out = len(baseline.runs) - len(runs)
-    quality = RulerQuality(
-        reason=because(
-            Remark.SCALED_BY_RULER,
-            ruler=ruler.benchmark,
-            factor=factors[-1],
-            spearman=fit.spearman,
-            error=fit.mean_error,
-            left_out=left_out or None,
-        ),
-        fit=fit,
+    scaled = because(
+        Remark.SCALED_BY_RULER,
+        ruler=ruler.benchmark,
+        factor=factors[-1],
+        spearman=fit.spearman,
+        error=fit.mean_error,
+        left_out=left_out or None,
     )
-    return replace(baseline, runs=kept), _scaled_run(plain[1], factors[-1]), quality
-
-
-def _refused(code: Remark, fit: FitQuality | None = None, **arguments: Argument) -> RulerQuality:
-    return RulerQuality(reason=because(code, **arguments), fit=fit)
+    return replace(baseline, runs=kept), _scaled_run(plain[1], factors[-1]), scaled
 
 
 def _level(run: Run, ruler: MetricKey, unit: str) -> float | None:

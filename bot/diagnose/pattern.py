@@ -87,12 +87,11 @@ def _first_line(data: bytes) -> bytes:
 
 def load_pattern(name: str) -> LinePattern:
     """A preset by its name, or the pattern in a file; a ConfigError names what the file lacks."""
-    preset = PRESETS.get(name)
-    if preset is not None:
-        if preset.expression is None:
+    if name in PRESETS:
+        if (preset := PRESETS[name]) is None:
             return LinePattern(name=name, expression=None, ms_per_unit=1.0)
-        pattern = compile_pattern(preset.expression, name=name)
-        line = preset.expression.removeprefix(b"^")
+        pattern = compile_pattern(preset, name=name)
+        line = preset.removeprefix(b"^")
         return replace(pattern, whole=re.compile(b"\n" + line), rest=re.compile(b"\n(?!" + line + b")[^\n]*+"))
     path = Path(name)
     if not path.exists():

@@ -43,13 +43,11 @@ _Series = Sequence[tuple[int, Metric, float]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
-    """Metrics that got worse after the run of `good` and by the one of `bad`; positions are of the runs."""
+    """Metrics that got worse after the run of `good` and by the one of `bad`."""
 
     id: str
     good: str
     bad: str
-    first: int
-    last: int
     alarm: Alarm
 
 
@@ -81,7 +79,6 @@ class _Stepped:
     first: int
     since: int
     last: int
-    size: float
     distance: float
 
 
@@ -227,7 +224,6 @@ def _step(series: _Series, key: MetricKey, split: int, rule: _Rule, *, last: int
         first=series[max(0, split - 1 - margin)][0],
         since=series[split][0],
         last=last,
-        size=after - before,
         distance=(after - before) / max(noise, LEAST_NOISE),
     )
 
@@ -281,8 +277,6 @@ def _joined(runs: Sequence[Run], group: Sequence[_Stepped], *, suite: str, every
         id=step_id(bad, suite, str(bad.commit), lead.benchmark, lead.metric),
         good=str(good.commit),
         bad=str(bad.commit),
-        first=first,
-        last=last,
         alarm=Alarm(
             metrics=tuple(step.entry for step in ordered[:MOST_METRICS]),
             changes=good.environment.changes_to(bad.environment),

@@ -55,7 +55,7 @@ def diagnose_culprit(
     """
     diagnosis = CulpritDiagnosis(commit=commit)
     try:
-        touched = touched_by_commit(repository, commit, callers=True)
+        touched = touched_by_commit(repository, commit)
         changed = _changed(touched)
         more = max(0, len(changed) - SHOWN_FUNCTIONS)
         diagnosis = replace(diagnosis, changed=changed[:SHOWN_FUNCTIONS], more=more)

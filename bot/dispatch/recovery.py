@@ -57,8 +57,6 @@ def recoveries(runs: Sequence[Run], searches: Sequence[Bisection], *, suite: str
                 id=step_id(runs[-1], suite, *closes),
                 good=good,
                 bad=str(runs[-1].commit),
-                first=positions.get(good, 0),
-                last=newest,
                 alarm=Alarm(metrics=(lead, *others), closes=closes),
             )
         )

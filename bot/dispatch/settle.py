@@ -42,10 +42,8 @@ def settle(
     dispatched = bisection.open_dispatch
     if waiting is None and not bisection.is_done and dispatched is not None and dispatched.run_id is None:
         bisection = _sent(controller, bisection, dispatched, version)
-    else:
-        dispatched = None
     bisection = _recorded(controller, bisection, version)
-    step = step_of(bisection, dispatched=dispatched, waiting=waiting, remarks=tuple(remarks))
+    step = step_of(bisection, waiting=waiting, remarks=tuple(remarks))
     controller.report(step)
     return step
 

@@ -8,7 +8,7 @@ from bot.bisect.measured import measured_commits
 from bot.dispatch.diagnosis import diagnosed_step
 from bot.model.bisection import OutcomeKind, Sought
 from bot.model.bisection_report import BisectionReport
-from bot.model.dispatch import Bisection, BisectionStep, Dispatch
+from bot.model.dispatch import Bisection, BisectionStep
 from bot.model.metric import Direction, Metric
 from bot.model.reason import Reason, because
 from bot.model.search_reason import SearchReason
@@ -17,7 +17,6 @@ from bot.model.search_reason import SearchReason
 def step_of(
     bisection: Bisection,
     *,
-    dispatched: Dispatch | None = None,
     waiting: Reason | None = None,
     remarks: tuple[Reason, ...] = (),
 ) -> BisectionStep:
@@ -25,7 +24,6 @@ def step_of(
         bisection=bisection,
         progress=Search(bisection.search).progress(),
         report=report_of(bisection) if bisection.is_done else None,
-        dispatched=dispatched,
         waiting=waiting,
         remarks=remarks,
     )

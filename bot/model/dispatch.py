@@ -180,14 +180,13 @@ class Bisection:
 class BisectionStep:
     """What one call brought: reported after it was stored, maybe more than once, so reporting it again must do no harm.
 
-    `report` is there once the bisection has an outcome. `dispatched` is what this call sent; `waiting` says why nothing
-    was done. `remarks` are for the answer: refused results, lost jobs, a rewritten branch.
+    `report` is there once the bisection has an outcome. `waiting` says why nothing was done. `remarks` are for the
+    answer: refused results, lost jobs, a rewritten branch.
     """
 
     bisection: Bisection
     progress: Progress
     report: BisectionReport | None = None
-    dispatched: Dispatch | None = None
     waiting: Reason | None = None
     remarks: tuple[Reason, ...] = ()
 

@@ -126,7 +126,7 @@ def _upsert(host: Host, mark: str, body: str, *, reports: Sequence[Report], numb
     if any(report.conclusion is Conclusion.REGRESSION for report in reports) and config.comment.mention:
         body = f"{body.rstrip()}\n\ncc {' '.join(config.comment.mention)}\n"
     create = any(_speaks(report, config) for report in reports)
-    return host.upsert_comment(number=number, mark=mark, body=body, create=create).url
+    return host.upsert_comment(number=number, mark=mark, body=body, create=create)
 
 
 def fail_check(check: Check, *, reason: str, run_url: str) -> None:

@@ -120,6 +120,6 @@ def _touched(plan: RevisionsPlan) -> Touched | None:
         )
     repository = plan.repository or Path()
     if plan.commit is not None:
-        return touched_by_commit(repository, git.resolve_commit(repository, plan.commit), callers=True)
+        return touched_by_commit(repository, git.resolve_commit(repository, plan.commit))
     ends = [git.resolve_commit(repository, end) for end in (plan.base, plan.head) if end is not None]
     return touched_code(repository, base=ends[0], head=ends[1], callers=True)

@@ -36,7 +36,6 @@ class PullRequestSearch:
 class PullRequestState:
     """A pull request now. `from_fork` also where the fork is gone."""
 
-    number: int
     head_sha: str
     base_branch: str
     from_fork: bool
@@ -63,22 +62,8 @@ class Again(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Attempt:
-    run_id: int
     url: str
     repeats: Again
-
-
-class CommentChange(StrEnum):
-    CREATED = "created"
-    UPDATED = "updated"
-    UNCHANGED = "unchanged"
-    SKIPPED = "skipped"  # nothing to say and nothing said before
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CommentOutcome:
-    change: CommentChange
-    url: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -137,8 +122,8 @@ class Host(Protocol):
     def acknowledge(self, *, comment_id: int) -> None:
         """A sign under the comment that somebody is at work."""
 
-    def upsert_comment(self, *, number: int, mark: str, body: str, create: bool = True) -> CommentOutcome:
-        """Edit the bot's comment with that first line, or post it if there is none (and `create`)."""
+    def upsert_comment(self, *, number: int, mark: str, body: str, create: bool = True) -> str | None:
+        """Edit the bot's comment with that first line, or post it if there is none (and `create`); its address."""
 
     def prefix_comments(self, *, number: int, start: str, line: str) -> None:
         """`line` below the marker of each of the bot's comments that begin with `start`."""

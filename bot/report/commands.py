@@ -11,7 +11,6 @@ from bot.report.inert import NAME_LIMIT, SENTENCE_LIMIT, Safe, code, join, link,
 from bot.report.sections import split
 from bot.report.tables import markdown_table
 
-DOCS: Final = "docs/commands.md"
 NEXT_STEP_LIMIT: Final = 500
 ALL: Final = "all"
 

@@ -1,6 +1,4 @@
-"""The shape of samples: skewness, tails, and whether they could be normal. For many metrics at once."""
-
-from dataclasses import dataclass
+"""Whether skewness and tails of samples are those of a normal distribution. For many metrics at once."""
 
 import numpy as np
 from scipy import special
@@ -11,16 +9,8 @@ from bot.stats.ragged import Floats, Ragged
 MINIMUM_SAMPLES = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """`skewness` and the `p_value` of normality, shapes (m,)."""
-
-    skewness: Floats
-    p_value: Floats
-
-
-def shape(samples: Ragged) -> Shape:
-    """The omnibus test of normality: K^2 = z(skewness)^2 + z(kurtosis)^2 [D'Agostino & Pearson 1973].
+def normality(samples: Ragged) -> Floats:
+    """The p-values, shape (m,), of the omnibus test: K^2 = z(skewness)^2 + z(kurtosis)^2 [D'Agostino & Pearson 1973].
 
     Assumes independent samples, at least 20 per row. A constant row is as far from normal as can be: p = 0.
     """
@@ -34,7 +24,7 @@ def shape(samples: Ragged) -> Shape:
     skewness = Ragged(scores**3, samples.sizes).means()
     kurtosis = Ragged(scores**4, samples.sizes).means()
     statistic = _skewness_score(skewness, count) ** 2 + _kurtosis_score(kurtosis, count) ** 2
-    return Shape(skewness, np.where(varies, special.chdtrc(2.0, statistic), 0.0))
+    return np.where(varies, special.chdtrc(2.0, statistic), 0.0)
 
 
 def _skewness_score(skewness: Floats, n: Floats) -> Floats:

@@ -77,9 +77,9 @@ def config(bisect: str) -> Config:
 def test_a_bisection_of_real_commits_by_jobs_and_events(tmp_path: Path) -> None:
     place = Place(tmp_path)
     step = place.start(default_branch="main", pull_request=3)
-    assert step.dispatched is not None
+    assert len(place.pool.runs) == 1
     assert step.bisection.metric is None
-    assert place.start().dispatched is None
+    place.start()
     assert len(place.pool.runs) == 1
     for _ in range(30):
         run = place.pool.runs[-1]

@@ -29,7 +29,7 @@ class Thread:
 
 def put_answer(host: Host, *, number: int, comment_id: int, body: str) -> str | None:
     cut = cut_at_line(body, limit=MAXIMUM_BODY_CHARACTERS, pointer=CUT_POINTER)
-    return host.upsert_comment(number=number, mark=answer_marker(comment_id), body=cut).url
+    return host.upsert_comment(number=number, mark=answer_marker(comment_id), body=cut)
 
 
 def default_branch(job: Job) -> str:

@@ -22,10 +22,10 @@ PYTHON_SUFFIXES: Final = frozenset({".py", ".pyi", ".pyw"})
 LONGEST_LINE_BYTES: Final = 20_000
 
 
-def touched_by_commit(repository: Path, commit: str, *, callers: bool = False) -> Touched:
-    """What `commit` touched, against its first parent; all of it where it has none."""
+def touched_by_commit(repository: Path, commit: str) -> Touched:
+    """What `commit` touched, against its first parent; all of it where it has none. With callers."""
     parents = git.parents(repository, commit)
-    return touched_code(repository, base=parents[0] if parents else None, head=commit, callers=callers)
+    return touched_code(repository, base=parents[0] if parents else None, head=commit, callers=True)
 
 
 def touched_code(repository: Path, *, base: str | None, head: str, callers: bool = False) -> Touched:

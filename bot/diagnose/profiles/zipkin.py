@@ -25,7 +25,6 @@ class _Span(msgspec.Struct, rename="camel"):
     duration: int = 0
     parent_id: str | None = None
     name: str = ""
-    kind: str = ""
     shared: bool = False
     local_endpoint: _Endpoint | None = None
 

@@ -7,7 +7,6 @@ from bot.errors import InfrastructureError
 from bot.publish.github.client import Client
 from bot.publish.github.failure import explained
 from bot.publish.github.posting import post_once
-from bot.publish.host import CommentChange, CommentOutcome
 from bot.publish.markers import ANSWER, ANSWER_START
 
 MAXIMUM_BODY_CHARACTERS = 65_536
@@ -23,11 +22,11 @@ def answered_commands(client: Client, *, number: int) -> tuple[int, ...]:
     return tuple(sorted({int(match[1]) for match in matches if match}, reverse=True))
 
 
-def upsert_comment(client: Client, *, number: int, mark: str, body: str, create: bool = True) -> CommentOutcome:
+def upsert_comment(client: Client, *, number: int, mark: str, body: str, create: bool = True) -> str | None:
     """Edits the bot's comment of that first line on pull request or issue `number`, or posts one (if `create`).
 
     With `create=False` (nothing changed, and the user asked for silence) an earlier comment still gets the new text:
-    a red verdict must not outlive its cause.
+    a red verdict must not outlive its cause. The comment's address, None where there is none.
     """
     body = body if body.startswith(mark) else f"{mark}\n{body}"
     if len(body) > MAXIMUM_BODY_CHARACTERS:
@@ -39,7 +38,7 @@ def upsert_comment(client: Client, *, number: int, mark: str, body: str, create:
     with explained(f"read the comments of #{number}"):
         existing = own_comments(client, number=number, mark=mark)
     if not existing and not create:
-        return CommentOutcome(change=CommentChange.SKIPPED)
+        return None
     if not existing:
         with explained(f"post the comment on #{number}"):
             posted = post_once(
@@ -47,16 +46,15 @@ def upsert_comment(client: Client, *, number: int, mark: str, body: str, create:
                 post=lambda: issue.create_comment(body),
                 find=lambda: next(iter(own_comments(client, number=number, mark=mark)), None),
             )
-        return CommentOutcome(change=CommentChange.CREATED, url=posted.html_url)
+        return posted.html_url
     kept, *duplicates = existing
     with explained(f"edit the comment on #{number}"):
         # Two jobs that raced may both have posted.
         for duplicate in duplicates:
             delete(duplicate)
-        if same_text(kept.body, body):
-            return CommentOutcome(change=CommentChange.UNCHANGED, url=kept.html_url)
-        kept.edit(body)
-    return CommentOutcome(change=CommentChange.UPDATED, url=kept.html_url)
+        if not same_text(kept.body, body):
+            kept.edit(body)
+    return kept.html_url
 
 
 def prefix_comments(client: Client, *, number: int, start: str, line: str) -> None:

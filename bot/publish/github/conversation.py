@@ -45,7 +45,6 @@ def read_pull_request(client: Client, *, number: int) -> PullRequestState:
     with explained(f"read pull request #{number}"):
         pull = client.repository.get_pull(number)
         return PullRequestState(
-            number=number,
             head_sha=pull.head.sha,
             base_branch=pull.base.ref,
             from_fork=getattr(pull.head.repo, "id", None) != pull.base.repo.id,
@@ -100,7 +99,7 @@ def run_again(client: Client, *, workflow: str, head_sha: str) -> Attempt | None
     if newest is None:
         return None
     if newest.status != "completed":
-        return Attempt(run_id=newest.id, url=newest.html_url, repeats=Again.NOTHING)
+        return Attempt(url=newest.html_url, repeats=Again.NOTHING)
     if newest.conclusion == "action_required":
         # Letting a newcomer's code run is a decision of its own, with his changes in view.
         raise UsageError(
@@ -121,7 +120,7 @@ def run_again(client: Client, *, workflow: str, head_sha: str) -> Attempt | None
     with explained(f"run {workflow} again"):
         # Repeated without a look, an attempt whose answer was lost would be refused as under way.
         post_once(client, post=post, find=find)
-    return Attempt(run_id=newest.id, url=newest.html_url, repeats=repeats)
+    return Attempt(url=newest.html_url, repeats=repeats)
 
 
 # No commit has this hash, and no branch this name.

@@ -220,7 +220,6 @@ def test_a_dispatch_that_was_never_sent_is_sent_after_a_while() -> None:
     assert scene.pool.runs == []
     scene.clock.pass_minutes(6)
     step = advance_bisection(scene.controller(), bisection=NAME)
-    assert step.dispatched is not None
     assert any(remark.code is SearchReason.SENT_LATE for remark in step.remarks)
     assert numbers(scene) == [1]
 
@@ -235,7 +234,8 @@ def test_a_refused_dispatch_is_an_error_and_the_next_call_sends_it() -> None:
     with pytest.raises(InfrastructureError, match="forbids"):
         scene.begin(new_bisection(seed=1))
     scene.pool.before = lambda _: None
-    assert advance_bisection(scene.controller(), bisection=NAME).dispatched is not None
+    advance_bisection(scene.controller(), bisection=NAME)
+    assert len(scene.pool.runs) == 1
     assert scene.branch.bisection.open_dispatch is not None
 
 
@@ -254,7 +254,7 @@ def test_a_deleted_run_is_a_lost_dispatch() -> None:
     scene = begun()
     scene.pool.runs.clear()
     step = advance_bisection(scene.controller(), bisection=NAME)
-    assert step.dispatched is not None
+    assert len(scene.pool.runs) == 1
     assert because(SearchReason.ROUNDS_LOST, lost=4, rounds=4) in step.remarks
 
 
@@ -395,9 +395,9 @@ def test_a_bisection_that_has_ended_is_told_again_and_takes_nothing_more() -> No
     scene = begun()
     scene.work()
     content = scene.branch.content
-    told = scene.told[-1]
+    told, runs = scene.told[-1], len(scene.pool.runs)
     step = advance_bisection(scene.controller(), run_id=scene.pool.runs[0].id)
-    assert (step.report, step.waiting, step.dispatched) == (told.report, None, None)
+    assert (step.report, step.waiting, len(scene.pool.runs)) == (told.report, None, runs)
     assert scene.branch.content == content
     assert advance_bisection(scene.controller(), bisection=NAME).report == told.report
 

@@ -167,7 +167,7 @@ def test_callers_are_found_by_name_at_the_head(repository: Path) -> None:
         },
     )
     after = "class Cart:\n    def __init__(self): self.n = 2\n    def total(self): return 2\n"
-    touched = touched_by_commit(repository, commit(repository, {"a.py": after}), callers=True)
+    touched = touched_by_commit(repository, commit(repository, {"a.py": after}))
     assert [(one.path, one.qualified_name, one.called_names) for one in touched.callers] == [
         ("c.py", "", ("Cart",)),
         ("pkg/b.py", "pay", ("total",)),
