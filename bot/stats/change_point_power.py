@@ -103,11 +103,11 @@ def detectable_alarm(series: Floats, *, minimum_effect: float) -> DetectableStep
 
 
 def _step(series: Floats, factor: float | None, *, runs: int) -> DetectableStep | None:
-    """`factor`: of the level, or of the scale's unit where there are no logarithms."""
+    """`factor`: of the scale's unit, which is the level where all values are positive."""
     if factor is None:
         return None
     median = float(abs(np.median(series)))
-    size = factor * (median if series.min() > 0 else scale_unit(series))
+    size = factor * scale_unit(series)
     return DetectableStep(size=size, share=size / median if median else None, runs=runs)
 
 

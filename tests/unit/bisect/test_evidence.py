@@ -4,9 +4,19 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy import integrate
-from scipy.stats import norm
+from scipy.stats import norm, rankdata
 
-from bot.bisect.evidence import Design, Fit, fit, log_further_steps, log_no_step, log_one_step, log_sets
+from bot.bisect.evidence import (
+    Design,
+    Fit,
+    fit,
+    log_difference,
+    log_further_steps,
+    log_no_step,
+    log_one_step,
+    log_sets,
+    wide_g,
+)
 from bot.bisect.samples import Samples
 
 Floats = npt.NDArray[np.float64]
@@ -153,6 +163,37 @@ def test_further_steps_are_sets_of_steps(blocks: Samples) -> None:
         expected, swapped = log_sets(design, x, np.array([[first, second], [second, first]]))
         assert swapped == pytest.approx(expected)
         assert log_further_steps(design, x[[first]], x[[second]])[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("size", "scale", "share"),
+    [(0.0, 1, 0.8), (4.0, 1, 0.8), (4.1, 4, 0.2 / 2), (8.0, 4, 0.2 / 2), (9.0, 16, 0.2 / 6), (60.0, 256, 0.2 / 20)],
+)
+def test_the_prior_is_wide_enough_for_the_step_at_the_price_of_its_scale(size: float, scale: int, share: float) -> None:
+    """Standard deviations of 4, 8, 16, … with 1 / (j (j + 1)) of what the usual one leaves, which sums to one."""
+    assert wide_g(size) == pytest.approx((G * scale, np.log(share)))
+
+
+@pytest.mark.parametrize(("step", "sign"), [(1.0, 1), (0.2, 1), (0.0, -1), (-1.0, -1)])
+def test_the_difference_of_two_sides_is_the_mean_of_what_values_and_ranks_say(step: float, sign: int) -> None:
+    x = np.tile([0.0, 1.0, 1.0, 0.0], 5)
+    samples = samples_of(np.random.default_rng(6).normal(0, 0.05, 20) + step * x, [0] * 20, [b // 4 for b in range(20)])
+
+    def bayes_factor(values: Samples, *scales: tuple[float, float]) -> float:
+        some = [log_one_step(Design(values, g=g), x[None])[0] + log_share for g, log_share in scales]
+        return float(np.logaddexp.reduce(some) - log_no_step(Design(values)))
+
+    shown = fit(Design(samples), x[None])
+    scales = {wide_g(0.0), wide_g(abs(shown.delta[0]) / shown.sigma)}
+    ranks = samples.with_values(norm.ppf((rankdata(samples.y) - 0.5) / 20))
+    found = log_difference(samples, x)
+    assert found == pytest.approx((bayes_factor(samples, *scales) + bayes_factor(ranks, (G, 0.0))) / 2)
+    assert np.sign(found) == sign
+    # A unit changes nothing, and one wild execution does not deny what all others say.
+    assert log_difference(samples.with_values(samples.y + 7), x) == pytest.approx(found)
+    if step == 1.0:
+        wild = samples.with_values(np.where(np.arange(20) == 3, 50.0, samples.y))
+        assert log_difference(wild, x) > 0 > bayes_factor(wild, *scales)
 
 
 def test_a_fit_is_least_squares() -> None:

@@ -3,10 +3,61 @@
 import numpy as np
 import pytest
 
-from bot.bisect.modes import fit_modes
-from bot.bisect.noise import cleaned
+from bot.bisect import evidence
+from bot.bisect.modes import fit_modes, log_bayes_factor
+from bot.bisect.noise import MachineNoise, cleaned
+from bot.bisect.reach import Reach
 from bot.bisect.samples import Samples
 from bot.bisect.shape import Modes
+from bot.model.bisection import CommitRange
+
+CHAIN = Reach(CommitRange(good="g", bad="c3", commits=("c1", "c2", "c3"), parents=((), (0,), (1,))))
+
+
+def noise_of(commits: list[int], blocks: list[int], y: list[float] | None = None, **more: bool) -> MachineNoise:
+    values = np.zeros(len(commits)) if y is None else np.array(y)
+    samples = Samples(y=values, commit=np.array(commits), block=np.array(blocks), weight=np.ones(len(commits)))
+    return MachineNoise(reach=CHAIN, samples=samples, **more)
+
+
+@pytest.mark.parametrize(
+    ("commits", "blocks", "several"),
+    [
+        ([0, 3, 0, 1, 3, 3, 2, 0], [0, 0, 1, 1, 2, 3, 3, 3], [0, 1, 5, 7]),
+        ([0, 0, 3, 2, 3], [0, 0, 1, 1, 1], [0, 1, 2, 4]),  # no round has both
+    ],
+)
+def test_of_several_machines_the_ends_are_those_of_rounds_with_both(
+    commits: list[int], blocks: list[int], several: list[int]
+) -> None:
+    one = [place for place, commit in enumerate(commits) if commit in {0, 3}]
+    assert np.flatnonzero(noise_of(commits, blocks).ends).tolist() == one
+    assert np.flatnonzero(noise_of(commits, blocks, one_machine=False).ends).tolist() == several
+
+
+def test_one_end_alone_reproduces_nothing() -> None:
+    for end in (0, 3):
+        assert noise_of([end, 1, 2, end], [0, 0, 1, 1], [0.0, 0.5, 1.0, 0.1]).log_reproduced == 0.0
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.5])
+def test_that_the_ends_differ_is_the_mean_of_the_plain_form_and_that_of_the_shape(gap: float) -> None:
+    """Of the samples of both ends, and where two modes were learned."""
+    rng = np.random.default_rng(3)
+    commits = np.tile([0, 2, 3, 3, 1, 0], 12)
+    y = rng.normal(0, 0.02, len(commits)) + 0.1 * (commits == 3) + gap * (rng.random(len(commits)) < 0.4)
+    block = np.repeat(np.arange(12), 6)
+    noise = noise_of(commits.tolist(), block.tolist(), y.tolist())
+    ends = noise.samples.select(np.isin(commits, (0, 3)))
+    bad = (ends.commit == 3).astype(np.float64)
+    expected = evidence.log_difference(ends, bad)
+    assert (noise.learned_modes is None) is (gap == 0)
+    if gap:
+        shaped = log_bayes_factor(ends.y, bad, ends.block)
+        assert shaped > expected + 3
+        expected = float(np.logaddexp(expected, shaped)) - np.log(2)
+    assert noise.log_reproduced == pytest.approx(expected)
+    assert noise.log_reproduced > 3
 
 
 def test_each_commit_keeps_its_level_when_its_mode_is_taken_out() -> None:

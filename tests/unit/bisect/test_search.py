@@ -92,3 +92,13 @@ def test_a_further_step_that_its_own_rounds_show_to_be_small_is_not_named(
                 job.id, {c: [float(np.exp(level + rng.normal(0, 0.005) + step))] for c, step in steps.items()}
             )
     assert [culprit.commit for culprit in outcome.culprits] == culprits
+
+
+def test_a_budget_that_no_round_fits_into_ends_the_search_as_it_stands() -> None:
+    commit_range = cut_range(parse_parents("b x y z\ng x y z\nx\ny\nz\n"), good="g", bad="b")
+    search = Search.start(commit_range, settings=SearchSettings(seed=0, budget_executions=4))
+    assert search.propose() == ()
+    outcome = search.outcome()
+    assert outcome is not None
+    assert (outcome.kind, outcome.executions) == (OutcomeKind.BUDGET_SPENT, 0)
+    assert (search.state.commit_range, search.state.jobs) == (commit_range, ())

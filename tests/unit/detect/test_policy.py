@@ -341,6 +341,7 @@ def test_other_hardware_is_a_conclusion_of_its_own() -> None:
     judgement = compare(on("A", around(5)), on("B", around(20)), source=files)
     assert judgement.conclusion is Conclusion.OTHER_HARDWARE
     assert only(judgement).verdict is Verdict.INCONCLUSIVE
+    assert only(judgement).reason == judgement.notes[0]
     assert "cpu: B instead of A" in said(judgement.notes)[0]
     ignored = compare(on("A", around(5)), on("B", around(20)), PolicySettings(ignore_environment=True), files)
     assert ignored.conclusion is Conclusion.REGRESSION

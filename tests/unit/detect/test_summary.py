@@ -73,6 +73,9 @@ def test_interval_summary_uses_the_tools_own_intervals() -> None:
     ]
     entry = assess(*sides)
     assert entry.test == "interval_summary"
+    for entry_side, number in ((entry.target, 11.0), (entry.baseline, 10.0)):
+        assert entry_side is not None
+        assert (entry_side.median, entry_side.mean) == (number, None)
     error = 0.2 / stats.norm.ppf(0.975) * np.sqrt(2)
     assert entry.details["p_interval"] == pytest.approx(2 * stats.norm.sf(1 / error), rel=1e-6)
 

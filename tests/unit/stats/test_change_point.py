@@ -69,8 +69,10 @@ def test_gradual_drift_is_one_drift() -> None:
     (change,) = changes(100 + ramp + noise("white", np.random.default_rng(5)))
     assert change.kind is ChangeKind.DRIFT
     assert 100 <= change.index <= 200
-    assert change.relative_change is not None
-    assert change.relative_change > 0.1
+    # From the level before its first part to the one behind its last.
+    assert change.before < 106
+    assert change.after == pytest.approx(120, abs=1)
+    assert change.relative_change == (change.after - change.before) / change.before
 
 
 @pytest.mark.parametrize("factor", [7.0, 1e-6, 3e8])
