@@ -21,6 +21,7 @@ from bot.model.metric import MetricKey
 from bot.pipeline.settings import minimum_effects
 from bot.progress import doing
 from bot.report.reasons import sentence
+from bot.stats.median_interval import MINIMUM_SAMPLES
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,7 +99,7 @@ def releases_in_files(named: Sequence[str], *, config: Config) -> DeviationMatri
     *former, newest = map(collect, paths.values())
     before, last = named_alike(former, newest)
     versions = [Version(name=name, run=run) for name, run in zip(paths, (*before, last), strict=True)]
-    return deviation_matrix(versions, minimum_effect=config.minimum_effect)
+    return _matrix(versions, config=config, place="--releases")
 
 
 def releases_in_history(repository: Path, *, config: Config, history_url: str | None = None) -> DeviationMatrix:
@@ -113,7 +114,18 @@ def releases_in_history(repository: Path, *, config: Config, history_url: str | 
             next_step="record runs of the tags, or give their files: " + EXAMPLE.removeprefix("such as: "),
         )
     versions = [Version(name=name, run=run) for name, run in runs.items()]
-    return deviation_matrix(versions, minimum_effect=config.minimum_effect)
+    return _matrix(versions, config=config, place=place)
+
+
+def _matrix(versions: Sequence[Version], *, config: Config, place: str) -> DeviationMatrix:
+    matrix = deviation_matrix(versions, minimum_effect=config.minimum_effect)
+    if not any(row.cells for row in matrix.rows):
+        raise DataError(
+            f"no benchmark has {MINIMUM_SAMPLES} samples in each of two of the {len(versions):,} versions",
+            place=place,
+            next_step="repeat the benchmarks, and keep their samples: means and other summaries have no part in this",
+        )
+    return matrix
 
 
 MOST_SUITES = 20

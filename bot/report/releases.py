@@ -87,7 +87,9 @@ def _summary(matrix: DeviationMatrix, rows: Sequence[Row]) -> str:
     better = sum(cell.verdict is Verdict.IMPROVEMENT for row in rows for cell in row.cells)
     compared = f"{counted(len(matrix.rows), 'benchmark')} over {counted(len(matrix.versions), 'version')}"
     deviations = f"{worse:,} worse, {better:,} better" if worse or better else "no deviation"
-    return f"{compared}: {deviations} (of {percent(matrix.minimum_effect)} or more, intervals of medians apart)"
+    return (
+        f"{compared}: {deviations} (of {percent(matrix.minimum_effect)} or more, with non-overlapping median intervals)"
+    )
 
 
 def _moved(cell: Cell) -> bool:

@@ -44,7 +44,7 @@ def test_a_regression_that_was_undone(results: list[str], capsys: pytest.Capture
 def test_nothing_changed_says_what_a_deviation_is(results: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["changes", "--releases", *results[:2]]) == 0
     text = capsys.readouterr().out.replace("\N{NO-BREAK SPACE}", " ")
-    assert text == "1 benchmark over 2 versions: no deviation (of 5% or more, intervals of medians apart)\n"
+    assert text == "1 benchmark over 2 versions: no deviation (of 5% or more, with non-overlapping median intervals)\n"
 
 
 def test_the_whole_matrix_is_in_the_json(results: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -72,6 +72,12 @@ def test_what_cannot_be_compared(capsys: pytest.CaptureFixture[str], arguments: 
     error = capsys.readouterr().err
     assert words in error
     assert "v1.0=old.json v1.1=new.json" in error
+
+
+def test_too_few_samples_everywhere_are_no_usable_data(results: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    Path("v1.0.txt").write_text("10\n10\n10\n10\n")
+    assert main(["changes", "--releases", *results[:2]]) == 3
+    assert "no benchmark has 5 samples in each of two of the 2 versions" in capsys.readouterr().err
 
 
 @pytest.mark.slow  # a push to a real repository for each run
