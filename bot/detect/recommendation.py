@@ -7,6 +7,7 @@ from bot.model.audit import CounterAudit, DetectorAudit, Recommendation, TrialKi
 from bot.model.reason import AuditReason, Reason, because
 
 # Round numbers that a person would write into a configuration.
+# The configuration takes up to the last.
 ROUND_EFFECTS = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.75, 1.0)
 # A detector that finds a little less is no worse: the order of the registry decides.
 SAME_EFFECT = 1.1
@@ -97,7 +98,7 @@ def _effect(entry: DetectorAudit, *, settings: PolicySettings, reasons: list[Rea
         reasons.append(because(AuditReason.NOISE_HIDES_LITTLE, effect=visible))
         return settings.minimum_effect
     reasons.append(because(AuditReason.SMALL_CHANGES_HIDDEN, effect=visible))
-    return next((step for step in ROUND_EFFECTS if step >= visible), visible)
+    return next((step for step in ROUND_EFFECTS if step >= visible), None)
 
 
 def _samples(

@@ -148,7 +148,7 @@ class Runner:
         tail = self._log.tail
         return ExecutionError(
             kind,
-            f"{what} {fault}" + (f"; it said last: {tail}" if tail else ""),
+            f"{what} {fault}" + (f"; its output ends with: {tail}" if tail else ""),
             place=f"commit {short(commit)}",
             next_step=f"run the command in a checkout of this commit; its whole output is in {self._log.path}{hint}",
         )

@@ -1,6 +1,5 @@
 """history -> history: a regression that somebody accepts."""
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -8,7 +7,7 @@ from pathlib import Path
 
 from bot import git
 from bot.config import Config
-from bot.errors import UsageError
+from bot.errors import UsageError, did_you_mean, listed
 from bot.history.accepted import checked
 from bot.history.opening import HistoryPlace, open_history
 from bot.history.protocol import Store, StoredRun
@@ -107,10 +106,9 @@ def _named(history: Store, acceptance: Acceptance) -> tuple[Acceptance, ...]:
     runs = at_commit or _runs(history.newest_runs(acceptance.suite, LOOKED_AT_RUNS))
     names = dict.fromkeys(name for run in runs for key in run.keys for name in (key.benchmark, key.full_name))
     if names and acceptance.benchmark not in names:
-        close = difflib.get_close_matches(acceptance.benchmark, names, n=3)
         raise UsageError(
             f"the stored runs of suite {acceptance.suite!r} have no benchmark {acceptance.benchmark[:120]!r}",
-            next_step=f"did you mean {', '.join(close)}?" if close else "copy the name from the report, or write all",
+            next_step=did_you_mean(acceptance.benchmark, names, otherwise=f"they have {listed([*names], most=10)}"),
         )
     return (acceptance,)
 

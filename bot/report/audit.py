@@ -74,7 +74,7 @@ def _noise(noise: NoiseSources) -> str:
     advice = (
         "Runs hardly differ: more samples per run help."
         if enough is None
-        else f"More than {counted(enough, 'sample')} per run help little; more runs, or both sides in one job, do."
+        else f"More than {counted(enough, 'sample')} per run hardly help; more runs, or both sides in one job, do."
     )
     of = f"standard deviations, median of {counted(noise.metrics, 'benchmark')}"
     return f"Where the noise comes from ({of}):\n{', '.join(parts)}.\n{advice}"

@@ -51,16 +51,18 @@ def _subject(report: BisectionReport, commit: str) -> str:
 
 SCRIPT = """\
 #!/bin/sh
-# git bisect run {name}: 0 is good, 1 is bad, 125 cannot be measured. It asks about the commit that is checked out;
-# a worktree is measured, not the checkout. Slower by less than the minimum effect is good. 255 ends git's search.
+# git bisect run {name}: 0 is good, 1 is bad, 125 cannot be measured or is too noisy to tell. It asks about
+# the checked-out commit, in a worktree. Slower by less than the minimum effect is good. 255 ends git's search.
 command -v perf-culprit > /dev/null || {{ echo "perf-culprit is not on PATH" >&2; exit 255; }}
 folder=$(mktemp -d) || exit 255
 trap 'rm -rf "$folder"' EXIT
 {measure} --output "$folder" >&2 || exit 125
-perf-culprit compare --paired --baseline "$folder/baseline.json" --target "$folder/target.json" >&2
-case $? in
-  0) exit 0 ;;
-  1) exit 1 ;;
+perf-culprit compare --paired --baseline "$folder/baseline.json" --target "$folder/target.json" \\
+  --json "$folder/report.json" >&2
+# By its exit code what cannot be told, and a regression below the fail threshold, would be good.
+case $(grep -o '"conclusion": *"[a-z_]*"' "$folder/report.json" | head -n 1) in
+  *regression*) exit 1 ;;
+  *improvement* | *no_change*) exit 0 ;;
   *) exit 125 ;;
 esac
 """

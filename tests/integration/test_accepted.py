@@ -185,6 +185,7 @@ def test_the_same_acceptance_twice_is_one_file(served: Path) -> None:
     ("benchmark", "reason", "message"),
     [
         ("prase", "typo", "did you mean parse"),
+        ("xyz", "unlike any", "they have parse"),
         ("parse", "  \n ", "the reason is empty"),
         ("parse", "x" * 301, "at most 300"),
         ("parse", "a\u202eb", "invisible"),

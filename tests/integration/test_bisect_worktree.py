@@ -605,6 +605,8 @@ def test_git_runs_the_script(repository: Path, tmp_path: Path, monkeypatch: pyte
     lost = subprocess.run([script], env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False)
     assert (lost.returncode, lost.stderr) == (255, "perf-culprit is not on PATH\n")
     run_git(repository, "bisect", "start", hashes["c8"], hashes["c0"])
+    (repository / ".github").mkdir()
+    (repository / ".github" / "perf-culprit.yml").write_text("levels: {warn: 1%, fail: 100%}")
     command = ["git", "-C", str(repository), "bisect", "run", str(script)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert f"{hashes['c5']} is the first bad commit" in done.stdout

@@ -22,11 +22,11 @@ CALL_TREES: Final[Mapping[ReasonCode, str]] = {
     ),
     Doubt.ALL_SLOWER: (
         "most methods take {factor:.2f} times as long: another machine state, interpreter or build, or a change that "
-        "slows all code; record both revisions in turns on one machine"
+        "slows all code; record both revisions in turn on one machine"
     ),
     Doubt.WHOLE_SLOWER: (
         "the whole takes {change:+%}, and no single method explains it; record more repetitions of both revisions in "
-        "turns on one machine"
+        "turn on one machine"
     ),
     Doubt.MORE_SAMPLES: (
         "the number of samples grew by {change:%}, and no method's share did for sure; where both revisions did the "
@@ -34,7 +34,8 @@ CALL_TREES: Final[Mapping[ReasonCode, str]] = {
     ),
     Doubt.NOT_PROFILED: "it and its parent were not profiled: {why:prose}[; {next:prose}]",
     Doubt.NOISY_METHODS: (
-        "a method could take {visible:%} of the whole more unseen; record {wanted:# repetition} or more per revision"
+        "a method that takes {visible:%} of the whole more could go unseen; record {wanted:# repetition} or more per "
+        "revision"
     ),
     Caveat.ONE_STATE: (
         "the calls of one log were made on one machine in one state: another state of it looks like slower methods too"

@@ -275,6 +275,12 @@ def test_zero_and_constant_benchmarks_have_defined_answers() -> None:
     assert zeros.recommendation.minimum_effect is None
 
 
+def test_an_effect_that_the_configuration_refuses_is_not_recommended() -> None:
+    audit = audited([run_of([[level] * 12]) for level in (5.0, 5.5, 7.0, 5.2, 6.5, 5.1)])
+    assert (audit.detectors[0].detectable_effect or 0.0) > 1.0
+    assert audit.recommendation.minimum_effect is None
+
+
 def test_the_recommendation_takes_the_detector_that_finds_more() -> None:
     found = audited_quiet()
     anova_effect, median_effect = (entry.detectable_effect or np.inf for entry in found.detectors)

@@ -81,7 +81,9 @@ def test_a_build_is_there_for_the_run(repository: Path) -> None:
             id="link to a file of the machine",
         ),
         pytest.param("echo hello", None, FailureKind.CRASHED, "no known format", id="no known format"),
-        pytest.param("echo oops >&2; exit 2", None, FailureKind.CRASHED, "exit code 2; it said last: oops", id="crash"),
+        pytest.param(
+            "echo oops >&2; exit 2", None, FailureKind.CRASHED, "exit code 2; its output ends with: oops", id="crash"
+        ),
         pytest.param("echo 1", "echo no gcc; exit 1", FailureKind.BUILD, "build ended with exit code 1", id="build"),
     ],
 )
