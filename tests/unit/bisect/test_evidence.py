@@ -7,9 +7,11 @@ from scipy import integrate
 from scipy.stats import norm, rankdata
 
 from bot.bisect.evidence import (
+    LAMBDAS,
     Design,
     Fit,
     fit,
+    lambda_weights,
     log_difference,
     log_further_steps,
     log_no_step,
@@ -194,6 +196,14 @@ def test_the_difference_of_two_sides_is_the_mean_of_what_values_and_ranks_say(st
     if step == 1.0:
         wild = samples.with_values(np.where(np.arange(20) == 3, 50.0, samples.y))
         assert log_difference(wild, x) > 0 > bayes_factor(wild, *scales)
+
+
+def test_the_weight_of_a_spread_of_rounds_is_its_likelihood_by_itself_times_its_prior(blocks: Samples) -> None:
+    x = patterns(blocks)[1]
+    alone = [log_sets(Design(blocks, (spread,)), x[None], ALONE)[0] - 0.5 * np.log1p(spread**2) for spread in LAMBDAS]
+    weights = lambda_weights(Design(blocks), x)
+    assert weights == pytest.approx(np.exp(alone - np.logaddexp.reduce(alone)))
+    assert int(np.argmax(weights)) in (3, 4)  # twice the noise, as it was made
 
 
 def test_a_fit_is_least_squares() -> None:

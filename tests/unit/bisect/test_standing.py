@@ -74,12 +74,12 @@ NOISE = (1.0, 1.001, 0.999, 1.0005, 0.9995)
 
 
 def searched(
-    *rounds: tuple[Purpose, tuple[str, ...]], levels: Mapping[str, float] = LEVELS, named: str = ""
+    *rounds: tuple[Purpose, tuple[str, ...]], levels: Mapping[str, float] = LEVELS, named: str = "", noise: float = 1
 ) -> Standing:
-    """After these rounds, each of them three times, on a machine that is off by a thousandth."""
+    """After these rounds, each of them three times, on a machine that is off by a thousandth, `noise` times."""
     jobs = tuple(Job(id=f"{i}", commits=one[1], purpose=one[0]) for i, one in enumerate(rounds * 3))
     results = [
-        Result(job_id=job.id, values={c: (levels[c] * NOISE[(i + k) % 5],) for k, c in enumerate(job.commits)})
+        Result(job_id=job.id, values={c: (levels[c] * NOISE[(i + k) % 5] ** noise,) for k, c in enumerate(job.commits)})
         for i, job in enumerate(jobs)
     ]
     steps = (NamedStep(commit=named, posterior=1.0, log_bayes_factor=9.0),) if named else ()

@@ -96,6 +96,16 @@ def test_too_few_rounds_and_too_much_noise_are_said() -> None:
     assert "hidden by the noise, whatever the rounds: use a quieter machine" in foresight_text(loud)
 
 
+def test_no_noise_makes_fewer_rounds_enough_than_can_prove_a_change() -> None:
+    baseline, _ = sides(1, rounds=6)
+    level = tuple(replace(entry, samples=(1.0,) * len(entry.samples)) for entry in baseline.benchmarks)
+    quiet = Run(benchmarks=level)
+    foresight = foresee(paired(quiet), quiet, rounds=6, settings=SETTINGS)
+    assert foresight is not None
+    assert foresight.needed == foresight.least > 1
+    assert (foresight.typical, foresight.largest) == (0.0, 0.0)
+
+
 def test_one_round_tells_nothing() -> None:
     baseline, target = sides(1, rounds=1)
     assert foresee(paired(baseline), target, rounds=7, settings=SETTINGS) is None

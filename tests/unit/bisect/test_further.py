@@ -1,0 +1,32 @@
+"""When a step beside the named one is none, or none that matters."""
+
+from dataclasses import replace
+
+import pytest
+
+from bot.bisect.further import is_explained, is_small
+from bot.bisect.standing import Standing
+from bot.model.bisection import Purpose
+from tests.unit.bisect.test_standing import ENDS, LEVELS, searched
+
+WHOLE = (Purpose.REPRODUCE, ("g", "c1", "c2", "c3", "c4"))
+
+
+@pytest.mark.parametrize(("last", "explained"), [(1.2, True), (1.5, False)])
+def test_the_named_step_explains_all_once_fresh_rounds_speak_against_another(last: float, explained: bool) -> None:
+    measured = searched(WHOLE, ENDS, levels={**LEVELS, "c4": last}, named="c2")
+    assert is_explained(measured) is explained
+    nothing_fresh = replace(measured.state, since=len(measured.state.results))
+    assert not is_explained(Standing(nothing_fresh, measured.reach))
+
+
+@pytest.mark.parametrize(
+    ("last", "noise", "small"),
+    [(1.224, 1, True), (1.26, 1, False), (1.224, 30, False), (1.18, 1, True), (1.1, 1, False)],
+)
+def test_a_further_step_is_small_where_all_of_its_interval_is_below_a_fifth_of_the_largest(
+    last: float, noise: float, small: bool
+) -> None:
+    pairs = ((Purpose.CONFIRM, ("c1", "c2")), (Purpose.CONFIRM, ("c3", "c4")))
+    levels = {**LEVELS, "c4": last}
+    assert is_small(searched(ENDS, *pairs, levels=levels, named="c2", noise=noise), 3) is small
