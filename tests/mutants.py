@@ -48,9 +48,12 @@ def main() -> int:
     pytest.main([*arguments, *FOLDERS], plugins=[judge])
     sys.stdout.write(f"{table(judge.became)}\n")
     os.chdir("..")
-    for name in (name for name, status in judge.became.items() if status != KILLED):
-        sys.stdout.flush()
-        subprocess.run([MUTMUT, "show", name], check=True)
+    for name, status in judge.became.items():
+        if status != KILLED:
+            # Its first line is the name with mutmut's own status, which knows nothing of ours.
+            shown = subprocess.run([MUTMUT, "show", name], check=True, capture_output=True, text=True).stdout
+            _, _, difference = shown.partition("\n")
+            sys.stdout.write(f"# {name}: {status}\n{difference}")
     return 0
 
 
@@ -118,10 +121,11 @@ def table(became: Mapping[str, str]) -> str:
     counts = defaultdict[str, Counter[str]](Counter)
     for name, status in became.items():
         counts[".".join(name.split(".")[:2])][status] += 1
+    rows = [*sorted(counts.items()), ("all", sum(counts.values(), Counter[str]()))]
     return "\n".join(
         f"{package}: {sum(count.values())} mutants, {count[KILLED]} killed, {count[SURVIVED]} survived, "
         f"{count[UNTESTED]} reached by no test"
-        for package, count in sorted(counts.items())
+        for package, count in rows
     )
 
 
