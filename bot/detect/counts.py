@@ -19,7 +19,7 @@ from bot.detect.pairs import MetricPair
 from bot.detect.statistic import MEAN
 from bot.model.count import is_count
 from bot.model.finding import Evidence
-from bot.stats.relative import MeanEstimate, bounded_change
+from bot.stats.relative import Change, relative_change
 from bot.stats.two_groups import student_t
 
 TEST: Final = "counts"
@@ -54,23 +54,16 @@ def _tested(pairs: Sequence[MetricPair], options: DetectorOptions) -> Sequence[E
     p_value, error, freedom, half_width, by_prior = columns.T
     targets = [estimate(pair.target, MEAN) for pair in pairs]
     baselines = [averaged([estimate(run, MEAN) for run in pair.baseline]) for pair in pairs]
-    after, before = (np.array([side.value for side in sides]) for sides in (targets, baselines))
-    share = error**2 / 2
-    change = bounded_change(
-        MeanEstimate(after, share * after**2),
-        MeanEstimate(before, share * before**2),
-        degrees_of_freedom=freedom,
-        half_width=half_width,
-        logarithmic=np.ones(len(pairs), dtype=np.bool_),
-        level=1 - options.alpha,
-    )
+    change = relative_change(*(np.array([side.value for side in sides]) for sides in (targets, baselines)))
+    with np.errstate(over="ignore"):
+        low, high = ((1 + change) * np.exp(sign * half_width) - 1 for sign in (-1, 1))
     never = np.zeros(len(pairs), dtype=np.bool_)
     tested = Tested(
         level=1 - options.alpha,
         statistic=MEAN,
         tests=[TEST] * len(pairs),
         p_value=p_value,
-        change=change,
+        change=Change(change=change, low=low, high=high, error=error),
         constant=never,
         exact=never,
         samples_needed=np.full(len(pairs), np.nan),
