@@ -139,3 +139,30 @@ def test_what_lies_beside_the_named_steps_is_bounded_by_its_ends() -> None:
     assert further.probability > 0.99
     assert further.upper > np.log(1.4 / 1.2) / np.log(1.4) > 0.4
     assert further.size > further.distance > 10
+
+
+def test_a_stretch_is_as_sure_as_its_rarer_end_and_falls_count_too() -> None:
+    whole = (Purpose.REPRODUCE, ("g", "c1", "c2", "c3", "c4"))
+    twice = (Purpose.SEARCH, ("g", "c2"))
+    before, after = stretches(searched(whole, twice, named="c2"))
+    assert [(one.low, one.high, one.samples) for one in (before, after)] == [(0, 1, 3), (2, 4, 3)]
+    (_, fallen) = stretches(searched(whole, levels={**LEVELS, "c4": 1.0}, named="c2"))
+    assert fallen.probability > 0.99
+    assert fallen.upper > 1
+
+
+def test_more_executions_of_a_commit_contradict_the_named_step_more_surely() -> None:
+    rounds = (ENDS, (Purpose.REPRODUCE, ("g", "c1", "c2", "c3", "c4")), (Purpose.CONFIRM, ("c1", "c2")))
+    where = searched(*rounds, levels={**LEVELS, "c4": 1.5}, named="c2", noise=8)
+    stretch = contradicted(where)
+    assert stretch is not None
+    allowance = 3 * where.model.spread_bound / np.sqrt(6)
+    assert stretch.upper == pytest.approx((np.log(1.25) - allowance) / np.log(1.5), abs=0.01)
+
+
+def test_of_a_single_commit_the_rounds_that_asked_whether_there_is_a_change_do_not_size_it() -> None:
+    one = CommitRange(good="g", bad="c1", commits=("c1",), parents=((),))
+    for purpose, counts in ((Purpose.REPRODUCE, False), (Purpose.CONFIRM, True)):
+        jobs = tuple(Job(id=f"{i}", commits=("g", "c1"), purpose=purpose) for i in range(4))
+        results = [Result(job_id=job.id, values={"g": (NOISE[k],), "c1": (1.2,)}) for k, job in enumerate(jobs)]
+        assert (step_size(standing(one, *results, jobs=jobs), 0) is not None) is counts
