@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp, ndtri, stdtr
+from scipy.special import ndtri, stdtr
 
 from bot.bisect.samples import Samples
 from bot.stats.change_point_evidence import mid_ranks
@@ -66,15 +66,16 @@ class Design:
     def products(self, a: Floats, b: Floats) -> Floats:
         """A' V^-1 b without the level mu, for all rows of a [p, n] and b [q, n]: [lambdas, p, q]."""
         ones = np.ones((1, self.samples.count))
-        level = self._raw(ones, ones)
-        return np.asarray(self._raw(a, b) - self._raw(a, ones) * self._raw(ones, b) / level)
+        raw = self._raw(np.vstack([a, ones]), np.vstack([b, ones]))
+        return np.asarray(raw[:, :-1, :-1] - raw[:, :-1, -1:] * raw[:, -1:, :-1] / raw[:, -1:, -1:])
 
     def paired_products(self, a: Floats) -> Floats:
         """The diagonal of `products(a, a)`: [lambdas, p]."""
         a_blocks = a @ self._indicator
         raw = (a * a) @ self.samples.weight - self._shrink @ np.square(a_blocks).T
         ones = np.ones((1, self.samples.count))
-        return np.asarray(raw - self._raw(a, ones)[:, :, 0] ** 2 / self._raw(ones, ones)[:, :, 0])
+        levels = self._raw(np.vstack([a, ones]), ones)[:, :, 0]
+        return np.asarray(raw - levels[:, :-1] ** 2 / levels[:, -1:])
 
     def _raw(self, a: Floats, b: Floats) -> Floats:
         a_blocks, b_blocks = a @ self._indicator, b @ self._indicator
@@ -102,7 +103,7 @@ class Design:
 
 def log_no_step(design: Design) -> float:
     """Log m_0: no change at all. Comparable with the other functions on the same design."""
-    return float(logsumexp(design.log_volume - 0.5 * design.dof * np.log(design.syy)))
+    return float(np.logaddexp.reduce(design.log_volume - 0.5 * design.dof * np.log(design.syy)))
 
 
 def wide_g(size: float) -> tuple[float, float]:
@@ -131,7 +132,7 @@ def log_one_step(design: Design, x: Floats) -> Floats:
     t = sxy / np.sqrt(d * sse / design.dof)
     tail = np.log(np.maximum(2 * stdtr(design.dof, t), 1e-300))
     log_m = -0.5 * np.log1p(design.g * sxx) - 0.5 * design.dof * np.log(sse) + tail
-    return np.asarray(logsumexp(log_m + design.log_volume[:, None], axis=0))
+    return np.asarray(np.logaddexp.reduce(log_m + design.log_volume[:, None], axis=0))
 
 
 def log_further_steps(design: Design, named: Floats, x: Floats) -> Floats:
@@ -167,7 +168,7 @@ def _log_normal(design: Design, gram: Floats, xty: Floats) -> Floats:
     sse = np.maximum(design.syy[:, None] - (xty * solved).sum(axis=-1), SMALLEST_SSE)
     log_det = np.linalg.slogdet(identity + design.g * gram)[1]
     log_m = -0.5 * log_det - 0.5 * design.dof * np.log(sse) + design.log_volume[:, None]
-    return np.asarray(logsumexp(log_m, axis=0))
+    return np.asarray(np.logaddexp.reduce(log_m, axis=0))
 
 
 def lambda_weights(design: Design, x: Floats) -> Floats:
@@ -176,7 +177,7 @@ def lambda_weights(design: Design, x: Floats) -> Floats:
     sxy = design.products(x[None], design.samples.y[None])[:, 0, 0]
     sse = np.maximum(design.syy - sxy**2 / (sxx + 1 / design.g), SMALLEST_SSE)
     log_m = design.log_volume - 0.5 * np.log1p(design.g * sxx) - 0.5 * design.dof * np.log(sse)
-    return np.asarray(np.exp(log_m - logsumexp(log_m)))
+    return np.asarray(np.exp(log_m - np.logaddexp.reduce(log_m)))
 
 
 def fit(design: Design, x: Floats) -> Fit:

@@ -12,7 +12,6 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
 
 Floats = npt.NDArray[np.float64]
 
@@ -38,7 +37,7 @@ class DifferenceShape:
 
 def log_exchange(log_factors: Floats) -> float:
     """Log e-value of the exchange from those of each of `STEPS`: their mean."""
-    return float(logsumexp(log_factors + np.log(STEP_WEIGHTS)))
+    return float(np.logaddexp.reduce(log_factors + np.log(STEP_WEIGHTS)))
 
 
 def combined(log_factors: Floats) -> float:

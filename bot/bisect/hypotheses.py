@@ -6,7 +6,6 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
 
 from bot.bisect import evidence, shape
 from bot.bisect.exchange import log_t
@@ -83,7 +82,7 @@ class Model(MachineNoise):
     def log_change(self) -> float:
         """Log BF of one step somewhere against none, on all samples, by the closed forms."""
         some = evidence.log_one_step(self.design, self._patterns[0]) + self._log_class_prior
-        return float(logsumexp(some)) - evidence.log_no_step(self.design)
+        return float(np.logaddexp.reduce(some)) - evidence.log_no_step(self.design)
 
     @cached_property
     def log_two_states(self) -> float:
@@ -97,7 +96,7 @@ class Model(MachineNoise):
         fast, slow = (log_t((y - y[commit == end].mean()) / width) for end in (0, self.reach.size))
         some = self._patterns[0] @ (slow - fast) + fast.sum() + self._log_class_prior
         none = (np.logaddexp(fast + np.log(1 - share), slow + np.log(share)).sum() for share in SLOW_SHARES)
-        return float(logsumexp(some)) - max(map(float, none))
+        return float(np.logaddexp.reduce(some)) - max(map(float, none))
 
     @cached_property
     def mass(self) -> Floats:
@@ -112,7 +111,7 @@ class Model(MachineNoise):
     @cached_property
     def log_further(self) -> float:
         """Log BF of one more step somewhere against the named steps alone, with the price of one step more."""
-        some = float(logsumexp(self._log_one + self._log_class_prior))
+        some = float(np.logaddexp.reduce(self._log_one + self._log_class_prior))
         alone = np.arange(len(self.named))[None]
         none = float(evidence.log_sets(self.design, self.named_columns, alone)[0])
         return max(some - none + PRICE, self._further_pairs.log_total - none + 2 * PRICE)
@@ -139,7 +138,7 @@ class Model(MachineNoise):
     @cached_property
     def _further_two(self) -> bool:
         """Two further steps are likelier than one, the price of the second paid."""
-        return self._further_pairs.log_total + PRICE > float(logsumexp(self._log_one + self._log_class_prior))
+        return self._further_pairs.log_total + PRICE > float(np.logaddexp.reduce(self._log_one + self._log_class_prior))
 
     @cached_property
     def _pairs(self) -> StepSets:
@@ -156,7 +155,7 @@ class Model(MachineNoise):
     @cached_property
     def _log_shapes(self) -> tuple[float, float, float]:
         """Log (prior * m) of one step, of two, and of a steady decay."""
-        one = float(logsumexp(evidence.log_one_step(self.design, self._patterns[0]) + self._log_class_prior))
+        one = float(np.logaddexp.reduce(evidence.log_one_step(self.design, self._patterns[0]) + self._log_class_prior))
         ramp = float(evidence.log_one_step(self.design, self.depth[self.samples.commit][None])[0])
         two = self._pairs.log_total + float(np.log(TWO_STEPS_PRIOR))
         return one + float(np.log(ONE_STEP_PRIOR)), two, ramp + float(np.log(RAMP_PRIOR))
@@ -206,7 +205,7 @@ class Model(MachineNoise):
             return np.asarray(np.minimum(np.sum(self.step_masses, axis=0), 1.0))
         one, two, _ = self._log_shapes
         three = self._log_three if self.step_count == 3 else -np.inf
-        share = np.exp(np.array([one, two, three]) - logsumexp([one, two, three]))
+        share = np.exp(np.array([one, two, three]) - np.logaddexp.reduce([one, two, three]))
         average = share[0] * self.mass + share[1] * np.sum(self._masses_of(self._pairs), axis=0)
         if self.step_count == 3:
             average = average + share[2] * np.sum(self.step_masses, axis=0)

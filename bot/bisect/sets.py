@@ -8,7 +8,6 @@ from math import factorial
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
 
 from bot.bisect import evidence
 from bot.bisect.evidence import Design
@@ -26,7 +25,7 @@ class StepSets:
 
     @cached_property
     def log_total(self) -> float:
-        return float(logsumexp(self.log_m)) if len(self.log_m) else -np.inf
+        return float(np.logaddexp.reduce(self.log_m)) if len(self.log_m) else -np.inf
 
     def masses(self, count: int) -> tuple[Floats, ...]:
         """P(the first, second, … step has each of `count` patterns), if the steps are one of the sets."""

@@ -11,7 +11,6 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
 
 from bot.bisect.evidence import wide_g
 
@@ -134,14 +133,14 @@ def log_classes(y: Floats, block: Integers, x: Floats, modes: Modes, *, referenc
     """
     level, step, log_weight = _grid(modes, references, int(block[-1]) + 1)
     total = _table(y, block, x, modes, level, step)
-    return np.asarray(logsumexp(total + log_weight, axis=(1, 2)))
+    return np.asarray(np.logaddexp.reduce(total + log_weight, axis=(1, 2)))
 
 
 def log_null(y: Floats, block: Integers, modes: Modes) -> float:
     """Log m_0: no step; comparable with `log_classes` on the same samples."""
     level, _, _ = _grid(modes, len(y), int(block[-1]) + 1)
     table = log_likelihood(pad(y, np.zeros_like(y), block), modes, level=level, step=np.zeros(1)).sum(axis=0)
-    return float(logsumexp(table) + np.log(level[1] - level[0]))
+    return float(np.logaddexp.reduce(table, axis=None) + np.log(level[1] - level[0]))
 
 
 def _grid(modes: Modes, references: int, rounds: int) -> tuple[Floats, Floats, Floats]:
