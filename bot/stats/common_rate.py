@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 
@@ -34,22 +33,22 @@ def interval_medians(times_s: Floats, values: Floats, *, edges_s: Floats) -> Flo
     bounds = np.searchsorted(times_s, edges_s)
     bounds[-1] = np.searchsorted(times_s, edges_s[-1], side="right")
     medians = np.full((len(edges_s) - 1, values.shape[1]), np.nan)
-    for index, (first, last) in enumerate(pairwise(bounds.tolist())):
-        if first < last:
-            medians[index] = _medians(values[first:last])
+    sizes = np.diff(bounds)
+    for size in np.unique(sizes[sizes > 0]):
+        alike = np.flatnonzero(sizes == size)
+        medians[alike] = _medians(values[bounds[alike] + np.arange(size)[:, None]])
     return medians
 
 
 def _medians(values: Floats) -> Floats:
-    """Of the usable values of each column; sorting puts the missing last, so that the middle is found by counting."""
+    """Of the usable values (n, ...) along the first axis; sorting puts the missing last: counting finds the middle."""
     usable = np.abs(values) <= LARGEST
     ordered = np.sort(values if usable.all() else np.where(usable, values, np.nan), axis=0)
-    count = usable.sum(axis=0)
-    columns = np.arange(values.shape[1])
-    lower = ordered[np.maximum(count - 1, 0) // 2, columns]
-    upper = ordered[np.minimum(count // 2, len(values) - 1), columns]
+    count = usable.sum(axis=0, keepdims=True)
+    lower = np.take_along_axis(ordered, np.maximum(count - 1, 0) // 2, axis=0)[0]
+    upper = np.take_along_axis(ordered, np.minimum(count // 2, len(values) - 1), axis=0)[0]
     # Halves first: the sum of two large numbers may be infinite.
-    medians: Floats = np.where(count > 0, lower / 2 + upper / 2, np.nan)
+    medians: Floats = np.where(count[0] > 0, lower / 2 + upper / 2, np.nan)
     return medians
 
 

@@ -26,10 +26,11 @@ EVEN_SHARE: Final = 0.02
 # Relative: less is the rounding of logarithms, no noise.
 LEAST_SPREAD: Final = 1e-10
 
-# The normal kernel as far as it matters: 4 bandwidths.
-_REACH = 4 * PER_BANDWIDTH
+# The normal kernel around each bin (bins, bins), as far as it matters: 4 bandwidths. What lies beyond the ends is lost.
 _PEAK = 1 / (PER_BANDWIDTH * np.sqrt(2 * np.pi))
-_KERNEL = (_PEAK * np.exp(-0.5 * (np.arange(_REACH + 1) / PER_BANDWIDTH) ** 2)).astype(np.float32)
+_PLACES = np.arange(BINS) / PER_BANDWIDTH
+_FROM = np.abs(_PLACES[:, None] - _PLACES)
+_KERNELS = np.where(_FROM <= 4, _PEAK * np.exp(-0.5 * _FROM**2), 0).astype(np.float32)
 
 
 def bandwidths(values: Floats) -> Floats:
@@ -90,7 +91,7 @@ def _log_ratios(counts: Singles, number: int) -> Singles:
         back, at_home = counts[:, None] * moved, counts[:, None] * (1 - moved)
         for index, step in enumerate(steps):
             at_home[:, index, :-step] += back[:, index, step:]
-        density = _smoothed(at_home)
+        density = at_home @ _KERNELS
         ahead = np.zeros(shape, dtype=np.float32)
         for index, step in enumerate(steps):
             ahead[:, index, step:] = density[:, index, :-step]
@@ -99,14 +100,3 @@ def _log_ratios(counts: Singles, number: int) -> Singles:
         moves = np.maximum(ahead - moved * np.float32(_PEAK), 0) + np.float32(even)
         moved = moves / (stays + moves)
     return np.asarray(np.log(moves / stays), dtype=np.float32)
-
-
-def _smoothed(counts: Singles) -> Singles:
-    """Counts (..., bins) spread out by the kernel; what it carries beyond the ends is lost, and nothing is there."""
-    padded = np.zeros((*counts.shape[:-1], BINS + 2 * _REACH), dtype=np.float32)
-    padded[..., _REACH : _REACH + BINS] = counts
-    density = _KERNEL[0] * counts
-    for offset in range(1, _REACH + 1):
-        left = padded[..., _REACH - offset : _REACH - offset + BINS]
-        density += _KERNEL[offset] * (left + padded[..., _REACH + offset : _REACH + offset + BINS])
-    return np.asarray(density, dtype=np.float32)
