@@ -6,6 +6,8 @@ import sys
 
 from hypothesis import settings
 
+import tests.support.installed  # noqa: F401 - no test asks the compilers again
+
 pytest_plugins = ["tests.support.fake_github.fixtures"]
 # On a runner commands see less of the environment: tests say themselves where they are one.
 os.environ.pop("GITHUB_ACTIONS", None)

@@ -59,8 +59,9 @@ def test_it_holds_every_file_of_the_package(built: Path) -> None:
 
 
 def test_the_demo_works_in_an_empty_folder(built: Path, tmp_path: Path) -> None:
-    """Fewer rounds than it takes by default, which tests/integration/test_demo.py does."""
-    code = "from bot.demo import run; run.ROUNDS = 5; from bot.cli import main; raise SystemExit(main(['demo']))"
+    """All its stages, each as short as it can be; tests/integration/test_demo.py takes the time of the default."""
+    shorter = "run.ROUNDS, culprit.SEARCH_MINUTES, culprit.PAIRS = 5, 0.02, 1"
+    code = f"from bot.demo import culprit, run; {shorter}; from bot.cli import main; raise SystemExit(main(['demo']))"
     run(built / "venv" / "bin" / "python", "-c", code, cwd=tmp_path)
     assert __version__ in run(built / "venv" / "bin" / "perf-culprit", "--version", cwd=tmp_path)
     assert {"comment.md", "report.html", "report.json"} <= {path.name for path in (tmp_path / "demo").iterdir()}

@@ -1,4 +1,4 @@
-"""`perf-culprit mcp` as a client sees it: a real process of it, spoken to by the SDK's own client."""
+"""`perf-culprit mcp` as a client sees it: a process of it, spoken to by the SDK's own client."""
 
 import json
 import shutil
@@ -92,7 +92,7 @@ def test_what_runs_nothing_is_all_that_is_listed_by_default(reader: Assistant) -
 
 
 def test_with_allow_run_the_configured_command_is_offered(repository: Path) -> None:
-    with assistant(repository, "--allow-run") as session:
+    with assistant(repository, "--allow-run", is_served=False) as session:
         tools = {tool.name: tool for tool in session.tools()}
     assert [name for name, tool in tools.items() if not tool.annotations.read_only_hint] == ["measure", "bisect"]
     takes = {name for tool in tools.values() for name in tool.input_schema["properties"]}
@@ -179,7 +179,7 @@ def test_a_pull_requests_comment_is_the_bots_own(fake: FakeGitHub, repository: P
     for author in ("mallory", BOT):
         fake.state.add_comment(issue=7, author=author, body=f"{marker('default')}\n### by {author}\n{EVIL}")
     surroundings = {"GITHUB_API_URL": fake.api_url, "GITHUB_TOKEN": BOT_TOKEN, "GITHUB_REPOSITORY": "octocat/hello"}
-    with assistant(repository, **surroundings, PERF_CULPRIT_BOT_LOGIN=BOT) as session:
+    with assistant(repository, environment={**surroundings, "PERF_CULPRIT_BOT_LOGIN": BOT}) as session:
         lines = session.call("report", pull_request=7)["untrusted"]["comment"]
     assert [line for line in lines if line.startswith("###")] == [f"### by {BOT}"]
 
@@ -193,7 +193,7 @@ def test_the_schema_of_an_answer_is_a_resource(reader: Assistant) -> None:
 
 
 def test_a_search_names_the_culprit(own: Path, tmp_path: Path) -> None:
-    with assistant(own, "--allow-run", **{COUNTER: str(tmp_path / "counter")}) as session:
+    with assistant(own, "--allow-run", environment={COUNTER: str(tmp_path / "counter")}) as session:
         answer = session.call("bisect", good=f"main~{COMMITS - 1}", bad="main")
         measured = session.call("measure", base=f"main~{COMMITS - 1}", head="main", rounds=4)
         (finding,) = measured["untrusted"]["findings"]
@@ -208,7 +208,7 @@ def test_a_search_names_the_culprit(own: Path, tmp_path: Path) -> None:
 def test_a_cancelled_search_ends_its_processes(own: Path, tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     configure(own, f"echo $$ > {pid}.new; mv {pid}.new {pid}; sleep 60")
-    with assistant(own, "--allow-run") as session:
+    with assistant(own, "--allow-run", is_served=False) as session:
         session.call_until(pid, "bisect", good="main~3", bad="main")
         assert ends(int(pid.read_text()))
         assert session.call("plan", good="main~3", bad="main")["untrusted"]["plan"]

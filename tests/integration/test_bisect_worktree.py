@@ -462,6 +462,7 @@ def test_counts_run_side_by_side(
 ) -> None:
     shown: list[str] = []
     monkeypatch.setattr("bot.cli.output.webbrowser.open", shown.append)
+    monkeypatch.setattr(sys, "executable", str(served_program().with_name("forking-python")))
     hashes = measured_repository(repository, line(7, step_at=CULPRIT))
     ends = {"good": hashes["c0"], "bad": hashes["c6"]}
     state, plot = repository.parent / "state.json", repository.parent / "plot.svg"
@@ -563,7 +564,7 @@ def test_what_cannot_be_counted_is_measured(
 
 def noisy(counter: Path, value: str) -> str:
     """A command whose numbers differ by a standard deviation of 29%, and repeat themselves from test to test."""
-    count = f"n=$(cat {counter} 2>/dev/null || echo 0); echo $((n + 1)) > {counter}"
+    count = f"n=0; test ! -e {counter} || read -r n < {counter}; echo $((n + 1)) > {counter}"
     return f"{count}; echo $(({value} * (1000 + (n * 377 + n * n * 211) % 1001 - 500)))"
 
 

@@ -1,4 +1,4 @@
-"""Every reader of counters from file to verdict: recorded six times, then compared, by the verbs a user types."""
+"""Every reader of counters from file to verdict: six stored runs, the first and last recorded, then comparisons."""
 
 import json
 from pathlib import Path
@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bot import pipeline
 from bot.cli import main
 from bot.collect.counters.registry import COUNTER_READERS
+from bot.config import Config
+from bot.history.opening import open_history
 from tests.support.counter_files import FILES, CounterFile
 from tests.support.git_repository import chain, import_commits, init_repository
 
@@ -18,7 +21,7 @@ PLANTED = 1.4
 PLANTED_IN_ONE_VALUE = 2.6
 CHANGES = {"regression", "improvement"}
 
-pytestmark = pytest.mark.slow  # nine verbs on a real git history each
+pytestmark = pytest.mark.slow  # four verbs on a real git history each
 
 
 def test_every_reader_has_a_file() -> None:
@@ -33,8 +36,11 @@ def test_unchanged_is_quiet_and_a_planted_change_is_found_and_named(
     commits = list(import_commits(served, chain("main", STORED + 1)).values())
     history = ["--repo", str(served), "--history", str(served)]
     rng = np.random.default_rng(7)
-    for number, commit in enumerate(commits[:STORED]):
-        assert main(["record", written(file, tmp_path / str(number), rng), *history, "--commit", commit]) == 0
+    first, *between, last = [(written(file, tmp_path / commit, rng), commit) for commit in commits[:STORED]]
+    assert main(["record", first[0], *history, "--commit", first[1]]) == 0
+    with open_history(Config().history, url=str(served)) as store:
+        store.append_all([pipeline.collect_run([name], config=Config(), commit=commit) for name, commit in between])
+    assert main(["record", last[0], *history, "--commit", last[1]]) == 0
 
     def compared(name: str, factor: float) -> tuple[dict[str, str], str]:
         """Verdicts by metric, the worst of several tables', and what was printed."""

@@ -37,7 +37,8 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> ShopHistory:
 def found_by_bisection(shop: ShopHistory, out: Path) -> str:
     ends = ["--good", shop.commits[0], "--bad", shop.commits[-1], "--benchmark", "order"]
     where = ["--repo", str(shop.repository), "--state", str(out / "state.json"), "--json", str(out / "culprit.json")]
-    assert main(["bisect", *ends, *where, "--run", benchmark_command(sys.executable, calls=5)]) == 0
+    run = benchmark_command(sys.executable, calls=2)
+    assert main(["bisect", *ends, *where, "--run", run, "--profile-seconds", "5"]) == 0
     answer = json.loads((out / "culprit.json").read_bytes())
     (culprit,) = answer["culprits"]
     diagnosis = answer["diagnosis"]
@@ -87,7 +88,7 @@ def test_bisect_diagnose_and_compare_name_commit_method_and_path(shop: ShopHisto
     assert culprit == shop.culprit
 
     ends = (shop.commits[0], shop.commits[-1])
-    measured(shop, tmp_path, ends=ends, run=benchmark_command(sys.executable, calls=5))
+    measured(shop, tmp_path, ends=ends, run=benchmark_command(sys.executable, calls=2))
     diagnosis = tmp_path / "diagnosis.json"
     where = ["--repo", str(shop.repository), "--commit", culprit, "--json", str(diagnosis)]
     # What else runs on this machine disturbs some traces; then they say that nothing is certain.

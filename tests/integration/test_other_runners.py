@@ -18,7 +18,7 @@ UPLOAD, REPORT, WINDOWS = (block.value for block in BLOCKS if block.document == 
 # In the place of a program with Google Benchmark; `level` is the commit's, the noise 2%.
 PROGRAM = r"""#!/bin/sh
 out=${1#--benchmark_out=}
-n=$(cat COUNTER 2>/dev/null || echo 0); echo $((n + 1)) > COUNTER
+n=0; test ! -e COUNTER || read -r n < COUNTER; echo $((n + 1)) > COUNTER
 awk -v level=LEVEL -v seed="$n" 'BEGIN {
   srand(seed * 7919 + 17)
   printf "{\"context\": {\"num_cpus\": 2}, \"benchmarks\": ["

@@ -1,9 +1,9 @@
-"""The SDK's own client, speaking to a real `perf-culprit mcp` over its standard input and output."""
+"""The SDK's own client, speaking to a `perf-culprit mcp` over its standard input and output."""
 
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +16,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.types import CallToolResult
 
 from tests.support.git_repository import ENVIRONMENT
+from tests.support.served import served_program
 
 
 @dataclass(frozen=True)
@@ -71,12 +72,15 @@ def text(result: CallToolResult) -> str:
 
 
 @contextmanager
-def assistant(repository: Path, *options: str, **environment: str) -> Iterator[Assistant]:
+def assistant(
+    repository: Path, *options: str, environment: Mapping[str, str] | None = None, is_served: bool = True
+) -> Iterator[Assistant]:
+    """A server that is a fork, and so are its calls; or a process with the start of the real program."""
     server = StdioServerParameters(
-        command=sys.executable,
+        command=str(served_program().with_name("forking-python")) if is_served else sys.executable,
         args=["-m", "bot", "mcp", *options],
         cwd=repository,
-        env={**ENVIRONMENT, "OPENBLAS_NUM_THREADS": "1", **environment},
+        env={**ENVIRONMENT, "OPENBLAS_NUM_THREADS": "1", **(environment or {})},
     )
     with (
         Path(os.devnull).open("w", encoding="utf-8") as log,

@@ -5,8 +5,8 @@ from typing import Final
 
 COUNTING: Final = """#!/bin/sh
 for option in "$@"; do case "$option" in --log-file=*) log="${option#--log-file=}";; esac; done
-case "$option" in *refuse*) exit 132;; *flat*) value=7;; *) value=$(cat value);; esac
-echo "==1== I   refs:      $value,000" > "$(dirname "$log")/1.log"
+case "$option" in *refuse*) exit 132;; *flat*) value=7;; *) read -r value < value;; esac
+echo "==1== I   refs:      $value,000" > "${log%/*}/1.log"
 """
 
 

@@ -33,8 +33,9 @@ SCRIPT: Final = re.compile(
 MENTION: Final = re.compile(r"`(?:sh \.ci/env )?perf-culprit ([a-z][^`\n]*)`")
 # Its level is the commit's, its noise from a counter: no clock, and no two executions alike.
 BENCH: Final = r"""#!/bin/sh
-n=$(cat COUNTER 2>/dev/null || echo 0); echo $((n + 1)) > COUNTER
-value=$(($(cat value) * (1000 + (n * 37 + n * n * 11) % 21 - 10)))
+n=0; test ! -e COUNTER || read -r n < COUNTER; echo $((n + 1)) > COUNTER
+read -r value < value
+value=$((value * (1000 + (n * 37 + n * n * 11) % 21 - 10)))
 echo "[{\"name\": \"parse\", \"unit\": \"ns\", \"value\": $value}]" > "${2:-/dev/stdout}"
 """
 SCRIPT_BENCH: Final = """import pathlib

@@ -1,7 +1,9 @@
 """Real git repositories for tests, made quickly: commits by name, merges, copies of limited depth."""
 
+import hashlib
 import os
 import subprocess
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -33,8 +35,13 @@ def run_git(folder: Path, *arguments: str, stdin: str = "") -> str:
 
 
 def init_repository(folder: Path, *, bare: bool = False) -> Path:
+    """Without the samples of hooks that git copies, and whoever fetches or pushes does not look for garbage."""
     folder.mkdir(parents=True)
-    run_git(folder, "init", "--quiet", "--initial-branch=main", *(["--bare"] if bare else []))
+    run_git(folder, "init", "--quiet", "--template=", "--initial-branch=main", *(["--bare"] if bare else []))
+    place = folder if bare else folder / ".git"
+    (place / "hooks").mkdir()
+    with (place / "config").open("a") as config:
+        config.write("[maintenance]\n\tauto = false\n[receive]\n\tautoGC = false\n")
     return folder
 
 
@@ -53,6 +60,17 @@ def import_commits(repository: Path, parents: Mapping[str, Sequence[str]]) -> di
     hashes = run_git(repository, "for-each-ref", "--format=%(refname:short) %(objectname)", "refs/heads")
     known = dict(line.split(" ") for line in hashes.splitlines())
     return {name: known[name] for name in names}
+
+
+def write_object(repository: Path, kind: str, content: bytes) -> str:
+    """The hash of a loose object in this bare repository, as git writes it, but without a process."""
+    data = f"{kind} {len(content)}\0".encode() + content
+    name = hashlib.sha1(data, usedforsecurity=False).hexdigest()
+    file = repository / "objects" / name[:2] / name[2:]
+    if not file.exists():
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(zlib.compress(data))
+    return name
 
 
 def chain(prefix: str, count: int, *, start: Sequence[str] = ()) -> dict[str, Sequence[str]]:

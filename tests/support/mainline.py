@@ -28,7 +28,7 @@ from bot.model.dispatch import BisectJob, BisectJobResult, BisectRequest, artifa
 from bot.model.environment import Environment
 from bot.model.run import Run
 from tests.support.fake_github.server import FakeGitHub
-from tests.support.git_repository import init_repository, run_git
+from tests.support.git_repository import init_repository, run_git, write_object
 from tests.support.job import JobResult, Runner, zipped
 from tests.support.measurements import MACHINE, SECONDS, measured
 from tests.support.webhooks import event
@@ -61,21 +61,21 @@ class Line:
 
     def configure(self, config: Mapping[str, Any]) -> None:
         """Of the commits from here on."""
-        blob = run_git(self.bare, "hash-object", "-w", "--stdin", stdin=json.dumps(config))
-        run_git(self.bare, "update-ref", "refs/tags/config", blob)
+        (self.bare / "refs/tags/config").write_text(write_object(self.bare, "blob", json.dumps(config).encode()) + "\n")
 
     def commit(self, message: str = "", **levels: float) -> str:
-        """The next one on the default branch; `levels` change from here on."""
+        """The next one on the default branch; `levels` change from here on. Its hash is the same in every test run."""
         self.now = {**self.now, **levels}
-        blob = run_git(
-            self.bare, "hash-object", "-w", "--stdin", stdin=f"{len(self.levels)} {sorted(self.now.items())}"
-        )
-        config = run_git(self.bare, "rev-parse", "config")
-        tree = run_git(
-            self.bare, "mktree", stdin=f"100644 blob {config}\t.perf-culprit.yml\n100644 blob {blob}\tvalue\n"
-        )
-        parents = ["-p", self.commits[-1]] if self.commits else []
-        made = run_git(self.bare, "commit-tree", tree, *parents, "-m", message or f"commit {len(self.levels)}")
+        number = len(self.levels)
+        blobs = {
+            ".perf-culprit.yml": (self.bare / "refs/tags/config").read_text().strip(),
+            "value": write_object(self.bare, "blob", f"{number} {sorted(self.now.items())}".encode()),
+        }
+        entries = [f"100644 {name}\0".encode() + bytes.fromhex(blob) for name, blob in blobs.items()]
+        parents = "".join(f"parent {parent}\n" for parent in self.commits[-1:])
+        ada = f"Ada <ada@example.org> {START.timestamp() + 3600 * number:.0f} +0000"
+        text = f"tree {write_object(self.bare, 'tree', b''.join(entries))}\n{parents}author {ada}\ncommitter {ada}\n\n"
+        made = write_object(self.bare, "commit", f"{text}{message or f'commit {number}'}\n".encode())
         self.levels[made] = self.now
         self.commits.append(made)
         return made

@@ -16,7 +16,7 @@ from tests.support.git_repository import init_repository, run_git
 
 COUNTER = "MEASURED_COUNTER"
 RUN = (
-    f'n=$(cat "${COUNTER}" 2>/dev/null || echo 0); echo $((n + 1)) > "${COUNTER}"; v=$(cat value); '
+    f'n=0; test ! -e "${COUNTER}" || read -r n < "${COUNTER}"; echo $((n + 1)) > "${COUNTER}"; read -r v < value; '
     "echo $((v * (1000 + (n * 37 + n * n * 11) % 21 - 10)))"
 )
 

@@ -1,8 +1,8 @@
 """The program `perf-culprit` without its start: each call is a fork of one process that has imported everything.
 
 What a step of a workflow has on its PATH is a script that hands its arguments, folder, environment and streams to that
-process, and ends as the fork does. The true program's start: tests/unit/test_cli.py, and the wheel and the containers
-of tests/e2e.
+process, and ends as the fork does; so does `forking-python` for `-m bot`. The true program's start:
+tests/unit/test_cli.py, and the wheel and the containers of tests/e2e.
 """
 
 import atexit
@@ -23,6 +23,7 @@ from typing import Final
 
 from bot.__main__ import run
 from bot.lazy import listed
+from tests.support.installed import installed
 
 PROJECT: Final = Path(__file__).parents[2]
 TEMPORARY: Final = tempfile.gettempdir()  # before a test takes another
@@ -33,6 +34,10 @@ server.connect({address!r})
 socket.send_fds(server, [json.dumps([sys.argv, os.getcwd(), dict(os.environ)]).encode() + b"\\n"], [0, 1, 2])
 sys.exit(int(server.recv(3) or 137))
 """
+PYTHON: Final = """#!/bin/sh
+case "$1 $2" in "-m bot") shift 2; exec {program} "$@";; esac
+exec {python} "$@"
+"""
 
 
 @cache
@@ -41,7 +46,10 @@ def served_program() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="served-", dir=TEMPORARY))
     program, address = folder / "perf-culprit", folder / "socket"
     program.write_text(CALL.format(python=sys.executable, address=str(address)))
-    program.chmod(0o755)
+    stand_in = program.with_name("forking-python")
+    stand_in.write_text(PYTHON.format(program=program, python=sys.executable))
+    for script in (program, stand_in):
+        script.chmod(0o755)
     server = subprocess.Popen([sys.executable, "-m", "tests.support.served", str(address)], cwd=PROJECT)
 
     def end() -> None:
@@ -92,7 +100,10 @@ class Server(ForkingMixIn, UnixStreamServer):
 def serve(address: str) -> None:
     for module, _ in listed("bot.pipeline").values():
         import_module(module)
+    installed()
     gc.freeze()
+    # What a fork starts as `python -m bot` is one, too.
+    sys.executable = str(Path(address).with_name("forking-python"))
     with Server(f"{address}.new", Call) as server:
         # Only now it answers.
         Path(f"{address}.new").rename(address)

@@ -48,7 +48,10 @@ def audited_quiet() -> Audit:
 
 
 def audited(runs: list[Run]) -> Audit:
-    return audit(runs, settings=SETTINGS, rng=np.random.default_rng(SEED), choose=baseline_then, detectors=BOTH)
+    """Without the sources of noise, a mixed model per benchmark: they have tests of their own below."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(audit.__globals__, "noise_sources", lambda _: None)
+        return audit(runs, settings=SETTINGS, rng=np.random.default_rng(SEED), choose=baseline_then, detectors=BOTH)
 
 
 @pytest.mark.slow  # hundreds of judgements per detector: a rate needs trials
