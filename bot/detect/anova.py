@@ -46,7 +46,7 @@ def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> Sequen
 def _tested(pairs: Sequence[MetricPair], options: DetectorOptions) -> tuple[Tested, Sequence[Side], Sequence[Side]]:
     """What was found, and both sides: the statistics behind it are gone before a large suite's evidence takes room."""
     measured = sample_statistics(pairs)
-    metrics = Metrics(families=metric_families(pairs), timed=are_timed(pairs), confidence=1 - options.alpha)
+    metrics = Metrics(families=metric_families(pairs), timed=are_timed(pairs), confidence=1 - options.settings.alpha)
     decision, statistic = decide(measured, metrics)
     runs = measured.run_means.moments()
     columns = tested(
@@ -61,8 +61,8 @@ def _tested(pairs: Sequence[MetricPair], options: DetectorOptions) -> tuple[Test
         constant=measured.constant,
         metrics=metrics,
         details=_details(measured, decision, statistic) if len(pairs) <= MOST_DETAILED else {},
-        effect=options.minimum_effect,
-        alpha=options.alpha,
+        effect=options.settings.minimum_effect,
+        alpha=options.settings.alpha,
     )
     baseline_sides = describe_sides(
         measured.baseline, measured.baseline_median, means=runs.mean, runs=runs.count, exponent=measured.exponent

@@ -54,7 +54,7 @@ class _Shifted:
 
 def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
     """One evidence per pair, in order. Only counts, which are exact, are judged by one execution of each side."""
-    rounds = least_rounds(len(pairs), options.alpha)
+    rounds = least_rounds(len(pairs), options.settings.alpha)
     evidence: dict[int, Evidence] = {}
     designs: dict[object, list[tuple[int, Executions]]] = {}
     for index, pair in enumerate(pairs):
@@ -64,7 +64,7 @@ def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Eviden
         executions = executions_of(pair)
         if _is_repeatable(pair):
             evidence[index] = _exact(pair, options)
-        elif executions is None or not executions.can_differ(options.alpha):
+        elif executions is None or not executions.can_differ(options.settings.alpha):
             # Described only: with so few executions no difference can be told from chance, and none is excluded.
             count = min(executions.per_side) if executions is not None else 1
             reason = because(Untested.TOO_FEW_EXECUTIONS, count=count, rounds=rounds)
@@ -110,7 +110,7 @@ def _exact(pair: MetricPair, options: DetectorOptions) -> Evidence:
     change = 0.0 if target == baseline else relative(target, baseline)
     width = max(targets) - min(targets) + max(baselines) - min(baselines)
     spread = width / abs(baseline) if baseline else 0.0
-    return exact(_described(pair), change, spread=spread, is_equal=is_equal, level=1 - options.alpha)
+    return exact(_described(pair), change, spread=spread, is_equal=is_equal, level=1 - options.settings.alpha)
 
 
 def _described(pair: MetricPair) -> Evidence:
@@ -140,7 +140,7 @@ def _tested(rows: Sequence[Executions], pairs: Sequence[MetricPair], options: De
     values = np.stack([row.values() for row in rows])
     shifted = _shifted(values, blocks, options)
     freedom = len(blocks.block) - len(blocks.rows) - 1
-    quantile = float(special.stdtrit(max(freedom, 1), 1 - options.alpha / 2))
+    quantile = float(special.stdtrit(max(freedom, 1), 1 - options.settings.alpha / 2))
     shared = Precision(
         rounds=len(blocks.rows), least_p_value=blocks.least_p_value, degrees_of_freedom=float(max(freedom, 1))
     )
@@ -159,7 +159,7 @@ def _tested(rows: Sequence[Executions], pairs: Sequence[MetricPair], options: De
                 baseline=baseline,
                 target=target,
                 relative_change=change if math.isfinite(change) else None,
-                confidence_interval=Interval(low=low, high=high, level=1 - options.alpha) if bounded else None,
+                confidence_interval=Interval(low=low, high=high, level=1 - options.settings.alpha) if bounded else None,
                 p_value=p_value,
                 reason=None if bounded else unbounded(described.baseline, "mean"),
                 precision=replace(shared, standard_error=error) if bounded else shared,
@@ -190,9 +190,9 @@ def _shifted(values: Floats, blocks: Blocks, options: DetectorOptions) -> _Shift
     logarithms = np.log(values, out=np.zeros_like(values), where=positive[:, None])
     scaled = np.where(positive[:, None], logarithms, values / size[:, None])
     p_value = block_test(scaled, blocks).p_value
-    interval = shift_interval(scaled, blocks, level=1 - options.alpha)
+    interval = shift_interval(scaled, blocks, level=1 - options.settings.alpha)
     # One test, twice approximated: at its borders the p-value has the say whether zero is inside.
-    significant = p_value < options.alpha
+    significant = p_value < options.settings.alpha
     low = np.where(significant & (interval.shift > 0), np.maximum(interval.low, 0), interval.low)
     high = np.where(significant & (interval.shift < 0), np.minimum(interval.high, 0), interval.high)
     low, high = np.where(significant, low, np.minimum(low, 0)), np.where(significant, high, np.maximum(high, 0))

@@ -46,7 +46,7 @@ def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Eviden
         columns = zip(of_pairs, series, quiet.tolist(), strengths.tolist(), strict=True)
         for index, values_of_runs, is_quiet, strength in columns:
             pair = pairs[index]
-            effect = options.minimum_effects.get(pair.key, options.minimum_effect)
+            effect = options.settings.of(pair.key).minimum_effect
             evidence[index] = (
                 _silent(pair, values_of_runs, strength)
                 if is_quiet

@@ -65,7 +65,7 @@ def detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> li
             pair.keys,
             pair.metrics,
             pair.obstacles,
-            prepare(pair, drop_idle=options.control_chart.drop_idle_time),
+            prepare(pair, drop_idle=options.settings.control_chart.drop_idle_time),
             strict=True,
         )
     ]
@@ -106,8 +106,8 @@ def _assess(
         prepared.target,
         prepared.runs,
         parts=prepared.parts,
-        kind=options.control_chart.limits,
-        single_run_margin=options.control_chart.single_run_margin,
+        kind=options.settings.control_chart.limits,
+        single_run_margin=options.settings.control_chart.single_run_margin,
     )
     charted = Charted(
         chart=made,
@@ -160,7 +160,7 @@ def _chart_details(made: Chart) -> dict[str, float]:
 def _notes(made: Chart, options: DetectorOptions) -> tuple[Reason, ...]:
     if made.left_out:
         return ()
-    margin = options.control_chart.single_run_margin
+    margin = options.settings.control_chart.single_run_margin
     return (because(Remark.LONE_CHART, expected=made.threshold - margin, margin=margin),)
 
 
@@ -198,7 +198,7 @@ def _with_chances(options: DetectorOptions, entries: Sequence[tuple[Evidence, Ch
     of_baseline = np.concatenate([charted.own_excesses for charted in drawn]) if drawn else np.empty(0)
     chances = iter(chance_of_excess(np.array([charted.excess for charted in drawn]), of_baseline=of_baseline).tolist())
     charts = [(charted.medians, entry.metric) for entry, charted in entries if charted is not None]
-    p_levels = iter(level_p_values(charts, paired=options.paired, level=1 - options.alpha))
+    p_levels = iter(level_p_values(charts, paired=options.paired, level=1 - options.settings.alpha))
     largest = max(0.0, float(of_baseline.max(initial=0.0)))
     evidence = []
     for entry, charted in entries:

@@ -50,7 +50,7 @@ def _tested(pairs: Sequence[MetricPair], options: DetectorOptions) -> Sequence[E
 
     By the prior alone; by the spread of executions within runs; by that of the baseline's runs.
     """
-    columns = np.array([_widest(pair, options.alpha) for pair in pairs])
+    columns = np.array([_widest(pair, options.settings.alpha) for pair in pairs])
     p_value, error, freedom, half_width, by_prior = columns.T
     targets = [estimate(pair.target, MEAN) for pair in pairs]
     baselines = [averaged([estimate(run, MEAN) for run in pair.baseline]) for pair in pairs]
@@ -59,7 +59,7 @@ def _tested(pairs: Sequence[MetricPair], options: DetectorOptions) -> Sequence[E
         low, high = ((1 + change) * np.exp(sign * half_width) - 1 for sign in (-1, 1))
     never = np.zeros(len(pairs), dtype=np.bool_)
     tested = Tested(
-        level=1 - options.alpha,
+        level=1 - options.settings.alpha,
         statistic=MEAN,
         tests=[TEST] * len(pairs),
         p_value=p_value,

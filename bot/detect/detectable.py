@@ -28,8 +28,7 @@ def injected_effects(
     column = {key: index for index, key in enumerate(keys)}
     effects = np.full((len(trials), len(keys)), np.nan)
     for row, (trial, pairs) in enumerate(zip(trials, pairs_of, strict=True)):
-        options = _options(trial, settings, alpha=settings.alpha)
-        smallest = smallest_effects(pairs, detector, options=options, settings=settings, rng=rng)
+        smallest = smallest_effects(pairs, detector, options=_options(trial, settings), rng=rng)
         effects[row, [column[pair.key] for pair in pairs]] = smallest
     return keys, effects
 
@@ -42,14 +41,8 @@ def trial_pairs(trial: Trial, settings: PolicySettings) -> tuple[MetricPair, ...
     return tuple(pair for pair in pairs if pair.obstacle is None and not settings.of(pair.key).ignore)
 
 
-def _options(trial: Trial, settings: PolicySettings, *, alpha: float) -> DetectorOptions:
-    return DetectorOptions(
-        alpha=alpha,
-        minimum_effect=settings.minimum_effect,
-        paired=trial.baseline.source is BaselineSource.PAIRED,
-        control_chart=settings.control_chart,
-        rule_ensemble=settings.rule_ensemble,
-    )
+def _options(trial: Trial, settings: PolicySettings) -> DetectorOptions:
+    return DetectorOptions(settings=settings, paired=trial.baseline.source is BaselineSource.PAIRED)
 
 
 def detectable_effect(effects: Floats) -> float | None:
@@ -88,7 +81,7 @@ def samples_needed(trial: Trial, detector: BenchmarkDetector, settings: PolicySe
     pairs = trial_pairs(trial, settings)
     # What the only discovery in a suite of this size has to be.
     alpha = min(settings.alpha, settings.false_discovery_rate / max(len(pairs), 1))
-    evidence = detector.detect(pairs, _options(trial, settings, alpha=alpha))
+    evidence = detector.detect(pairs, _options(trial, settings).at(alpha))
     needed = [
         np.inf if entry.samples_needed is None else entry.samples_needed
         for entry in evidence

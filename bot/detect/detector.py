@@ -1,31 +1,27 @@
 """What every detector is: a module with an identity, and a function per kind of measurement that it judges."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from bot.config.policy import ControlChartConfig, RuleEnsembleConfig
+from bot.config.policy import PolicySettings
 from bot.detect.counters import TablePair
 from bot.detect.pairs import MetricPair
 from bot.model.finding import Evidence
-from bot.model.metric import MetricKey
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DetectorOptions:
-    """`alpha` gives the intervals' confidence; `minimum_effect` is the change that sample counts are planned for.
-
-    `minimum_effects` has the exceptions for single metrics.
+    """`settings.alpha` gives the intervals' confidence; for `settings.minimum_effect` sample counts are planned.
 
     `paired`: all runs were measured interleaved on one machine, so a run is no unit of its own.
     """
 
-    alpha: float = 0.01
-    minimum_effect: float = 0.05
-    minimum_effects: Mapping[MetricKey, float] = field(default_factory=dict)
+    settings: PolicySettings = field(default_factory=PolicySettings)
     paired: bool = False
-    control_chart: ControlChartConfig = field(default_factory=ControlChartConfig)
-    rule_ensemble: RuleEnsembleConfig = field(default_factory=RuleEnsembleConfig)
+
+    def at(self, alpha: float) -> "DetectorOptions":
+        return replace(self, settings=self.settings.model_copy(update={"alpha": alpha}))
 
 
 class Detector(Protocol):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bot.config.policy import MetricSettings, PolicySettings
+from bot.config.policy import MetricSettings
 from bot.detect.benchmark_findings import critical_p_after
 from bot.detect.detector import BenchmarkDetector, DetectorOptions
 from bot.detect.limits import decide_by_limit
@@ -27,7 +27,6 @@ def smallest_effects(
     detector: BenchmarkDetector,
     *,
     options: DetectorOptions,
-    settings: PolicySettings,
     rng: np.random.Generator,
 ) -> Floats:
     """The smallest worsening per pair that would be called a regression, shape (m,), whatever the minimum effect.
@@ -43,13 +42,13 @@ def smallest_effects(
     step = (high - np.log(SMALLEST_EFFECT)) / 2**STEPS
     low = np.log(SMALLEST_EFFECT) - step * rng.random(len(pairs))
 
-    rules = [replace(settings.of(pair.key), minimum_effect=0.0) for pair in pairs]
+    rules = [replace(options.settings.of(pair.key), minimum_effect=0.0) for pair in pairs]
 
     def detected(effects: Floats) -> Booleans:
         worse = [worsened(pair, effect) for pair, effect in zip(pairs, effects.tolist(), strict=True)]
         return np.array(
             [
-                _is_regression(entry, metric=metric, settings=settings, metrics=len(pairs), paired=options.paired)
+                _is_regression(entry, metric=metric, options=options, metrics=len(pairs))
                 for entry, metric in zip(detector.detect(worse, options), rules, strict=True)
             ],
             dtype=np.bool_,
@@ -72,9 +71,8 @@ def worsened(pair: MetricPair, effect: float) -> MetricPair:
     return replace(pair, target=scaled(pair.target, pair.target.metric, factor))
 
 
-def _is_regression(
-    evidence: Evidence, *, metric: MetricSettings, settings: PolicySettings, metrics: int, paired: bool
-) -> bool:
+def _is_regression(evidence: Evidence, *, metric: MetricSettings, options: DetectorOptions, metrics: int) -> bool:
+    settings = options.settings
     if evidence.score is not None:
         chance, level = evidence.excess.chance, evidence.excess.level_chance
         q_value = None if chance is None else min(1.0, chance * metrics)
@@ -86,7 +84,7 @@ def _is_regression(
         q_value = None if evidence.p_value is None else min(1.0, evidence.p_value * metrics)
         critical_p = critical_p_after(settings, tests=metrics)
         decided = decide(
-            evidence, q_value=q_value, metric=metric, policy=settings, critical_p=critical_p, paired=paired
+            evidence, q_value=q_value, metric=metric, policy=settings, critical_p=critical_p, paired=options.paired
         )
     changes = {Verdict.REGRESSION}
     if evidence.metric.direction is Direction.UNKNOWN:

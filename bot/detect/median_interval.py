@@ -59,7 +59,7 @@ def _too_few(pair: MetricPair) -> Evidence:
 
 
 def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> Sequence[Evidence]:
-    metrics = Metrics(families=metric_families(pairs), timed=are_timed(pairs), confidence=1 - options.alpha)
+    metrics = Metrics(families=metric_families(pairs), timed=are_timed(pairs), confidence=1 - options.settings.alpha)
     measured = median_statistics(pairs, metrics, paired=options.paired)
     columns = tested(
         measured.decision,
@@ -73,8 +73,8 @@ def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> Sequen
         constant=measured.constant,
         metrics=metrics,
         details=_details(measured),
-        effect=options.minimum_effect,
-        alpha=min(options.alpha, TOUCHING_ALPHA),
+        effect=options.settings.minimum_effect,
+        alpha=min(options.settings.alpha, TOUCHING_ALPHA),
     )
     overlapping = measured.deviation.excludes_zero & measured.deviation.overlap
     return evidence_of(

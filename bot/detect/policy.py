@@ -1,6 +1,6 @@
 """Where evidence becomes verdicts, and verdicts a conclusion. docs/decision-rule.md states the rule in words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -58,14 +58,7 @@ def judge(
     counters = _counter_pairing(baseline, target, settings)
     if not baseline.runs:
         return _nothing_to_compare(baseline, new=pairing.new + counters.new)
-    options = DetectorOptions(
-        alpha=settings.alpha,
-        minimum_effect=settings.minimum_effect,
-        minimum_effects=_minimum_effects(pairing.pairs, settings),
-        paired=baseline.source is BaselineSource.PAIRED,
-        control_chart=settings.control_chart,
-        rule_ensemble=settings.rule_ensemble,
-    )
+    options = DetectorOptions(settings=settings, paired=baseline.source is BaselineSource.PAIRED)
     detect = partial(counts.detect, detector=DETECTORS[detector])
     evidence = detect(pairing.pairs, options)
     p_values = p_values_of(evidence)
@@ -143,12 +136,6 @@ def _counter_pairing(baseline: Baseline, target: Run, settings: PolicySettings) 
         direction=lambda metric, key: settings.of(key).direction or metric.direction,
         ignored=lambda key: settings.of(key).ignore,
     )
-
-
-def _minimum_effects(pairs: Sequence[MetricPair], settings: PolicySettings) -> Mapping[MetricKey, float]:
-    special = (pair.key for pair in pairs if settings.benchmarks or is_count(pair.metric))
-    effects = {key: settings.of(key).minimum_effect for key in special}
-    return {key: effect for key, effect in effects.items() if effect != settings.minimum_effect}
 
 
 def _nothing_to_compare(baseline: Baseline, *, new: tuple[MetricKey, ...]) -> Judgement:

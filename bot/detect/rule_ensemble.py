@@ -56,7 +56,7 @@ class _Ensemble:
 
 def detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> list[Evidence]:
     """One evidence per counter of each table, in order. All tables are one system: rules join their counters."""
-    return assess(tables, rule_options(options.rule_ensemble))
+    return assess(tables, rule_options(options.settings.rule_ensemble))
 
 
 def assess(tables: Sequence[TablePair], options: RuleOptions) -> list[Evidence]:
@@ -209,7 +209,7 @@ def _doubts(made: _Ensemble) -> list[Reason]:
 
 def remarks(tables: Sequence[TablePair], options: DetectorOptions) -> list[Reason]:
     """Which runs trained the models: the report's reader judges by them, too."""
-    training = choose_training(tables, rule_options(options.rule_ensemble))
+    training = choose_training(tables, rule_options(options.settings.rule_ensemble))
     return [training_remark(training)] if training.runs else []
 
 

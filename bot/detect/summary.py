@@ -113,11 +113,11 @@ def _tested(test: str, rows: Sequence[Reduced], options: DetectorOptions) -> Seq
         degrees_of_freedom=freedom,
         half_width=half_width,
         logarithmic=logarithmic == 1,
-        level=1 - options.alpha,
+        level=1 - options.settings.alpha,
     )
     never = np.zeros(len(rows), dtype=np.bool_)
     columns = Tested(
-        level=1 - options.alpha,
+        level=1 - options.settings.alpha,
         statistic="value",
         tests=[test] * len(rows),
         p_value=p_value,
@@ -149,7 +149,7 @@ def _between_runs(rows: Sequence[Reduced], options: DetectorOptions) -> Columns:
         _values([runs for *_, runs in rows]),
         families=metric_families(pairs),
         timed=are_timed(pairs),
-        level=1 - options.alpha,
+        level=1 - options.settings.alpha,
     )
     return test.columns
 
@@ -180,7 +180,7 @@ def _from_errors(
         freedom = satterthwaite(target_error, np.array(counts[0]) - 1, baseline_error, np.array(counts[1]) - 1)
     before = np.array([baseline.value for baseline in baselines])
     difference = np.array([target.value for target in targets]) - before
-    half_width = special.stdtrit(freedom, 1 - options.alpha / 2) * np.sqrt(target_error + baseline_error)
+    half_width = special.stdtrit(freedom, 1 - options.settings.alpha / 2) * np.sqrt(target_error + baseline_error)
     p_value = student_t(difference, target_error + baseline_error, freedom).p_value
     return np.stack(
         [
@@ -199,7 +199,7 @@ def _exact(pair: MetricPair, target: Estimate, baseline: Estimate, options: Dete
     is_equal = target.value == baseline.value
     change = 0.0 if is_equal else relative(target.value, baseline.value)
     described = untested(pair.key, pair.metric, baseline=baseline.side(), target=target.side())
-    return exact(described, change, spread=0.0, is_equal=is_equal, level=1 - options.alpha)
+    return exact(described, change, spread=0.0, is_equal=is_equal, level=1 - options.settings.alpha)
 
 
 def _undecided(pair: MetricPair, target: Estimate, baseline: Estimate, options: DetectorOptions) -> Evidence:

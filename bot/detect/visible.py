@@ -39,11 +39,11 @@ def at_critical(
     for these the t distribution has to do.
     """
     samples = sum(len(pair.target.samples) + sum(len(run.samples) for run in pair.baseline) for pair in pairs)
-    if options.paired or samples > MOST_SAMPLES or critical_p >= options.alpha:
+    if options.paired or samples > MOST_SAMPLES or critical_p >= options.settings.alpha:
         return evidence
     if not any(entry.p_value is not None and entry.p_value >= critical_p for entry in evidence):
         return evidence
-    intervals = (entry.confidence_interval for entry in detect(pairs, replace(options, alpha=critical_p)))
+    intervals = (entry.confidence_interval for entry in detect(pairs, options.at(critical_p)))
     widths = numbers(None if interval is None else _half_width(interval) for interval in intervals)
 
     def widened(start: int, end: int) -> list[Evidence]:

@@ -242,7 +242,7 @@ def test_an_injected_effect_of_the_size_found_is_found_by_the_policy() -> None:
     baseline = Baseline(runs=tuple(runs[:-1]), source=BaselineSource.HISTORY)
     pairs = pair_metrics(baseline, runs[-1]).pairs
     rng = np.random.default_rng(SEED)
-    effects = smallest_effects(pairs, anova, options=DetectorOptions(), settings=SETTINGS, rng=rng)
+    effects = smallest_effects(pairs, anova, options=DetectorOptions(settings=SETTINGS), rng=rng)
     settings = SETTINGS.model_copy(update={"minimum_effect": 0.0})
     for index, effect in enumerate(effects.tolist()):
         verdicts = []

@@ -3,12 +3,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bot.config.policy import BenchmarkConfig, ControlChartConfig
+from bot.config.policy import BenchmarkConfig, ControlChartConfig, PolicySettings
 from bot.detect import control_chart
 from bot.detect.counters import pair_counters
 from bot.detect.detector import DetectorOptions
 from bot.detect.pairs import pair_metrics
-from bot.detect.policy import PolicySettings, judge
+from bot.detect.policy import judge
 from bot.errors import DataError
 from bot.model.finding import Evidence, Finding, Level, Verdict
 from bot.model.metric import Direction, Metric, MetricKey
@@ -137,7 +137,9 @@ def test_one_baseline_run_is_a_fallback_and_says_so() -> None:
     assert (
         said(finding.evidence.notes)[-1] == "a single baseline run: the limit is the 10% to expect and a margin of 5%"
     )
-    options = DetectorOptions(control_chart=ControlChartConfig(limits="10/90", single_run_margin="10%"))
+    options = DetectorOptions(
+        settings=PolicySettings(control_chart=ControlChartConfig(limits="10/90", single_run_margin="10%"))
+    )
     (evidence,) = of_counters(counter_run({"cpu": steady(99)}), counter_run({"cpu": steady(1)}), options=options)
     assert evidence.threshold == pytest.approx(0.3)
 

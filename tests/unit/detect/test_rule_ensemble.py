@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bot.config.policy import RuleEnsembleConfig
+from bot.config.policy import PolicySettings, RuleEnsembleConfig
 from bot.detect import COUNTER_DETECTORS, rule_ensemble
 from bot.detect.counters import pair_counters
 from bot.detect.detector import DetectorOptions
-from bot.detect.policy import PolicySettings, judge
+from bot.detect.policy import judge
 from bot.detect.rule_ensemble import assess
 from bot.detect.rules.options import RuleOptions
 from bot.detect.rules.series import MINIMUM_INSTANTS, normalise
@@ -89,7 +89,7 @@ def test_it_is_registered_and_takes_its_options_from_the_detectors() -> None:
     ).tables
     detector = COUNTER_DETECTORS[rule_ensemble.ID]
     assert flagged(detector.detect_counters(tables, DetectorOptions())) == ["c1"]
-    deaf = DetectorOptions(rule_ensemble=RuleEnsembleConfig(confidence_change=0.999))
+    deaf = DetectorOptions(settings=PolicySettings(rule_ensemble=RuleEnsembleConfig(confidence_change=0.999)))
     assert flagged(detector.detect_counters(tables, deaf)) == []
 
 
