@@ -112,9 +112,6 @@ def progress(standing: Standing) -> Progress:
     return Progress(
         phase=state.phase,
         executions=standing.executions,
-        rounds=len(state.results),
-        pending=len(standing.pending),
-        candidates=standing.reach.size,
         entropy_bits=entropy_bits(standing) if is_searching else float(np.log2(standing.reach.size)),
         expected_executions=_still_to_come(standing) if is_searching else None,
         suspects=_suspects(standing) if is_searching and state.phase is not Phase.RESIDUAL else (),

@@ -187,9 +187,6 @@ def progress(standing: Standing) -> Progress:
     return Progress(
         phase=standing.state.phase,
         executions=standing.executions,
-        rounds=len(standing.state.results),
-        pending=len(standing.pending),
-        candidates=candidates,
         entropy_bits=float(np.log2(max(candidates, 1))),
         expected_executions=2 * tests * standing.state.settings.repetitions,
     )

@@ -247,9 +247,6 @@ class Progress:
 
     phase: Phase
     executions: int
-    rounds: int
-    pending: int
-    candidates: int
     entropy_bits: float
     expected_executions: int | None = None
     suspects: tuple[Suspect, ...] = ()

@@ -52,7 +52,6 @@ class DashboardPlan:
 class BuiltDashboard:
     """What is in the folder now; `read` counts the runs that were read, `written` the files that were."""
 
-    panels: int
     series: int
     runs: int
     read: int
@@ -93,7 +92,6 @@ def build_dashboard(plan: DashboardPlan, *, config: Config) -> BuiltDashboard:
     files |= dashboard_files(dashboard, entries)
     written = _write(plan.folder, files, entries, manifest)
     return BuiltDashboard(
-        panels=len(panels),
         series=sum(len(panel.series) for panel in panels),
         runs=sum(len(panel.runs) for panel in panels),
         read=reading.read,

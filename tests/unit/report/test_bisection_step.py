@@ -39,9 +39,6 @@ BISECTION = Bisection(
 PROGRESS = Progress(
     phase=Phase.SEARCH,
     executions=30,
-    rounds=10,
-    pending=3,
-    candidates=3,
     entropy_bits=1.0,
     expected_executions=30,
     suspects=(Suspect(commit=SECOND, posterior=0.7), Suspect(commit=FIRST, posterior=0.2)),
