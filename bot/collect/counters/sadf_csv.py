@@ -5,6 +5,7 @@ import re
 from bot.collect.content import shown
 from bot.collect.counters.clock import LOCAL_NOTE, Clock
 from bot.collect.counters.reader import counter, number_or_none
+from bot.collect.counters.sadf_json import share_direction
 from bot.collect.counters.table import MAX_CELLS, Built, Readings, check_size
 from bot.collect.parser import Parsed, components
 from bot.collect.source import Source
@@ -21,7 +22,6 @@ LEADING = 3
 DEVICE = re.compile(r"[A-Z]{2,12}")
 ALL_CPUS = "-1"
 REPEATED = "[...]"
-BUSY = frozenset({"%user", "%usr", "%nice", "%system", "%sys", "%iowait", "%steal", "%irq", "%soft"})
 MAX_TABLES = 1_000
 
 
@@ -97,12 +97,7 @@ def _add(readings: Readings, time_s: float, names: tuple[str, ...], cells: list[
 
 
 def _metric(activity: str, column: str, name: str) -> Metric:
-    direction = Direction.UNKNOWN
-    if activity == "CPU":
-        # Of one machine under one load: less work for the processor is better.
-        if column in BUSY:
-            direction = Direction.LOWER_IS_BETTER
-        elif column == "%idle":
-            direction = Direction.HIGHER_IS_BETTER
-    unit = "%" if column.startswith("%") else "kB" if column.startswith("kb") else ""
+    is_share = column.startswith("%")
+    direction = share_direction(column[1:]) if activity == "CPU" and is_share else Direction.UNKNOWN
+    unit = "%" if is_share else "kB" if column.startswith("kb") else ""
     return counter(name, "1/s" if column.endswith("/s") else unit, direction)

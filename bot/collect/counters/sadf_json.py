@@ -100,14 +100,16 @@ def _identity(element: object) -> str:
     return " ".join([*words, *(word for word in element.values() if isinstance(word, str))])
 
 
+def share_direction(name: str) -> Direction:
+    """Of a share of the processors' time: on one machine under one load less work is better."""
+    if name in BUSY:
+        return Direction.LOWER_IS_BETTER
+    return Direction.HIGHER_IS_BETTER if name == "idle" else Direction.UNKNOWN
+
+
 def _metric(activity: str, path: str, leaf: str) -> Metric:
-    direction = Direction.UNKNOWN
     is_processor = activity.startswith("cpu-load")
-    if is_processor and leaf in BUSY:
-        # Of one machine under one load: less work for the processor is better.
-        direction = Direction.LOWER_IS_BETTER
-    elif is_processor and leaf == "idle":
-        direction = Direction.HIGHER_IS_BETTER
+    direction = share_direction(leaf) if is_processor else Direction.UNKNOWN
     unit = "%" if is_processor or leaf.endswith("-percent") or leaf.startswith("percent-") else ""
     return counter(path, unit, direction)
 
