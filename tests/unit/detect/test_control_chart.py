@@ -313,8 +313,10 @@ def test_bad_input_constant_counters() -> None:
 
     same = only(judged(run(8.0), run(8.0), run(8.0)))
     assert (same.verdict, same.evidence.score, same.evidence.threshold) == (Verdict.NO_CHANGE, 0.0, 0.0)
+    assert (same.evidence.excess.above, same.evidence.excess.below) == (False, False)
     other = only(judged(run(9.0), run(8.0), run(8.0), run(8.0)))
     assert (other.verdict, other.evidence.score) == (Verdict.REGRESSION, 1.0)
+    assert (other.evidence.excess.above, other.evidence.excess.below) == (True, False)
 
 
 @pytest.mark.parametrize(("target", "baseline", "reason"), [
