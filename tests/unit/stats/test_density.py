@@ -88,6 +88,11 @@ def test_between_modes_of_one_shape_it_is_the_middle() -> None:
     assert idle_boundary(two_modes(200, 200)) == pytest.approx(10, abs=0.3)
 
 
+def test_in_an_empty_stretch_it_is_as_far_from_both_modes() -> None:
+    samples = two_modes(40, 360)
+    assert idle_boundary(np.where(samples > 10, samples + 980, samples)) == pytest.approx(500, abs=5)
+
+
 @pytest.mark.parametrize(
     ("idle", "load", "bounded"),
     [(4, 396, False), (12, 388, True), (296, 104, True), (310, 90, False), (6, 14, True), (6, 13, False)],
