@@ -5,7 +5,8 @@ from typing import Annotated, Final, Literal
 from pydantic import AwareDatetime, Field
 from pydantic.dataclasses import dataclass
 
-from bot.codec.wire import WIRE_CONFIG, decode, encode, same_fields
+from bot.codec.fields import same_fields
+from bot.codec.wire import WIRE_CONFIG, decode, encode
 from bot.errors import DataError
 from bot.model.commit import FULL_HASH_PATTERN
 from bot.model.finding import Acceptance

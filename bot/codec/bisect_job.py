@@ -9,8 +9,9 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from bot.codec.fields import same_fields
 from bot.codec.tree_comparison import require_callers_first
-from bot.codec.wire import WIRE_CONFIG, decode, encode, same_fields
+from bot.codec.wire import WIRE_CONFIG, decode, encode
 from bot.errors import DataError
 from bot.model.alarm import MOST_FOLLOWED
 from bot.model.bisection import Failure, FailureKind, Result

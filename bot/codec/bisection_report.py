@@ -6,8 +6,9 @@ from typing import Final, Literal, TypeVar
 
 from pydantic.dataclasses import dataclass
 
+from bot.codec.fields import same_fields
 from bot.codec.reason import Sentence
-from bot.codec.wire import WIRE_CONFIG, encode, same_fields
+from bot.codec.wire import WIRE_CONFIG, encode
 from bot.model.bisection import Culprit, DecayPart, Engine, Noise, OutcomeKind, Suspect
 from bot.model.bisection_report import BisectionReport, CulpritDiagnosis, MeasuredCommit
 from bot.model.environment import EnvironmentChange

@@ -4,7 +4,8 @@ from typing import Final, Literal
 
 from pydantic.dataclasses import dataclass
 
-from bot.codec.wire import WIRE_CONFIG, decode, encode, same_fields
+from bot.codec.fields import same_fields
+from bot.codec.wire import WIRE_CONFIG, decode, encode
 from bot.model.call_tree import CallTree, Diagnosis, LogReading, MethodCosts, MethodSuspect, ServiceStatistics, SlowCall
 
 DIAGNOSIS_FORMAT: Final = "perf-culprit-diagnosis"

@@ -9,9 +9,10 @@ from pydantic import AwareDatetime, Field
 from pydantic.dataclasses import dataclass
 
 from bot.codec.diagnosis import CostsEntry, costs, costs_entry
+from bot.codec.fields import same_fields
 from bot.codec.reason import Sentence, no_sentence
 from bot.codec.tree_comparison import TreeComparisonFile, tree_comparison, tree_comparison_entry
-from bot.codec.wire import WIRE_CONFIG, decode, encode, same_fields
+from bot.codec.wire import WIRE_CONFIG, decode, encode
 from bot.model.baseline import BaselineSource, RunChoice
 from bot.model.environment import LONGEST_NAME, LONGEST_VALUE, MOST_COMPONENTS, Environment, EnvironmentChange
 from bot.model.finding import Acceptance, Evidence, Excess, Finding, Interval, Level, Precision, Severity, Side, Verdict

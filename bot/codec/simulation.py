@@ -4,7 +4,8 @@ from typing import Final, Literal
 
 from pydantic.dataclasses import dataclass
 
-from bot.codec.wire import WIRE_CONFIG, encode, same_fields
+from bot.codec.fields import same_fields
+from bot.codec.wire import WIRE_CONFIG, encode
 from bot.model.simulation import SimulationReport
 
 SCHEMA_NAME: Final = "simulation-v1"

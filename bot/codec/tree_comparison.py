@@ -8,7 +8,8 @@ from typing import Final, Literal
 from pydantic.dataclasses import dataclass
 
 import bot.codec.reason  # noqa: F401  # teaches the doubts' form
-from bot.codec.wire import WIRE_CONFIG, decode, encode, same_fields
+from bot.codec.fields import same_fields
+from bot.codec.wire import WIRE_CONFIG, decode, encode
 from bot.errors import DataError
 from bot.model.tree_comparison import TreeComparison
 

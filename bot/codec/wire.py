@@ -6,14 +6,10 @@ configuration they inherit. Files may come from strangers: unknown fields, wrong
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 from bot.errors import DataError
 
@@ -67,15 +63,6 @@ def _adapter(kind: type[T]) -> TypeAdapter[T]:
     if kind not in _ADAPTERS:
         _ADAPTERS[kind] = TypeAdapter(kind)
     return _ADAPTERS[kind]
-
-
-Kind = TypeVar("Kind", bound="DataclassInstance")
-
-
-def same_fields(kind: type[Kind], *values: "DataclassInstance", **others: Any) -> Kind:
-    """A `kind` with the fields of its own that the `values` have (the last one counts), and the `others`."""
-    shared = {one.name: getattr(value, one.name) for value in values for one in fields(value)}
-    return kind(**{one.name: shared[one.name] for one in fields(kind) if one.name in shared} | others)
 
 
 def _mistakes(error: ValidationError) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from bot.codec.fields import same_fields
 from bot.collect.merge import Read, merge
 from bot.collect.parser import Parsed
 from bot.model.run import Benchmark, Run
@@ -29,16 +30,15 @@ def join_executions(
     """
     if len(executions) == 1 and rounds is None:
         ((place, run),) = executions
-        return merge(
-            [Read(place=place, parsed=_parsed(run, run.benchmarks))], suite=suite, commit=commit, time=time, job=job
-        )
+        only = Read(place=place, parsed=same_fields(Parsed, run))
+        return merge([only], suite=suite, commit=commit, time=time, job=job)
     numbers = rounds or in_order(len(executions))
     reads, first = [], 0
     for (place, run), number in zip(executions, numbers, strict=True):
         benchmarks = tuple(_as_execution(benchmark, number, first=first) for benchmark in run.benchmarks)
         if any(benchmark.rounds for benchmark in run.benchmarks):
             first = max(round_ for benchmark in benchmarks for round_ in benchmark.rounds)
-        reads.append(Read(place=place, parsed=_parsed(run, benchmarks)))
+        reads.append(Read(place=place, parsed=same_fields(Parsed, run, benchmarks=benchmarks)))
     return merge(reads, suite=suite, commit=commit, time=time, job=job)
 
 
@@ -53,19 +53,3 @@ def _as_execution(benchmark: Benchmark, number: int, *, first: int) -> Benchmark
         return replace(benchmark, rounds=tuple(first + before for before in benchmark.rounds))
     group_sizes = () if benchmark.summary is not None else (len(benchmark.samples),)
     return replace(benchmark, group_sizes=group_sizes, rounds=(number,))
-
-
-def _parsed(run: Run, benchmarks: tuple[Benchmark, ...]) -> Parsed:
-    return Parsed(
-        benchmarks=benchmarks,
-        counters=run.counters,
-        environment=run.environment,
-        commit=run.commit,
-        time=run.time,
-        suite=run.suite,
-        job=run.job,
-        regressions=run.regressions,
-        analyses=run.analyses,
-        cost=run.cost,
-        notes=run.notes,
-    )

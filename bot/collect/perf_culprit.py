@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import UTC
 
+from bot.codec.fields import same_fields
 from bot.codec.run import decode_run
 from bot.collect.parser import Parsed, check_samples, check_summary, checked_metric, checked_name, full_hash, unique
 from bot.collect.source import Source
@@ -51,19 +52,13 @@ def parse(source: Source, /) -> Parsed:
     if len({(benchmark.name, benchmark.metric.name) for benchmark in benchmarks}) < len(benchmarks):
         unique((benchmark, _place(source, index)) for index, benchmark in enumerate(benchmarks))
     time = run.time
-    return Parsed(
+    return same_fields(
+        Parsed,
+        run,
         benchmarks=benchmarks,
         counters=tuple(_checked_table(table, f"{source.place}: counters[{i}]") for i, table in enumerate(run.counters)),
-        environment=run.environment,
         commit=full_hash(run.commit),
         time=None if time is None else time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC),
-        suite=run.suite,
-        job=run.job,
-        regressions=run.regressions,
-        confirmed=run.confirmed,
-        analyses=run.analyses,
-        cost=run.cost,
-        notes=run.notes,
     )
 
 

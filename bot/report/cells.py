@@ -75,7 +75,7 @@ def certainty_text(finding: Finding) -> str:
         return f"{flagged} of {counted(len(votes), 'model')} broken, in {violated} of the time"
     if finding.q_value is None:
         return "not tested"
-    return f"{numbers.probability('q', finding.q_value)}, {_backing(evidence)}"
+    return f"{numbers.q_text(finding.q_value)}, {_backing(evidence)}"
 
 
 def _backing(evidence: Evidence) -> str:

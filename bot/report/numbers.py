@@ -136,10 +136,10 @@ def percent_interval(low: float, high: float) -> str:
     return f"({_percent_number(low, signed=True)} … {_percent_number(high, signed=True)})"
 
 
-def probability(name: str, value: float) -> str:
-    if value < SMALLEST_RATE_SHOWN:
-        return f"{name} < {SMALLEST_RATE_SHOWN}"
-    return f"{name} = {value:.2g}" if value >= 0.001 else f"{name} = {value:.4f}"
+def q_text(q_value: float) -> str:
+    if q_value < SMALLEST_RATE_SHOWN:
+        return f"q < {SMALLEST_RATE_SHOWN}"
+    return f"q = {q_value:.2g}" if q_value >= 0.001 else f"q = {q_value:.4f}"
 
 
 def _percent_number(fraction: float, *, signed: bool) -> str:

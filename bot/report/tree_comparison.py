@@ -17,7 +17,7 @@ from bot.model.tree_comparison import (
 )
 from bot.report.charts import blocks
 from bot.report.inert import SENTENCE_LIMIT, SHORT_HASH, Safe, join, plain
-from bot.report.numbers import amount_text, percent, probability, quantities, significant
+from bot.report.numbers import amount_text, percent, q_text, quantities, significant
 from bot.report.reasons.sentence import sentence, sentence_markdown
 from bot.report.tables import columns
 from bot.report.words import counted
@@ -187,7 +187,7 @@ def own_change(before: NodeAmount | None, after: NodeAmount | None) -> str | Non
 
 
 def certainty(suspect: ComparedSuspect) -> str:
-    return probability("q", suspect.q_value) if suspect.q_value is not None else "no certainty"
+    return q_text(suspect.q_value) if suspect.q_value is not None else "no certainty"
 
 
 def why(suspect: ComparedSuspect) -> str:

@@ -88,3 +88,11 @@ def test_rounds_are_one_per_execution(count: int) -> None:
     run = Run(benchmarks=(Benchmark(name="a", metric=TIME, samples=(1.0,)),))
     with pytest.raises(ValueError, match="argument"):
         join_executions([("a", run), ("b", run)], rounds=range(count))
+
+
+def test_executions_keep_what_a_second_measurement_confirmed() -> None:
+    benchmark = Benchmark(name="a", metric=TIME, samples=(1.0,))
+    judged = Run(benchmarks=(benchmark,), regressions=(benchmark.key,), confirmed=(benchmark.key,))
+    for executions in ([("one", judged)], [("one", judged), ("two", judged)]):
+        joined = join_executions(executions)
+        assert (joined.regressions, joined.confirmed) == ((benchmark.key,), (benchmark.key,))

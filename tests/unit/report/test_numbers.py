@@ -10,7 +10,7 @@ from bot.report.numbers import (
     percent,
     percent_at_least,
     percent_interval,
-    probability,
+    q_text,
     quantities,
     significant,
 )
@@ -105,8 +105,8 @@ def test_interval() -> None:
     ("value", "shown"),
     [(0.0, "q < 0.0001"), (0.00009, "q < 0.0001"), (0.0004, "q = 0.0004"), (0.0314, "q = 0.031"), (0.5, "q = 0.5")],
 )
-def test_probability(value: float, shown: str) -> None:
-    assert probability("q", value) == shown
+def test_q_text(value: float, shown: str) -> None:
+    assert q_text(value) == shown
 
 
 @pytest.mark.parametrize(
