@@ -61,8 +61,8 @@ def _copy(arguments: argparse.Namespace) -> int:
             config=chosen_config(arguments),
             environ=os.environ,
         )
-    counts = ", ".join(f"{copied.get(folder, 0):,} {kind}" for folder, kind in KINDS.items())
-    print(f"copied {counts}; there before: {before:,}")
+    counts = ", ".join(f"{kind}: {copied.get(folder, 0):,}" for folder, kind in KINDS.items())
+    print(f"copied {counts}; already there: {before:,}")
     return EXIT_FINE
 
 

@@ -53,7 +53,7 @@ def _branch(repository: Path, config: Config, history_url: str | None) -> Iterat
     with open_history(config.history, repository, url=history_url) as store:
         if not isinstance(store, GitBranchCompaction):
             raise UsageError(
-                "only a history on a git branch has a past that weighs",
+                "stats and compact are for a history on a git branch: a database keeps no past",
                 place=store.place,
                 next_step="leave it as it is",
             )

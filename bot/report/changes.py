@@ -10,7 +10,7 @@ from bot.model.change import ChangePoint, Detectable, SeriesAlarm, SeriesChanges
 from bot.model.commit import FULL_HASH
 from bot.report.charts import plot
 from bot.report.inert import SENTENCE_LIMIT, plain
-from bot.report.numbers import amount_text, percent, percent_at_least, quantities, significant
+from bot.report.numbers import amount_text, percent, percent_at_least, percent_digits, quantities, significant
 from bot.report.reasons import sentence
 from bot.report.tables import columns
 from bot.report.words import counted
@@ -92,7 +92,7 @@ def _block(entry: SeriesChanges, *, label_name: str | None, alone: bool) -> str:
     label = None if label_name is None else plain(label_name, limit=LABEL_LIMIT)
     rows = f"{len(series.values):,} rows" + (f", {missing:,} without a value" if missing else "")
     # The count first: a line that starts with a foreign "::" would be a command to GitHub's runner.
-    effect = f" of {percent(series.minimum_effect)} or more" if series.minimum_effect else ""
+    effect = f" of {percent_digits(series.minimum_effect)} or more" if series.minimum_effect else ""
     lines = [f"{counted(len(entry.changes), 'change')}{effect} in {name} ({rows})", *_notes(entry)]
     if not entry.changes:
         lines.append(f"  {_would_have(entry.detectable, series.unit, ending='been found')}")

@@ -72,5 +72,5 @@ def _unstable(design: Design, scenario: str) -> Iterator[str]:
     """What a comparison of means has to say first: they depend on how long the scenario lasts."""
     for load in offered_loads(design, design.scenario[scenario]):
         if load.share >= 1:
-            full = f"{load.share:.0%} of the {load.resource} of {load.component}"
+            full = f"{load.share:,.0%} of the {load.resource} of {load.component}"
             yield f"the simulated scenario {scenario} is unstable: it asks for {full}, and means depend on its duration"
