@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from bot.bisect import Search
+from bot.dispatch.alarms import Step
 from bot.dispatch.recovery import answer_of, is_still_there, recoveries
 from bot.model.alarm import Alarm, AlarmedMetric, CheckAnswer
-from bot.model.bisection import Culprit, Outcome, OutcomeKind, Phase, Result, SearchSettings
+from bot.model.bisection import Culprit, Outcome, OutcomeKind, Phase, Result, SearchSettings, Suspect
 from bot.model.dispatch import Bisection
 from bot.model.finding import Interval
-from bot.model.metric import MetricKey
+from bot.model.metric import Direction, MetricKey
 from bot.model.run import Run
 from tests.support.measurements import SECONDS, measured
 from tests.support.runner_pool import chain_range, commits, new_bisection
@@ -104,3 +105,66 @@ def test_a_check_ends_once_it_has_surely_seen_the_change_again_whatever_its_phas
         assert not is_still_there(replace(told(), search=state))
     over = replace(begun, search=replace(begun.search, outcome=Outcome(kind=OutcomeKind.NOT_REPRODUCED)))
     assert answer_of(over) is CheckAnswer.OVER
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "direction", "named", "answer"),
+    [
+        (0.2, 0.5, Direction.LOWER_IS_BETTER, True, CheckAnswer.STILL_THERE),
+        (-0.05, 0.5, Direction.LOWER_IS_BETTER, True, CheckAnswer.UNKNOWN),
+        (-0.5, -0.2, Direction.LOWER_IS_BETTER, True, CheckAnswer.UNKNOWN),
+        (-0.5, -0.2, Direction.HIGHER_IS_BETTER, True, CheckAnswer.STILL_THERE),
+        # Without a culprit the executions of the ends have to tell, and here are none.
+        (0.2, 0.5, Direction.LOWER_IS_BETTER, False, CheckAnswer.UNKNOWN),
+    ],
+)
+def test_where_a_culprit_was_named_the_interval_of_the_whole_change_answers(
+    low: float, high: float, direction: Direction, named: bool, answer: CheckAnswer
+) -> None:
+    begun = told(closes=(CULPRIT,))
+    assert begun.search.outcome is not None
+    ends = Interval(low=low, high=high, level=0.95)
+    culprits = begun.search.outcome.culprits if named else ()
+    outcome = replace(begun.search.outcome, culprits=culprits, confidence_interval=ends)
+    settings = replace(begun.search.settings, direction=direction)
+    assert answer_of(replace(begun, search=replace(begun.search, outcome=outcome, settings=settings))) is answer
+
+
+def steps_of(search: Bisection, *, well: float = 1.0, slow: int = 4, runs: int = 12) -> tuple[Step, ...]:
+    levels = [*[BEFORE] * 6, *[AFTER] * slow, *[well] * runs]
+    return recoveries(line(levels), [search], suite="default", window=30)
+
+
+@pytest.mark.parametrize(("runs", "is_due"), [(8, False), (9, True)])
+def test_nine_runs_after_the_bad_end_are_asked_for(runs: int, is_due: bool) -> None:
+    assert bool(steps_of(told(), slow=2, runs=runs)) is is_due
+
+
+def test_a_check_follows_the_issues_metrics_and_none_that_step_elsewhere() -> None:
+    beside, elsewhere = (replace(LEAD, key=MetricKey(name, "time")) for name in "bc")
+    (step,) = steps_of(told(metrics=(LEAD, beside, elsewhere), left=frozenset({elsewhere.key})))
+    assert [entry.key for entry in step.alarm.metrics] == [LEAD.key, beside.key]
+
+
+def with_culprits(*culprits: Culprit) -> Bisection:
+    begun = told()
+    return replace(
+        begun, search=replace(begun.search, outcome=Outcome(kind=OutcomeKind.SEVERAL_CULPRITS, culprits=culprits))
+    )
+
+
+def test_every_regression_of_a_search_has_a_check_of_its_own_and_an_improvement_has_none() -> None:
+    (worse,) = told().search.outcome.culprits  # type: ignore[union-attr]  # as it was made
+    further = replace(worse, commit=commits(7)[3], relative_change=0.2)
+    better = replace(worse, commit=commits(7)[2], relative_change=-0.2, improvement=True)
+    steps = steps_of(with_culprits(worse, better, further))
+    assert [step.alarm.closes for step in steps] == [(worse.commit,), (further.commit,)]
+    assert [step.alarm.metrics[0].after for step in steps] == pytest.approx([1.4, 1.2])
+    # A throughput that fell by all of it: its level is none that a ratio could be taken of.
+    (gone,) = steps_of(with_culprits(replace(worse, relative_change=-1.0)))
+    assert gone.alarm.metrics[0].after == pytest.approx(0.01)
+    # Where no commit was named, the issue is known by the ends.
+    suspects = Outcome(kind=OutcomeKind.SUSPECT_SET, suspects=(Suspect(commit=CULPRIT, posterior=0.6),))
+    begun = told()
+    (ends,) = steps_of(replace(begun, search=replace(begun.search, outcome=suspects)))
+    assert (ends.alarm.closes, ends.alarm.metrics) == ((commits(7)[0], commits(7)[7]), (LEAD,))

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from bot.bisect import Search
+from bot.dispatch.recovery import answer_of
 from bot.dispatch.together import left_of
-from bot.model.alarm import Alarm, AlarmedMetric
+from bot.model.alarm import Alarm, AlarmedMetric, CheckAnswer
 from bot.model.bisection import Outcome, OutcomeKind
 from bot.model.metric import MetricKey
 from tests.support.runner_pool import KEY, TIME, new_bisection
@@ -41,3 +42,7 @@ def test_where_the_lead_was_a_wrong_alarm_what_did_step_is_searched_again(
         search=replace(Search(begun.search).state, outcome=outcome),
     )
     assert {KEY, STEADY, STEPPING} - left_of(ended) == kept
+    # As a check of their issue it is not over while one of them still steps.
+    assert answer_of(ended) is CheckAnswer.UNKNOWN
+    alone = replace(ended, alarm=Alarm(metrics=metrics[:2]))
+    assert answer_of(alone) is (CheckAnswer.OVER if kind is OutcomeKind.NOT_REPRODUCED else CheckAnswer.UNKNOWN)
