@@ -28,10 +28,10 @@ def matches(file: ProfileFile, /) -> bool:
 def read(file: ProfileFile, /) -> tuple[Profile, ...]:
     if not file.trusted:
         raise UsageError(
-            "is marshalled Python data (cProfile), which is made for files of one's own only",
+            "is marshalled Python data (cProfile), which is read only if you trust its source",
             place=file.place,
-            next_step="add --trusted-profile where it comes from no stranger (no pull request's job); "
-            "else write collapsed stacks, speedscope or a trace",
+            next_step="add --trusted-profile if it is your own, not from a pull request's job; "
+            "or write collapsed stacks, speedscope or a trace",
         )
     try:
         stats = unmarshal(file.content())
