@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.execution_logs import call, log
+from tests.support.served import served_program
 
 pytestmark = [
     pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="the extra `cluster` is not installed"),
@@ -67,9 +68,8 @@ def server_log(tmp_path: Path) -> Path:
 
 
 def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, check=False, cwd=cwd, timeout=120
-    )
+    python = served_program().with_name("forking-python")
+    return subprocess.run([python, *arguments], capture_output=True, text=True, check=False, cwd=cwd, timeout=120)
 
 
 def test_parts_of_a_cluster_merge_to_the_same_whole(address: str, server_log: Path) -> None:

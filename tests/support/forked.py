@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Final
 
 from bot.action.__main__ import main
+from bot.git.command import _command_layer
 from tests.support.installed import installed
 
 CONTEXT: Final = get_context("forkserver")
 CONTEXT.set_forkserver_preload([__name__, "bot.action.job", "bot.action.modes", "bot.publish.github.host"])
-installed()  # before the forks
+# Before the forks.
+_command_layer()
+installed()
 
 
 def start_action(environment: Mapping[str, str], *, cwd: Path, log: Path) -> ForkServerProcess:

@@ -22,6 +22,7 @@ from socketserver import BaseRequestHandler, ForkingMixIn, UnixStreamServer
 from typing import Final
 
 from bot.__main__ import run
+from bot.git.command import _command_layer
 from bot.lazy import listed
 from tests.support.installed import installed
 
@@ -34,6 +35,8 @@ server.connect({address!r})
 socket.send_fds(server, [json.dumps([sys.argv, os.getcwd(), dict(os.environ)]).encode() + b"\\n"], [0, 1, 2])
 sys.exit(int(server.recv(3) or 137))
 """
+# Names the program to the test runs that a test starts.
+SHARED: Final = "SERVED_PERF_CULPRIT"
 PYTHON: Final = """#!/bin/sh
 case "$1 $2" in "-m bot") shift 2; exec {program} "$@";; esac
 exec {python} "$@"
@@ -42,7 +45,9 @@ exec {python} "$@"
 
 @cache
 def served_program() -> Path:
-    """Its server lives as long as this process."""
+    """Its server lives as long as this process, or as the one that started this one and has it already."""
+    if shared := os.environ.get(SHARED):
+        return Path(shared)
     folder = Path(tempfile.mkdtemp(prefix="served-", dir=TEMPORARY))
     program, address = folder / "perf-culprit", folder / "socket"
     program.write_text(CALL.format(python=sys.executable, address=str(address)))
@@ -61,6 +66,7 @@ def served_program() -> Path:
     while not address.exists():
         assert server.poll() is None, "the server of perf-culprit ended"
         time.sleep(0.01)
+    os.environ[SHARED] = str(program)
     return program
 
 
@@ -98,8 +104,9 @@ class Server(ForkingMixIn, UnixStreamServer):
 
 
 def serve(address: str) -> None:
-    for module, _ in listed("bot.pipeline").values():
+    for module in ("bot.cli", "tabulate", *(module for module, _ in listed("bot.pipeline").values())):
         import_module(module)
+    _command_layer()
     installed()
     gc.freeze()
     # What a fork starts as `python -m bot` is one, too.
