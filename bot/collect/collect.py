@@ -128,7 +128,7 @@ def collect_history(paths: Sequence[str], *, tool: str = AUTO, directions: Direc
     runs: list[Run] = []
     for is_search, source in ((one.is_search, source) for one in read_inputs(paths) for source in one.sources):
         if (parser := find_parser(source, parsers_for(tool))) is None and not is_search:
-            raise source.error("is of no known format", "see `perf-culprit formats`")
+            raise unknown_format(source)
         if parser is None:
             continue
         many = HISTORY_PARSERS.get(parser.ID)

@@ -95,9 +95,9 @@ def import_history(request: HistoryImport, *, config: Config) -> Imported:
     runs = [run for run in read if run.commit is not None]
     if not runs:
         raise DataError(
-            f"none of {len(read):,} results says the full hash of its commit",
+            f"no result names the full hash of its commit (results read: {len(read):,})",
             place=", ".join(request.files),
-            next_step="record single results with: perf-culprit record FILE --commit HASH",
+            next_step="record them one by one: perf-culprit record FILE --commit HASH",
         )
     if len({run.suite for run in runs}) == 1:
         runs = [replace(run, suite=config.suite) for run in runs]

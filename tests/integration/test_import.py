@@ -141,4 +141,4 @@ def test_nothing_to_import_is_said_with_the_way_out(repository: Path, capsys: py
     path = repository / "times.txt"
     path.write_text("1\n2\n3\n", encoding="utf-8")
     assert perf_culprit("import", str(path), "--repo", str(repository)) == 3
-    assert "none of 1 results says the full hash of its commit" in capsys.readouterr().err
+    assert "no result names the full hash of its commit (results read: 1)" in capsys.readouterr().err

@@ -148,7 +148,7 @@ def test_histories_give_a_run_per_commit_oldest_first() -> None:
     assert newest.commit == "2" * 40
     assert newest.notes == ("only the newest run of the file is used; older ones: 1",)
     assert [run.commit for run in collect_history([str(FOLDER / "numbers/loop.txt")])] == [None]
-    with pytest.raises(DataError, match="is of no known format"):
+    with pytest.raises(DataError, match="holds results of no known format"):
         collect_history([__file__])
 
 
