@@ -70,3 +70,13 @@ def test_an_expected_change_is_refuted_by_six_rounds_that_exclude_half_of_it(
     settings = replace(measured.state.settings, expected_change=float(np.log(1.2)))
     assert is_refuted(Standing(replace(measured.state, settings=settings), measured.reach)) is refuted
     assert not is_refuted(measured)
+
+
+def test_a_named_commit_is_the_culprit_with_the_step_of_its_own_rounds() -> None:
+    whole = (Purpose.REPRODUCE, ("g", "c1", "c2", "c3", "c4"))
+    outcome = outcome_of(searched(whole, (Purpose.CONFIRM, ("c1", "c2")), named="c2"), OutcomeKind.CULPRIT)
+    assert outcome.kind is OutcomeKind.CULPRIT
+    (culprit,) = outcome.culprits
+    assert (culprit.commit, culprit.improvement) == ("c2", False)
+    assert culprit.relative_change == pytest.approx(0.2, abs=2e-3)
+    assert (outcome.unresolved, outcome.unresolved_part) == (0.0, None)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from bot.bisect.beside import Block, Place, is_refuted, place_of
 from tests.support.runner_pool import chain_range, commits
@@ -58,3 +59,12 @@ def test_a_step_that_was_expected_is_denied_where_half_of_it_would_show(
     ]
     assert abs(sum(denied) - is_denied) <= 2, denied
     assert not is_refuted(chain_range(SIZE), blocks(None, count=5), worse_sign=1, expected=expected)
+
+
+@pytest.mark.parametrize(("share", "refuted"), [(0.99, False), (1.01, True)])
+def test_it_is_denied_where_students_interval_leaves_half_of_it_out(share: float, refuted: bool) -> None:
+    steps = np.array([0.02, -0.02, 0.01, -0.01, 0.03, -0.03])
+    whole = chain_range(SIZE)
+    pairs = [{whole.good: 1.0, whole.bad: float(np.exp(step))} for step in steps]
+    _, high = stats.t.interval(0.95, 5, 0, stats.sem(steps))
+    assert bool(is_refuted(whole, pairs, worse_sign=1, expected=2 * share * high)) is refuted

@@ -145,9 +145,10 @@ def test_commits_with_their_only_parents_build_inputs_are_unchanged() -> None:
     assert {commit_range.commits[place] for place in commit_range.unchanged} == {"B", "E"}
 
 
-def test_a_history_that_is_out_of_order_is_refused() -> None:
+@pytest.mark.parametrize("history", ["A\nB A\n", "B A\nA A\n"])
+def test_a_history_that_is_out_of_order_is_refused(history: str) -> None:
     with pytest.raises(DataError, match="topological order"):
-        parse_parents("A\nB A\n")
+        parse_parents(history)
 
 
 @pytest.mark.slow  # the history is built, read and weighed as text

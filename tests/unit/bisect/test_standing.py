@@ -148,7 +148,7 @@ def test_a_stretch_is_as_sure_as_its_rarer_end_and_falls_count_too() -> None:
     assert [(one.low, one.high, one.samples) for one in (before, after)] == [(0, 1, 3), (2, 4, 3)]
     (_, fallen) = stretches(searched(whole, levels={**LEVELS, "c4": 1.0}, named="c2"))
     assert fallen.probability > 0.99
-    assert fallen.upper > 1
+    assert 1 < fallen.upper < 2  # of the named step, since from end to end nothing changed
 
 
 def test_more_executions_of_a_commit_contradict_the_named_step_more_surely() -> None:

@@ -83,3 +83,13 @@ def test_unchanged_counters_are_quiet_against_one_or_two_runs(source: BaselineSo
 
     assert sum(bool(called(run())) for _ in range(TRIALS)) <= 1
     assert sum("c2" in called(run(c2=5.0)) for _ in range(TRIALS)) >= 0.8 * TRIALS
+
+
+def test_from_three_runs_on_medians_show_what_a_target_as_long_is_not_sure_of() -> None:
+    rng = np.random.default_rng(4)
+    short, loud = rng.normal(1, 0.01, 40), rng.normal(1, 0.05, 40)
+    runs = [rng.normal(1, 0.02, 400) for _ in range(3)]
+    assert median_allowance(short, runs, longer=False) == 0.0
+    # Of longer runs: what the target's median is less sure of than theirs, which is never less than nothing.
+    assert median_allowance(np.full(40, 1.0), runs, longer=True) == 0.0
+    assert 0 < median_allowance(loud, runs, longer=True) < median_error(loud)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.detect.standing import Circumstances, shown_changes
+from bot.detect.standing import Circumstances, shown_changes, standing
 from bot.model.finding import Acceptance
 from bot.model.metric import MetricKey
 from bot.model.panel import NamedCulprit, ShownChange
@@ -73,3 +73,11 @@ def test_a_culprit_is_one_that_a_bisection_named_near_the_change(entry: NamedCul
     assert shown(culprit(AT + 2), entry, nearer).culprit == (
         entry if counts and entry.commit == COMMITS[AT] else nearer
     )
+
+
+def test_the_worst_of_lately_is_of_changes_that_nobody_accepted() -> None:
+    (lately,) = (standing([PANEL], [change], (), LINE) for change in [shown()])
+    assert lately.worst == pytest.approx(0.3, abs=0.01)
+    assert (lately.release, lately.judged) == (None, 2)
+    assert standing([PANEL], [shown(accepted(AT))], (), LINE).worst is None
+    assert standing([PANEL], [], (), LINE).worst is None

@@ -151,12 +151,16 @@ def test_samples_follow_the_other_sides_statistic(statistic: str, expected: floa
 
 
 def test_of_two_statistics_that_both_sides_state_the_preferred_one_is_compared() -> None:
-    target, run = (replace(moments(mean, 1, 9), summary=Summary(value=mean, median=8.0)) for mean in (12.0, 10.0))
+    target, run = (
+        replace(moments(mean, 1, 9), summary=Summary(value=mean, median=8.0, count=9)) for mean in (12.0, 10.0)
+    )
     pairs = pair_metrics(
         Baseline(runs=(Run(benchmarks=(run,)),), source=BaselineSource.FILES), Run(benchmarks=(target,))
     )
     (by_median,) = summary.assess(pairs.pairs, DetectorOptions(), preferred="median")
     assert by_median.relative_change == 0.0
+    assert by_median.target is not None
+    assert (by_median.target.median, by_median.target.count) == (8.0, 9)
     assert assess(target, run).relative_change == pytest.approx(0.2)
 
 

@@ -32,6 +32,7 @@ def test_milliseconds_are_for_times_only() -> None:
     assert milliseconds_per("us/op") == pytest.approx(1e-3)
     assert milliseconds_per("ops/s") is None
     assert milliseconds_per("MB/s") is None
+    assert milliseconds_per("ns/ms") is None
 
 
 def test_counts_are_deterministic() -> None:

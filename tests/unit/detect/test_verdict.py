@@ -1,5 +1,6 @@
 """The rule at its very limits, on evidence made by hand: what is not proven, and what would decide it."""
 
+from math import isnan, nan
 from typing import Any
 
 import pytest
@@ -31,15 +32,15 @@ def decided(
     policy: PolicySettings | None = None,
     **precision: Any,
 ) -> Decided:
-    """Of an interval that excludes nothing."""
+    """Of an interval that excludes nothing; NaN is a number that there is none of."""
     evidence = Evidence(
         key=MetricKey("x", "time"),
         metric=TIME,
         test="anova",
         baseline=side() if baseline is None else baseline,
         target=side() if target is None else target,
-        relative_change=change,
-        p_value=p,
+        relative_change=None if isnan(change) else change,
+        p_value=None if isnan(p) else p,
         confidence_interval=Interval(low=-0.3, high=0.3, level=0.99),
         precision=Precision(**precision),
     )
@@ -129,3 +130,12 @@ def test_samples_of_the_target_are_asked_for_where_only_they_are_missing(
     assert outcome.reason.code is VerdictReason.TOO_FEW_SAMPLES
     assert outcome.reason.arguments["count"] == (of_target if of_target < 4 else of_baseline)
     assert outcome.more_samples == more
+
+
+@pytest.mark.parametrize(
+    ("change", "p", "code"),
+    [(nan, 0.02, VerdictReason.NO_RELATIVE_CHANGE), (0.1, nan, VerdictReason.NOTHING_TESTED)],
+)
+def test_without_a_test_or_a_relative_change_nothing_is_decided(change: float, p: float, code: VerdictReason) -> None:
+    outcome = decided(change=change, p=p)
+    assert (outcome.verdict, outcome.reason.code) == (Verdict.INCONCLUSIVE, code)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bot.stats.change_point import find_changes
-from bot.stats.change_point_effect import LeastEffect, counts, first_changed
+from bot.stats.change_point_effect import LeastEffect, counts, first_changed, least_effect_of
 from bot.stats.change_point_online import NEWEST, online_alarms
 from bot.stats.ragged import Floats
 
@@ -147,3 +147,8 @@ def test_large_steps_are_named_to_the_run() -> None:
         offline += change.index == 70 + seed
         online += alarm.change_index == 70 + seed
     assert min(offline, online) >= 18
+
+
+def test_the_least_effect_is_the_share_that_was_asked_for() -> None:
+    least = least_effect_of(np.array([1.0, 2.0]), 0.5)
+    assert [bool(least.reached(np.array(1.0), np.array(after))) for after in (1.4, 1.6)] == [False, True]
