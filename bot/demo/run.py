@@ -96,7 +96,7 @@ def _dashboard(repository: DemoRepository, folder: Path, *, config: Config, say:
     plan = pipeline.DashboardPlan(folder=folder, repository=repository.work, history_url=str(repository.remote))
     try:
         pipeline.plotting_library()  # before anything is measured for its sake
-        say("      for the dashboard, as if it were merged all the same: its commits are measured and recorded, too")
+        say("      for the dashboard its commits are measured and recorded as well, as if it had been merged")
         count = record_as_merged(repository, folder.parent, config=config)
         pipeline.build_dashboard(plan, config=config)
     except UsageError as error:
