@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from bot.detect import blocks
 from bot.detect.blocks import least_rounds, rounds_needed
@@ -59,6 +60,10 @@ def test_blocks_fires() -> None:
     assert entry.confidence_interval is not None
     assert entry.confidence_interval.low > 0.05
     assert entry.precision.rounds == 8
+    # Of the mean of the executions, as long as its side's own value is that mean.
+    assert entry.baseline is not None
+    low, high = stats.t.interval(0.95, 15, np.mean(noise(1)), stats.sem(noise(1)))
+    assert entry.baseline.relative_half_width == pytest.approx((high - low) / 2 / np.mean(noise(1)))
 
 
 def test_samples_of_one_execution_count_once() -> None:
