@@ -55,3 +55,11 @@ def test_on_a_quiet_machine_the_step_is_taken_as_seen(candidate: int) -> None:
     # Where one of the two was not measured there is only the fit.
     unseen = _difference_shape(searched(ENDS, (Purpose.SEARCH, ("c2",)), levels=levels), candidate).step
     assert unseen > expected + 0.01
+
+
+def test_the_noise_of_a_pair_is_the_robust_one_of_the_ends_within_rounds() -> None:
+    measured = searched(ENDS, (Purpose.REPRODUCE, ("c4", "g")), noise=60)
+    pairs = [np.log(result.values["c4"][0] / result.values["g"][0]) for result in measured.state.results]
+    robust = np.median(np.abs(pairs - np.median(pairs))) / 0.6745
+    assert robust > 0.01
+    assert _difference_shape(measured, 1).width == pytest.approx(robust)
