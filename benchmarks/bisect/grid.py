@@ -44,7 +44,10 @@ STEPS = (
     ("heavy", 0.05),
 )
 OFFSETS = (0.0, 0.06)
-METHODS = ("bayes", "bayes, 8 jobs", "weighted", *RIVALS)
+# As `/perf-bisect` searches: rounds at once, three on each of four machines that differ in the noise as well.
+MACHINES_ROUNDS = 12
+MACHINES_SCALE = 0.5
+METHODS = ("bayes", "bayes, 8 jobs", "bayes, 4 machines", "weighted", *RIVALS)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,10 +103,12 @@ def trial(cell: Cell, method: str, number: int, *, budget: int) -> Trial:
     generator = np.random.default_rng(seed)
     commit_range = HISTORIES[cell.history](cell.size, number)
     culprit = int(generator.integers(0, cell.size))
+    several = method.endswith("machines")
     machine = Machine(
         levels=levels_of(commit_range, {culprit: float(np.log1p(cell.effect))}),
         noise=stream(NOISES[cell.noise], generator),
         offset=lambda: float(generator.normal(0, cell.offset_sd)) if cell.offset_sd else 0.0,
+        scale=lambda: float(generator.lognormal(0, MACHINES_SCALE)) if several else 1.0,
     )
     planted = commit_range.commits[culprit]
     if method in RIVALS:
@@ -111,8 +116,11 @@ def trial(cell: Cell, method: str, number: int, *, budget: int) -> Trial:
         verdict = "none" if answer.named is None else "right" if answer.named == planted else "wrong"
         return Trial(verdict=verdict, executions=answer.executions, batches=answer.batches)
     engine, _, jobs = method.partition(", ")
-    settings = SearchSettings(engine=Engine(engine), budget_executions=budget, seed=seed % 2**31)
-    return _search(Search.start(commit_range, settings=settings), machine, planted, jobs=8 if jobs else 1)
+    settings = SearchSettings(
+        engine=Engine(engine), budget_executions=budget, seed=seed % 2**31, one_machine=not several
+    )
+    rounds = MACHINES_ROUNDS if several else 8 if jobs else 1
+    return _search(Search.start(commit_range, settings=settings), machine, planted, jobs=rounds)
 
 
 def _search(search: Search, machine: Machine, planted: str, *, jobs: int) -> Trial:

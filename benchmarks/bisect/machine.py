@@ -74,16 +74,17 @@ def _range(parents: Sequence[Sequence[int]]) -> CommitRange:
 
 @dataclass
 class Machine:
-    """Measures virtual commits: `effects` by commit name are log changes of everything that holds the commit."""
+    """Measures virtual commits: `levels` are logarithms; each round has its own `offset` and `scale` of the noise."""
 
     levels: Mapping[str, float]
     noise: Iterator[float]
     offset: Callable[[], float] = lambda: 0.0
+    scale: Callable[[], float] = lambda: 1.0
     broken: frozenset[str] = frozenset()
     executions: int = field(default=0)
 
     def run(self, commits: Sequence[str]) -> tuple[dict[str, list[float]], dict[str, Failure]]:
-        offset = self.offset()
+        offset, scale = self.offset(), self.scale()
         samples: dict[str, list[float]] = {}
         failures: dict[str, Failure] = {}
         for commit in commits:
@@ -91,7 +92,7 @@ class Machine:
             if commit in self.broken:
                 failures[commit] = Failure(kind=FailureKind.BUILD, message="does not build")
             else:
-                samples[commit] = [float(np.exp(self.levels[commit] + offset + next(self.noise)))]
+                samples[commit] = [float(np.exp(self.levels[commit] + offset + scale * next(self.noise)))]
         return samples, failures
 
 

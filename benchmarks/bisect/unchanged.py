@@ -1,11 +1,13 @@
 """Ranges without any change, by kind of noise: how often is a commit named, and what does the answer cost?
 
-python benchmarks/bisect/unchanged.py [--runs N] [--first SEED] [--processes N] [--noise PART] [--series FILE ...]
+python benchmarks/bisect/unchanged.py [--runs N] [--first SEED] [--processes N] [--noise PART] [--machines]
+                                      [--series FILE ...]
 
 Ranges of 5 to 64 commits in a chain, a size per search in turn. "Tight": two states of the machine, each 0.1% wide,
 half of the executions in either; "sticky": the state lasts, and is drawn anew by one execution in ten. "Walk": the
-level moves by 0.5% from execution to execution. Recorded series as in `replay.py`. "At most" is the upper bound of
-Clopper and Pearson, 95%.
+level moves by 0.5% from execution to execution. With --machines rounds are on several, as those of `/perf-bisect`: 6%
+apart, their noise by a factor of 1.65 (standard deviations). Recorded series as in `replay.py`. "At most" is the upper
+bound of Clopper and Pearson, 95%.
 """
 
 import argparse
@@ -20,6 +22,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from benchmarks.bisect.grid import MACHINES_ROUNDS, MACHINES_SCALE, OFFSETS
 from benchmarks.bisect.machine import NOISES as PLAIN
 from benchmarks.bisect.machine import Floats, Machine, Sampler, chain, lognormal, play, stream
 from benchmarks.bisect.replay import BUDGET, log_half, recorded, series_files
@@ -74,15 +77,20 @@ KINDS: Final[Mapping[str, Source]] = {
 }
 
 
-def trial(name: str, series: Sequence[float], seed: int) -> tuple[int, int, str]:
+def trial(name: str, series: Sequence[float], seed: int, *, machines: bool = False) -> tuple[int, int, str]:
     """Size, executions and the named changes of one search."""
     generator = np.random.default_rng([seed, 23])
     size = SIZES[seed % len(SIZES)]
     commit_range = chain(size)
     noise = recorded(series, generator) if series else KINDS[name](generator)
-    machine = Machine(levels=dict.fromkeys((commit_range.good, *commit_range.commits), 0.0), noise=noise)
-    search = Search.start(commit_range, settings=SearchSettings(budget_executions=BUDGET, seed=seed))
-    outcome = play(search, machine)
+    machine = Machine(
+        levels=dict.fromkeys((commit_range.good, *commit_range.commits), 0.0),
+        noise=noise,
+        offset=lambda: float(generator.normal(0, OFFSETS[-1])) if machines else 0.0,
+        scale=lambda: float(generator.lognormal(0, MACHINES_SCALE)) if machines else 1.0,
+    )
+    settings = SearchSettings(budget_executions=BUDGET, seed=seed, one_machine=not machines)
+    outcome = play(Search.start(commit_range, settings=settings), machine, k=MACHINES_ROUNDS if machines else 1)
     named = ", ".join(f"{step.relative_change:+.2%}" for step in outcome.culprits)
     return size, machine.executions, named
 
@@ -93,6 +101,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="seed of the first search")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--noise", default="", help="part of a name")
+    parser.add_argument("--machines", action="store_true")
     parser.add_argument("--half", choices=("first", "second"), default="second")
     parser.add_argument("--series", type=Path, nargs="*", default=[])
     parser.add_argument("--verbose", action="store_true", help="the wrong names as well")
@@ -109,7 +118,7 @@ def main() -> None:
             if arguments.noise not in name:
                 continue
             seeds = range(arguments.first, arguments.first + arguments.runs)
-            trials = list(pool.map(partial(trial, name, series), seeds, chunksize=5))
+            trials = list(pool.map(partial(trial, name, series, machines=arguments.machines), seeds, chunksize=5))
             wrong = [one for one in trials if one[2]]
             executions = [one[1] for one in trials]
             upper = share_interval(len(wrong), len(trials))[1]
