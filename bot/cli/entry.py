@@ -4,6 +4,7 @@ import argparse
 import os
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NoReturn
 
@@ -16,10 +17,20 @@ from bot.report.inert import plain_lines
 _MISTYPED: Final = re.compile(r"unrecognized arguments: (-\S+)|invalid choice: '([^']+)'")
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Lines break between words: an option that is cut at a hyphen cannot be copied."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(text, width, break_on_hyphens=False)
+
+
 class Parser(argparse.ArgumentParser):
     """argparse's, whose errors name the closest option and the command's own help."""
 
     _options: Sequence[str] = ()
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(formatter_class=_Help, **options)
 
     def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> tuple[Any, list[str]]:  # type: ignore[override]  # the stubs' overloads
         """All of them are known: a command answers for its own arguments, and not its parent."""
@@ -82,7 +93,6 @@ def _parser() -> Parser:
         prog="perf-culprit",
         description="Finds performance regressions, the commit that introduced them and the code behind them.",
         epilog=EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("-V", "--version", action="version", version=f"perf-culprit {__version__}")
     parser.set_defaults(parser=parser)

@@ -48,7 +48,6 @@ def new_verb(
         help=help_text,
         description=help_text[0].upper() + help_text[1:] + ".",
         epilog="\n  ".join(["examples:", *examples]) + f"\n\n{EXIT_CODES_AT}" if examples else EXIT_CODES_AT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     option(verb, "-q --quiet", "print only the result and errors")
     option(verb, "-v --verbose", "log each step with its time to standard error")

@@ -60,6 +60,7 @@ def test_every_verb_has_help_whose_examples_parse(verb: str, capsys: pytest.Capt
         main([*verb.split(), "--help"])
     assert ended.value.code == 0
     said = capsys.readouterr().out
+    assert not re.search(r"\w-$", said, re.MULTILINE)  # no option is cut at a hyphen
     assert "exit codes:" not in said
     assert "Exit codes: perf-culprit --help" in said
     for example in EXAMPLES[verb]:
