@@ -102,7 +102,7 @@ def test_the_tail_is_how_often_noise_and_a_gap_reach_the_difference(error: float
     assert found == pytest.approx([(apart >= limit).mean() for limit in at], rel=0.05, abs=2e-4)
 
 
-@pytest.mark.parametrize("probability", [0.0, 0.01, 0.05, 0.3])
+@pytest.mark.parametrize("probability", [0.0, 0.002, 0.05, 0.3])
 @pytest.mark.parametrize(("error", "freedom"), [(0.02, 30.0), (0.14, 10.0), (0.0, 5.0)])
 def test_the_half_width_is_where_the_tail_falls_below_the_rest_of_the_level(
     error: float, freedom: float, probability: float
