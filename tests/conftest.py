@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import sys
 
 from hypothesis import settings
@@ -17,6 +18,8 @@ os.environ.pop("PERF_CULPRIT_HISTORY_URL", None)
 for name in [name for name in os.environ if name.startswith("GIT_")]:
     del os.environ[name]
 os.environ |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+# A shell starts what it runs in the background deaf to Ctrl-C, which tests send to their processes.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 # Settings of a test's own count more. CI's fuzzing takes the other profile (.ci/run).
 settings.register_profile("quick", derandomize=True, deadline=None, max_examples=30)
 settings.register_profile("thorough", derandomize=True, deadline=None, max_examples=300)

@@ -37,8 +37,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> ShopHistory:
 def found_by_bisection(shop: ShopHistory, out: Path) -> str:
     ends = ["--good", shop.commits[0], "--bad", shop.commits[-1], "--benchmark", "order"]
     where = ["--repo", str(shop.repository), "--state", str(out / "state.json"), "--json", str(out / "culprit.json")]
-    run = benchmark_command(sys.executable, calls=2)
-    assert main(["bisect", *ends, *where, "--run", run, "--profile-seconds", "5"]) == 0
+    assert main(["bisect", *ends, *where, "--run", benchmark_command(sys.executable, calls=5)]) == 0
     answer = json.loads((out / "culprit.json").read_bytes())
     (culprit,) = answer["culprits"]
     diagnosis = answer["diagnosis"]
