@@ -105,14 +105,14 @@ def power(runs: int, detector: str) -> None:
         rng = np.random.default_rng(scenario.runs)
         effects = np.ones(scenario.benchmarks)
         effects[17] = effect
-        found = 0
+        count = 0
         for _ in range(runs):
             judgement = judged(rng, scenario, "lognormal", detector=detector, effects=effects)
-            found += any(
+            count += any(
                 finding.verdict is Verdict.REGRESSION and finding.evidence.key.benchmark == "bench_00017"
                 for finding in judgement.findings
             )
-        print(f"  {scenario}, {effect - 1:+.0%}  {found / runs:7.2%}", flush=True)
+        print(f"  {scenario}, {effect - 1:+.0%}  {count / runs:7.2%}", flush=True)
 
 
 def smallest(trials: int, detector: str) -> None:

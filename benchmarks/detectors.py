@@ -68,7 +68,7 @@ def alarms(trials: int) -> None:
                 [f.evidence.key.benchmark + f.evidence.key.metric for f in judgement.findings if f.verdict in CHANGES]
                 for judgement in changed
             ]
-            true = sum(_number(name) < CHANGED for found in names for name in found)
+            true = sum(_number(name) < CHANGED for entry in names for name in entry)
             false = sum(map(len, names)) - true
             runs, own, shared = scenario
             print(

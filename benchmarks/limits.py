@@ -74,8 +74,8 @@ def compare() -> None:
         command = [sys.executable, "-m", "bot", "compare", "--baseline", f"{folder}/base-*.json"]
         command += ["--target", f"{folder}/target.json", "--json", out]
         seconds, memory_gb = seconds_of(command, repetitions=3)
-        found = [entry for entry in json.loads(Path(out).read_text())["findings"] if entry["verdict"] == "regression"]
-        assert [entry["benchmark"] for entry in found] == ["bench_00007"]
+        results = [entry for entry in json.loads(Path(out).read_text())["findings"] if entry["verdict"] == "regression"]
+        assert [entry["benchmark"] for entry in results] == ["bench_00007"]
         show(
             "compare, 10,000 benchmarks x 50 samples x 30 runs",
             seconds,
@@ -127,10 +127,10 @@ def changes() -> None:
     series = np.random.default_rng(0).normal(100, 3, (1000, 500))
     series[::2, 250:] *= 1.06
     begun = time.perf_counter()
-    found = [find_changes(row, rng=np.random.default_rng(0)) for row in series]
+    results = [find_changes(row, rng=np.random.default_rng(0)) for row in series]
     seconds = time.perf_counter() - begun
-    assert sum(len(row) == 1 for row in found[::2]) > 480
-    assert sum(map(len, found[1::2])) < 10
+    assert sum(len(row) == 1 for row in results[::2]) > 480
+    assert sum(map(len, results[1::2])) < 10
     begun = time.perf_counter()
     for row in series:
         stats.mannwhitneyu(row[:250], row[250:])

@@ -108,14 +108,14 @@ def row(way: Way, count: int, trials: int) -> list[str]:
     rng = np.random.default_rng(SEED)
     configs = list(PROFILES.values())
     unchanged = [trial(rng, way, count, 1.0, configs) for _ in range(trials)]
-    found = {effect: [trial(rng, way, count, effect, configs) for _ in range(trials)] for effect in EFFECTS}
+    results = {effect: [trial(rng, way, count, effect, configs) for _ in range(trials)] for effect in EFFECTS}
     lines = []
     for index, name in enumerate(PROFILES):
         reports = [judged[index] for judged in unchanged]
         regressions = _share(report.conclusion is Conclusion.REGRESSION for report in reports)
         changes = _share(any(finding.verdict in CHANGES for finding in report.findings) for report in reports)
         undecided = _share(report.conclusion is Conclusion.INCONCLUSIVE for report in reports)
-        power = [_share(_is_found(judged[index]) for judged in found[effect]) for effect in EFFECTS]
+        power = [_share(_is_found(judged[index]) for judged in results[effect]) for effect in EFFECTS]
         cells = (way.name, str(count), name, regressions, changes, undecided, *power)
         lines.append(f"| {' | '.join(cells)} |")
     return lines
@@ -125,14 +125,14 @@ def visible(way: Way, count: int, trials: int) -> str:
     """Independent runs, in which the first benchmark is worse by what an unchanged run said of it."""
     rng = np.random.default_rng(SEED)
     config = PROFILES["default, 1%"]
-    said, found = [], 0
+    text, result = [], 0
     for _ in range(trials):
         (unchanged,) = trial(rng, way, count, 1.0, [config])
         first = next(finding for finding in unchanged.findings if finding.evidence.key.benchmark == "bench_000")
         if first.detectable_effect is not None:
-            said.append(first.detectable_effect)
-            found += _is_found(trial(rng, way, count, 1 + said[-1], [config])[0])
-    return f"| {way.name} | {count} | {100 * float(np.median(said)):.1f}% | {found} of {len(said)} |"
+            text.append(first.detectable_effect)
+            result += _is_found(trial(rng, way, count, 1 + text[-1], [config])[0])
+    return f"| {way.name} | {count} | {100 * float(np.median(text)):.1f}% | {result} of {len(text)} |"
 
 
 def _is_found(report: Report) -> bool:
@@ -143,8 +143,8 @@ def _is_found(report: Report) -> bool:
 
 
 def _share(outcomes: Iterable[bool]) -> str:
-    known = list(outcomes)
-    return f"{100 * sum(known) / len(known):.1f}%"
+    numbers = list(outcomes)
+    return f"{100 * sum(numbers) / len(numbers):.1f}%"
 
 
 def main() -> None:

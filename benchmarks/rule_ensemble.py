@@ -52,10 +52,10 @@ def limits(instants: int) -> None:
     evidence = assessed(target, runs, options)
     elapsed_s = time.perf_counter() - start
     peak_gb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    found = sum(map(is_out_of_control, evidence[:FAULTS]))
+    total = sum(map(is_out_of_control, evidence[:FAULTS]))
     print(f"rule ensemble, {COUNTERS:,} counters x {instants:,} instants x {RUNS} runs: {elapsed_s:.1f} s")
     print(f"  peak {peak_gb:.2f} GB; limits 120 s and 4 GB on two cores")
-    print(f"  flagged {sum(map(is_out_of_control, evidence))} counters, {found} of {FAULTS} faults")
+    print(f"  flagged {sum(map(is_out_of_control, evidence))} counters, {total} of {FAULTS} faults")
     reference_s = counting(runs[0].counters[0].values[:: instants // INTERVALS])
     print(f"  reference, the product that counts all pairs: {reference_s:.2f} s per model")
 
@@ -68,7 +68,7 @@ def alarms(trials: int) -> None:
         for noise in ("normal", "heavy-tailed", "bimodal"):
             for offset in (0.0, 1.0, 3.0) if runs > 1 else (0.0,):
                 rng = np.random.default_rng([runs, len(noise), int(offset)])
-                false, found = 0, 0
+                false, result = 0, 0
                 for _ in range(trials):
                     values = [
                         noisy_counters(rng, counters=METRICS, own_offset=offset, noise=noise) for _ in range(runs + 1)
@@ -76,13 +76,13 @@ def alarms(trials: int) -> None:
                     values[0][:, 3] *= 1.15
                     target, *baseline = (counter_run(counter_table(entry)) for entry in values)
                     flags = [is_out_of_control(entry) for entry in assessed(target, baseline, RuleOptions())]
-                    found += flags.pop(3)
+                    result += flags.pop(3)
                     false += sum(flags)
                 total = trials * (METRICS - 1)
                 bound = stats.binomtest(false, total).proportion_ci(0.95).high
                 print(
                     f"  {runs:2} runs, {noise:12}, offset {offset:.0f} x noise: "
-                    f"{false / total:6.2%} (95% bound {bound:.2%}), shift found {found / trials:4.0%}",
+                    f"{false / total:6.2%} (95% bound {bound:.2%}), shift found {result / trials:4.0%}",
                     flush=True,
                 )
 

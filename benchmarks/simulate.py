@@ -106,15 +106,15 @@ def alarms(trials: int = 200, replications: int = 12) -> None:
         done = [simulate.replicate(design, "day", seed, number) for number in range(replications)]
         return simulate.sampled_run(design, "day", done, seed=seed)
 
-    def found(old: Run, new: Run) -> bool:
+    def is_called(old: Run, new: Run) -> bool:
         report = compare_runs(new, baseline=(old,), source=BaselineSource.PAIRED, config=Config())
         return any(each.verdict in {Verdict.REGRESSION, Verdict.IMPROVEMENT} for each in report.findings)
 
     old = [run("1 s", seed) for seed in range(trials)]
-    alarms = sum(found(one, other) for one, other in zip(old, old[1:] + old[:1], strict=True))
+    alarms = sum(is_called(one, other) for one, other in zip(old, old[1:] + old[:1], strict=True))
     print(f"unchanged under other seeds: {alarms} of {trials} comparisons with any finding (stated rate 1%)")
     for change in ("1 s", "1.001 s", "1.01 s", "1.03 s", "1.06 s", "1.2 s", "1000 s", "1 ms"):
-        hits = sum(found(old[seed], run(change, seed)) for seed in range(20))
+        hits = sum(is_called(old[seed], run(change, seed)) for seed in range(20))
         print(f"service 1 s -> {change}, common random numbers: {hits} of 20 found")
 
 

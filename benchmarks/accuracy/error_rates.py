@@ -93,14 +93,14 @@ def benchmark_rows(scenario: tuple[int, Noise], trials: int) -> list[list[str]]:
     """One row of the table per detector."""
     runs, noise = scenario
     rng = np.random.default_rng([runs, len(noise)])
-    found: dict[str, list[Sequence[Finding]]] = {name: [] for name in DETECTORS}
+    results: dict[str, list[Sequence[Finding]]] = {name: [] for name in DETECTORS}
     for _ in range(trials):
         *stored, target = (benchmark_run(rng, noise) for _ in range(runs + 1))
         baseline = Baseline(runs=tuple(stored), source=BaselineSource.HISTORY)
-        for name, kept in found.items():
+        for name, kept in results.items():
             kept.append(judge(baseline, target, detector=name, settings=SETTINGS).findings)
     print(f"  benchmarks, {runs} runs, {noise}: {time.process_time():.0f} s", file=sys.stderr, flush=True)
-    return [[name, str(runs), noise, *of_findings(kept).row(), stated(name, runs)] for name, kept in found.items()]
+    return [[name, str(runs), noise, *of_findings(kept).row(), stated(name, runs)] for name, kept in results.items()]
 
 
 def benchmark_run(rng: np.random.Generator, noise: Noise) -> Run:
@@ -153,16 +153,16 @@ def counter_rows(scenario: tuple[int, str], trials: int) -> list[list[str]]:
     """One row of the table per method."""
     runs, noise = scenario
     rng = np.random.default_rng([runs, len(noise)])
-    found: dict[str, list[tuple[int, int]]] = {name: [] for name in COUNTER_METHODS}
+    results: dict[str, list[tuple[int, int]]] = {name: [] for name in COUNTER_METHODS}
     for _ in range(trials):
         *stored, target = (noisy_counter_run(rng, noise) for _ in range(runs + 1))
         baseline = Baseline(runs=tuple(stored), source=BaselineSource.HISTORY)
         tables = pair_counters(baseline, target).tables
         for name, method in COUNTER_METHODS.items():
-            found[name].append(method(tables))
+            results[name].append(method(tables))
     print(f"  counters, {runs} runs, {noise}: {time.process_time():.0f} s", file=sys.stderr, flush=True)
     table = []
-    for name, kept in found.items():
+    for name, kept in results.items():
         alarms = Alarms(counts=tuple(count for count, _ in kept), judged=sum(judged for _, judged in kept))
         table.append([name, str(runs), noise, *alarms.row(), counter_stated(name, runs)])
     return table

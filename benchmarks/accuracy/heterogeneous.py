@@ -79,10 +79,10 @@ def main() -> None:
     print(f"{'':20}" + "".join(f"{name:>24}" for name in APPROACHES))
     scores: dict[str, list[float]] = {name: [] for name in APPROACHES}
     for number, (title, row) in enumerate(ROWS.items()):
-        found = [measured(row, np.random.default_rng([number, seed])) for seed in range(repetitions)]
+        results = [measured(row, np.random.default_rng([number, seed])) for seed in range(repetitions)]
         cells = []
         for name, kept in scores.items():
-            precision, recall, harmonic = (mean([entry[name][part] for entry in found]) for part in range(3))
+            precision, recall, harmonic = (mean([entry[name][part] for entry in results]) for part in range(3))
             kept.append(harmonic)
             cells.append(f"{precision:.2f} {recall:.2f} {harmonic:.2f}")
         print(f"{title:20}" + "".join(f"{cell:>24}" for cell in cells), flush=True)

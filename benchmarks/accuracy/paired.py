@@ -108,8 +108,8 @@ def table(noises: Iterator[tuple[str, Draw]], *, replays: int) -> Iterator[list[
         rng = np.random.default_rng(1)
         noise = draw(rng, replays)
         for test, p_value in TESTS.items():
-            found = [(p_value(noise + np.log1p(effect) * BLOCKS.is_target) <= ALPHA).mean() for effect in EFFECTS]
-            yield [name, test, *(f"{share:.1%}" for share in found), ""]
+            results = [(p_value(noise + np.log1p(effect) * BLOCKS.is_target) <= ALPHA).mean() for effect in EFFECTS]
+            yield [name, test, *(f"{share:.1%}" for share in results), ""]
         interval = shift_interval(noise, BLOCKS, level=COVERAGE_LEVEL)
         covered = ((interval.low <= 0) & (interval.high >= 0)).mean()
         width = np.median(interval.high - interval.low)
@@ -143,8 +143,8 @@ def timing(benchmarks: int = 1_000, rounds: int = 20) -> str:
         Baseline(runs=(baseline,), source=BaselineSource.PAIRED), target, detector="anova", settings=PolicySettings()
     )
     wall, cpu = time.perf_counter() - start, time.process_time() - cpu
-    found = sum(finding.verdict == "regression" for finding in judgement.findings)
-    return f"{benchmarks:,} benchmarks x {rounds} rounds: {wall:.1f} s ({cpu:.1f} s of CPU time), {found} regressions"
+    total = sum(finding.verdict == "regression" for finding in judgement.findings)
+    return f"{benchmarks:,} benchmarks x {rounds} rounds: {wall:.1f} s ({cpu:.1f} s of CPU time), {total} regressions"
 
 
 def main() -> None:

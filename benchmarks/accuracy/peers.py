@@ -57,9 +57,9 @@ def student_t(values: Floats, *, before: int, after: int, linear: bool) -> Float
 
 def peaks(strength: Floats, *, above: float, apart: int) -> list[int]:
     inner = strength[1:-1]
-    found = np.flatnonzero((inner > above) & (inner >= strength[:-2]) & (inner > strength[2:])) + 1
+    places = np.flatnonzero((inner > above) & (inner >= strength[:-2]) & (inner > strength[2:])) + 1
     kept: list[int] = []
-    for index in found[np.argsort(-strength[found], kind="stable")]:
+    for index in places[np.argsort(-strength[places], kind="stable")]:
         if all(abs(index - other) >= apart for other in kept):
             kept.append(int(index))
     return sorted(kept)
@@ -89,10 +89,10 @@ def welch_p(values: Floats, window: int) -> Floats:
     result = np.ones(len(values))
     windows = sliding_window_view(values, window)
     mean, variance = windows.mean(axis=1), windows.var(axis=1, ddof=1) + 1e-18
-    found = stats.ttest_ind_from_stats(
+    outcome = stats.ttest_ind_from_stats(
         mean[:-window], np.sqrt(variance[:-window]), window, mean[window:], np.sqrt(variance[window:]), window, False
     )
-    result[window : window + len(found.pvalue)] = found.pvalue
+    result[window : window + len(outcome.pvalue)] = outcome.pvalue
     return result
 
 
@@ -130,10 +130,10 @@ def kernel_cpd(values: Floats, *, kernel: str) -> list[int]:
     penalty = 3 * np.log(len(values))
     if kernel == "pelt":
         # Every fifth build, as ruptures does by default: the pure Python search is slow.
-        found = ruptures.Pelt(model="l2", min_size=2, jump=5).fit(signal).predict(pen=penalty)
+        result = ruptures.Pelt(model="l2", min_size=2, jump=5).fit(signal).predict(pen=penalty)
     else:
-        found = ruptures.KernelCPD(kernel=kernel, min_size=2).fit(signal[:, None]).predict(pen=penalty)
-    return [int(index) for index in found[:-1]]
+        result = ruptures.KernelCPD(kernel=kernel, min_size=2).fit(signal[:, None]).predict(pen=penalty)
+    return [int(index) for index in result[:-1]]
 
 
 @cache

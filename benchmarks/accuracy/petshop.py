@@ -213,13 +213,13 @@ def of_every_row(options: RuleOptions) -> Method:
         weights = training.weights if len(models) > 1 else np.ones(1)
         decisive = training.decisive if len(models) > 1 else ()
         combined = combine(models, weights, options, decisive=decisive)
-        found = np.flatnonzero(combined.score[:-1] > combined.threshold[:-1]).tolist()
+        places = np.flatnonzero(combined.score[:-1] > combined.threshold[:-1]).tolist()
         return {
             pair.metrics[counter].name: (
                 float(combined.score[counter]),
                 float(in_violation(models, weights, counter, instants=len(target)).mean()),
             )
-            for counter in found
+            for counter in places
         }
 
     return flagged
@@ -234,15 +234,15 @@ def three_sigma(tables: tuple[TablePair, ...]) -> Flagged:
     (pair,) = tables
     pooled = np.vstack([entry.values(slice(None)) for entry in pair.baseline])
     target = pair.target_values(slice(None))
-    found = {}
+    results = {}
     for metric, before, now in zip(pair.metrics, pooled.T, target.T, strict=True):
         before, now = before[np.isfinite(before)], now[np.isfinite(now)]  # noqa: PLW2901 - only what was measured
         if not len(before) or not len(now):
             continue
         furthest, deviation = float(np.abs(now - before.mean()).max()), float(before.std())
         if furthest > 3 * deviation:
-            found[metric.name] = (furthest / deviation if deviation else float("inf"), furthest)
-    return found
+            results[metric.name] = (furthest / deviation if deviation else float("inf"), furthest)
+    return results
 
 
 SINGLE, BAGGING, STACKING = (RuleOptions(ensemble=name) for name in ("single", "bagging", "stacking"))

@@ -36,9 +36,9 @@ SHAPES = ("unchanged", "step +15%", "transient regression +15%")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Score:
-    """Shares of releases: changes that were found, and the other comparisons in which one was."""
+    """Shares of releases: changes that were called, and the other comparisons in which one was."""
 
-    found: float
+    hit_rate: float
     false: float
     outlier: float
 
@@ -111,7 +111,7 @@ def scored(values: Floats, shape: str, rule: Rule, centre: Callable[..., Floats]
     disturbed = np.zeros(RELEASES - 1, dtype=bool)
     disturbed[[OUTLIER_RELEASE - 1, OUTLIER_RELEASE]] = True
     return Score(
-        found=float(called[truth].mean()) if truth.any() else float("nan"),
+        hit_rate=float(called[truth].mean()) if truth.any() else float("nan"),
         false=float(called[~truth & ~disturbed].mean()),
         outlier=float(called[~truth & disturbed].mean()),
     )
@@ -132,8 +132,8 @@ def simulate(functions: int) -> None:
                 [
                     samples,
                     name,
-                    f"{scores[1].found:.1%}",
-                    f"{scores[2].found:.1%}",
+                    f"{scores[1].hit_rate:.1%}",
+                    f"{scores[2].hit_rate:.1%}",
                     f"{np.mean([score.false for score in scores]):.2%}",
                     f"{np.mean([score.outlier for score in scores]):.2%}",
                 ]
@@ -167,7 +167,7 @@ def chromium(folder: Path) -> None:
             intervals.setdefault(row["function"], []).append((row["release"], *numbers))
     with (folder / "labels_all_functions_deviation_matrix.csv").open(newline="") as file:
         labels = {(row["function"], row["release"], row["kind"]) for row in csv.DictReader(file)}
-    found: set[tuple[str, str, str]] = set()
+    names: set[tuple[str, str, str]] = set()
     compared = 0
     for function, releases in intervals.items():
         # Versions are numbers between dots; the rows of a function may not be in their order.
@@ -177,12 +177,12 @@ def chromium(folder: Path) -> None:
         compared += len(apart)
         for index in np.flatnonzero(apart):
             kind = "regression" if median[index + 1] > median[index] else "improvement"
-            found.add((function, releases[index + 1][0], kind))
+            names.add((function, releases[index + 1][0], kind))
     print(f"chromium: {len(intervals)} functions, {compared:,} comparisons of consecutive releases")
     print(f"  events in the source's matrix: {len(labels)}")
-    print(f"  intervals apart: {len(found)}; in the matrix {len(found & labels)}, not in it {len(found - labels)}")
+    print(f"  intervals apart: {len(names)}; in the matrix {len(names & labels)}, not in it {len(names - labels)}")
     for event in sorted(event for event in labels if event[0] in NAMED):
-        print(f"  {' '.join(event)}: {'found' if event in found else 'missed'}")
+        print(f"  {' '.join(event)}: {'found' if event in names else 'missed'}")
 
 
 def main() -> None:

@@ -115,17 +115,17 @@ def shared_marks(annotators: Iterable[Sequence[int]], *, fewest: int) -> tuple[i
     return tuple(int(np.median([mark for mark, _ in cluster])) for cluster in agreed)
 
 
-def offline_score(found: Mapping[str, Sequence[int]], series: Sequence[Labelled]) -> Score:
+def offline_score(result: Mapping[str, Sequence[int]], series: Sequence[Labelled]) -> Score:
     """A finding is true within 5 builds of a label, one to one; the greedy match of sorted lists is the largest."""
     true = false = labelled = 0
     for one in series:
         open_labels, hits = sorted(one.changes), 0
-        for index in sorted(found[one.name]):
+        for index in sorted(result[one.name]):
             open_labels = [label for label in open_labels if label >= index - OFFLINE_TOLERANCE]
             if open_labels and open_labels[0] <= index + OFFLINE_TOLERANCE:
                 open_labels.pop(0)
                 hits += 1
-        true, false, labelled = true + hits, false + len(found[one.name]) - hits, labelled + len(one.changes)
+        true, false, labelled = true + hits, false + len(result[one.name]) - hits, labelled + len(one.changes)
     return Score(true=true, false=false, labelled=labelled)
 
 
@@ -152,8 +152,8 @@ def online_score(alarms: Mapping[str, Sequence[int]], series: Sequence[Labelled]
 
 
 def ours_offline(values: Floats, *, minimum_effect: float = 0.0) -> list[int]:
-    found = find_changes(values, rng=np.random.default_rng(1), minimum_effect=minimum_effect)
-    return [change.index for change in found]
+    changes = find_changes(values, rng=np.random.default_rng(1), minimum_effect=minimum_effect)
+    return [change.index for change in changes]
 
 
 def ours_online(values: Floats, *, minimum_effect: float = 0.0) -> list[int]:
@@ -179,13 +179,13 @@ def print_task(
     for name, rule in rules.items():
         started = time.perf_counter()
         try:
-            found = {one.name: rule(one.values) for one in series if one.half in halves}
+            results = {one.name: rule(one.values) for one in series if one.half in halves}
         except LookupError as absent:
             rows.append([name, f"skipped: {absent.args[0]}"])
             continue
         elapsed_s = time.perf_counter() - started
         for labelled, shown in ((series, rows), ([replace(one, changes=one.shared) for one in series], shared_rows)):
-            scores = [score(found, [one for one in labelled if one.half == half]) for half in halves]
+            scores = [score(results, [one for one in labelled if one.half == half]) for half in halves]
             shown.append([name, *chain.from_iterable(one.row() for one in scores), f"{elapsed_s:.1f}"])
         print(f"  {name} done", file=sys.stderr, flush=True)
     columns = [f"{half}: {measure}" for half in halves for measure in measures]

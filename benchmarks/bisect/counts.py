@@ -53,13 +53,13 @@ def count_all(repository: Path, commits: Sequence[str], commands: Commands) -> d
 
 def changes(commit_range: CommitRange, counts: Mapping[str, float]) -> dict[str, float]:
     """Log change of each measured commit against the nearest of its measured parents."""
-    found = {}
+    results = {}
     for commit, parents in zip(commit_range.commits, commit_range.parents, strict=True):
         names = [commit_range.commits[parent] for parent in parents] or [commit_range.good]
         steps = [float(np.log(counts[commit] / counts[name])) for name in names if {commit, name} <= set(counts)]
         if steps:
-            found[commit] = min(steps, key=abs)
-    return found
+            results[commit] = min(steps, key=abs)
+    return results
 
 
 def played(commit_range: CommitRange, counts: Mapping[str, float], seed: int) -> tuple[str, int]:

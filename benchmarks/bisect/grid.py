@@ -140,7 +140,7 @@ def row(cell: Cell, method: str, trials: Sequence[Trial]) -> Row:
     def share(verdict: str) -> float:
         return sum(one.verdict == verdict for one in trials) / len(trials)
 
-    said = [(one.posterior, one.verdict == "right") for one in trials if one.posterior is not None]
+    posteriors = [(one.posterior, one.verdict == "right") for one in trials if one.posterior is not None]
     executions = float(np.mean([one.executions for one in trials]))
     bound = fano_executions(cell.size, capacity_bits(cell.noise, cell.effect))
     return Row(
@@ -152,7 +152,7 @@ def row(cell: Cell, method: str, trials: Sequence[Trial]) -> Row:
         none=share("none"),
         executions=executions,
         batches=float(np.mean([one.batches for one in trials])),
-        said_minus_was=float(np.mean([posterior - right for posterior, right in said])) if said else None,
+        said_minus_was=float(np.mean([posterior - right for posterior, right in posteriors])) if posteriors else None,
         bound=bound,
         over_bound=executions / bound,
     )

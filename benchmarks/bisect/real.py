@@ -230,9 +230,9 @@ def row(name: str, trials: Sequence[Trial]) -> str:
     verdicts = Counter(one.verdict for one in trials)
     counted = "  ".join(f"{verdicts[kind]:5}" for kind in ("right", "wrong", "other"))
     others = Counter(one.outcome for one in trials if one.verdict == "other")
-    said = ", ".join(f"{outcome} {count}" for outcome, count in others.items())
+    text = ", ".join(f"{outcome} {count}" for outcome, count in others.items())
     executions, minutes = fmean(one.executions for one in trials), fmean(one.minutes for one in trials)
-    return f"{name:32} {counted} {executions:11.0f} {minutes:8.1f}  {noise(trials)}  {said}".rstrip()
+    return f"{name:32} {counted} {executions:11.0f} {minutes:8.1f}  {noise(trials)}  {text}".rstrip()
 
 
 def noise(trials: Sequence[Trial]) -> str:

@@ -68,10 +68,10 @@ def main() -> None:
                 print(f"| {case.pair} | {case.half} | {tool} | {runs} | {case.answer.value} | {case.rank} | "
                       f"{', '.join(case.first)} | {case.seconds:.1f} |", flush=True)  # fmt: skip
             alarms = Counter(answer for pair in pairs for answer in unchanged(pair, arguments, tool, runs))
-            found = sum(case.is_found for case in cases)
+            total = sum(case.is_found for case in cases)
             wrong = sum(case.answer is Answer.NOT_SLOWER for case in cases)
             sure = sum(case.is_found and case.answer is Answer.SLOWER for case in cases)
-            print(f"# {tool}, {runs} runs: found {found} of {len(cases)} ({sure} sure), 'nothing got slower' {wrong}; "
+            print(f"# {tool}, {runs} runs: found {total} of {len(cases)} ({sure} sure), 'nothing got slower' {wrong}; "
                   f"unchanged: {dict(alarms)}", flush=True)  # fmt: skip
 
 
@@ -98,11 +98,11 @@ def changed(pair: dict[str, str], arguments: argparse.Namespace, tool: str, runs
 def unchanged(pair: dict[str, str], arguments: argparse.Namespace, tool: str, runs: int) -> Iterator[str]:
     """Runs of one revision, drawn for two sides. One run: by totals alone nothing is ever said for sure."""
     rng = random.Random(pair["id"])
-    known = [(name, i) for name in ("baseline", "again") for i in range(5)]
+    recorded = [(name, i) for name in ("baseline", "again") for i in range(5)]
     if tool == "tracer":
-        runs, known = 1, [("baseline", 0), ("again", 0)]
+        runs, recorded = 1, [("baseline", 0), ("again", 0)]
     for _ in range(UNCHANGED_DRAWS if tool != "tracer" else 1):
-        drawn = rng.sample(known, 2 * runs)
+        drawn = rng.sample(recorded, 2 * runs)
         comparison: TreeComparison = compare_profiles(
             profiles(arguments.out, pair, tool, drawn[:runs]), profiles(arguments.out, pair, tool, drawn[runs:])
         )

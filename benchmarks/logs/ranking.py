@@ -35,12 +35,12 @@ def main(seeds: int, calls: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(seeds):
             by_reason, obvious = ranks(Path(folder) / "log", seed=seed, calls=calls)
-            every = sorted(rank for found in by_reason.values() for rank in found)
+            every = sorted(rank for entry in by_reason.values() for rank in entry)
             within_20.append(sum(rank <= 20 for rank in every))
             worst.append(every[-1])
             worst_obvious.append(obvious[-1])
             print(f"seed {seed}: {within_20[-1]} of {len(every)} within 20, last at {worst[-1]}, obvious {obvious}")
-            print("  " + ", ".join(f"{why} {sorted(found)}" for why, found in by_reason.items()))
+            print("  " + ", ".join(f"{why} {sorted(entry)}" for why, entry in by_reason.items()))
     print(f"within 20: least {min(within_20)} (must be 16); last planted: {max(worst)} (must be 30)")
     print(f"last obvious: median {statistics.median(worst_obvious)} (must be 10)")
 

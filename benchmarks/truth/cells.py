@@ -38,13 +38,13 @@ class Cell:
     metrics: int = 0
     judged: int = 0
     called: int = 0
-    found: dict[float, list[int]] = field(default_factory=dict)
+    hits: dict[float, list[int]] = field(default_factory=dict)
 
     def add(self, effect: float, outcome: Outcome) -> None:
         if effect:
-            tried = self.found.setdefault(effect, [0, 0])
+            tried = self.hits.setdefault(effect, [0, 0])
             tried[0] += 1
-            tried[1] += outcome.found
+            tried[1] += outcome.is_hit
             return
         self.trials += 1
         self.runs += outcome.runs

@@ -24,13 +24,13 @@ class Results:
 
     def with_cells(self, cells: Sequence[Cell], series: Sequence[Floats]) -> "Results":
         """`series` are the recorded executions that they met."""
-        found = {
-            (cell.row, cell.noise, effect): known
+        results = {
+            (cell.row, cell.noise, effect): share
             for cell in cells
-            for effect in cell.found
-            if (known := best(cell, effect, series)) is not None
+            for effect in cell.hits
+            if (share := best(cell, effect, series)) is not None
         }
-        return replace(self, cells=[*self.cells, *cells], best={**self.best, **found})
+        return replace(self, cells=[*self.cells, *cells], best={**self.best, **results})
 
     def cell(self, row: str, noise: str) -> Cell | None:
         return next((cell for cell in self.cells if (cell.row, cell.noise) == (row, noise)), None)
@@ -69,7 +69,7 @@ def load(path: Path) -> Results:
             command=way.command,
             benchmarks=way.benchmarks,
             rule=rule,
-            found={float(effect): tried[:2] for effect, tried in entry["found"].items()},
+            hits={float(effect): tried[:2] for effect, tried in entry["found"].items()},
             **{name: entry[name] for name in COUNTS},
         )
         cells.append(cell)
@@ -86,7 +86,7 @@ def _entry(cell: Cell, best: Mapping[tuple[str, str, float], float]) -> dict[str
         **{name: getattr(cell, name) for name in COUNTS},
         "found": {
             f"{effect:g}": [*tried, best.get((cell.row, cell.noise, effect))]
-            for effect, tried in sorted(cell.found.items())
+            for effect, tried in sorted(cell.hits.items())
         },
     }
 

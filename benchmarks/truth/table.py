@@ -16,7 +16,7 @@ BEGIN, END = "<!-- written by benchmarks/truth: begin -->", "<!-- written by ben
 def plain_table(results: Results) -> str:
     rows = [
         [cell.row, cell.noise, str(cell.trials), alarms(cell), bounds(cell), stated(cell), called(cell), judged(cell)]
-        + [found(cell, effect) for effect in EFFECTS]
+        + [hit_rate(cell, effect) for effect in EFFECTS]
         + ["BROKEN" if cell.is_broken else ""]
         for cell in results.cells
         if cell.trials
@@ -59,16 +59,16 @@ def markdown(before: Results, after: Results) -> str:
 def summary(before: Results, after: Results) -> str:
     broken = [cell for cell in after.cells if cell.is_broken]
     earlier = sum(cell.is_broken for cell in before.cells)
-    said = (
+    text = (
         f"Before, {earlier} of {len(before.cells)} cells were broken; of those measured again, {len(broken)} of "
         f"{len(after.cells)} are"
     )
-    return said + (":\n\n" + "\n".join(f"- {cell.row}, {cell.noise}" for cell in broken) if broken else ".")
+    return text + (":\n\n" + "\n".join(f"- {cell.row}, {cell.noise}" for cell in broken) if broken else ".")
 
 
 def _rates(before: Results, after: Results, cells: list[Cell]) -> str:
     headers = ["noise", "false alarms before", "after", "95% range", "stated", "metrics called before", "after"]
-    effects = EFFECTS if any(cell.found for cell in cells) else ()
+    effects = EFFECTS if any(cell.hits for cell in cells) else ()
     headers += [f"+{percent(effect)}" for effect in effects]
     rows = [_row(before, after, cell)[: len(headers)] for cell in cells]
     align = ["left", *["right"] * (len(headers) - 1)]
@@ -92,7 +92,7 @@ def _row(before: Results, after: Results, cell: Cell) -> list[str]:
 
 
 def _power(old: Cell | None, new: Cell | None, best: float | None, effect: float) -> str:
-    found_before, found_after = (found(cell, effect) if cell else "-" for cell in (old, new))
+    found_before, found_after = (hit_rate(cell, effect) if cell else "-" for cell in (old, new))
     return f"{found_before} → {found_after}" + ("" if best is None else f" ({100 * best:.0f})")
 
 
@@ -128,8 +128,8 @@ def judged(cell: Cell) -> str:
     return share(cell.judged, cell.metrics)
 
 
-def found(cell: Cell, effect: float) -> str:
-    tried, hits = cell.found.get(effect, (0, 0))
+def hit_rate(cell: Cell, effect: float) -> str:
+    tried, hits = cell.hits.get(effect, (0, 0))
     return f"{100 * hits / tried:.0f}" if tried else "-"
 
 

@@ -26,13 +26,13 @@ _parser = cache(entry._parser)  # noqa: SLF001
 class Outcome:
     """What reports of `runs` say of their metrics: `judged` have an answer, `called` are unchanged and called a change.
 
-    `alarmed` runs have any such. `found`: the planted one is called a regression.
+    `alarmed` runs have any such. `is_hit`: the planted one is called a regression.
     """
 
     metrics: int
     judged: int
     called: int
-    found: bool = False
+    is_hit: bool = False
     runs: int = 1
     alarmed: int = 0
 
@@ -69,6 +69,6 @@ def outcome(report: Mapping[str, Any], *, planted: str | None = None, ignored: s
         metrics=len(findings) + len(report["new"]),
         judged=sum(entry["p_value"] is not None or entry["score"] is not None for entry in findings),
         called=called,
-        found=any(entry["verdict"] == "regression" for entry in changed),
+        is_hit=any(entry["verdict"] == "regression" for entry in changed),
         alarmed=int(called > 0),
     )

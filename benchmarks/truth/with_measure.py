@@ -68,11 +68,11 @@ def measured(
     for effect in effects:
         workplace = SimulatedWorkplace(world.job(), folder, slow=head, effect=effect, samples=samples)
         with simulated(workplace):
-            said = perf_culprit(
+            text = perf_culprit(
                 "measure", "--repo", str(folder / "repository"), "--commits", base, head, "--run", "simulated",
                 "--output", str(folder / "out"), *options,
             )  # fmt: skip
-        typed = next(line for line in said.splitlines() if line.startswith("compare: "))
+        typed = next(line for line in text.splitlines() if line.startswith("compare: "))
         arguments = shlex.split(typed.partition("perf-culprit compare ")[2])
         yield row, effect, compare(*arguments, out=folder / "report.json", planted=planted(effect))
 

@@ -35,7 +35,7 @@ def series(world: World, folder: Path, effects: Sequence[float]) -> Iterator[Jud
                 judged=values.shape[1],
                 called=called,
                 alarmed=int(called > 0),
-                found=any(row >= STEP_AT for row in alarms[0]),
+                is_hit=any(row >= STEP_AT for row in alarms[0]),
             ),
         )
 

@@ -109,9 +109,9 @@ def test_names_are_no_commands_to_the_runner(
     (checkout / "bench.json").write_bytes(measured_json({HOSTILE: 0.001}, seed=1))
     step = push(github, sha=served[1]["main1"])
     result = run_action(action_image, action_file=ACTION_FILE, workspace=checkout, step=step)
-    said = (result.stdout + result.stderr).splitlines()
-    assert result.exit_code == 0, said
-    assert not [line for line in said if line.lstrip().startswith("::set-output") or "##[" in line]
+    errors = (result.stdout + result.stderr).splitlines()
+    assert result.exit_code == 0, errors
+    assert not [line for line in errors if line.lstrip().startswith("::set-output") or "##[" in line]
     assert result.outputs["failed"] == "false"
 
 

@@ -76,9 +76,9 @@ def test_the_package_index_can_show_it(built: Path) -> None:
     code = (
         "import importlib.metadata as m; d = m.metadata('perf-culprit'); print(d['Requires-Python'], d.get_payload())"
     )
-    said = run(python, "-c", code, cwd=built)
-    assert said.startswith(">=3.11 ")
-    targets = re.findall(r"\]\((.*?)\)", said)
+    text = run(python, "-c", code, cwd=built)
+    assert text.startswith(">=3.11 ")
+    targets = re.findall(r"\]\((.*?)\)", text)
     assert len(targets) > 20
     assert [target for target in targets if not target.startswith("https://")] == []
     assert f"/v{__version__}/docs/comment.png" in "".join(targets)

@@ -32,8 +32,8 @@ TOKENS = (
 def seeds(reader: str | None) -> list[bytes]:
     """The fixtures, without what was expected of them; those of one reader only, where one is named."""
     files = (path for folder in ("collect", "counters") for path in sorted((GOLDEN / folder).rglob("*")))
-    known = (path for path in files if path.is_file() and not path.name.endswith((".expected.json", ".md")))
-    return [data for path in known if (data := path.read_bytes()[:MAX_SEED_BYTES]) and _is_of(data, reader)]
+    golden = (path for path in files if path.is_file() and not path.name.endswith((".expected.json", ".md")))
+    return [data for path in golden if (data := path.read_bytes()[:MAX_SEED_BYTES]) and _is_of(data, reader)]
 
 
 def _is_of(data: bytes, reader: str | None) -> bool:

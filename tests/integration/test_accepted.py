@@ -114,9 +114,9 @@ def test_a_pull_request_is_not_blamed_for_what_its_base_branch_did(served: Path)
 
 @pytest.mark.parametrize("benchmark", ["parse", None])
 def test_the_baseline_begins_at_the_accepted_commit(served: Path, benchmark: str | None) -> None:
-    said = accept(served, benchmark, at=6)
-    assert said.stored
-    assert said.benchmarks == ("parse",)  # "all" is what got worse there
+    text = accept(served, benchmark, at=6)
+    assert text.stored
+    assert text.benchmarks == ("parse",)  # "all" is what got worse there
     report = judge(served, 7, SLOW)
     assert verdicts(report)["parse"] is not Verdict.REGRESSION
     parse = next(finding for finding in report.findings if finding.evidence.key.benchmark == "parse")

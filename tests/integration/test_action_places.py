@@ -162,8 +162,8 @@ def test_a_regression_on_main_opens_an_issue_and_an_acceptance_closes_it(runner:
     for seed, commit in enumerate([*commits, extra["more1"]], start=1):
         push_to_main(runner, commit, FAST, seed=seed, config="perf.yml")
     assert runner.fake.state.issues == {}
-    found = push_to_main(runner, extra["more2"], SLOW, seed=11, config="perf.yml")
-    assert found.outputs["conclusion"] == "regression", found.log
+    answer = push_to_main(runner, extra["more2"], SLOW, seed=11, config="perf.yml")
+    assert answer.outputs["conclusion"] == "regression", answer.log
     (issue,) = runner.fake.state.issues.values()
     assert issue.state == "open"
     assert f"good={extra['more1']} bad={extra['more2']}" in (issue.body or "")
@@ -267,8 +267,8 @@ def test_two_suites_share_a_joint_comment(runner: Runner, served: Path) -> None:
 def test_a_forged_acceptance_publishes_nothing(runner: Runner, served: Path) -> None:
     head = commit_of(served, "branch2")
     data = json.loads(pipeline.report_json(report_of("default", SLOW, commit=head)))
-    said = {"commit": head, "author": "octocat", "reason": "fine", "time": "2026-01-01T00:00:00Z"}
-    data["findings"][0] |= {"verdict": "no_change", "level": "note", "severity": None, "accepted": said}
+    record = {"commit": head, "author": "octocat", "reason": "fine", "time": "2026-01-01T00:00:00Z"}
+    data["findings"][0] |= {"verdict": "no_change", "level": "note", "severity": None, "accepted": record}
     data |= {"conclusion": "no_change", "failed": False}
     result = published(runner, served, {"report.json": json.dumps(data).encode()})
     assert result.exit_code == 3

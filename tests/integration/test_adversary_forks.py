@@ -81,8 +81,8 @@ def commands(log: str) -> list[str]:
     """What the runner would execute, without folds."""
     assert "##[" not in log
     lines = [line.lstrip() for line in log.splitlines()]
-    found = [line[2:].partition("::")[0].partition(" ")[0] for line in lines if line.startswith("::")]
-    return [name for name in found if name not in ("group", "endgroup")]
+    results = [line[2:].partition("::")[0].partition(" ")[0] for line in lines if line.startswith("::")]
+    return [name for name in results if name not in ("group", "endgroup")]
 
 
 def test_an_honest_artifact_is_written_to_this_pull_request_alone(scene: Scene) -> None:
@@ -175,12 +175,12 @@ def test_too_many_reports_are_refused(scene: Scene) -> None:
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
 def test_hostile_names_stay_names(scene: Scene, name: str) -> None:
-    said = because(BaselineReason.RUN_UNREADABLE, run=name, problem=name)
+    text = because(BaselineReason.RUN_UNREADABLE, run=name, problem=name)
     finding = reports.finding(
-        name, 100, 150, verdict=Verdict.REGRESSION, level=Level.FAIL, q_value=1e-6, reason=name, notes=(name, said)
+        name, 100, 150, verdict=Verdict.REGRESSION, level=Level.FAIL, q_value=1e-6, reason=name, notes=(name, text)
     )
     refs = scene.refs
-    data = honest(scene, findings=(finding,), suite=name, notes=(remark(name), said), failed=True)
+    data = honest(scene, findings=(finding,), suite=name, notes=(remark(name), text), failed=True)
     result = scene.publish({"report.json": data})
     assert result.exit_code == 0, result.log
     assert kinds(scene) == [*CHECK_WRITES, f"POST issues/{MALLORY_PULL}/comments"]

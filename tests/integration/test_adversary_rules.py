@@ -68,14 +68,14 @@ def test_wanted_a_pass_by_own_settings_got_the_default_branchs_verdict(scene: Sc
 
 def test_wanted_a_pass_by_an_edited_verdict_got_the_runs_own(scene: Scene) -> None:
     files = left(scene)
-    said = json.loads(files["report.json"]) | {"conclusion": "no_change", "failed": False, "findings": []}
-    result = scene.publish({**files, "report.json": json.dumps(said).encode()})
+    document = json.loads(files["report.json"]) | {"conclusion": "no_change", "failed": False, "findings": []}
+    result = scene.publish({**files, "report.json": json.dumps(document).encode()})
     assert result.outputs["conclusion"] == "regression", result.log
 
 
-@pytest.mark.parametrize("said", [{"conclusion": "no_change"}, {"failed": False}, {"conclusion": "machine_changed"}])
-def test_wanted_a_verdict_against_its_own_findings_got_refused(scene: Scene, said: dict[str, object]) -> None:
-    report = json.loads(left(scene)["report.json"]) | said
+@pytest.mark.parametrize("text", [{"conclusion": "no_change"}, {"failed": False}, {"conclusion": "machine_changed"}])
+def test_wanted_a_verdict_against_its_own_findings_got_refused(scene: Scene, text: dict[str, object]) -> None:
+    report = json.loads(left(scene)["report.json"]) | text
     result = scene.publish({"report.json": json.dumps(report).encode()})
     assert result.exit_code == 3
     assert "something else in its findings than in its verdict" in result.summary
@@ -161,8 +161,8 @@ def test_wanted_room_by_an_endless_environment_got_refused(
     scene: Scene, file: str, environment: dict[str, str]
 ) -> None:
     files = left(scene)
-    said = json.loads(files[file]) | {"environment": environment}
-    result = scene.publish({**files, file: json.dumps(said).encode()})
+    document = json.loads(files[file]) | {"environment": environment}
+    result = scene.publish({**files, file: json.dumps(document).encode()})
     assert result.exit_code == 3
     assert "environment" in result.summary
     assert scene.writes == []

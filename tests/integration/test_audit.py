@@ -61,5 +61,5 @@ def test_what_somebody_accepted_is_no_alarm_and_later_runs_are_judged_by_it(remo
             time=datetime(2031, 1, 1, tzinfo=UTC),
         )
         history.accept([acceptance])
-    found = pipeline.audit_history(repository=tmp_path, config=Config(), history_url=str(remote)).detectors[0]
-    assert (found.alarms.count, found.lasting, found.unknown) == (0, 0, 0)
+    audit = pipeline.audit_history(repository=tmp_path, config=Config(), history_url=str(remote)).detectors[0]
+    assert (audit.alarms.count, audit.lasting, audit.unknown) == (0, 0, 0)

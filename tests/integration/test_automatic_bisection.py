@@ -88,8 +88,10 @@ def test_a_new_image_is_no_ones_commit(mainline: Mainline) -> None:
     mainline.image, mainline.speed = "ubuntu24 20261115.2", 2.0
     mainline.commit()
     pushed_until_searched(mainline)
-    said = mainline.search()
-    assert "the environment changed, the code is innocent: `image ubuntu24 20261101.1 → ubuntu24 20261115.2`" in said
+    messages = mainline.search()
+    assert (
+        "the environment changed, the code is innocent: `image ubuntu24 20261101.1 → ubuntu24 20261115.2`" in messages
+    )
     assert not mainline.fake.state.issues
     dispatches = len(mainline.fake.state.dispatches)
     mainline.commit()
@@ -113,9 +115,9 @@ def test_a_culprit_that_was_reverted_meanwhile_opens_nothing(mainline: Mainline)
     culprit = alarm(mainline, parse=0.0096)
     mainline.commit(f"Revert\n\nThis reverts commit {culprit}.", parse=0.004)
     mainline.push()
-    said = mainline.search()
-    assert f"{culprit[:7]}" in said
-    assert "has reverted it" in said
+    messages = mainline.search()
+    assert f"{culprit[:7]}" in messages
+    assert "has reverted it" in messages
     assert not mainline.fake.state.issues
 
 

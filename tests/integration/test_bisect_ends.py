@@ -30,9 +30,9 @@ def ends(
     folder: Path, *, head: str | None, good: str | None = None, bad: str | None = None, branch: str = "main"
 ) -> tuple[str, str]:
     remote = git.Remote(url=str(folder))
-    with dispatch.bisection_ends(remote, branches=(branch,), head=head, good=good, bad=bad) as found:
-        assert git.find_commit(found.repository, found.good) == found.good
-        return found.good, found.bad
+    with dispatch.bisection_ends(remote, branches=(branch,), head=head, good=good, bad=bad) as opened:
+        assert git.find_commit(opened.repository, opened.good) == opened.good
+        return opened.good, opened.bad
 
 
 def test_a_pull_request_is_searched_from_where_it_left_its_base(served: tuple[Path, dict[str, str]]) -> None:

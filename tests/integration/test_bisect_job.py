@@ -23,7 +23,7 @@ from bot.model.metric import Direction, Metric, MetricKey
 from bot.report.bisection import bisection_markdown
 from tests.support.git_repository import init_repository, run_git
 from tests.support.measured_repository import COUNTER, RUN, line, measured_repository
-from tests.support.reasons import said
+from tests.support.reasons import words_of
 from tests.support.runner_pool import Pool, Run, zipped
 
 pytestmark = pytest.mark.slow  # whole searches of real worktrees and processes
@@ -173,7 +173,7 @@ def test_what_cannot_be_counted_is_said_and_times_take_over(tmp_path: Path, monk
     step = advance_bisection(place.controller(), run_id=place.pool.runs[-1].id)
     assert step.report is None
     assert (step.bisection.key.metric, step.bisection.commands.count) == ("value", None)
-    assert any("valgrind is not installed" in note for note in said(step.bisection.notes))
+    assert any("valgrind is not installed" in note for note in words_of(step.bisection.notes))
 
 
 METRICS = 'echo "{\\"parse\\": {\\"cache-misses\\": {\\"value\\": $(cat value)}}}"'

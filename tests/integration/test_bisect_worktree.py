@@ -67,12 +67,12 @@ def test_the_culprit_is_named_with_its_evidence(
     measured = {entry["commit"]: entry for entry in answer["measured"]}
     assert abs(measured[hashes["c4"]]["relative_change"]) < 0.02
     assert abs(measured[hashes["c5"]]["relative_change"] - 0.6) < 0.02
-    said = capsys.readouterr().out
-    assert " introduced the regression" in said
-    assert hashes["c5"][:7] in said
-    assert "●" in said
-    assert " of measuring and building; " in said
-    assert "perf-culprit bisect --good" in said
+    output = capsys.readouterr().out
+    assert " introduced the regression" in output
+    assert hashes["c5"][:7] in output
+    assert "●" in output
+    assert " of measuring and building; " in output
+    assert "perf-culprit bisect --good" in output
     markdown = (tmp_path / "a.md").read_text()
     assert f"`{hashes['c5'][:7]}`" in markdown
     assert "`commit c5`" in markdown
@@ -216,10 +216,10 @@ def test_only_commits_that_change_a_path_can_be_the_culprit(
 def test_dry_run_measures_nothing(repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hashes = measured_repository(repository, line(12, step_at=CULPRIT))
     assert bisect(repository, "--dry-run", good=hashes["c0"], bad=hashes["c11"]) == (0, {})
-    said = capsys.readouterr().out
-    assert "11 candidates" in said
-    assert "commit c5" in said
-    assert "Nothing was measured" in said
+    output = capsys.readouterr().out
+    assert "11 candidates" in output
+    assert "commit c5" in output
+    assert "Nothing was measured" in output
     counted = ("--dry-run", "--metric", "instructions")
     assert bisect(repository, *counted, good=hashes["c0"], bad=hashes["c11"]) == (0, {})
     assert "Expected: about 8 executions; budget" in capsys.readouterr().out
@@ -307,7 +307,7 @@ def test_an_interrupt_ends_the_children_and_says_how_to_go_on(
 
 
 @pytest.mark.parametrize(
-    ("options", "run", "code", "said"),
+    ("options", "run", "code", "text"),
     [
         pytest.param(["--good", "HEAD", "--bad", "HEAD"], RUN, 2, "same commit", id="good is bad"),
         pytest.param(["--good", "HEAD", "--bad", "HEAD~2"], RUN, 2, "swap good and bad", id="swapped"),
@@ -331,7 +331,7 @@ def test_bad_input(
     options: list[str],
     run: str,
     code: int,
-    said: str,
+    text: str,
 ) -> None:
     measured_repository(repository, line(3, step_at=2))
     monkeypatch.chdir(repository)
@@ -341,7 +341,7 @@ def test_bad_input(
     assert main(argv) == code
     written = capsys.readouterr().err
     assert "error: " in written
-    assert said in written
+    assert text in written
     assert "\nNext: " in written
     assert worktrees(repository) == 1
 
@@ -570,7 +570,7 @@ def noisy(counter: Path, value: str) -> str:
 
 @pytest.mark.usefixtures("counting")
 @pytest.mark.parametrize(
-    ("value", "metric", "said"),
+    ("value", "metric", "text"),
     [
         ("$(cat value)", "instructions", "its time (result) confirms it"),
         ("$(cat value) /* flat */", "value", "counts of instructions name no commit"),
@@ -578,14 +578,14 @@ def noisy(counter: Path, value: str) -> str:
     ],
 )
 def test_counts_find_the_commit_and_times_decide(
-    repository: Path, tmp_path: Path, value: str, metric: str, said: str
+    repository: Path, tmp_path: Path, value: str, metric: str, text: str
 ) -> None:
     run = noisy(tmp_path / "counter", value.partition(" /*")[0]) + (" # flat" if "flat" in value else "")
     hashes = measured_repository(repository, line(34, step_at=CULPRIT))
     code, answer = bisect(repository, "--metric", "auto", good=hashes["c0"], bad=hashes["c33"], run=run)
     assert (code, answer["metric"]) == (0, metric)
     assert [entry["commit"] for entry in answer["culprits"]] == [hashes["c5"]]
-    assert any(said in note["text"] for note in answer["notes"])
+    assert any(text in note["text"] for note in answer["notes"])
 
 
 @pytest.mark.usefixtures("counting")

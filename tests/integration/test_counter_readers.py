@@ -50,9 +50,9 @@ def test_unchanged_is_quiet_and_a_planted_change_is_found_and_named(
         main(["compare", "--target", target, *history, "--commit", commits[STORED], "--json", str(out)])
         findings: list[dict[str, Any]] = json.loads(out.read_bytes())["findings"]
         assert findings, "nothing was compared"
-        found = {entry["metric"]: entry["verdict"] for entry in findings if entry["verdict"] not in CHANGES}
-        found |= {entry["metric"]: entry["verdict"] for entry in findings if entry["verdict"] in CHANGES}
-        return found, capsys.readouterr().out
+        results = {entry["metric"]: entry["verdict"] for entry in findings if entry["verdict"] not in CHANGES}
+        results |= {entry["metric"]: entry["verdict"] for entry in findings if entry["verdict"] in CHANGES}
+        return results, capsys.readouterr().out
 
     unchanged, _ = compared("unchanged", 1.0)
     assert not CHANGES & set(unchanged.values())
@@ -66,8 +66,8 @@ def test_unchanged_is_quiet_and_a_planted_change_is_found_and_named(
 
 def planted(verdicts: dict[str, str], file: CounterFile) -> str:
     """Some readers say more with a counter's name: which device, which processor."""
-    (found,) = {verdict for name, verdict in verdicts.items() if file.planted in name and name not in file.followers}
-    return found
+    (result,) = {verdict for name, verdict in verdicts.items() if file.planted in name and name not in file.followers}
+    return result
 
 
 def written(file: CounterFile, folder: Path, rng: np.random.Generator, factor: float = 1.0) -> str:

@@ -62,12 +62,12 @@ class Ward:
 
     def doctor(self) -> tuple[int, str]:
         code = main(["doctor", "--repo", str(self.checkout)])
-        said = self.capture.readouterr()
+        output = self.capture.readouterr()
         state = self.fake.state
         written = (*state.comments, *state.check_runs, *state.issues, *state.dispatches)
         assert not written, "the doctor wrote"
-        assert TOKEN not in said.out + said.err
-        return code, said.out + said.err
+        assert TOKEN not in output.out + output.err
+        return code, output.out + output.err
 
     def checked_out(self, commit: str) -> None:
         run_git(self.checkout, "checkout", "--quiet", "--detach", commit)
@@ -124,9 +124,9 @@ JOBS: dict[Role, Callable[[Ward], None]] = {
 @pytest.mark.parametrize("role", JOBS)
 def test_a_job_that_has_all_is_well(ward: Ward, role: Role) -> None:
     JOBS[role](ward)
-    code, said = ward.doctor()
-    assert code == 0, said
-    assert all(f"ok  permissions: {permission}: write\n" in said for permission in NEEDED[role]), said
+    code, text = ward.doctor()
+    assert code == 0, text
+    assert all(f"ok  permissions: {permission}: write\n" in text for permission in NEEDED[role]), text
 
 
 @pytest.mark.parametrize(("role", "missing"), [(role, missing) for role in JOBS for missing in NEEDED[role]])
@@ -135,11 +135,11 @@ def test_each_missing_permission_is_named_and_no_other(ward: Ward, role: Role, m
     either = (Permission.ISSUES,) if missing is Permission.PULL_REQUESTS else ()
     ward.grant(missing, *either)
     JOBS[role](ward)
-    code, said = ward.doctor()
+    code, text = ward.doctor()
     assert code == 2
-    wrong = [line.split()[2] for line in said.splitlines() if line.startswith(" WRONG  permissions")]
-    assert set(wrong) == {f"{name}:" for name in {missing, *either} & set(NEEDED[role])}, said
-    assert "Add it to the job's permissions" in said
+    wrong = [line.split()[2] for line in text.splitlines() if line.startswith(" WRONG  permissions")]
+    assert set(wrong) == {f"{name}:" for name in {missing, *either} & set(NEEDED[role])}, text
+    assert "Add it to the job's permissions" in text
 
 
 def test_a_configuration_asks_for_more(ward: Ward) -> None:
@@ -154,30 +154,30 @@ def test_a_configuration_asks_for_more(ward: Ward) -> None:
         ("bisect: {automatic: true, run: ./bench}", more - {Permission.ISSUES}),
     ):
         file.write_text(text)
-        code, said = ward.doctor()
-        wrong = {line.split()[2].rstrip(":") for line in said.splitlines() if line.startswith(" WRONG  permissions")}
-        assert (code, wrong) == (2, missing), said
+        code, message = ward.doctor()
+        wrong = {line.split()[2].rstrip(":") for line in message.splitlines() if line.startswith(" WRONG  permissions")}
+        assert (code, wrong) == (2, missing), message
 
 
 def test_a_fork_needs_nothing_and_hears_what_it_does_not_get(ward: Ward) -> None:
     ward.fake.state.pulls[7].head_repository_id = FORK_ID
     ward.grant(*ALL_PERMISSIONS)
     pull(ward, fork=True)
-    code, said = ward.doctor()
+    code, text = ward.doctor()
     assert code == 0
-    assert "its token may not write" in said
-    assert "--split" in said
+    assert "its token may not write" in text
+    assert "--split" in text
 
 
 def test_events_that_lead_nowhere_or_too_far(ward: Ward) -> None:
     push(ward)
     ward.monkeypatch.setenv("GITHUB_EVENT_NAME", "schedule")
-    code, said = ward.doctor()
-    assert (code, "the event schedule: results are judged and recorded nowhere" in said) == (2, True)
+    code, text = ward.doctor()
+    assert (code, "the event schedule: results are judged and recorded nowhere" in text) == (2, True)
     pull(ward)
     ward.monkeypatch.setenv("GITHUB_EVENT_NAME", "pull_request_target")
-    code, said = ward.doctor()
-    assert (code, "UNSAFE  event: pull_request_target" in said) == (2, True)
+    code, text = ward.doctor()
+    assert (code, "UNSAFE  event: pull_request_target" in text) == (2, True)
 
 
 def test_the_checkout(ward: Ward) -> None:
@@ -187,14 +187,14 @@ def test_the_checkout(ward: Ward) -> None:
     run_git(ward.checkout, "config", "http.https://github.com/.extraheader", "AUTHORIZATION: basic eA==")
     pull(ward)
     ward.checked_out(ward.commits["main1"])
-    code, said = ward.doctor()
+    code, message = ward.doctor()
     assert code == 2
     for text in (
         "WRONG  checkout: the commits before are missing",
         "UNSAFE  checkout: the token lies",
         "is neither the",
     ):
-        assert text in said, said
+        assert text in message, message
     ward.enter("push", event("push"))
     ward.monkeypatch.chdir(ward.temp)
     assert main(["doctor", "--repo", str(ward.temp)]) == 0
@@ -205,9 +205,9 @@ def test_a_base_without_a_run_and_what_to_add(ward: Ward) -> None:
     pull(ward)
     assert "holds no run of suite default" in ward.doctor()[1]
     store(ward, "main1")
-    _, said = ward.doctor()
-    assert "history: 1 runs of 1 commits" in said
-    assert f"the base {ward.commits['main2'][:7]} has no run, so against stored runs no check can fail" in said
+    _, text = ward.doctor()
+    assert "history: 1 runs of 1 commits" in text
+    assert f"the base {ward.commits['main2'][:7]} has no run, so against stored runs no check can fail" in text
     store(ward, "main2")
     assert "so against stored runs a check can fail" in ward.doctor()[1]
 
@@ -220,9 +220,9 @@ def store(ward: Ward, name: str) -> None:
 def test_rules_of_the_history_branch(ward: Ward) -> None:
     ward.fake.state.rules["perf-history"] = ["deletion", "pull_request"]
     push(ward)
-    code, said = ward.doctor()
+    code, text = ward.doctor()
     assert code == 2
-    assert "branch perf-history: rules (pull_request) refuse the push of a run" in said
+    assert "branch perf-history: rules (pull_request) refuse the push of a run" in text
 
 
 @pytest.mark.parametrize(
@@ -233,20 +233,20 @@ def test_what_github_does_not_say_is_unknown(ward: Ward, permission: str, status
     path = {"issues": "/issues", "actions": ".*/dispatches"}[permission]
     ward.fake.faults.append(Fault(request=f"POST .*{path}", status=status, message=message))
     command(ward)
-    found = examine(environ=os.environ, repository=ward.checkout, config=Config())
-    unknown = [seen.kind for seen in found if seen.health is Health.UNKNOWN]
+    diagnosis = examine(environ=os.environ, repository=ward.checkout, config=Config())
+    unknown = [seen.kind for seen in diagnosis if seen.health is Health.UNKNOWN]
     assert unknown == [permission]
 
 
 def test_a_dead_token_and_none(ward: Ward) -> None:
     push(ward)
     ward.monkeypatch.setenv("GITHUB_TOKEN", "expired")
-    code, said = ward.doctor()
-    assert (code, "the token is not accepted" in said) == (2, True)
-    assert "history" not in said
+    code, text = ward.doctor()
+    assert (code, "the token is not accepted" in text) == (2, True)
+    assert "history" not in text
     ward.monkeypatch.delenv("GITHUB_TOKEN")
-    code, said = ward.doctor()
-    assert (code, "GITHUB_TOKEN: ${{ github.token }}" in said) == (2, True)
+    code, text = ward.doctor()
+    assert (code, "GITHUB_TOKEN: ${{ github.token }}" in text) == (2, True)
 
 
 def test_outside_of_a_job_it_says_where_to_run(monkeypatch: pytest.MonkeyPatch, capsys: Any, tmp_path: Path) -> None:

@@ -88,20 +88,20 @@ def test_a_documented_command_works(
         piped = subprocess.run(["sh", "-e", "-c", before], check=True, capture_output=True).stdout
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(piped)))
     code = main(words(ours)[1:])
-    said = capsys.readouterr()
-    assert code == 0, said.err + said.out
-    assert said.out or "--json" in command
+    output = capsys.readouterr()
+    assert code == 0, output.err + output.out
+    assert output.out or "--json" in command
     after = zip(words(ours), words(ours)[1:], strict=False)
     assert all(Path(name).exists() for option, name in after if option in OUTPUTS)
 
 
 def words(command: str) -> list[str]:
     """As a shell splits the line: names with a star that stand in no quotes are files."""
-    found = []
+    results = []
     for word in shlex.split(command, posix=False):
         files = sorted(glob.glob(word)) if "*" in word and "'" not in word else []  # noqa: PTH207 # as the shell does
-        found += files or shlex.split(word)
-    return found
+        results += files or shlex.split(word)
+    return results
 
 
 def test_what_runs_elsewhere_is_documented_and_there() -> None:

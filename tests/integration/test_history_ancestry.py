@@ -19,7 +19,7 @@ from bot.model.run import Benchmark, Run
 from tests.support.fake_history import FakeHistory
 from tests.support.git_http import TOKEN, serve_git
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
-from tests.support.reasons import said
+from tests.support.reasons import words_of
 
 TIME = Metric(name="time", unit="ns", direction=Direction.LOWER_IS_BETTER)
 Graph = dict[str, Sequence[str]]
@@ -94,14 +94,14 @@ def test_a_criss_cross_counts_all_merge_bases_and_says_so(repository: Path) -> N
     ancestry = find_ancestry(repository, head="x", base="y")
     assert sorted(named(ancestry, commits)) == ["a", "b", "root"]
     assert named(ancestry, commits)[-1] == "root"
-    assert "2 merge bases" in said(ancestry.notes)[0]
+    assert "2 merge bases" in words_of(ancestry.notes)[0]
 
 
 def test_unrelated_histories_have_no_candidates_and_say_so(repository: Path) -> None:
     import_commits(repository, {"a": [], "b": []})
     ancestry = find_ancestry(repository, head="a", base="b")
     assert ancestry.commits == ()
-    assert "no common ancestor" in said(ancestry.notes)[0]
+    assert "no common ancestor" in words_of(ancestry.notes)[0]
 
 
 def test_the_base_is_found_as_a_remote_s_branch(repository: Path, tmp_path: Path) -> None:
@@ -126,12 +126,12 @@ def graphs(draw: st.DrawFn) -> Graph:
 
 def closure(graph: Graph, name: str) -> set[str]:
     """The commit and everything before it, by walking."""
-    found, todo = set(), [name]
+    result, todo = set(), [name]
     while todo:
-        if (commit := todo.pop()) not in found:
-            found.add(commit)
+        if (commit := todo.pop()) not in result:
+            result.add(commit)
             todo.extend(graph[commit])
-    return found
+    return result
 
 
 @pytest.mark.slow  # every example is a git repository of its own
@@ -206,7 +206,7 @@ def test_fetching_goes_only_as_deep_as_needed(
     def find(wanted: str) -> list[str]:
         depths.clear()
         ancestry = find_ancestry(
-            work, head="HEAD", base="m20", remote=remote, enough=lambda found: commits[wanted] in found
+            work, head="HEAD", base="m20", remote=remote, enough=lambda result: commits[wanted] in result
         )
         return named(ancestry, commits)
 

@@ -115,12 +115,12 @@ def test_a_broken_file_is_named_and_skipped_and_foreign_files_stay(history: GitB
     run_git(work, "push", "--quiet", "origin", "perf-history")
     assert run_git(served, "rev-parse", BRANCH) != commit
     history.append(make_run(4))
-    found = list(history.runs("default", [f"{n:040x}" for n in (1, 2, 3, 4)]))
-    problems = [entry for entry in found if isinstance(entry, UnreadableRun)]
+    results = list(history.runs("default", [f"{n:040x}" for n in (1, 2, 3, 4)]))
+    problems = [entry for entry in results if isinstance(entry, UnreadableRun)]
     assert [problem.id for problem in problems] == [broken, swapped]
     assert "not a valid run-v1" in problems[0].problem
     assert "another commit" in problems[1].problem
-    assert [entry.run for entry in found if isinstance(entry, StoredRun)] == [make_run(1), make_run(4)]
+    assert [entry.run for entry in results if isinstance(entry, StoredRun)] == [make_run(1), make_run(4)]
     assert "notes/mine.txt" in files(served)
 
 
@@ -303,10 +303,10 @@ def test_retention_compacts_and_drops_in_the_same_commit(served: Path, tmp_path:
     assert run_git(served, "rev-list", "--count", BRANCH) == "6"
     sizes = [int(line.split()[3]) for line in run_git(served, "ls-tree", "-r", "-l", BRANCH, "runs").splitlines()]
     assert sorted(sizes) == sorted([large, large, small])
-    found = stored(history, *(f"{number:040x}" for number in range(6, 0, -1)))
-    assert [run.commit for run in found] == [f"{number:040x}" for number in (6, 5, 4)]
-    assert [run.benchmarks[0].summary is None for run in found] == [True, True, False]
-    summary = found[2].benchmarks[0].summary
+    kept = stored(history, *(f"{number:040x}" for number in range(6, 0, -1)))
+    assert [run.commit for run in kept] == [f"{number:040x}" for number in (6, 5, 4)]
+    assert [run.benchmarks[0].summary is None for run in kept] == [True, True, False]
+    summary = kept[2].benchmarks[0].summary
     assert summary is not None
     assert (summary.count, summary.value, summary.minimum, summary.maximum) == (20, 409.5, 400.0, 419.0)
     assert history.append(make_run(4, samples=20)).endswith(".summary.json")

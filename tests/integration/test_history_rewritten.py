@@ -101,16 +101,16 @@ def test_six_writers_and_a_forced_rewrite(served: Path, tmp_path: Path) -> None:
     assert run_git(served, "rev-list", "--merges", BRANCH) == ""
     assert run_git(served, "fsck", "--strict", "--no-dangling") == ""
     # Noticed: nobody names a run that is still there, and who looked before and after a rewrite names what it cut off.
-    said = {name for history in histories.values() for name in history.lost}
-    assert said <= cut
-    assert said
+    lost = {name for history in histories.values() for name in history.lost}
+    assert lost <= cut
+    assert lost
 
 
 @pytest.mark.parametrize("how", ["put back", "new root", "deleted"])
 def test_a_rewrite_between_judging_and_recording_is_said(served: Path, tmp_path: Path, how: str) -> None:
     config = Config()
     report = reports.report(Conclusion.NO_CHANGE)
-    said: list[str] = []
+    messages: list[str] = []
 
     def record(number: int, stored_runs: tuple[str, ...] = ()) -> str:
         return pipeline.record_run(
@@ -119,11 +119,11 @@ def test_a_rewrite_between_judging_and_recording_is_said(served: Path, tmp_path:
             config=config,
             place=HistoryPlace(url=str(served)),
             stored_runs=stored_runs,
-            warn=said.append,
+            warn=messages.append,
         )
 
     names = [record(number) for number in (1, 2, 3)]
-    assert said == []
+    assert messages == []
     seen = GitBranchHistory(git.Remote(url=str(served)), tmp_path / "seen")
     seen.commits("default")
     assert sorted(seen.names) == sorted(names)
@@ -134,7 +134,7 @@ def test_a_rewrite_between_judging_and_recording_is_said(served: Path, tmp_path:
     else:
         run_git(served, "update-ref", "-d", BRANCH)
     last = record(4, seen.names)
-    (warning,) = said
+    (warning,) = messages
     gone = 3 if how == "deleted" else 2
     assert re.match(
         rf"branch perf-history of \S+ was rewritten meanwhile: {gone} stored runs are gone, such as runs/", warning

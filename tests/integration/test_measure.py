@@ -46,7 +46,7 @@ def worktrees(repository: Path) -> int:
 
 def test_both_sides_are_runs_of_one_job(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert measure(repository, "--rounds", "3", "--warmup", "2", run=f"{RUN}; echo 1001000") == 0
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     baseline, target = written(repository, "baseline"), written(repository, "target")
     assert baseline["commit"] == run_git(repository, "rev-parse", "HEAD~1")
     assert target["commit"] == run_git(repository, "rev-parse", "HEAD")
@@ -61,7 +61,7 @@ def test_both_sides_are_runs_of_one_job(repository: Path, capsys: pytest.Capture
         assert 0 < run["cost"]["seconds"] < 60
     assert (repository.parent / "counter").read_text() == "16\n"  # 2 warm-ups and 6 executions per side
     assert worktrees(repository) == 1
-    assert "compare --paired --baseline" in said
+    assert "compare --paired --baseline" in output
     out = repository.parent / "out"
     assert "execution" not in (out / "log.txt").read_text()
 
@@ -140,9 +140,9 @@ def test_the_configuration_names_what_is_measured_besides(repository: Path, caps
     assert "there is no build command to time" in "".join(capsys.readouterr())
     file.write_text("also: [peak-memry, 'size:/etc']\n")
     assert measure(repository, "--config", str(file)) == 2
-    said = capsys.readouterr().err
-    assert "did you mean peak-memory?" in said
-    assert "files lie in the checkout" in said
+    errors = capsys.readouterr().err
+    assert "did you mean peak-memory?" in errors
+    assert "files lie in the checkout" in errors
 
 
 def test_a_build_alone_is_timed_or_weighed_without_a_command_that_measures(repository: Path) -> None:
@@ -173,9 +173,9 @@ def test_a_clear_change_is_decided_at_the_first_look_at_a_stricter_level(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert measure(repository, "--until-decided", "--rounds", "16") == 0
-    said = capsys.readouterr().out
-    assert "measured 4 of 16 rounds" in said
-    assert "got worse" in said
+    output = capsys.readouterr().out
+    assert "measured 4 of 16 rounds" in output
+    assert "got worse" in output
     assert written(repository, "target")["looks"] == 4
     out = repository.parent / "out"
     pair = ["--paired", "--baseline", str(out / "baseline.json"), "--target", str(out / "target.json")]
@@ -193,7 +193,7 @@ def test_what_stays_undecided_takes_the_whole_budget(repository: Path, capsys: p
 
 
 @pytest.mark.parametrize(
-    ("options", "commits", "run", "code", "said"),
+    ("options", "commits", "run", "code", "text"),
     [
         pytest.param([], ("HEAD",), RUN, 2, "one commit is no pair", id="one commit"),
         pytest.param(["--until-decided"], ("HEAD~2", "HEAD~1", "HEAD"), RUN, 2, "exactly two", id="three to decide"),
@@ -213,11 +213,11 @@ def test_bad_input(
     commits: tuple[str, ...],
     run: str,
     code: int,
-    said: str,
+    text: str,
 ) -> None:
     assert measure(repository, *options, commits=commits, run=run) == code
     message = capsys.readouterr().err
-    assert said in message
+    assert text in message
     assert "\nNext: " in message
     assert worktrees(repository) == 1
     assert not (repository.parent / "out" / "baseline.json").exists()

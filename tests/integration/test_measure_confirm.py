@@ -37,9 +37,9 @@ def test_a_true_regression_is_measured_again_and_confirmed(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert measure(repository, "HEAD~1", "HEAD") == 0
-    said = capsys.readouterr().out
-    assert "measured again: 1 benchmarks that looked like regressions" in said
-    assert "--confirm-baseline" in said
+    output = capsys.readouterr().out
+    assert "measured again: 1 benchmarks that looked like regressions" in output
+    assert "--confirm-baseline" in output
     asked = (repository.parent / "asked").read_text().splitlines()
     assert asked == [""] * 16 + ["result"] * 16
     assert compare(repository) == 1

@@ -54,16 +54,16 @@ def test_each_commit_gets_a_trace_with_its_own_calls(
 ) -> None:
     out = tmp_path / "out"
     assert measure(repository, out, newer_interpreter()) == 0
-    said = capsys.readouterr().out
-    assert f"trace: {out / 'target-trace.json'}" in said
-    assert f"--target {out / 'target.json'} --diagnosis {out / 'diagnosis.json'}" in said
+    output = capsys.readouterr().out
+    assert f"trace: {out / 'target-trace.json'}" in output
+    assert f"--target {out / 'target.json'} --diagnosis {out / 'diagnosis.json'}" in output
     diagnosis = json.loads((out / "diagnosis.json").read_bytes())
     commits = [json.loads((out / f"{name}.json").read_bytes())["commit"] for name in ("baseline", "target")]
     assert [diagnosis["base"], diagnosis["head"], diagnosis["commit"]] == [*commits, commits[1]]
     calls = [{node.method: node.calls for node in profile(out, name).nodes} for name in ("baseline", "target")]
     assert "lib.slow" not in calls[0]
     assert calls[1]["lib.slow"] == 1
-    assert [found["lib.tiny"] for found in calls] == [2000, 2000]
+    assert [entry["lib.tiny"] for entry in calls] == [2000, 2000]
     assert json.loads((out / "baseline.json").read_text())["commit"]
 
 

@@ -92,5 +92,5 @@ def test_measured_on_windows_in_the_documented_loop(
     base, head = (sorted(map(str, checkout.glob(f"{side}-*.json"))) for side in ("base", "head"))
     assert len(base) == len(head) == 14
     code = main(["compare", "--baseline", *base, "--target", *head])
-    said = capsys.readouterr().out
-    assert (code, "parse time takes" in said) == ((1, True) if level == SLOWER else (0, False)), said
+    output = capsys.readouterr().out
+    assert (code, "parse time takes" in output) == ((1, True) if level == SLOWER else (0, False)), output

@@ -53,7 +53,7 @@ def opened(browser: Page, report: Report, folder: Path, *, scheme: str = "light"
     return browser
 
 
-def found(browser: Page) -> str:
+def shown_count(browser: Page) -> str:
     return str(browser.value("document.querySelector('.explorer-found').textContent"))
 
 
@@ -71,17 +71,17 @@ def test_a_hostile_name_is_text_and_its_samples_and_history_are_described(
 
 def test_searching_and_filtering(browser: Page, report: Report, tmp_path: Path) -> None:
     page = opened(browser, report, tmp_path)
-    assert found(page) == "152 of 152"
+    assert shown_count(page) == "152 of 152"
     assert page.value("document.querySelectorAll('.explorer tbody th').length") == 100
     page.click(".explorer-more")
     assert page.value("document.querySelectorAll('.explorer tbody th').length") == 152
     page.click(".explorer input")
     page.call("Input.insertText", text="OTHER 00")
     # Both words, anywhere: "other 100" too.
-    assert found(page) == "11 of 152"
+    assert shown_count(page) == "11 of 152"
     page.value("const verdict = document.querySelector('.explorer-verdict'); verdict.value = 'worse';"
                " verdict.dispatchEvent(new Event('change'))")  # fmt: skip
-    assert found(page) == "0 of 152"
+    assert shown_count(page) == "0 of 152"
 
 
 def test_the_keyboard_alone_opens_and_closes_a_benchmark(browser: Page, report: Report, tmp_path: Path) -> None:

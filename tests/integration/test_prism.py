@@ -68,9 +68,9 @@ def within_prism(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def free_port() -> int:
-    with closing(socket.socket()) as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    with closing(socket.socket()) as opened:
+        opened.bind(("127.0.0.1", 0))
+        return int(opened.getsockname()[1])
 
 
 def wait_for(url: str) -> None:
@@ -115,9 +115,9 @@ def test_publishing_and_commands_are_as_github_describes_them(scene: Scene, judg
         scene.say("/perf-retry", author="mallory"),
         scene.say("/perf-bisect good=main bad=main"),
     ]
-    said = judged.read_text()
-    assert [result.exit_code for result in results] == [0] * len(results), "\n".join(r.log for r in results) + said
-    assert "violation" not in said.lower(), said
+    text = judged.read_text()
+    assert [result.exit_code for result in results] == [0] * len(results), "\n".join(r.log for r in results) + text
+    assert "violation" not in text.lower(), text
     assert len(scene.fake.state.dispatches) == 1
     assert len(scene.fake.log) > 40
     bodies = [comment.body for comment in scene.fake.state.comments.values() if comment.author == BOT]

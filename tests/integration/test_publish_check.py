@@ -169,7 +169,7 @@ def test_a_lost_answer_is_found_behind_a_newer_check_run(fake: FakeGitHub) -> No
 
     with check_run(replace(client, sleep=meanwhile), name=NAME, head_sha=HEAD, external_id=EXTERNAL_ID) as check:
         check.complete(RESULT)
-    assert [found.conclusion for found in fake.state.check_runs.values()] == ["success", None]
+    assert [entry.conclusion for entry in fake.state.check_runs.values()] == ["success", None]
 
 
 def test_names_the_missing_permission(fake: FakeGitHub) -> None:

@@ -89,9 +89,9 @@ def test_artifacts_by_name_and_a_bad_one_costs_only_itself(fake: FakeGitHub) -> 
     fake.state.add_artifact(name=names[2], run_id=run_id, head_sha=sha, zip_bytes=b"three" * 10)
     fake.state.add_artifact(name="other", run_id=run_id, head_sha=sha, zip_bytes=b"x")
     fake.state.add_artifact(name=names[0], run_id=run_id + 1, head_sha=sha, zip_bytes=b"of another run")
-    found = dispatcher(fake, limits=ArtifactLimits(zip_bytes=20)).artifacts(run_id, names)
-    assert {entry.name: entry.zip_bytes for entry in found if entry.problem is None} == {names[0]: b"one"}
-    problems = {entry.name: entry.problem or "" for entry in found if entry.problem}
+    result = dispatcher(fake, limits=ArtifactLimits(zip_bytes=20)).artifacts(run_id, names)
+    assert {entry.name: entry.zip_bytes for entry in result if entry.problem is None} == {names[0]: b"one"}
+    problems = {entry.name: entry.problem or "" for entry in result if entry.problem}
     assert "expired" in problems[names[1]]
     assert set(problems) == set(names[1:])
     assert dispatcher(fake).artifacts(1, names) == ()

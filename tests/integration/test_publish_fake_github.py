@@ -160,7 +160,7 @@ def test_a_real_client_uses_every_kind_of_object(fake: FakeGitHub) -> None:
     assert [pull.number for pull in repository.get_commit(HEAD).get_pulls()] == [7]
     issue = repository.create_issue("Slower", body="b", labels=["performance"])
     issue.edit(state="closed")
-    assert [found.number for found in repository.get_issues(state="closed")] == [issue.number]
+    assert [entry.number for entry in repository.get_issues(state="closed")] == [issue.number]
     repository.get_commit(HEAD).create_status("success", context="performance")
     assert fake.state.statuses[0]["context"] == "performance"
     assert repository.default_branch == "main"

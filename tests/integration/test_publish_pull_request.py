@@ -30,16 +30,16 @@ def search(fake: FakeGitHub, **facts: object) -> PullRequestSearch:
 
 def test_finds_the_pull_request_of_a_fork(fake: FakeGitHub) -> None:
     add_pull(fake, head_owner="mallory", head_repository_id=FORK_ID)
-    found = PullRequest(number=7, head_sha=HEAD, base_branch="main", from_fork=True)
-    assert search(fake, head_owner="mallory") == PullRequestSearch(pull_requests=(found,))
+    pull_request = PullRequest(number=7, head_sha=HEAD, base_branch="main", from_fork=True)
+    assert search(fake, head_owner="mallory") == PullRequestSearch(pull_requests=(pull_request,))
     assert fake.log[0].request.query["head"] == "mallory:faster"
     assert len(fake.log) == 1
 
 
 def test_finds_the_pull_request_of_an_own_branch(fake: FakeGitHub) -> None:
     add_pull(fake)
-    (found,) = search(fake).pull_requests
-    assert not found.from_fork
+    (result,) = search(fake).pull_requests
+    assert not result.from_fork
 
 
 def test_finds_branches_with_unusual_names(fake: FakeGitHub) -> None:
@@ -72,7 +72,7 @@ def test_finds_nothing_when_the_pull_request_is_closed(fake: FakeGitHub) -> None
 def test_all_with_one_head_are_found_within_bounds(fake: FakeGitHub) -> None:
     for number, base in enumerate(("main", "stable", "next", "old"), start=7):
         add_pull(fake, number, base_branch=base)
-    assert [(found.number, found.base_branch) for found in search(fake).pull_requests] == [
+    assert [(entry.number, entry.base_branch) for entry in search(fake).pull_requests] == [
         (7, "main"),
         (8, "stable"),
         (9, "next"),
@@ -83,7 +83,7 @@ def test_checks_the_branch_itself_where_github_lists_everything(fake: FakeGitHub
     fake.state.ignores_head = True
     add_pull(fake, 7)
     add_pull(fake, 8, head_branch="same-commit")
-    assert [found.number for found in search(fake).pull_requests] == [7]
+    assert [entry.number for entry in search(fake).pull_requests] == [7]
 
 
 def test_ignores_pull_requests_into_another_repository(fake: FakeGitHub) -> None:
@@ -120,7 +120,7 @@ def test_survives_server_errors(fake: FakeGitHub) -> None:
 def test_notices_that_the_head_moved_before_posting(fake: FakeGitHub) -> None:
     pull = add_pull(fake)
     client, _ = connected(fake)
-    (found,) = search(fake).pull_requests
-    assert is_current(client, found)
+    (result,) = search(fake).pull_requests
+    assert is_current(client, result)
     pull.head_sha = "d" * 40
-    assert not is_current(client, found)
+    assert not is_current(client, result)

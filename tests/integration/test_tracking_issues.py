@@ -73,10 +73,10 @@ class Mainline:
             bot_login=BOT,
             run_url="https://github.example/octocat/hello/actions/runs/5",
         )
-        said = pipeline.track_regressions(
+        text = pipeline.track_regressions(
             client, destination, report=report, config=config, repository=self.folder, accepted=accepted
         )
-        return list(said)
+        return list(text)
 
     @property
     def issues(self) -> list[Issue]:
@@ -96,9 +96,9 @@ def mainline(fake: FakeGitHub, repository: tuple[Path, dict[str, str]]) -> Mainl
 
 
 def test_a_regression_gets_one_issue_with_all_that_is_needed(mainline: Mainline) -> None:
-    said = mainline.track(mainline.report(SLOW, at=3))
+    text = mainline.track(mainline.report(SLOW, at=3))
     (issue,) = mainline.issues
-    assert said == [f"opened {mainline.fake.api_url}/octocat/hello/issues/{issue.number}"]
+    assert text == [f"opened {mainline.fake.api_url}/octocat/hello/issues/{issue.number}"]
     assert issue.title.startswith("Performance regression: parse by ")
     assert issue.labels == ["perf"]
     body = issue.body or ""
@@ -211,7 +211,7 @@ def test_where_a_worsening_may_hide_nothing_is_closed(mainline: Mainline) -> Non
     mainline.track(mainline.report(SLOW, at=3))
     recovered = mainline.report(FAST, at=4)
     vague = because(VerdictReason.NOTHING_SEEN, effect=0.4)
-    hidden = replace(recovered, findings=tuple(replace(found, reason=vague) for found in recovered.findings))
+    hidden = replace(recovered, findings=tuple(replace(entry, reason=vague) for entry in recovered.findings))
     assert mainline.track(hidden) == []
     assert len(mainline.open) == 1
     mainline.track(recovered)

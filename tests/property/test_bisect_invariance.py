@@ -90,16 +90,16 @@ def test_what_changes_nothing(engine: Engine, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_order_of_arrival_changes_nothing(seed: int) -> None:
     """Four rounds under way, recorded in either order: the same leader, equally probable."""
-    found = []
+    matches = []
     for backwards in (False, True):
         search, machine = reproduced(virtual(seed), seed), virtual(seed).machine(seed + 50)
         jobs = search.propose(4)
         results = [(job.id, machine.run(job.commits)) for job in jobs]
         for job_id, (samples, failures) in reversed(results) if backwards else results:
             search.record(job_id, samples, failures)
-        found.append(search.progress().suspects[0])
-    assert found[0].commit == found[1].commit
-    assert found[0].posterior == pytest.approx(found[1].posterior, rel=1e-6)
+        matches.append(search.progress().suspects[0])
+    assert matches[0].commit == matches[1].commit
+    assert matches[0].posterior == pytest.approx(matches[1].posterior, rel=1e-6)
 
 
 def test_a_repeated_result_is_one_result() -> None:

@@ -19,11 +19,11 @@ TOOLS = [AUTO, *PARSERS, *ALIASES]
 
 def words_of(path: str) -> set[str]:
     """All member names of a golden file, so that random JSON gets past the first look."""
-    found: set[str] = set()
+    words: set[str] = set()
 
     def visit(value: object) -> None:
         if isinstance(value, dict):
-            found.update(value)
+            words.update(value)
             for member in value.values():
                 visit(member)
         elif isinstance(value, list):
@@ -31,7 +31,7 @@ def words_of(path: str) -> set[str]:
                 visit(member)
 
     visit(json.loads(golden(path)))
-    return found
+    return words
 
 
 WORDS = sorted(set().union(*(words_of(path) for _, path in JSON_GOLDENS if path.endswith(".json"))))

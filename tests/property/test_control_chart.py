@@ -20,7 +20,7 @@ from bot.model.run import Run
 from bot.report.build import build_report
 from bot.stats.control_chart import PERCENTILES, THREE_DEVIATIONS, chart
 from tests.support.noisy_counters import counter_run, noisy_counters, stored
-from tests.support.reasons import said
+from tests.support.reasons import words_of
 from tests.support.reports import SETTINGS
 
 LEVELS = st.floats(-1e6, 1e6, allow_nan=False).map(lambda value: round(value, 3))
@@ -79,7 +79,7 @@ def test_any_numbers_have_an_answer(target: list[float], run: list[float], load:
     report = build_report(judgement, baseline=baseline, target=made(target), settings=SETTINGS)
     stored_finding = replace(finding, baseline_samples=(), target_samples=(), time_series=None)
     assert decode_report(encode_report(report), place="report").findings[0] == stored_finding
-    assert said(finding.reason)
+    assert words_of(finding.reason)
     assert finding.evidence.score is None or 0 <= finding.evidence.score <= 1
 
 

@@ -162,8 +162,8 @@ def test_a_slowdown_of_10_percent_is_found() -> None:
         noisy_run(rng, benchmarks=150, samples=30, spread=0.03, effects=effect, processes=True) for effect in (1.0, 1.1)
     )
     judgement = judged(target, run, source=BaselineSource.PAIRED)
-    found = sum(verdict is Verdict.REGRESSION for verdict in verdicts(judgement).values())
-    assert found / 150 > 0.99
+    total = sum(verdict is Verdict.REGRESSION for verdict in verdicts(judgement).values())
+    assert total / 150 > 0.99
 
 
 def test_a_planted_slowdown_of_20_percent_is_found_among_200() -> None:
@@ -172,5 +172,5 @@ def test_a_planted_slowdown_of_20_percent_is_found_among_200() -> None:
     effects[17] = 1.2
     stored = [noisy_run(rng, benchmarks=200, samples=30, spread=0.03, own_offset=0.02) for _ in range(10)]
     target = noisy_run(rng, benchmarks=200, samples=30, spread=0.03, own_offset=0.02, effects=effects)
-    found = {name for name, verdict in verdicts(judged(target, *stored)).items() if verdict in CHANGES}
-    assert found == {"bench_00017"}
+    results = {name for name, verdict in verdicts(judged(target, *stored)).items() if verdict in CHANGES}
+    assert results == {"bench_00017"}

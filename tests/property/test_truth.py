@@ -30,8 +30,8 @@ def quick_cells(way: str, noise: str) -> Mapping[str, Cell]:
 def quick_parameters() -> Iterator[object]:
     for way, noise in (entry for entry in chosen_cells([]) if is_quick(*entry)):
         for row in way.rows:
-            known = (row, noise) in KNOWN_BROKEN
-            marks = [pytest.mark.xfail(reason="known; see docs/error-rates.md")] * known
+            is_broken = (row, noise) in KNOWN_BROKEN
+            marks = [pytest.mark.xfail(reason="known; see docs/error-rates.md")] * is_broken
             yield pytest.param(next(iter(way.rows)), row, noise, id=f"{row}, {noise}", marks=marks)
 
 
@@ -47,8 +47,8 @@ def test_a_stated_rate_is_kept(way: str, row: str, noise: str) -> None:
 def test_a_change_that_the_data_holds_is_found(way: str, noise: str, effect: float) -> None:
     (chosen,) = [entry for entry in chosen_cells([way, noise]) if next(iter(entry[0].rows)) == way]
     cell = run_cells(*chosen, trials=QUICK_FIND_TRIALS, power_trials=QUICK_FIND_TRIALS, planted=[effect])[way]
-    tried, found = cell.found[effect]
-    assert found >= QUICK_FOUND * tried
+    tried, result = cell.hits[effect]
+    assert result >= QUICK_FOUND * tried
 
 
 def test_all_quick_ways_exist() -> None:

@@ -19,5 +19,5 @@ def violations(page: Page) -> list[str]:
     page.value(Path(script).read_text(encoding="utf-8") + "; 0")
     expression = f"axe.run().then(found => found.violations.flatMap({WORDS}))"
     answer = page.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)["result"]
-    found: list[str] = answer["value"]
-    return found
+    result: list[str] = answer["value"]
+    return result

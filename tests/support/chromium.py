@@ -60,10 +60,10 @@ class Page:
             pass
 
     def value(self, expression: str) -> Any:
-        found = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
-        if "exceptionDetails" in found:
-            raise AssertionError(found["exceptionDetails"]["exception"]["description"])
-        return found["result"].get("value")
+        reply = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        if "exceptionDetails" in reply:
+            raise AssertionError(reply["exceptionDetails"]["exception"]["description"])
+        return reply["result"].get("value")
 
     def press(self, key: str) -> None:
         code, text = _KEYS[key]
@@ -87,8 +87,8 @@ class Page:
         """Of the whole page, as wide as it is open."""
         width, height = self.value("[innerWidth, document.documentElement.offsetHeight]")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-        found = self.call("Page.captureScreenshot")
-        file.write_bytes(base64.b64decode(found["data"]))
+        reply = self.call("Page.captureScreenshot")
+        file.write_bytes(base64.b64decode(reply["data"]))
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._left:

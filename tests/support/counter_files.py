@@ -113,14 +113,14 @@ LOCUST_SHARES = ("50%", "66%", "75%", "80%", "90%", "95%", "98%", "99%", "99.9%"
 
 
 def locust_stats(rng: Generator, factor: float) -> str:
-    found = requests(rng, factor)
+    calls = requests(rng, factor)
     header = (
         "Type,Name,Request Count,Failure Count,Median Response Time,Average Response Time,Min Response Time,"
         f"Max Response Time,Average Content Size,Requests/s,Failures/s,{','.join(LOCUST_SHARES)}"
     )
     lines = [header]
     for name in ("/cart", "/order"):
-        times = np.array([elapsed for _, label, elapsed in found if label == name])
+        times = np.array([elapsed for _, label, elapsed in calls if label == name])
         shares = ",".join(f"{np.percentile(times, float(share[:-1])):.0f}" for share in LOCUST_SHARES)
         rate = len(times) / SECONDS
         lines.append(

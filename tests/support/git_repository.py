@@ -58,8 +58,8 @@ def import_commits(repository: Path, parents: Mapping[str, Sequence[str]]) -> di
         lines += [f"M 100644 inline {name}.txt", f"data {len(name)}", name, ""]
     run_git(repository, "fast-import", "--quiet", "--force", stdin="\n".join(lines) + "\n")
     hashes = run_git(repository, "for-each-ref", "--format=%(refname:short) %(objectname)", "refs/heads")
-    known = dict(line.split(" ") for line in hashes.splitlines())
-    return {name: known[name] for name in names}
+    by_name = dict(line.split(" ") for line in hashes.splitlines())
+    return {name: by_name[name] for name in names}
 
 
 def write_object(repository: Path, kind: str, content: bytes) -> str:

@@ -145,12 +145,12 @@ class Mainline(Line):
 
     def search(self) -> str:
         """All that waits is measured; what the jobs said."""
-        said = []
+        messages = []
         while self.served < len(self.fake.state.dispatches):
             result = self.measure()
-            said.append("" if result is None else result.log)
-            assert len(said) < MOST_DISPATCHES
-        return "\n".join(said)
+            messages.append("" if result is None else result.log)
+            assert len(messages) < MOST_DISPATCHES
+        return "\n".join(messages)
 
     def factors(self, benchmarks: Sequence[str], count: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """The noise of `count` executions, one after the other on one machine, shape (count, benchmarks)."""

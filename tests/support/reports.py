@@ -52,7 +52,7 @@ def finding(
 ) -> Finding:
     """Text for `reason` and `notes` stands as it is, as in a report of another version."""
     change = (after - before) / before if before else None
-    said = remark(reason) if isinstance(reason, str) else reason
+    text = remark(reason) if isinstance(reason, str) else reason
     return Finding(
         evidence=Evidence(
             key=MetricKey(benchmark, metric.name),
@@ -65,11 +65,11 @@ def finding(
             if change is None or half_width is None
             else Interval(low=change - half_width, high=change + half_width, level=0.99),
             p_value=q_value,
-            reason=said if reason else None,
+            reason=text if reason else None,
             notes=tuple(remark(note) if isinstance(note, str) else note for note in notes),
         ),
         verdict=verdict,
-        reason=said if reason else because(VerdictReason.EXCLUDED, effect=0.05),
+        reason=text if reason else because(VerdictReason.EXCLUDED, effect=0.05),
         q_value=q_value,
         severity=severity,
         level=level,

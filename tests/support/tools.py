@@ -10,10 +10,10 @@ import pytest
 
 
 def tool(name: str) -> str:
-    found = shutil.which(name, path=str(Path(sys.executable).parent))
-    if found is None:
+    path = shutil.which(name, path=str(Path(sys.executable).parent))
+    if path is None:
         pytest.skip(f"{name} is not installed (dependency group lint)")
-    return found
+    return path
 
 
 def audited(folder: Path) -> "subprocess.CompletedProcess[str]":

@@ -54,7 +54,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def found(*arguments: str, file: str = "builds.csv") -> dict[str, dict[str, Any]]:
+def changes_of(*arguments: str, file: str = "builds.csv") -> dict[str, dict[str, Any]]:
     assert main(["changes", file, *arguments, "--json", "out.json"]) == 0
     data = json.loads(Path("out.json").read_text())
     assert (data["format"], data["version"]) == ("perf-culprit-changes", 1)
@@ -68,7 +68,7 @@ def failed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, st
 
 @pytest.mark.usefixtures("folder")
 def test_a_step_a_drift_and_a_blip() -> None:
-    judged = found()
+    judged = changes_of()
     assert list(judged) == ["step", "drift", "blip"]
     (step,) = judged["step"]["changes"]
     assert abs(step["index"] - STEP_AT) <= 1
@@ -85,7 +85,7 @@ def test_a_step_a_drift_and_a_blip() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_online_says_for_each_row_whether_there_would_be_an_alarm() -> None:
-    step = found("--online", "--column", "step")["step"]
+    step = changes_of("--online", "--column", "step")["step"]
     (alarm,) = step["alarms"]
     assert STEP_AT < alarm["index"] < STEP_AT + 8
     assert abs(alarm["change_index"] - STEP_AT) <= 3
@@ -105,7 +105,7 @@ def trifles(folder: Path) -> str:
 
 def test_changes_below_the_minimum_effect_are_not_said(trifles: str) -> None:
     def rows(*arguments: str) -> list[int]:
-        calls = found("--column", "calls", "--online", *arguments, file=trifles)["calls"]
+        calls = changes_of("--column", "calls", "--online", *arguments, file=trifles)["calls"]
         assert len(calls["alarms"]) == len(calls["changes"])
         return [change["index"] for change in calls["changes"]]
 
@@ -119,7 +119,7 @@ def test_the_minimum_effect_is_the_configurations_where_it_has_one(folder: Path,
     (folder / "own.yml").write_text(f"minimum-effect: 10%\n{rule}")
 
     def rows(*arguments: str) -> dict[str, int]:
-        judged = found("--config", "own.yml", *arguments, file=trifles)
+        judged = changes_of("--config", "own.yml", *arguments, file=trifles)
         return {name: len(column["changes"]) for name, column in judged.items()}
 
     assert rows() == {"calls": 1, "queries": 3}
@@ -127,10 +127,10 @@ def test_the_minimum_effect_is_the_configurations_where_it_has_one(folder: Path,
 
 
 def test_an_alarm_needs_no_later_row(folder: Path) -> None:
-    alarm = found("--online", "--column", "step")["step"]["alarms"][0]
+    alarm = changes_of("--online", "--column", "step")["step"]["alarms"][0]
     lines = (folder / "builds.csv").read_text().splitlines(keepends=True)
     (folder / "short.csv").write_text("".join(lines[: alarm["index"] + 2]))
-    assert found("--online", "--column", "step", file="short.csv")["step"]["alarms"] == [alarm]
+    assert changes_of("--online", "--column", "step", file="short.csv")["step"]["alarms"] == [alarm]
 
 
 def test_the_text_names_rows_and_what_was_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,14 +144,14 @@ def test_the_text_names_rows_and_what_was_left_out(folder: Path, capsys: pytest.
     assert "columns left out: `build`" in text
 
 
-def said(folder: Path, capsys: pytest.CaptureFixture[str], values: Sequence[float], *arguments: str) -> str:
+def printed(folder: Path, capsys: pytest.CaptureFixture[str], values: Sequence[float], *arguments: str) -> str:
     (folder / "one.csv").write_text("ms\n" + "".join(f"{value!r}\n" for value in values))
     assert main(["changes", "one.csv", *arguments]) == 0
     return capsys.readouterr().out
 
 
 def test_nothing_found_says_what_would_have_been(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = said(folder, capsys, [5.0] * 40, "--online")
+    text = printed(folder, capsys, [5.0] * 40, "--online")
     assert text == (
         "0 changes of 1% or more in ms (40 rows)\n"
         "  a step of 1.2% that lasts 20 rows would have been found\n"
@@ -159,21 +159,21 @@ def test_nothing_found_says_what_would_have_been(folder: Path, capsys: pytest.Ca
         "  a step of 1.2% that lasts 9 rows would have raised one\n"
         f"  5 ┤{'•' * 40}\n"
     )
-    text = said(folder, capsys, [0.0] * 25, "--online", "--minimum-effect", "0%")
+    text = printed(folder, capsys, [0.0] * 25, "--online", "--minimum-effect", "0%")
     assert "0 changes in ms (25 rows)\n  a step of 0.0001" in text
     assert "Seeing only the rows before: cannot tell yet, 6 more rows would do\n" in text
-    text = said(folder, capsys, [float(f"1e{(number * 17) % 60 - 30}") for number in range(60)])
+    text = printed(folder, capsys, [float(f"1e{(number * 17) % 60 - 30}") for number in range(60)])
     assert "  cannot tell: no step of any size would stand out; take medians" in text
 
 
 def test_what_would_have_been_found_is_in_the_json(folder: Path) -> None:
-    blip = found("--column", "blip", "--online")["blip"]
+    blip = changes_of("--column", "blip", "--online")["blip"]
     assert blip["minimum_effect"] == 0.01
     assert blip["detectable"]["rows"] == 20
     assert blip["detectable"]["relative_change"] == pytest.approx(0.035, abs=0.01)
     assert blip["detectable"]["size"] == pytest.approx(3.5, abs=1)
     assert (blip["detectable_alarm"]["rows"], blip["lacking_rows"]) == (9, 0)
-    assert found("--column", "step")["step"]["detectable"] is None
+    assert changes_of("--column", "step")["step"]["detectable"] is None
     assert folder.is_dir()
 
 
@@ -192,13 +192,13 @@ def test_what_would_have_been_found_is_in_the_json(folder: Path) -> None:
 )
 def test_series_of_all_kinds(folder: Path, *, values: Sequence[float], changes: int) -> None:
     (folder / "kind.csv").write_text("ms\n" + "".join(f"{float(value)!r}\n" for value in values))
-    judged = found("--online", file="kind.csv")["ms"]
+    judged = changes_of("--online", file="kind.csv")["ms"]
     assert (len(judged["changes"]), len(judged["alarms"])) == (changes, changes)
 
 
 def test_too_few_rows_for_the_gate_are_no_silence(folder: Path) -> None:
     (folder / "few.csv").write_text("ms\n" + "4.5\n" * 25)
-    judged = found("--online", file="few.csv")["ms"]
+    judged = changes_of("--online", file="few.csv")["ms"]
     assert (judged["alarms"], judged["detectable_alarm"], judged["lacking_rows"]) == ([], None, 6)
 
 
@@ -221,10 +221,10 @@ def test_json_on_standard_output_is_only_json(folder: Path, capsys: pytest.Captu
 
 @pytest.mark.usefixtures("folder")
 def test_the_same_again_and_whatever_else_is_judged() -> None:
-    first = found("--column", "step", "--seed", "7")
-    assert found("--column", "step", "--seed", "7") == first
+    first = changes_of("--column", "step", "--seed", "7")
+    assert changes_of("--column", "step", "--seed", "7") == first
     (alone,) = first["step"]["changes"]
-    (among,) = found("--seed", "7")["step"]["changes"]
+    (among,) = changes_of("--seed", "7")["step"]["changes"]
     assert among == {**alone, "q_value": among["q_value"]}
     assert among["q_value"] >= alone["q_value"]
 
@@ -233,7 +233,7 @@ def test_a_constant_factor_changes_nothing(folder: Path) -> None:
     data = columns()
     scaled = {name: [repr(float(text) * 1024) for text in data[name]] for name in ("step", "drift", "blip")}
     (folder / "scaled.csv").write_text(table({"build": data["build"], **scaled}))
-    plain, times = found("--online"), found("--online", file="scaled.csv")
+    plain, times = changes_of("--online"), changes_of("--online", file="scaled.csv")
     assert list(plain) == list(times)
     for name, column in plain.items():
         assert times[name]["alarm"] == column["alarm"]
@@ -256,15 +256,15 @@ def test_a_constant_factor_changes_nothing(folder: Path) -> None:
     ],
 )
 def test_ways_to_write_a_table(folder: Path, written: Callable[[str], str]) -> None:
-    plain = found()
+    plain = changes_of()
     (folder / "other.csv").write_text(written(table(columns())), newline="")
-    assert found(file="other.csv") == plain
+    assert changes_of(file="other.csv") == plain
 
 
 def test_standard_input(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = found()
+    plain = changes_of()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((folder / "builds.csv").read_bytes())))
-    assert found(file="-") == plain
+    assert changes_of(file="-") == plain
 
 
 def test_missing_values_keep_their_rows(folder: Path) -> None:
@@ -272,7 +272,7 @@ def test_missing_values_keep_their_rows(folder: Path) -> None:
     for number, text in zip(range(10, 15), ("", "NaN", "nan", "null", "NA"), strict=True):
         data["step"][number] = text
     (folder / "gaps.csv").write_text(table(data))
-    step = found("--column", "step", file="gaps.csv")["step"]
+    step = changes_of("--column", "step", file="gaps.csv")["step"]
     assert step["missing"] == 5
     assert abs(step["changes"][0]["index"] - STEP_AT) <= 1
 
@@ -281,7 +281,7 @@ def test_a_table_of_one_column_has_missing_values_too(folder: Path) -> None:
     values = columns()["step"]
     values[3] = ""
     (folder / "one.csv").write_text("\n".join(["ms", *values]) + "\n")
-    assert (found(file="one.csv")["ms"]["rows"], found(file="one.csv")["ms"]["missing"]) == (ROWS, 1)
+    assert (changes_of(file="one.csv")["ms"]["rows"], changes_of(file="one.csv")["ms"]["missing"]) == (ROWS, 1)
 
 
 def test_columns_that_say_which_row_it_is_are_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -292,7 +292,7 @@ def test_columns_that_say_which_row_it_is_are_left_out(folder: Path, capsys: pyt
         "note": ["fine"] * ROWS,
     }
     (folder / "many.csv").write_text(table(data))
-    assert list(found(file="many.csv")) == ["cpu time"]
+    assert list(changes_of(file="many.csv")) == ["cpu time"]
     text = capsys.readouterr().out
     assert (
         "columns left out: ``, `index`, `sut_version`, `first_timestamp`, `commit`, `time`, `seconds`, `note`" in text
@@ -303,19 +303,19 @@ def test_columns_that_say_which_row_it_is_are_left_out(folder: Path, capsys: pyt
 def test_a_time_in_words_names_the_rows(folder: Path) -> None:
     data = {"time": [f"day {number}" for number in range(ROWS)], "step": columns()["step"]}
     (folder / "dated.csv").write_text(table(data))
-    (change,) = found(file="dated.csv")["step"]["changes"]
+    (change,) = changes_of(file="dated.csv")["step"]["changes"]
     assert change["label"] == f"day {change['index']}"
 
 
 def test_a_time_that_goes_back_is_a_measurement(folder: Path) -> None:
     (folder / "time.csv").write_text(table({"time": columns()["step"]}))
-    assert len(found(file="time.csv")["time"]["changes"]) == 1
+    assert len(changes_of(file="time.csv")["time"]["changes"]) == 1
 
 
 def test_the_column_that_names_rows_can_be_chosen(folder: Path) -> None:
     data = {**columns(), "day": [f"day {number}" for number in range(ROWS)]}
     (folder / "days.csv").write_text(table(data))
-    (change,) = found("--column", "step", "--index", "day", file="days.csv")["step"]["changes"]
+    (change,) = changes_of("--column", "step", "--index", "day", file="days.csv")["step"]["changes"]
     assert change["label"] == f"day {change['index']}"
 
 
@@ -323,13 +323,13 @@ def test_columns_with_too_few_values_say_so_beside_others(folder: Path) -> None:
     data = columns()
     data["drift"] = ["1.5"] * 10 + [""] * (ROWS - 10)
     (folder / "few.csv").write_text(table(data))
-    judged = found(file="few.csv")
+    judged = changes_of(file="few.csv")
     assert judged["drift"]["reason"] == "10 values, 18 are needed; 8 more would do"
     assert judged["step"]["reason"] is None
 
 
 @pytest.mark.parametrize(
-    ("content", "arguments", "code", "said"),
+    ("content", "arguments", "code", "text"),
     [
         pytest.param("", [], 3, "bad.csv: is empty", id="empty"),
         pytest.param("a,b\n", [], 3, "has no rows", id="no rows"),
@@ -355,15 +355,15 @@ def test_columns_with_too_few_values_say_so_beside_others(folder: Path) -> None:
     ],
 )
 def test_what_is_wrong_with_a_table(
-    folder: Path, capsys: pytest.CaptureFixture[str], *, content: str, arguments: list[str], code: int, said: str
+    folder: Path, capsys: pytest.CaptureFixture[str], *, content: str, arguments: list[str], code: int, text: str
 ) -> None:
     (folder / "bad.csv").write_text(content)
     got, message = failed(capsys, "bad.csv", *arguments)
-    assert (got, said in message) == (code, True), message
+    assert (got, text in message) == (code, True), message
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "text"),
     [
         pytest.param([], "give either a file or --repo", id="neither"),
         pytest.param(["builds.csv", "--repo", "."], "give either a file or --repo", id="both"),
@@ -372,9 +372,9 @@ def test_what_is_wrong_with_a_table(
     ],
 )
 @pytest.mark.usefixtures("folder")
-def test_options_that_do_not_go_together(capsys: pytest.CaptureFixture[str], arguments: list[str], said: str) -> None:
+def test_options_that_do_not_go_together(capsys: pytest.CaptureFixture[str], arguments: list[str], text: str) -> None:
     code, message = failed(capsys, *arguments)
-    assert (code, said in message) == (2, True), message
+    assert (code, text in message) == (2, True), message
 
 
 def test_foreign_names_are_no_commands_for_the_runner(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -446,7 +446,7 @@ def test_the_stored_history(repository: tuple[Path, list[str]], capsys: pytest.C
     assert "on other hardware than the newest left out: 1" in text
     assert failed(capsys, "--repo", str(code), "--benchmark", "nothing*")[0] == 2
     run_git(code.parent, "clone", "--quiet", "--depth=1", f"file://{code}", "shallow")
-    said = failed(capsys, "--repo", "shallow", "--history", str(code.parent / "origin.git"))
-    assert (said[0], "fetch-depth: 0" in said[1]) == (2, True)
-    said = failed(capsys, "--repo", str(code), "--suite", "other")
-    assert (said[0], "no run of the suite 'other'" in said[1]) == (3, True)
+    message = failed(capsys, "--repo", "shallow", "--history", str(code.parent / "origin.git"))
+    assert (message[0], "fetch-depth: 0" in message[1]) == (2, True)
+    message = failed(capsys, "--repo", str(code), "--suite", "other")
+    assert (message[0], "no run of the suite 'other'" in message[1]) == (3, True)

@@ -59,12 +59,12 @@ def test_every_verb_has_help_whose_examples_parse(verb: str, capsys: pytest.Capt
     with pytest.raises(SystemExit) as ended:
         main([*verb.split(), "--help"])
     assert ended.value.code == 0
-    said = capsys.readouterr().out
-    assert not re.search(r"\w-$", said, re.MULTILINE)  # no option is cut at a hyphen
-    assert "exit codes:" not in said
-    assert "Exit codes: perf-culprit --help" in said
+    printed = capsys.readouterr().out
+    assert not re.search(r"\w-$", printed, re.MULTILINE)  # no option is cut at a hyphen
+    assert "exit codes:" not in printed
+    assert "Exit codes: perf-culprit --help" in printed
     for example in EXAMPLES[verb]:
-        assert f"  {example}\n" in said
+        assert f"  {example}\n" in printed
         command = re.split(" > | [|] ", example)[-1 if "|" in example else 0]
         _parser().parse_args(shlex.split(command)[1:])
 
@@ -93,9 +93,9 @@ def test_the_status_is_shown_while_the_work_lasts(
     with shown(argparse.Namespace(quiet=False, verbose=False)):
         doing("reading a file")
         deadline = time.monotonic() + 30
-        while not (said := capsys.readouterr().err) and time.monotonic() < deadline:
+        while not (errors := capsys.readouterr().err) and time.monotonic() < deadline:
             time.sleep(0.05)
-    assert said.endswith(" s: reading a file\n")
+    assert errors.endswith(" s: reading a file\n")
 
 
 def test_a_commit_is_a_full_hash(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -115,10 +115,10 @@ def test_completion_knows_the_commands(shell: str, capsysbinary: pytest.CaptureF
 def test_every_mistake_of_the_configuration_is_reported(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (results / "bad.yml").write_text("detectr: anova\nalpha: 7\nbenchmarks:\n  - minimum-effect: abc\n")
     assert main(["collect", "same.json", "--config", "bad.yml"]) == 2
-    said = capsys.readouterr().err
-    assert "bad.yml:1: unknown key detectr; did you mean detector?" in said
-    assert "bad.yml:2: alpha: " in said
-    assert "bad.yml:4: " in said
+    errors = capsys.readouterr().err
+    assert "bad.yml:1: unknown key detectr; did you mean detector?" in errors
+    assert "bad.yml:2: alpha: " in errors
+    assert "bad.yml:4: " in errors
 
 
 def test_alone_it_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
@@ -225,7 +225,7 @@ def test_collect_writes_a_run(results: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("argv", "code", "said"),
+    ("argv", "code", "text"),
     [
         pytest.param(["collect", "absent.json"], 3, "absent.json", id="no such file"),
         pytest.param(["collect", "absent-*.json"], 3, "absent-*.json", id="pattern without a file"),
@@ -248,13 +248,13 @@ def test_collect_writes_a_run(results: Path) -> None:
     ],
 )
 def test_mistakes_end_with_place_next_step_and_code(
-    results: Path, capsys: pytest.CaptureFixture[str], argv: list[str], code: int, said: str
+    results: Path, capsys: pytest.CaptureFixture[str], argv: list[str], code: int, text: str
 ) -> None:
     (results / "broken.json").write_text('{"benchmarks": [')
     assert main(argv) == code
     written = capsys.readouterr().err
     assert written.startswith("error: ")
-    assert said in written
+    assert text in written
     assert "\nNext: " in written
     assert "Traceback" not in written
 

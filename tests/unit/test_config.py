@@ -78,7 +78,7 @@ def test_empty_file_is_the_defaults() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "said"),
+    ("text", "line", "message"),
     [
         pytest.param("detektor: anova", 1, "did you mean detector?", id="misspelt key"),
         pytest.param("suite: a\nminimum-effect: 0.05", 2, "such as 5%", id="fraction instead of percentage"),
@@ -104,12 +104,12 @@ def test_empty_file_is_the_defaults() -> None:
         pytest.param("history: {branch: '../x'}", 1, "branch", id="branch outside"),
     ],
 )
-def test_mistakes_name_line_and_remedy(text: str, line: int, said: str) -> None:
+def test_mistakes_name_line_and_remedy(text: str, line: int, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_config(text.encode(), place="f.yml")
     assert caught.value.exit_code == 2
     assert (caught.value.place or "").startswith(f"f.yml:{line}")
-    assert said in caught.value.message
+    assert message in caught.value.message
     assert caught.value.next_step
 
 

@@ -51,10 +51,10 @@ def test_ancestors_are_children_before_parents(repository: Path) -> None:
     graph = {"root": [], "a": ["root"], "b": ["root"], "x": ["a", "b"]}
     commits = import_commits(repository, graph)
     names = {commit: name for name, commit in commits.items()}
-    found = [names[commit] for commit in git.ancestors(repository, [commits["x"]])]
-    assert found[0] == "x"
-    assert found[-1] == "root"
-    assert sorted(found) == ["a", "b", "root", "x"]
+    results = [names[commit] for commit in git.ancestors(repository, [commits["x"]])]
+    assert results[0] == "x"
+    assert results[-1] == "root"
+    assert sorted(results) == ["a", "b", "root", "x"]
     first = git.ancestors(repository, [commits["x"]], first_parent=True)
     assert [names[commit] for commit in first] == ["x", "a", "root"]
     assert git.ancestors(repository, []) == ()

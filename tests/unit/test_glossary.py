@@ -22,8 +22,8 @@ def retired_words() -> tuple[str, ...]:
 
 
 @cache
-def modules() -> tuple[tuple[Path, ast.Module], ...]:
-    paths = ROOT.glob("bot/**/*.py")
+def modules(folder: str) -> tuple[tuple[Path, ast.Module], ...]:
+    paths = ROOT.glob(f"{folder}/**/*.py")
     return tuple((path.relative_to(ROOT), ast.parse(path.read_text(encoding="utf-8"))) for path in paths)
 
 
@@ -49,7 +49,7 @@ def read_texts() -> Iterator[tuple[str, str]]:
     documents = [ROOT / "README.md", ROOT / "action.yml", *ROOT.glob("docs/**/*.md"), *ROOT.glob(".github/**/*.md")]
     for path in documents:
         yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8").partition(HEADING)[0]
-    for path, tree in modules():
+    for path, tree in modules("bot"):
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
                 yield f"{path}:{node.lineno}", node.value
@@ -66,8 +66,11 @@ def test_a_participle_is_seen_wherever_it_is_bound(code: str) -> None:
     assert any(name in PARTICIPLES for name, _ in names(ast.parse(code)))
 
 
-def test_a_name_says_what_it_holds() -> None:
-    places = [f"{path}:{line}: {name}" for path, tree in modules() for name, line in names(tree) if name in PARTICIPLES]
+@pytest.mark.parametrize("folder", ["bot", "tests", "benchmarks"])
+def test_a_name_says_what_it_holds(folder: str) -> None:
+    places = [
+        f"{path}:{line}: {name}" for path, tree in modules(folder) for name, line in names(tree) if name in PARTICIPLES
+    ]
     assert places == []
 
 

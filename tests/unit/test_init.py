@@ -41,9 +41,9 @@ def lay_out(root: Path, files: dict[str, str]) -> Path:
 
 @pytest.mark.parametrize("name", REPOSITORIES)
 def test_each_tool_is_found_and_no_other(tmp_path: Path, name: str) -> None:
-    found = suggestions(look(lay_out(tmp_path, REPOSITORIES[name])))
-    assert [each.tool for each in found] == [name]
-    assert found[0].run
+    suggested = suggestions(look(lay_out(tmp_path, REPOSITORIES[name])))
+    assert [each.tool for each in suggested] == [name]
+    assert suggested[0].run
 
 
 def test_what_others_brought_along_is_not_looked_at(tmp_path: Path) -> None:
@@ -54,15 +54,15 @@ def test_what_others_brought_along_is_not_looked_at(tmp_path: Path) -> None:
 def test_installed_code_does_not_stand_in_for_the_commit_s(tmp_path: Path) -> None:
     """What `pip install .` leaves is one commit's, for both sides."""
     root = lay_out(tmp_path, {"pyproject.toml": "pytest-benchmark", "src/x.py": "", "bench/test_x.py": ""})
-    (found,) = suggestions(look(root))
-    assert found.run.startswith("PYTHONPATH=src pytest bench")
+    (result,) = suggestions(look(root))
+    assert result.run.startswith("PYTHONPATH=src pytest bench")
 
 
 def test_a_test_that_asks_for_the_fixture_shows_pytest_benchmark(tmp_path: Path) -> None:
     """No requirements name it: whoever wrote it installs it by hand."""
     files = {"bench/test_x.py": "def test_parse(benchmark):\n    benchmark(int, '3')\n", "x.py": ""}
-    (found,) = suggestions(look(lay_out(tmp_path, files)))
-    assert (found.setup, found.run) == (
+    (result,) = suggestions(look(lay_out(tmp_path, files)))
+    assert (result.setup, result.run) == (
         "pip install pytest pytest-benchmark",
         'PYTHONPATH=. pytest bench --benchmark-json="$PERF_CULPRIT_OUTPUT"',
     )
@@ -117,13 +117,13 @@ def test_any_command_survives_yaml_and_the_shell(command: str, split: bool) -> N
         assert job["with"]["run"] == command
     else:
         line = next(step["run"] for step in job["steps"] if "measure" in step.get("run", ""))
-        said = subprocess.run(
+        text = subprocess.run(
             ["sh", "-c", f'perf_culprit() {{ printf %s "$3"; }}; {line.replace("perf-culprit", "perf_culprit", 1)}'],
             capture_output=True,
             text=True,
             check=True,
         )
-        assert said.stdout == command
+        assert text.stdout == command
 
 
 @pytest.mark.parametrize("options", [(), ("--split",)])
@@ -172,7 +172,7 @@ jobs:
         },
     )
     assert main(["init", "--repo", str(tmp_path), "--check"]) == 2
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     for text in (
         "UNSAFE: write `permissions: {}`",
         "UNSAFE: actions/checkout is not pinned",
@@ -185,7 +185,7 @@ jobs:
         "silent about measurements that failed",
         "write `queue: max`",
     ):
-        assert text in said, text
+        assert text in output, text
 
 
 @pytest.mark.parametrize("where", ["workflow", "job", "step", "another step", "another job"])
@@ -200,9 +200,9 @@ def test_check_finds_a_token_beside_measured_code(tmp_path: Path, where: str) ->
     place = places.get(where, value["jobs"]["other"])
     place["env"] = {"LEVEL": "3", "GH_TOKEN": "${{ github.token }}"}
     lay_out(tmp_path, {".github/workflows/perf.yml": yaml.safe_dump(value)})
-    found = [remark.text for remark in check_files(tmp_path) if "holds a secret" in remark.text]
-    assert len(found) == (0 if "another" in where else 1), found
-    assert all("`GH_TOKEN`" in text for text in found)
+    results = [remark.text for remark in check_files(tmp_path) if "holds a secret" in remark.text]
+    assert len(results) == (0 if "another" in where else 1), results
+    assert all("`GH_TOKEN`" in text for text in results)
 
 
 HISTORY_STEP = f"""
@@ -216,7 +216,7 @@ jobs:
 
 
 @pytest.mark.parametrize(
-    ("head", "said"),
+    ("head", "message"),
     [
         ("on: [pull_request]", "add `push: {branches: [main]}` to `on`"),
         ("on: {pull_request: , push: {branches: [main], paths: [src/**]}}", "leave `paths` of `push` out"),
@@ -225,11 +225,13 @@ jobs:
         ("on: [pull_request, push]\nconcurrency: {group: 'x-${{ github.run_id }}'}", None),
     ],
 )
-def test_check_wants_a_run_of_every_base(tmp_path: Path, head: str, said: str | None) -> None:
+def test_check_wants_a_run_of_every_base(tmp_path: Path, head: str, message: str | None) -> None:
     """Against stored runs a base without one fails no check."""
     lay_out(tmp_path, {".github/workflows/perf.yml": f"permissions: {{}}\n{head}\n{HISTORY_STEP}"})
-    found = [remark.text for remark in check_files(tmp_path) if "without one no check fails" in remark.text]
-    assert [text.partition(", so that")[0].startswith(said or "?") for text in found] == ([True] if said else [])
+    results = [remark.text for remark in check_files(tmp_path) if "without one no check fails" in remark.text]
+    assert [text.partition(", so that")[0].startswith(message or "?") for text in results] == (
+        [True] if message else []
+    )
     paired = HISTORY_STEP.replace("bench.json", "bench.json, baseline-file-path: base.json")
     lay_out(tmp_path, {".github/workflows/perf.yml": f"permissions: {{}}\n{head}\n{paired}"})
     assert not [remark for remark in check_files(tmp_path) if "no check fails" in remark.text]
@@ -258,9 +260,9 @@ def test_check_names_what_an_automatic_search_lacks(tmp_path: Path) -> None:
     assert not [remark for remark in check_files(tmp_path) if "automatic" in remark.text]
     text = "issues: {when: fail}\nbisect: {automatic: true, run: ./bench}\n"
     lay_out(tmp_path, {".github/perf-culprit.yml": text})
-    found = {remark.file: remark.text for remark in check_files(tmp_path) if "automatic" in remark.text}
-    assert "lacks `actions: write`, `issues: write` for" in found[".github/workflows/perf.yml"]
-    assert "perf-bisect.yml, which is not there" in found[".github/perf-culprit.yml"]
+    results = {remark.file: remark.text for remark in check_files(tmp_path) if "automatic" in remark.text}
+    assert "lacks `actions: write`, `issues: write` for" in results[".github/workflows/perf.yml"]
+    assert "perf-bisect.yml, which is not there" in results[".github/perf-culprit.yml"]
     lay_out(tmp_path, new_files(Choice(run="true", setup="", split=True)) | {".github/perf-culprit.yml": text})
     assert not [remark for remark in check_files(tmp_path) if "automatic" in remark.text]
 

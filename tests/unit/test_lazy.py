@@ -35,7 +35,7 @@ def test_every_listed_name_is_there(package: str) -> None:
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_no_listed_name_is_that_of_a_module(package: str) -> None:
-    modules = {found.name for found in pkgutil.iter_modules(import_module(package).__path__)}
+    modules = {entry.name for entry in pkgutil.iter_modules(import_module(package).__path__)}
     assert not modules & set(listed(package))
 
 
@@ -51,7 +51,7 @@ IMPORT_LATE = {"bot/__main__.py", "bot/action/__main__.py", "bot/trace/profile.p
 
 
 def test_no_module_of_ours_is_imported_inside_a_function() -> None:
-    found = {
+    results = {
         str(file.relative_to(ROOT))
         for file in (ROOT / "bot").rglob("*.py")
         for function in ast.walk(ast.parse(file.read_text()))
@@ -59,4 +59,4 @@ def test_no_module_of_ours_is_imported_inside_a_function() -> None:
         for statement in ast.walk(function)
         if isinstance(statement, ast.ImportFrom) and (statement.module or "").split(".")[0] == "bot"
     }
-    assert found == IMPORT_LATE
+    assert results == IMPORT_LATE

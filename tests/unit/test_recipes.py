@@ -104,8 +104,8 @@ def test_every_input_exists_and_every_action_is_pinned(block: Block) -> None:
         r"uses: perf-culprit/perf-culprit/\.github/workflows/([\w-]+\.yml)@.*\n(?: +with:\n((?: {6}.*\n)*))?",
         block.text,
     ):
-        known = yaml.safe_load((REUSABLE / called).read_text(encoding="utf-8"))[True]["workflow_call"]["inputs"]
-        assert set(yaml.safe_load(inputs) or {}) <= set(known)
+        declared = yaml.safe_load((REUSABLE / called).read_text(encoding="utf-8"))[True]["workflow_call"]["inputs"]
+        assert set(yaml.safe_load(inputs) or {}) <= set(declared)
 
 
 @pytest.mark.parametrize(

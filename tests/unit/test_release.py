@@ -73,8 +73,8 @@ def test_nothing_is_released_without_changes(copy: Path) -> None:
 def pins(name: str) -> dict[str, str]:
     """Package -> version, of a requirements file; packages are named alike however they are spelled."""
     lines = (PROJECT / ".ci" / name).read_text(encoding="utf-8").splitlines()
-    found = (re.match(r"([\w.-]+)==([^\s;]+)", line) for line in lines)
-    return {re.sub(r"[-_.]+", "-", match[1]).lower(): match[2] for match in found if match}
+    result = (re.match(r"([\w.-]+)==([^\s;]+)", line) for line in lines)
+    return {re.sub(r"[-_.]+", "-", match[1]).lower(): match[2] for match in result if match}
 
 
 def test_the_image_holds_what_was_tested_each_file_by_its_hash() -> None:

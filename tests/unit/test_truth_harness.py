@@ -104,15 +104,15 @@ def test_a_planted_change_is_found_and_is_no_false_alarm(tmp_path: Path) -> None
     way = next(way for way in WAYS if "five rounds" in way.rows)
     cell = run_cells(way, "lognormal", trials=2, power_trials=2)["five rounds"]
     assert (cell.trials, cell.runs, cell.alarmed, cell.judged) == (2, 2, 0, 40)
-    assert cell.found[0.5] == [2, 2]
+    assert cell.hits[0.5] == [2, 2]
     kept = tmp_path / "results.json"
     kept.write_text(dump(Results(commit="abc", command="truth", cells=[]).with_cells([cell], [])))
     (read,) = load(kept).cells
-    assert (read.found, read.counted) == (cell.found, cell.counted)
+    assert (read.hits, read.counted) == (cell.hits, cell.counted)
     assert load(kept).best["five rounds", "lognormal", 0.5] > 0.99
 
 
 def test_the_same_seed_gives_the_same_counts() -> None:
     way = next(way for way in WAYS if "one round" in way.rows)
     first, second = (run_cells(way, "AR 0.3", trials=4, power_trials=2)["one round"] for _ in range(2))
-    assert (first.called, first.found) == (second.called, second.found)
+    assert (first.called, first.hits) == (second.called, second.hits)

@@ -23,8 +23,8 @@ PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}")
 
 
 def jobs(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load(text)["jobs"]
-    return found
+    document: dict[str, Any] = yaml.safe_load(text)["jobs"]
+    return document
 
 
 def steps(text: str) -> Iterator[Mapping[str, Any]]:

@@ -73,10 +73,10 @@ def _bootstrap(tag: str, *, recipe: str) -> None:
                 bootstrap.terminate()
                 raise
         complaints.seek(0)
-        said = complaints.read().decode(errors="replace") + imported.stderr
+        errors = complaints.read().decode(errors="replace") + imported.stderr
     if bootstrap.returncode != 0 or imported.returncode != 0:
         podman("image", "rm", "--force", tag)
-        raise ContainersUnavailableError(f"mmdebstrap could not make {tag}: {said.strip()[-800:]}")
+        raise ContainersUnavailableError(f"mmdebstrap could not make {tag}: {errors.strip()[-800:]}")
 
 
 def _recipe(tag: str) -> str:

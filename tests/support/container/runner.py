@@ -136,10 +136,10 @@ class _Layout:
 
 
 def _input_values(metadata: Mapping[str, Any], step: Step) -> dict[str, str]:
-    known = metadata.get("inputs") or {}
-    if unexpected := set(step.inputs) - set(known):
+    inputs = metadata.get("inputs") or {}
+    if unexpected := set(step.inputs) - set(inputs):
         raise ValueError(f"action.yml knows no input {sorted(unexpected)}")
-    defaults = {name: str((about or {}).get("default", "")) for name, about in known.items()}
+    defaults = {name: str((about or {}).get("default", "")) for name, about in inputs.items()}
     return {
         name: step.inputs[name] if name in step.inputs else _evaluate(default, inputs={}, step=step)
         for name, default in defaults.items()
@@ -155,8 +155,8 @@ def _evaluate(text: str, *, inputs: Mapping[str, str], step: Step) -> str:
     """The two contexts that action.yml of a docker action may use."""
     github = {"token": step.token, "repository": step.repository, "sha": step.sha, "ref": step.ref}
 
-    def value(found: re.Match[str]) -> str:
-        return (inputs if found[1] == "inputs" else github).get(found[2], "")
+    def value(result: re.Match[str]) -> str:
+        return (inputs if result[1] == "inputs" else github).get(result[2], "")
 
     return _EXPRESSION.sub(value, text)
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.support.fake_github.call import Answer, ApiError, Call, found
+from tests.support.fake_github.call import Answer, ApiError, Call, item_of
 from tests.support.fake_github.pages import Listing
 from tests.support.fake_github.state import Artifact, CheckRun, WorkflowRun
 
@@ -19,7 +19,7 @@ def create_check_run(call: Call) -> Answer:
 
 
 def update_check_run(call: Call) -> Answer:
-    check = found(call.state.check_runs, call.number("check_run_id"))
+    check = item_of(call.state.check_runs, call.number("check_run_id"))
     write_check_run(check, call.body)
     return Answer(200, call.shapes.check_run(check))
 
@@ -37,7 +37,7 @@ def write_check_run(check: CheckRun, body: dict[str, Any]) -> None:
 
 
 def get_check_run(call: Call) -> Answer:
-    return Answer(200, call.shapes.check_run(found(call.state.check_runs, call.number("check_run_id"))))
+    return Answer(200, call.shapes.check_run(item_of(call.state.check_runs, call.number("check_run_id"))))
 
 
 def list_check_runs(call: Call) -> Answer:
@@ -74,7 +74,7 @@ def run_listing(call: Call, runs: list[WorkflowRun]) -> Answer:
 
 
 def cancel_run(call: Call) -> Answer:
-    run = found(call.state.runs, call.number("run_id"))
+    run = item_of(call.state.runs, call.number("run_id"))
     if run.status == "completed":
         raise ApiError(409, "Cannot cancel a workflow run that is completed.")
     run.status, run.conclusion = "completed", "cancelled"
@@ -82,7 +82,7 @@ def cancel_run(call: Call) -> Answer:
 
 
 def rerun(call: Call) -> Answer:
-    run = found(call.state.runs, call.number("run_id"))
+    run = item_of(call.state.runs, call.number("run_id"))
     if run.status != "completed":
         raise ApiError(403, "This workflow is already running")
     run.status, run.conclusion, run.attempt = "queued", None, run.attempt + 1
@@ -90,13 +90,13 @@ def rerun(call: Call) -> Answer:
 
 
 def rerun_failed_jobs(call: Call) -> Answer:
-    if found(call.state.runs, call.number("run_id")).conclusion == "success":
+    if item_of(call.state.runs, call.number("run_id")).conclusion == "success":
         raise ApiError(403, "This workflow run cannot be retried: no failed jobs")
     return rerun(call)
 
 
 def get_run(call: Call) -> Answer:
-    return Answer(200, call.shapes.workflow_run(found(call.state.runs, call.number("run_id"))))
+    return Answer(200, call.shapes.workflow_run(item_of(call.state.runs, call.number("run_id"))))
 
 
 def list_run_artifacts(call: Call) -> Answer:
@@ -114,11 +114,11 @@ def artifact_listing(call: Call, artifacts: list[Artifact]) -> Answer:
 
 
 def get_artifact(call: Call) -> Answer:
-    return Answer(200, call.shapes.artifact(found(call.state.artifacts, call.number("artifact_id"))))
+    return Answer(200, call.shapes.artifact(item_of(call.state.artifacts, call.number("artifact_id"))))
 
 
 def download_artifact(call: Call) -> Answer:
-    artifact = found(call.state.artifacts, call.number("artifact_id"))
+    artifact = item_of(call.state.artifacts, call.number("artifact_id"))
     if artifact.expired:
         raise ApiError(410, "Artifact has expired")
     return Answer(

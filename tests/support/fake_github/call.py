@@ -51,7 +51,7 @@ class Answer:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-def found(items: dict[int, Item], number: int) -> Item:
+def item_of(items: dict[int, Item], number: int) -> Item:
     if number not in items:
         raise ApiError(404, "Not Found")
     return items[number]

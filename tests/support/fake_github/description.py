@@ -60,9 +60,9 @@ class Description:
 
     def find(self, method: str, path: str) -> Match | None:
         for operation in self.operations:
-            found = operation.pattern.fullmatch(path) if operation.method == method else None
-            if found:
-                values = {name: urllib.parse.unquote(value) for name, value in found.groupdict().items()}
+            match = operation.pattern.fullmatch(path) if operation.method == method else None
+            if match:
+                values = {name: urllib.parse.unquote(value) for name, value in match.groupdict().items()}
                 return Match(operation=operation, path_values=values)
         return None
 
@@ -75,8 +75,8 @@ class Description:
         return node
 
     def schema(self, name: str) -> dict[str, Any]:
-        found: dict[str, Any] = self.document["components"]["schemas"][name]
-        return found
+        result: dict[str, Any] = self.document["components"]["schemas"][name]
+        return result
 
     def mistakes(self, schema: dict[str, Any], value: Any) -> list[str]:
         validator = self.validators.get(id(schema))
@@ -91,11 +91,11 @@ class Description:
 
     def request_mistakes(self, match: Match, *, query: dict[str, str], body: Any) -> list[str]:
         parameters = [self.resolve(parameter) for parameter in match.operation.body.get("parameters", [])]
-        known = {(parameter["in"], parameter["name"]): parameter["schema"] for parameter in parameters}
+        schemas = {(parameter["in"], parameter["name"]): parameter["schema"] for parameter in parameters}
         mistakes = []
         for where, values in (("path", match.path_values), ("query", query)):
             for name, text in values.items():
-                schema = known.get((where, name))
+                schema = schemas.get((where, name))
                 if schema is None:
                     mistakes.append(f"unknown {where} parameter {name}")
                 else:

@@ -1,6 +1,6 @@
 """Issues, comments (also those of pull requests) and reactions."""
 
-from tests.support.fake_github.call import Answer, ApiError, Call, found
+from tests.support.fake_github.call import Answer, ApiError, Call, item_of
 from tests.support.fake_github.pages import Listing
 from tests.support.fake_github.state import Comment, Issue
 
@@ -38,7 +38,7 @@ def create_comment(call: Call) -> Answer:
 
 
 def get_comment(call: Call) -> Answer:
-    return Answer(200, call.shapes.comment(found(call.state.comments, call.number("comment_id"))))
+    return Answer(200, call.shapes.comment(item_of(call.state.comments, call.number("comment_id"))))
 
 
 def update_comment(call: Call) -> Answer:
@@ -56,14 +56,14 @@ def delete_comment(call: Call) -> Answer:
 
 def own_comment(call: Call) -> Comment:
     # Real GitHub lets a token with write permission change others' comments; nothing here ever should.
-    comment = found(call.state.comments, call.number("comment_id"))
+    comment = item_of(call.state.comments, call.number("comment_id"))
     if comment.author != call.login:
         raise ApiError(403, "Resource not accessible by integration")
     return comment
 
 
 def create_reaction(call: Call) -> Answer:
-    comment = found(call.state.comments, call.number("comment_id"))
+    comment = item_of(call.state.comments, call.number("comment_id"))
     for reaction in comment.reactions:
         if reaction[1:] == (call.login, call.body["content"]):
             return Answer(200, call.shapes.reaction(reaction))
@@ -72,12 +72,12 @@ def create_reaction(call: Call) -> Answer:
 
 
 def list_reactions(call: Call) -> Answer:
-    comment = found(call.state.comments, call.number("comment_id"))
+    comment = item_of(call.state.comments, call.number("comment_id"))
     return Answer(200, Listing([call.shapes.reaction(reaction) for reaction in comment.reactions]))
 
 
 def delete_reaction(call: Call) -> Answer:
-    comment = found(call.state.comments, call.number("comment_id"))
+    comment = item_of(call.state.comments, call.number("comment_id"))
     comment.reactions[:] = [reaction for reaction in comment.reactions if reaction[0] != call.number("reaction_id")]
     return Answer(204)
 
@@ -110,11 +110,11 @@ def create_issue(call: Call) -> Answer:
 
 
 def get_issue(call: Call) -> Answer:
-    return Answer(200, call.shapes.issue(found(call.state.issues, call.number("issue_number"))))
+    return Answer(200, call.shapes.issue(item_of(call.state.issues, call.number("issue_number"))))
 
 
 def update_issue(call: Call) -> Answer:
-    issue = found(call.state.issues, call.number("issue_number"))
+    issue = item_of(call.state.issues, call.number("issue_number"))
     for name in ("title", "body", "state", "labels"):
         if name in call.body:
             setattr(issue, name, call.body[name])

@@ -3,7 +3,7 @@
 import base64
 from typing import Any
 
-from tests.support.fake_github.call import Answer, ApiError, Call, found
+from tests.support.fake_github.call import Answer, ApiError, Call, item_of
 from tests.support.fake_github.pages import Listing
 
 
@@ -92,7 +92,7 @@ def list_pulls(call: Call) -> Answer:
 
 
 def get_pull(call: Call) -> Answer:
-    pull = found(call.state.pulls, call.number("pull_number"))
+    pull = item_of(call.state.pulls, call.number("pull_number"))
     return Answer(200, call.shapes.pull(pull, "pull-request"))
 
 

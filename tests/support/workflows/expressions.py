@@ -46,14 +46,14 @@ def fill(value: Any, contexts: Mapping[str, Any]) -> Any:
     whole = INSERTED.fullmatch(value.strip())
     if whole and "${{" not in whole[1]:
         return evaluate(whole[1], contexts)
-    return INSERTED.sub(lambda found: as_text(evaluate(found[1], contexts)), value)
+    return INSERTED.sub(lambda result: as_text(evaluate(result[1], contexts)), value)
 
 
 def condition(value: Any, contexts: Mapping[str, Any]) -> bool:
     """Of `if:`, with or without `${{ }}`."""
     if isinstance(value, bool):
         return value
-    text = INSERTED.sub(lambda found: found[1], str(value))
+    text = INSERTED.sub(lambda result: result[1], str(value))
     return truthy(evaluate(text, contexts))
 
 
@@ -75,11 +75,11 @@ class Parser:
         self.tokens: list[tuple[str, str]] = []
         at = 0
         while at < len(expression.rstrip()):
-            found = TOKEN.match(expression, at)
-            if found is None or found.lastgroup is None:
+            match = TOKEN.match(expression, at)
+            if match is None or match.lastgroup is None:
                 raise ValueError(f"no expression at {expression[at:]!r}")
-            self.tokens.append((found.lastgroup, found[found.lastgroup]))
-            at = found.end()
+            self.tokens.append((match.lastgroup, match[match.lastgroup]))
+            at = match.end()
 
     def take(self, *texts: str) -> str | None:
         if self.tokens and self.tokens[0][1] in texts and self.tokens[0][0] != "text":

@@ -187,15 +187,15 @@ class WorkflowRunner:
         place.install({"pip": PIP.replace("PROGRAM", str(served_program())), **self.programs})
         github = {**contexts["github"], "token": place.token}
         own = {"workflow_repository": OWN_REPOSITORY, "workflow_sha": "0" * 40}
-        known = {**contexts, "github": github, "job": own, "runner": {"temp": str(place.runner_temp)}, "steps": {}}
+        scope = {**contexts, "github": github, "job": own, "runner": {"temp": str(place.runner_temp)}, "steps": {}}
         logs: list[str] = []
         failed = False
         for step in job["steps"]:
             wanted = step.get("if", True)
             runs_after_failure = any(name in str(wanted) for name in STATUS_FUNCTIONS)
-            if not condition(wanted, known) or (failed and not runs_after_failure):
+            if not condition(wanted, scope) or (failed and not runs_after_failure):
                 continue
-            ok, log = self.step(step, known, place)
+            ok, log = self.step(step, scope, place)
             logs.append(log)
             failed = failed or not (ok or step.get("continue-on-error", False))
         return "\n".join(logs), failed

@@ -25,8 +25,8 @@ from tests.unit.bisect.test_standing import ENDS, searched
 def test_neighbours_that_fall_share_their_weighted_mean(
     values: list[float], weights: list[float], expected: list[float]
 ) -> None:
-    found = isotonic(np.array(values, dtype=float), np.array(weights, dtype=float))
-    assert found.tolist() == pytest.approx(expected)
+    result = isotonic(np.array(values, dtype=float), np.array(weights, dtype=float))
+    assert result.tolist() == pytest.approx(expected)
 
 
 def test_a_decay_is_told_in_stretches_between_levels() -> None:

@@ -154,9 +154,9 @@ def test_equal_values_say_nothing_and_are_no_nan() -> None:
     assert np.isfinite(log_m).all()
     assert log_m[0] < log_no_step(design)
     assert np.isfinite(log_sets(design, x[None], ALONE)).all()
-    found: Fit = fit(design, x[None])
-    assert found.delta[0] == pytest.approx(0.0, abs=1e-9)
-    assert np.isfinite(found.covariance).all()
+    fitted: Fit = fit(design, x[None])
+    assert fitted.delta[0] == pytest.approx(0.0, abs=1e-9)
+    assert np.isfinite(fitted.covariance).all()
 
 
 def test_further_steps_are_sets_of_steps(blocks: Samples) -> None:
@@ -188,11 +188,11 @@ def test_the_difference_of_two_sides_is_the_mean_of_what_values_and_ranks_say(st
     shown = fit(Design(samples), x[None])
     scales = {wide_g(0.0), wide_g(abs(shown.delta[0]) / shown.sigma)}
     ranks = samples.with_values(norm.ppf((rankdata(samples.y) - 0.5) / 20))
-    found = log_difference(samples, x)
-    assert found == pytest.approx((bayes_factor(samples, *scales) + bayes_factor(ranks, (G, 0.0))) / 2)
-    assert np.sign(found) == sign
+    result = log_difference(samples, x)
+    assert result == pytest.approx((bayes_factor(samples, *scales) + bayes_factor(ranks, (G, 0.0))) / 2)
+    assert np.sign(result) == sign
     # A unit changes nothing, and one wild execution does not deny what all others say.
-    assert log_difference(samples.with_values(samples.y + 7), x) == pytest.approx(found)
+    assert log_difference(samples.with_values(samples.y + 7), x) == pytest.approx(result)
     if step == 1.0:
         wild = samples.with_values(np.where(np.arange(20) == 3, 50.0, samples.y))
         assert log_difference(wild, x) > 0 > bayes_factor(wild, *scales)
@@ -208,9 +208,9 @@ def test_the_weight_of_a_spread_of_rounds_is_its_likelihood_by_itself_times_its_
 
 def test_a_fit_is_least_squares() -> None:
     y, x = made(3, 0.2, n=20)
-    found = fit(Design(samples_of(y, [0] * 20), ONE_MACHINE), x[None])
-    assert found.delta[0] == pytest.approx(y[x == 1].mean() - y[x == 0].mean(), abs=1e-6)
+    fitted = fit(Design(samples_of(y, [0] * 20), ONE_MACHINE), x[None])
+    assert fitted.delta[0] == pytest.approx(y[x == 1].mean() - y[x == 0].mean(), abs=1e-6)
     pooled = (y[x == 1].var() + y[x == 0].var()) * 10 / 18
-    assert found.dof == 18
-    assert found.sigma == pytest.approx(np.sqrt(pooled), abs=1e-6)
-    assert found.covariance[0, 0] == pytest.approx(pooled * 2 / 10, abs=1e-7)
+    assert fitted.dof == 18
+    assert fitted.sigma == pytest.approx(np.sqrt(pooled), abs=1e-6)
+    assert fitted.covariance[0, 0] == pytest.approx(pooled * 2 / 10, abs=1e-7)

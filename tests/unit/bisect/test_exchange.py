@@ -49,7 +49,7 @@ def test_one_round_has_mean_one_over_both_orders() -> None:
 
 
 def test_a_step_in_either_direction_is_seen_within_a_few_rounds() -> None:
-    found = []
+    results = []
     for sign in (1, -1):
         rounds = [
             next(
@@ -59,9 +59,9 @@ def test_a_step_in_either_direction_is_seen_within_a_few_rounds() -> None:
             )
             for run in range(25)
         ]
-        found.append(float(np.median(rounds)))
-    assert found[0] <= 12
-    assert found[1] <= 16
+        results.append(float(np.median(rounds)))
+    assert results[0] <= 12
+    assert results[1] <= 16
 
 
 def test_one_wild_execution_decides_nothing() -> None:

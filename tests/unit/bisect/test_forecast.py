@@ -34,10 +34,10 @@ def test_more_noise_and_more_commits_cost_more() -> None:
 
 @pytest.mark.parametrize(("noise", "effect"), [("1%", 0.03), ("3%", 0.05)])
 def test_the_forecast_is_what_a_search_on_one_machine_takes(noise: str, effect: float) -> None:
-    said = executions_for(line(64), SearchSettings(), d_prime=math.log1p(effect) / (float(noise.rstrip("%")) / 100))
+    stated = executions_for(line(64), SearchSettings(), d_prime=math.log1p(effect) / (float(noise.rstrip("%")) / 100))
     virtual = planted(64, effect=effect, seed=4, noise=noise)
     taken = [virtual.search(seed).executions for seed in range(2)]
-    assert 0.6 < said / fmean(taken) < 1.7, (said, taken)
+    assert 0.6 < stated / fmean(taken) < 1.7, (stated, taken)
 
 
 @pytest.mark.parametrize("d_prime", [0.05, 1.0, 4.0, 30.0])
@@ -85,19 +85,19 @@ def test_commits_that_change_nothing_cost_nothing() -> None:
 @pytest.mark.parametrize(("noise", "effect"), [(NOTHING, 0.2), ("3%", 0.07), ("10%", 0.2)])
 def test_what_is_still_to_come_is_about_right_and_never_stands_still(noise: str, effect: float) -> None:
     virtual = planted(64, effect=effect, seed=4, noise=noise)
-    search, machine, said = virtual.start(4), virtual.machine(4), []
+    search, machine, text = virtual.start(4), virtual.machine(4), []
     while (outcome := search.outcome()) is None:
         for job in search.propose():
             search.record(job.id, *machine.run(job.commits))
         progress = search.progress()
         if progress.expected_executions is not None:
-            said.append((progress.phase, progress.executions, progress.expected_executions))
-    searching = [entry for entry in said if entry[0] is Phase.SEARCH]
+            text.append((progress.phase, progress.executions, progress.expected_executions))
+    searching = [entry for entry in text if entry[0] is Phase.SEARCH]
     longest = max(len(list(same)) for _, same in groupby(expected for *_, expected in searching))
-    assert longest <= 3, said
+    assert longest <= 3, text
     totals = [spent + expected for _, spent, expected in searching]
     margin = 3 if noise == NOTHING else outcome.executions
-    assert all(abs(total - outcome.executions) <= margin for total in totals[:-1]), (outcome.executions, said)
+    assert all(abs(total - outcome.executions) <= margin for total in totals[:-1]), (outcome.executions, text)
 
 
 def test_what_a_search_spent_before_its_suspect_was_withdrawn_counts_for_its_pace() -> None:

@@ -76,7 +76,7 @@ def test_parents_come_before_children_and_bad_is_last() -> None:
 
 
 @pytest.mark.parametrize(
-    ("good", "bad", "said"),
+    ("good", "bad", "text"),
     [
         ("A", "A", "same commit"),
         ("H", "A", "descends from the bad"),
@@ -84,8 +84,8 @@ def test_parents_come_before_children_and_bad_is_last() -> None:
         ("A", "Q", "Q is not in the history"),
     ],
 )
-def test_ends_that_make_no_range(good: str, bad: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_ends_that_make_no_range(good: str, bad: str, text: str) -> None:
+    with pytest.raises(UsageError, match=text):
         cut_range(parse_parents(MERGED + "Z\n"), good=good, bad=bad)
 
 

@@ -70,10 +70,10 @@ def test_each_commit_keeps_its_level_when_its_mode_is_taken_out() -> None:
         block=np.zeros(8, dtype=np.intp),
         weight=np.ones(8),
     )
-    found = cleaned(samples, modes)
-    assert found.y == pytest.approx(level + noise, abs=1e-3)
+    clean_samples = cleaned(samples, modes)
+    assert clean_samples.y == pytest.approx(level + noise, abs=1e-3)
     # The fast mode is narrower, so that its samples say more.
-    assert found.weight == pytest.approx(np.where(is_fast, (0.02 / 0.0125) ** 2, 1.0), rel=1e-2)
+    assert clean_samples.weight == pytest.approx(np.where(is_fast, (0.02 / 0.0125) ** 2, 1.0), rel=1e-2)
 
 
 def test_two_modes_the_step_and_the_rounds_offsets_are_recovered() -> None:

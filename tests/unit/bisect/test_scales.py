@@ -17,21 +17,21 @@ STRONG = (0.5, 1.0, 4.0, 8.0, 999.0, -0.168, -0.9)
 @pytest.mark.parametrize("effect", [0.001, 0.01, 0.1, *STRONG])
 @pytest.mark.parametrize("noise", ["none", "0.1%"])
 def test_quiet_machines_name_every_step_in_few_executions(noise: str, effect: float) -> None:
-    found = trial(noise, effect, 1, size=SIZE)
+    trials = trial(noise, effect, 1, size=SIZE)
     if noise == "none" or abs(effect) > 0.001:
-        assert found.verdict == "right"
-        assert found.executions <= (16 if abs(effect) >= 0.1 or noise == "none" else 60)
+        assert trials.verdict == "right"
+        assert trials.executions <= (16 if abs(effect) >= 0.1 or noise == "none" else 60)
     else:
         # A step of one standard deviation: a name is not certain, a denial would be.
-        assert found.verdict != "denied"
+        assert trials.verdict != "denied"
 
 
 @pytest.mark.parametrize("effect", STRONG)
 @pytest.mark.parametrize("noise", ["1%", "3%", "modes 0.4/1%, gap 5%", "modes 2.2/6%, gap 25%"])
 def test_a_strong_step_is_named_whatever_the_noise(noise: str, effect: float) -> None:
-    found = trial(noise, effect, 3, size=SIZE)
-    assert found.verdict == "right"
-    assert found.executions <= 180  # the name, and a quarter of the budget for further ones
+    trials = trial(noise, effect, 3, size=SIZE)
+    assert trials.verdict == "right"
+    assert trials.executions <= 180  # the name, and a quarter of the budget for further ones
 
 
 @pytest.mark.parametrize("effect", [4.0, 8.0, 999.0])

@@ -117,9 +117,11 @@ def test_it_is_as_sure_as_it_is_right(runs: Sequence[Run]) -> None:
 
 
 def test_the_named_posterior_keeps_its_word(runs: Sequence[Run]) -> None:
-    said = [culprit.posterior for run in runs for culprit in run.outcome.culprits if culprit.posterior is not None]
-    assert min(said) > 0.9
-    assert np.mean(said) - np.mean([run.right for run in runs]) < 0.1
+    posteriors = [
+        culprit.posterior for run in runs for culprit in run.outcome.culprits if culprit.posterior is not None
+    ]
+    assert min(posteriors) > 0.9
+    assert np.mean(posteriors) - np.mean([run.right for run in runs]) < 0.1
 
 
 def test_the_cost_is_between_the_bound_and_a_budget(runs: Sequence[Run]) -> None:

@@ -52,7 +52,7 @@ def test_the_seed_decides_the_random_trials(capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.usefixtures("results")
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "text"),
     [
         (["--files", "missing.json"], 3, "missing.json"),
         (["--files", "few.json"], 3, "too little to audit"),
@@ -60,8 +60,8 @@ def test_the_seed_decides_the_random_trials(capsys: pytest.CaptureFixture[str]) 
     ],
 )
 def test_bad_input_has_its_exit_code(
-    arguments: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], code: int, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("few.json").write_bytes(encode_run(measured(LEVELS, seed=1, count=6)))
     assert main(["audit", *arguments]) == code
-    assert said in capsys.readouterr().err
+    assert text in capsys.readouterr().err

@@ -75,7 +75,7 @@ def test_notes_come_back_as_codes_and_those_of_earlier_versions_as_text() -> Non
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "text"),
     [
         pytest.param(lambda file: file.update(version=2), "version", id="version"),
         pytest.param(lambda file: file.update(more=1), "more", id="unknown field"),
@@ -95,10 +95,10 @@ def test_notes_come_back_as_codes_and_those_of_earlier_versions_as_text() -> Non
         pytest.param(lambda file: file["search"]["jobs"][0].update(commits=["x"]), "'x' is not in its range", id="job"),
     ],
 )
-def test_what_is_no_session(change: Callable[[dict[str, Any]], None], said: str) -> None:
+def test_what_is_no_session(change: Callable[[dict[str, Any]], None], text: str) -> None:
     file = json.loads(encode_session(SESSION))
     change(file)
-    with pytest.raises(DataError, match=said) as caught:
+    with pytest.raises(DataError, match=text) as caught:
         decode_session(json.dumps(file).encode(), place="state.json")
     assert caught.value.place == "state.json"
 

@@ -38,8 +38,8 @@ def test_each_file_is_one_group_whatever_its_processes(tmp_path: Path) -> None:
 
 
 def test_a_file_that_knows_its_rounds_keeps_them_and_a_second_one_goes_on(tmp_path: Path) -> None:
-    known: dict[str, object] = {"samples": [1.0, 2.0, 3.0, 4.0], "group_sizes": [2, 2], "rounds": [1, 2]}
-    files = [written(tmp_path, name, known) for name in ("a.json", "b.json")]
+    fields: dict[str, object] = {"samples": [1.0, 2.0, 3.0, 4.0], "group_sizes": [2, 2], "rounds": [1, 2]}
+    files = [written(tmp_path, name, fields) for name in ("a.json", "b.json")]
     (one,) = collect_executions(files[:1]).benchmarks
     assert (one.group_sizes, one.rounds) == ((2, 2), (1, 2))
     (both,) = collect_executions(files).benchmarks
@@ -55,8 +55,8 @@ def test_several_files_of_a_target_are_runs_of_their_own(tmp_path: Path) -> None
 
 
 def test_executions_that_shared_a_job_are_no_runs_of_their_own(tmp_path: Path) -> None:
-    known: dict[str, object] = {"samples": [1.0, 2.0, 3.0, 4.0], "group_sizes": [2, 2], "rounds": [1, 2]}
-    assert not collect_separate([written(tmp_path, name, known) for name in ("a.json", "b.json")]).is_separate
+    fields: dict[str, object] = {"samples": [1.0, 2.0, 3.0, 4.0], "group_sizes": [2, 2], "rounds": [1, 2]}
+    assert not collect_separate([written(tmp_path, name, fields) for name in ("a.json", "b.json")]).is_separate
 
 
 def test_summaries_become_executions_of_one_number() -> None:

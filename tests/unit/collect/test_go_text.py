@@ -20,13 +20,13 @@ def samples(parsed: Parsed) -> dict[tuple[str, str], tuple[float, ...]]:
 
 def test_two_packages_with_the_same_name() -> None:
     parsed = go_text.parse(Source("bench.txt", golden("go/duplicate_names.txt")))
-    found = samples(parsed)
+    drawn = samples(parsed)
     codec, text = "example.com/demo/codec/text.BenchmarkJoin", "example.com/demo/text.BenchmarkJoin"
-    assert found[codec, "time"] == (484.6, 240.8, 242.6, 183.5, 231.9)
-    assert found[text, "time"] == (1585.0, 828.8, 843.4, 1821.0, 638.1)
-    assert found[text, "B/op"] == (320.0,) * 5
-    assert found["BenchmarkFields/size-8", "MB/s"] == (122.93, 101.55, 116.04, 132.87, 103.86)
-    assert {name for name, _ in found} == {codec, text, "BenchmarkFields/size-8", "BenchmarkFields/size=64"}
+    assert drawn[codec, "time"] == (484.6, 240.8, 242.6, 183.5, 231.9)
+    assert drawn[text, "time"] == (1585.0, 828.8, 843.4, 1821.0, 638.1)
+    assert drawn[text, "B/op"] == (320.0,) * 5
+    assert drawn["BenchmarkFields/size-8", "MB/s"] == (122.93, 101.55, 116.04, 132.87, 103.86)
+    assert {name for name, _ in drawn} == {codec, text, "BenchmarkFields/size-8", "BenchmarkFields/size=64"}
     assert parsed.environment == Environment(
         components={"os": "linux", "architecture": "amd64", "cpu": "Intel(R) Xeon(R) Processor @ 2.80GHz"}
     )

@@ -34,7 +34,7 @@ def test_is_read_as_expected(name: str, path: str) -> None:
 @pytest.mark.parametrize(("name", "path"), JSON_GOLDENS)
 def test_is_known_by_exactly_its_own_parser(name: str, path: str) -> None:
     source = Source("results", golden(path))
-    assert [known for known, parser in PARSERS.items() if known not in NAMED_ONLY and parser.matches(source)] == [name]
+    assert [kind for kind, parser in PARSERS.items() if kind not in NAMED_ONLY and parser.matches(source)] == [name]
 
 
 @pytest.mark.parametrize(("name", "path"), JSON_GOLDENS)

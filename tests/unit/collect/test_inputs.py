@@ -14,10 +14,10 @@ def test_patterns_directories_and_files_are_found_once(tmp_path: Path) -> None:
     (tmp_path / "deep" / "er").mkdir(parents=True)
     for name in ("a.txt", "deep/b.txt", "deep/er/c.txt", "deep/d.log"):
         (tmp_path / name).write_text("1")
-    found = read_inputs([f"{tmp_path}/**/*.txt", str(tmp_path), f"{tmp_path}/a.txt"])
-    names = [[Path(source.name).name for source in entry.sources] for entry in found]
+    result = read_inputs([f"{tmp_path}/**/*.txt", str(tmp_path), f"{tmp_path}/a.txt"])
+    names = [[Path(source.name).name for source in entry.sources] for entry in result]
     assert names == [["a.txt", "b.txt", "c.txt"], ["d.log"]]
-    assert all(entry.is_search for entry in found)
+    assert all(entry.is_search for entry in result)
 
 
 def test_a_named_file_may_have_a_bracket_in_its_name(tmp_path: Path) -> None:

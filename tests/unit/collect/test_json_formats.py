@@ -100,12 +100,12 @@ def test_google_benchmark_before_run_type_tells_aggregates_by_name() -> None:
 def test_google_benchmark_aggregates_of_any_name_are_no_samples() -> None:
     """`ComputeStatistics` adds aggregates of the user's own; older files name them nowhere but at the name's end."""
     content = from_golden("google_benchmark/repetitions.json")
-    known = keyed(parse("google_benchmark", content))
+    by_key = keyed(parse("google_benchmark", content))
     first = next(entry for entry in content["benchmarks"] if entry["run_type"] == "aggregate")
     more = {**first, "name": f"{first['run_name']}_maximum"}
     del more["aggregate_name"]
     content["benchmarks"].append(more)
-    assert keyed(parse("google_benchmark", content)) == known
+    assert keyed(parse("google_benchmark", content)) == by_key
 
 
 def test_bencher_metric_format_between_lines_refuses_a_name_that_stands_twice() -> None:
@@ -162,9 +162,9 @@ def test_jmh_histograms_give_the_mean_of_each_iteration() -> None:
 
 
 def test_jmh_without_raw_data_is_a_summary_and_text_for_nan_is_no_interval() -> None:
-    (known,) = parse("jmh", [jmh(scoreError=0.5, scoreConfidence=[1.5, 2.5])]).benchmarks
-    assert known.summary is not None
-    assert (known.summary.confidence_interval, known.summary.confidence_level) == ((1.5, 2.5), 0.999)
+    (bounded,) = parse("jmh", [jmh(scoreError=0.5, scoreConfidence=[1.5, 2.5])]).benchmarks
+    assert bounded.summary is not None
+    assert (bounded.summary.confidence_interval, bounded.summary.confidence_level) == ((1.5, 2.5), 0.999)
     (unknown,) = parse("jmh", [jmh(scoreError="NaN", scoreConfidence=["NaN", "NaN"])]).benchmarks
     assert unknown.summary is not None
     assert unknown.summary.confidence_interval is None
@@ -181,8 +181,8 @@ def test_jmh_secondary_results_count_where_their_direction_is_known() -> None:
     }
     parsed = parse("jmh", [content])
     directions = {name: benchmark.metric.direction for (_, name), benchmark in keyed(parsed).items()}
-    known = {"throughput": HIGHER, "gc.alloc.rate.norm": LOWER, "gc.count": LOWER, "hits": HIGHER}
-    assert directions == {**known, "gc.alloc.rate": Direction.UNKNOWN}
+    stated = {"throughput": HIGHER, "gc.alloc.rate.norm": LOWER, "gc.count": LOWER, "hits": HIGHER}
+    assert directions == {**stated, "gc.alloc.rate": Direction.UNKNOWN}
     assert parsed.notes == ("secondary results without a finite value are left out: 1",)
 
 

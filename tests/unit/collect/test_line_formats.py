@@ -16,10 +16,10 @@ def parse(name: str, path: str) -> Parsed:
 
 
 def test_gnu_times_of_a_command_again_are_its_samples() -> None:
-    found = {b.metric.name: b for b in parse("gnu_time", "gnu_time/verbose.txt").benchmarks}
-    assert found["time"].name == "sh -c seq 100000 | sort -n | tail -1"
-    assert found["time"].samples == (0.11, 0.03)
-    assert (found["peak_memory"].samples, found["peak_memory"].metric.unit) == ((6896.0, 6888.0), "KiB")
+    results = {b.metric.name: b for b in parse("gnu_time", "gnu_time/verbose.txt").benchmarks}
+    assert results["time"].name == "sh -c seq 100000 | sort -n | tail -1"
+    assert results["time"].samples == (0.11, 0.03)
+    assert (results["peak_memory"].samples, results["peak_memory"].metric.unit) == ((6896.0, 6888.0), "KiB")
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("1:02:03", 3723.0), ("2:03.50", 123.5), ("0:00.11", 0.11)])
@@ -29,9 +29,9 @@ def test_gnu_times_with_minutes_and_hours(text: str, seconds: float) -> None:
 
 
 def test_shell_times_are_named_by_their_file() -> None:
-    found = {b.metric.name: b for b in parse("shell_time", "shell_time/bash.txt").benchmarks}
-    assert {b.name for b in found.values()} == {"bash"}
-    assert found["time"].samples == (0.098, 0.108, 0.104)
+    results = {b.metric.name: b for b in parse("shell_time", "shell_time/bash.txt").benchmarks}
+    assert {b.name for b in results.values()} == {"bash"}
+    assert results["time"].samples == (0.098, 0.108, 0.104)
     minutes = PARSERS["shell_time"].parse(Source("t", b"real\t2m1.5s\n")).benchmarks[0]
     assert (minutes.value, minutes.metric.unit) == (121.5, "s")
     assert parse("shell_time", "shell_time/posix.txt").benchmarks[0].metric.name == "time"
@@ -50,20 +50,20 @@ def test_benchmark_ips_text_and_json_agree() -> None:
 
 def test_jmh_scores_have_their_mode_and_interval_and_what_has_no_score_is_noted() -> None:
     parsed = parse("jmh_text", "jmh/console.txt")
-    found = {b.key.full_name: b for b in parsed.benchmarks}
-    assert found["Words.join throughput"].metric.direction is Direction.HIGHER_IS_BETTER
-    summary = found["Words.sort 1000 time"].summary
+    results = {b.key.full_name: b for b in parsed.benchmarks}
+    assert results["Words.join throughput"].metric.direction is Direction.HIGHER_IS_BETTER
+    summary = results["Words.sort 1000 time"].summary
     assert summary is not None
     assert (summary.value, summary.count) == (9120.771, 10)
     assert summary.confidence_interval == pytest.approx((9016.160, 9225.382))
-    assert {"Words.pick sample_time", "Words.pick:p0.50 sample_time", "Words.load single_shot_time"} <= found.keys()
+    assert {"Words.pick sample_time", "Words.pick:p0.50 sample_time", "Words.load single_shot_time"} <= results.keys()
     assert parsed.notes == ("left out: scores that the text only names by their power of ten: 1",)
 
 
 def test_asv_benchmarks_without_parameters_are_read_and_others_noted() -> None:
     parsed = parse("asv_text", "asv/console.txt")
-    found = {b.key.full_name: (b.value, b.metric.unit) for b in parsed.benchmarks}
-    assert found == {
+    results = {b.key.full_name: (b.value, b.metric.unit) for b in parsed.benchmarks}
+    assert results == {
         "b.mem_list memory": (2100.0, "B"),
         "b.peakmem_list peak_memory": (24.7e6, "B"),
         "b.time_join time": (pytest.approx(2.99e-6), "s"),
@@ -87,18 +87,18 @@ def test_dart_prints_a_time_and_its_unit_as_its_emitter_likes(line: str, name: s
 
 
 def test_ruby_rehearses_once_and_measures_once() -> None:
-    found = {b.key.full_name: b.samples for b in parse("ruby_benchmark", "ruby_benchmark/bmbm.txt").benchmarks}
-    assert found["sort by length time"] == (0.256634,)
-    assert found["sort by length user_time"] == (0.056032,)
-    assert found["bmbm time"] == (0.091657,)
-    assert len(found) == 9
+    results = {b.key.full_name: b.samples for b in parse("ruby_benchmark", "ruby_benchmark/bmbm.txt").benchmarks}
+    assert results["sort by length time"] == (0.256634,)
+    assert results["sort by length user_time"] == (0.056032,)
+    assert results["bmbm time"] == (0.091657,)
+    assert len(results) == 9
 
 
 def test_iai_counts_have_the_metrics_of_its_successor() -> None:
-    found = {b.key.full_name: b for b in parse("iai", "iai/iai.txt").benchmarks}
-    assert found["sum_long instructions"].samples == (3756.0,)
-    assert found["sum_short ram_accesses"].metric.direction is Direction.LOWER_IS_BETTER
-    assert found["sum_short l2_accesses"].metric.direction is Direction.UNKNOWN
+    results = {b.key.full_name: b for b in parse("iai", "iai/iai.txt").benchmarks}
+    assert results["sum_long instructions"].samples == (3756.0,)
+    assert results["sum_short ram_accesses"].metric.direction is Direction.LOWER_IS_BETTER
+    assert results["sum_short l2_accesses"].metric.direction is Direction.UNKNOWN
 
 
 def test_console_times_are_results_only_where_somebody_says_so() -> None:
@@ -112,10 +112,10 @@ def test_console_times_are_results_only_where_somebody_says_so() -> None:
 
 
 def test_rebench_invocations_are_groups() -> None:
-    found = {b.metric.name: b for b in parse("rebench", "rebench/rebench.data").benchmarks}
-    assert found["time"].name == "seq Sh Small 1"
-    assert (found["time"].samples, found["time"].group_sizes) == ((30.0, 10.0, 0.0), (1, 1, 1))
-    assert found["MaxRSS"].metric.direction is Direction.LOWER_IS_BETTER
+    results = {b.metric.name: b for b in parse("rebench", "rebench/rebench.data").benchmarks}
+    assert results["time"].name == "seq Sh Small 1"
+    assert (results["time"].samples, results["time"].group_sizes) == ((30.0, 10.0, 0.0), (1, 1, 1))
+    assert results["MaxRSS"].metric.direction is Direction.LOWER_IS_BETTER
     broken = golden("rebench/rebench.data").replace(b"\t30.000000\t", b"\tmany\t")
     with pytest.raises(DataError, match=r"r\.data:\d+: is no row of ReBench"):
         PARSERS["rebench"].parse(Source("r.data", broken))

@@ -18,27 +18,27 @@ def keyed(parsed: Parsed) -> dict[tuple[str, str], Benchmark]:
 
 def test_google_benchmarks_console_table_keeps_repetitions_and_leaves_out_aggregates() -> None:
     parsed = google_benchmark_text.parse(Source("b.txt", golden("google_benchmark/repetitions.txt")))
-    found = keyed(parsed)
-    assert {name for name, _ in found} == {"Fill/64", "Fill/4096", "Copy"}
-    assert found["Fill/64", "time"].samples == (369.0, 468.0, 550.0)
-    assert found["Copy", "cpu_time"].metric.unit == "us"
+    by_key = keyed(parsed)
+    assert {name for name, _ in by_key} == {"Fill/64", "Fill/4096", "Copy"}
+    assert by_key["Fill/64", "time"].samples == (369.0, 468.0, 550.0)
+    assert by_key["Copy", "cpu_time"].metric.unit == "us"
     assert parsed.notes[0] == FAILED
 
 
 def test_google_benchmark_scales_bytes_by_1024_and_items_by_1000() -> None:
     line = "Benchmark   Time   CPU   Iterations\nf 2 ns 2 ns 9 bytes_per_second=2{}/s items_per_second=3M/s\n"
     for prefix in ("G", "Gi"):
-        found = keyed(google_benchmark_text.parse(Source("b.txt", line.format(prefix).encode())))
-        assert found["f", "bytes_per_second"].value == 2 * 2**30
-        assert found["f", "items_per_second"].value == 3e6
+        by_key = keyed(google_benchmark_text.parse(Source("b.txt", line.format(prefix).encode())))
+        assert by_key["f", "bytes_per_second"].value == 2 * 2**30
+        assert by_key["f", "items_per_second"].value == 3e6
 
 
 def test_google_benchmarks_csv_is_read_after_other_lines_and_its_failures_are_noted() -> None:
     data = b"Running ./gb\n" + golden("google_benchmark/repetitions.csv")
     parsed = google_benchmark_csv.parse(Source("b.csv", data))
-    found = keyed(parsed)
-    assert found["Fill/64", "time"].samples == (401.825, 691.283, 727.749)
-    assert found["Copy", "bytes_per_second"].samples == (1.63789e10, 1.67019e10, 1.56517e10)
+    by_key = keyed(parsed)
+    assert by_key["Fill/64", "time"].samples == (401.825, 691.283, 727.749)
+    assert by_key["Copy", "bytes_per_second"].samples == (1.63789e10, 1.67019e10, 1.56517e10)
     assert parsed.notes[0] == FAILED
 
 
@@ -56,8 +56,8 @@ def test_hyperfines_csv_is_a_summary_and_commands_are_told_by_their_parameters()
     assert (summary.value, summary.count) == (0.0048822562500000005, None)
     header = "command,mean,stddev,median,user,system,min,max,parameter_n\n"
     same = header + "true,1,,1,1,1,1,1,10\ntrue,2,,1,1,1,1,1,20\n"
-    found = hyperfine_csv.parse(Source("h.csv", same.encode())).benchmarks
-    assert [benchmark.name for benchmark in found] == ["true (n=10)", "true (n=20)"]
+    result = hyperfine_csv.parse(Source("h.csv", same.encode())).benchmarks
+    assert [benchmark.name for benchmark in result] == ["true (n=10)", "true (n=20)"]
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def harmless(source: Source) -> None:
 @pytest.mark.parametrize(("name", "data"), FILES)
 def test_is_known_by_exactly_its_own_parser(name: str, data: bytes) -> None:
     source = Source("criterion/f/new/results", data)
-    assert [known for known, parser in PARSERS.items() if known not in NAMED_ONLY and parser.matches(source)] == [name]
+    assert [kind for kind, parser in PARSERS.items() if kind not in NAMED_ONLY and parser.matches(source)] == [name]
 
 
 @pytest.mark.parametrize(("name", "data"), FILES)

@@ -18,7 +18,7 @@ from bot.model.run import Benchmark, Run, Summary
 from bot.stats.ragged import Ragged
 from bot.stats.serial import serial_factor
 from tests.support.noisy_runs import TIME, Floats, noisy_run, run_of
-from tests.support.reasons import said
+from tests.support.reasons import words_of
 
 RNG_SEED = 11
 ALLOCATIONS = replace(TIME, name="allocations", unit="allocs/op")
@@ -88,7 +88,7 @@ def test_methods_1_a_mean_known_worse_than_10_percent_is_said_with_the_repetitio
     assert entry.target.relative_half_width is not None
     assert entry.target.relative_half_width > 0.1
     deviation = np.std(wild, ddof=1) / np.mean(wild)
-    needed = int(said(entry.notes)[0].split("; ")[1].split()[0])
+    needed = int(words_of(entry.notes)[0].split("; ")[1].split()[0])
     assert stats.t.ppf(0.975, needed - 1) * deviation / np.sqrt(needed) <= 0.1
 
 
@@ -166,7 +166,7 @@ def test_constant_times_are_those_of_one_run_each() -> None:
     entry = one([3.0] * 4, [2.0] * 4)
     assert (entry.test, entry.relative_change) == ("anova_between_runs", 0.5)
     assert (entry.p_value or 0.0) > 0.01
-    assert said(entry.notes) == ("all samples are equal: the clock may be too coarse for this benchmark",)
+    assert words_of(entry.notes) == ("all samples are equal: the clock may be too coarse for this benchmark",)
     assert (one([12.0] * 4, [2.0] * 4).p_value or 1.0) < 0.01
 
 

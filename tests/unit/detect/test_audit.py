@@ -25,7 +25,7 @@ from bot.model.metric import Metric
 from bot.model.reason import AuditReason
 from bot.model.run import Run
 from tests.support.noisy_runs import THROUGHPUT, TIME, Noise, noisy_run, run_of
-from tests.support.reasons import said
+from tests.support.reasons import words_of
 
 SEED = 61
 SETTINGS = PolicySettings()
@@ -71,14 +71,14 @@ def test_a_a_false_alarms_hold_the_stated_rate(detector: str) -> None:
 
 
 def test_audit_silent() -> None:
-    found = audited_quiet()
-    assert found.kind is TrialKind.STORED_RUNS
-    assert (found.runs, found.metrics, found.samples_per_run) == (12, 10, 20)
-    for entry in found.detectors:
+    rates = audited_quiet()
+    assert rates.kind is TrialKind.STORED_RUNS
+    assert (rates.runs, rates.metrics, rates.samples_per_run) == (12, 10, 20)
+    for entry in rates.detectors:
         assert (entry.alarms.count, entry.alarms.trials) == (0, 11)
         assert entry.metric_alarms.trials == 110
         assert entry.alarms.high == pytest.approx(0.285, abs=1e-3)
-    assert said(found.recommendation.reasons)[0].startswith("anova would have been wrong in 0 of 11 runs")
+    assert words_of(rates.recommendation.reasons)[0].startswith("anova would have been wrong in 0 of 11 runs")
 
 
 def jumping() -> list[Run]:
@@ -158,10 +158,10 @@ def test_an_alarm_of_the_newest_run_is_neither_right_nor_wrong_yet() -> None:
     rng = np.random.default_rng(SEED)
     effects = np.where(np.arange(10) == 4, 3.0, 1.0)
     runs.append(noisy_run(rng, benchmarks=10, samples=20, spread=0.02, own_offset=0.005, effects=effects))
-    found = audited(runs)
-    entry = found.detectors[0]
+    rates = audited(runs)
+    entry = rates.detectors[0]
     assert (entry.alarms.count, entry.alarms.trials, entry.lasting, entry.unknown) == (0, 6, 0, 1)
-    assert AuditReason.NOT_YET_REFUTED in {note.code for note in found.notes}
+    assert AuditReason.NOT_YET_REFUTED in {note.code for note in rates.notes}
 
 
 def test_an_alarm_that_returns_once_does_not_last() -> None:
@@ -196,10 +196,10 @@ def test_only_runs_of_the_same_hardware_and_within_the_window_are_baseline() -> 
 
 @pytest.mark.slow  # a whole history, run by run
 def test_few_runs_are_split_within() -> None:
-    found = audited(history(2, benchmarks=4))
-    assert found.kind is TrialKind.SPLIT_RUNS
-    assert found.detectors[0].alarms.trials == 20
-    assert found.notes[0].code is AuditReason.SPLIT_AT_RANDOM
+    rates = audited(history(2, benchmarks=4))
+    assert rates.kind is TrialKind.SPLIT_RUNS
+    assert rates.detectors[0].alarms.trials == 20
+    assert rates.notes[0].code is AuditReason.SPLIT_AT_RANDOM
 
 
 def test_halves_share_no_sample_and_miss_none() -> None:
@@ -285,12 +285,12 @@ def test_an_effect_that_the_configuration_refuses_is_not_recommended() -> None:
 
 
 def test_the_recommendation_takes_the_detector_that_finds_more() -> None:
-    found = audited_quiet()
-    anova_effect, median_effect = (entry.detectable_effect or np.inf for entry in found.detectors)
+    rates = audited_quiet()
+    anova_effect, median_effect = (entry.detectable_effect or np.inf for entry in rates.detectors)
     assert anova_effect < median_effect
-    assert found.recommendation.detector == "anova"
-    assert found.recommendation.minimum_effect is not None
-    assert found.recommendation.minimum_effect >= anova_effect
+    assert rates.recommendation.detector == "anova"
+    assert rates.recommendation.minimum_effect is not None
+    assert rates.recommendation.minimum_effect >= anova_effect
 
 
 def test_a_loud_detector_is_not_recommended() -> None:
@@ -300,35 +300,35 @@ def test_a_loud_detector_is_not_recommended() -> None:
     for index in range(4, 12):
         effects = np.where(np.arange(10) == index - 4, 4.0 ** (2 ** (index - 4)), 1.0)
         runs[index] = noisy_run(rng, benchmarks=10, samples=20, spread=0.02, own_offset=0.005, effects=effects)
-    reasons = said(audited(runs).recommendation.reasons)
+    reasons = words_of(audited(runs).recommendation.reasons)
     assert "more than the stated 1% allows, but fewer than any other detector" in reasons[0]
     assert reasons[1] == "no false-discovery-rate makes it keep its word here: measure both commits in one job"
 
 
 def test_auto_is_told_but_not_audited() -> None:
-    found = audit(history(6, benchmarks=4), settings=SETTINGS, rng=np.random.default_rng(SEED), choose=baseline_then)
-    assert "auto" not in {entry.detector for entry in found.detectors}
-    assert [note.arguments["metric"] for note in found.auto] == ["time"]
+    result = audit(history(6, benchmarks=4), settings=SETTINGS, rng=np.random.default_rng(SEED), choose=baseline_then)
+    assert "auto" not in {entry.detector for entry in result.detectors}
+    assert [note.arguments["metric"] for note in result.auto] == ["time"]
 
 
 def test_runs_that_differ_more_than_their_samples_say_so() -> None:
     rng = np.random.default_rng(3)
     runs = [noisy_run(rng, benchmarks=8, samples=20, spread=0.02, own_offset=0.06) for _ in range(15)]
-    found = noise_sources(runs)
-    assert found is not None
-    assert (found.metrics, found.processes) == (8, None)
-    assert found.runs == pytest.approx(0.06, rel=0.35)
-    assert found.samples == pytest.approx(0.02, rel=0.15)
-    assert found.enough_samples == 1
+    sources = noise_sources(runs)
+    assert sources is not None
+    assert (sources.metrics, sources.processes) == (8, None)
+    assert sources.runs == pytest.approx(0.06, rel=0.35)
+    assert sources.samples == pytest.approx(0.02, rel=0.15)
+    assert sources.enough_samples == 1
 
 
 def test_runs_that_do_not_differ_ask_for_samples() -> None:
     rng = np.random.default_rng(4)
     runs = [noisy_run(rng, benchmarks=8, samples=20, spread=0.05, own_offset=0.0) for _ in range(15)]
-    found = noise_sources(runs)
-    assert found is not None
-    assert found.runs < 0.01
-    assert found.enough_samples is None or found.enough_samples > 50
+    sources = noise_sources(runs)
+    assert sources is not None
+    assert sources.runs < 0.01
+    assert sources.enough_samples is None or sources.enough_samples > 50
 
 
 def test_runs_without_samples_have_no_sources() -> None:

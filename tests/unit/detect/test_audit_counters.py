@@ -30,23 +30,23 @@ def audited(runs: list[Run]) -> Audit:
     return audit(runs, settings=PolicySettings(), rng=np.random.default_rng(SEED), choose=baseline_then)
 
 
-def by_name(found: Audit, name: str) -> CounterAudit:
-    return next(entry for entry in found.counters if entry.detector == name)
+def by_name(result: Audit, name: str) -> CounterAudit:
+    return next(entry for entry in result.counters if entry.detector == name)
 
 
 def test_counters_without_a_change_are_quiet_and_changes_are_found() -> None:
-    found = audited(history(10))
-    assert found.detectors == ()
-    assert [entry.detector for entry in found.counters] == ["control_chart", "rule_ensemble"]
-    chart = by_name(found, "control_chart")
+    rates = audited(history(10))
+    assert rates.detectors == ()
+    assert [entry.detector for entry in rates.counters] == ["control_chart", "rule_ensemble"]
+    chart = by_name(rates, "control_chart")
     assert (chart.alarms.trials, chart.metric_alarms.trials) == (9, 54)
     assert chart.stated_rate == pytest.approx(np.mean([1 / runs for runs in range(1, 10)]))
-    assert by_name(found, "rule_ensemble").stated_of_counters
-    for entry in found.counters:
+    assert by_name(rates, "rule_ensemble").stated_of_counters
+    for entry in rates.counters:
         assert entry.is_quiet
         assert dict(entry.power)[0.5] == 1
-    assert found.recommendation.counter_detector == "control_chart"
-    reason = found.recommendation.reasons[0]
+    assert rates.recommendation.counter_detector == "control_chart"
+    reason = rates.recommendation.reasons[0]
     assert (reason.code, reason.arguments["detector"]) == (AuditReason.COUNTER_RUNS_AGREE, "control_chart")
 
 
@@ -63,9 +63,9 @@ def test_a_counter_that_jumps_is_wrong_and_one_that_stays_is_right() -> None:
 def test_benchmarks_and_counters_of_one_history_are_audited_apart() -> None:
     rng = np.random.default_rng(SEED)
     runs = [replace(run, benchmarks=noisy_run(rng, benchmarks=3, samples=12).benchmarks) for run in history(5)]
-    found = audited(runs)
-    assert {entry.metric_alarms.trials for entry in found.detectors if entry.detector == "anova"} == {12}
-    assert by_name(found, "control_chart").metric_alarms.trials == 24
+    rates = audited(runs)
+    assert {entry.metric_alarms.trials for entry in rates.detectors if entry.detector == "anova"} == {12}
+    assert by_name(rates, "control_chart").metric_alarms.trials == 24
 
 
 @pytest.mark.slow  # a whole history, run by run

@@ -12,7 +12,7 @@ from bot.model.metric import Direction, Metric
 from bot.model.reason import Remark, because
 from bot.model.run import Benchmark, Run, Summary
 from tests.support.noisy_runs import THROUGHPUT, TIME, Noise, noisy_run, run_of
-from tests.support.reasons import said
+from tests.support.reasons import words_of
 
 SEED = 41
 
@@ -82,7 +82,7 @@ def test_metrics_are_chosen_for_apart_and_evidence_keeps_its_order() -> None:
     assert [entry.key for entry in evidence] == [pair.key for pair in mixed]
     assert evidence[0::2] == anova.detect(calm, options)
     assert evidence[1::2] == median_interval.detect(wild, options)
-    first, second = said(auto.remarks(mixed, options))
+    first, second = words_of(auto.remarks(mixed, options))
     assert first.startswith("time: judged by anova, because ")
     assert second.startswith("throughput: judged by median_interval, because ")
 
@@ -108,8 +108,8 @@ def test_the_report_says_which_detector_judged_and_why() -> None:
     runs = [noisy_run(rng, benchmarks=5, samples=30, noise="bimodal") for _ in range(3)]
     baseline = Baseline(runs=tuple(runs[:2]), source=BaselineSource.HISTORY)
     judgement = judge(baseline, runs[2], detector="auto", settings=PolicySettings())
-    (note,) = [note for note in said(judgement.notes) if note.startswith("time: ")]
+    (note,) = [note for note in words_of(judgement.notes) if note.startswith("time: ")]
     assert note.startswith("time: judged by median_interval, because 5 of 5 benchmarks are not normal")
     assert not any(
-        note.startswith("time: ") for note in said(judge(baseline, runs[2], settings=PolicySettings()).notes)
+        note.startswith("time: ") for note in words_of(judge(baseline, runs[2], settings=PolicySettings()).notes)
     )

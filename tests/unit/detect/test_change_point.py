@@ -17,7 +17,7 @@ from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Run, Summary
 from bot.stats.change_point_online import ALARM_STRENGTH, FIRST_JUDGED, NEWEST
 from tests.support.noisy_runs import THROUGHPUT, TIME
-from tests.support.reasons import said
+from tests.support.reasons import words_of
 
 STORED = 60
 SETTINGS = PolicySettings()
@@ -93,7 +93,7 @@ def test_it_says_since_which_run_and_commit() -> None:
     index = int(evidence.details["change_index"])
     assert abs(index - (STORED + 1 - NEWEST)) <= NEWEST // 2
     ago = len(finding.series) - 1 - index
-    assert said(evidence.notes) == (f"changed since {ago} runs before the target (commit {f'{index:040x}'[:12]})",)
+    assert words_of(evidence.notes) == (f"changed since {ago} runs before the target (commit {f'{index:040x}'[:12]})",)
 
 
 def test_direction_decides_what_a_change_is() -> None:
@@ -140,15 +140,15 @@ def test_a_regression_is_said_again_while_it_lasts() -> None:
 def test_after_an_alarm_it_waits_and_says_so() -> None:
     finding = judged(runs(levels(slow=NEWEST + 5)))
     assert finding.verdict is Verdict.INCONCLUSIVE
-    assert said(finding.reason).startswith("alarm ")
-    assert "the 12 runs after an alarm are not judged" in said(finding.reason)
-    assert said(finding.reason).count("(commit ") == 2
+    assert words_of(finding.reason).startswith("alarm ")
+    assert "the 12 runs after an alarm are not judged" in words_of(finding.reason)
+    assert words_of(finding.reason).count("(commit ") == 2
 
 
 def test_too_few_runs_are_inconclusive_with_the_number() -> None:
     finding = judged(runs(levels(stored=FIRST_JUDGED - 4)))
     assert finding.verdict is Verdict.INCONCLUSIVE
-    assert said(finding.reason) == "change points need 30 stored runs, and there are 26; 4 more would do"
+    assert words_of(finding.reason) == "change points need 30 stored runs, and there are 26; 4 more would do"
     assert judged(runs(levels(stored=FIRST_JUDGED))).verdict is Verdict.NO_CHANGE
 
 
@@ -174,17 +174,17 @@ def test_runs_of_different_statistics_are_not_compared() -> None:
     history = runs(levels())
     mixed = [as_summary(entry, "mean" if number % 2 else "minimum") for number, entry in enumerate(history)]
     assert judged(mixed).verdict is Verdict.INCONCLUSIVE
-    assert "different statistics" in said(judged(mixed).reason)
+    assert "different statistics" in words_of(judged(mixed).reason)
 
 
 def test_numbers_beyond_all_measure_are_not_calculated_with() -> None:
-    assert "too large or too small" in said(judged(runs([*levels()[:-1], 1e300])).reason)
+    assert "too large or too small" in words_of(judged(runs([*levels()[:-1], 1e300])).reason)
 
 
 def test_another_unit_is_an_obstacle() -> None:
     history = runs(levels())
     other = run(99, 100.0, metric=replace(TIME, unit="MB"))
-    assert "the unit changed" in said(judged([*history[:-1], other]).reason)
+    assert "the unit changed" in words_of(judged([*history[:-1], other]).reason)
 
 
 def test_a_unit_of_another_scale_changes_nothing() -> None:

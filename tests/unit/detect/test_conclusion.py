@@ -19,7 +19,7 @@ from bot.model.report import Conclusion, Report
 from bot.model.run import Benchmark, Run
 from bot.pipeline.confirm import confirm_report, flagged_json
 from bot.pipeline.judge import judge_run
-from tests.support.reasons import said
+from tests.support.reasons import words_of
 from tests.support.rounds import in_rounds
 
 TIME = Metric(name="time", unit="ms", direction=Direction.LOWER_IS_BETTER)
@@ -63,15 +63,15 @@ def alarms(report: Report) -> set[str]:
 def rates(measure: Callable[[np.random.Generator], tuple[Run, Run, Run, Run]], *, trials: int) -> tuple[int, int, int]:
     """Alarms of benchmarks that did not change, before and after the second measurement; and true ones after it."""
     rng = np.random.default_rng(20)
-    before = after = found = 0
+    before = after = count = 0
     for _ in range(trials):
         baseline, target, second_baseline, second_target = measure(rng)
         first = judge_run(paired(baseline), target, config=LOOSE)
         joint = confirm_report(first, baseline=paired(second_baseline), again=second_target, config=LOOSE)
         before += len(alarms(first) - {"b0"})
         after += len(alarms(joint) - {"b0"})
-        found += "b0" in alarms(joint)
-    return before, after, found
+        count += "b0" in alarms(joint)
+    return before, after, count
 
 
 @cache
@@ -82,12 +82,12 @@ def unchanged() -> tuple[int, int, int]:
 @pytest.mark.slow  # a rate needs trials
 def test_false_alarms_fall_and_a_true_regression_of_15_percent_stays() -> None:
     trials = 12
-    before, after, found = rates(
+    before, after, result = rates(
         lambda rng: (side(rng), side(rng, worse=0.15), side(rng), side(rng, worse=0.15)), trials=trials
     )
     assert before >= 12  # there is something to lower
     assert after <= before / 3
-    assert found >= 0.95 * trials
+    assert result >= 0.95 * trials
 
 
 @pytest.mark.slow  # a rate needs trials
@@ -133,8 +133,8 @@ def test_an_unconfirmed_regression_is_withdrawn_and_says_so(first: Report) -> No
     joint = confirm_report(first, baseline=paired(side(rng)), again=side(rng), config=Config())
     finding = next(entry for entry in joint.findings if entry.evidence.key.benchmark == "b0")
     assert finding.verdict in {Verdict.NO_CHANGE, Verdict.INCONCLUSIVE}
-    assert said(finding.reason).startswith("not confirmed by a second measurement: ")
-    assert said(finding.reason) in said(finding.evidence.notes)
+    assert words_of(finding.reason).startswith("not confirmed by a second measurement: ")
+    assert words_of(finding.reason) in words_of(finding.evidence.notes)
     assert not joint.failed
     assert joint.conclusion is not Conclusion.REGRESSION
     assert joint.notes[0] == because(Remark.MEASURED_AGAIN, count=1, unconfirmed=1)
@@ -158,7 +158,7 @@ def test_what_was_not_measured_again_stays(first: Report) -> None:
     others = tuple(entry for entry in side(rng).benchmarks if entry.name != "b0")
     joint = confirm_report(first, baseline=paired(side(rng)), again=Run(benchmarks=others), config=Config())
     assert joint.failed
-    assert "not measured again" in said(joint.findings[0].evidence.notes)[-1]
+    assert "not measured again" in words_of(joint.findings[0].evidence.notes)[-1]
 
 
 def test_only_flagged_benchmarks_take_part_in_the_second_judgement(first: Report) -> None:

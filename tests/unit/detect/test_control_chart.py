@@ -18,7 +18,7 @@ from bot.model.run import Benchmark, Run, Summary
 from bot.stats.control_chart import PERCENTILES, THREE_DEVIATIONS
 from tests.support.noisy_counters import counter_run, counter_table, noisy_counters, stored
 from tests.support.noisy_runs import THROUGHPUT, TIME, Floats, noisy_run, run_of
-from tests.support.reasons import said
+from tests.support.reasons import words_of
 
 OPTIONS = DetectorOptions()
 TRIALS = 40
@@ -135,7 +135,8 @@ def test_one_baseline_run_is_a_fallback_and_says_so() -> None:
     assert finding.verdict is Verdict.REGRESSION
     assert finding.evidence.threshold == pytest.approx(0.15)
     assert (
-        said(finding.evidence.notes)[-1] == "a single baseline run: the limit is the 10% to expect and a margin of 5%"
+        words_of(finding.evidence.notes)[-1]
+        == "a single baseline run: the limit is the 10% to expect and a margin of 5%"
     )
     options = DetectorOptions(
         settings=PolicySettings(control_chart=ControlChartConfig(limits="10/90", single_run_margin="10%"))
@@ -182,16 +183,16 @@ def without_load(run: Run) -> Run:
 
 def test_without_load_nothing_is_scaled_and_it_says_so() -> None:
     (evidence,) = of_counters(without_load(loaded(9)), loaded(1), loaded(2))
-    assert "not scaled to one load: some runs have no load" in said(evidence.notes)
+    assert "not scaled to one load: some runs have no load" in words_of(evidence.notes)
     (evidence,) = of_counters(counter_run({"cpu": steady(9)}), *cpu_runs())
-    assert "not scaled to one load: there is no load beside the counters" in said(evidence.notes)
+    assert "not scaled to one load: there is no load beside the counters" in words_of(evidence.notes)
 
 
 def test_a_load_of_another_name_is_another_load() -> None:
     target = loaded(9)
     renamed = replace(target, counters=(replace(target.counters[0], load_name="users"),))
     (evidence,) = of_counters(renamed, loaded(1), loaded(2))
-    assert said(evidence.notes) == ("not scaled to one load: the load is not the same quantity in all runs",)
+    assert words_of(evidence.notes) == ("not scaled to one load: the load is not the same quantity in all runs",)
 
 
 def test_a_counter_that_does_not_follow_the_load_is_not_scaled_and_a_different_load_is_said() -> None:
@@ -199,8 +200,8 @@ def test_a_counter_that_does_not_follow_the_load_is_not_scaled_and_a_different_l
         return counter_run({"cpu": steady(seed)}, load=np.random.default_rng(seed + 50).normal(load, 100, 200))
 
     (evidence,) = of_counters(run(9, 5000), *(run(seed, 4000) for seed in range(4)))
-    assert said(evidence.notes)[0].startswith("not scaled to one load: it does not follow the load (Spearman ")
-    assert said(evidence.notes)[1].startswith("the target's load differs by +2")
+    assert words_of(evidence.notes)[0].startswith("not scaled to one load: it does not follow the load (Spearman ")
+    assert words_of(evidence.notes)[1].startswith("the target's load differs by +2")
     assert "load_slope" not in evidence.details
 
 
@@ -210,25 +211,25 @@ def test_a_counter_that_is_near_zero_at_common_loads_is_not_scaled() -> None:
         return counter_run({"cpu": 0.02 * loads - 50}, load=loads)
 
     (evidence,) = of_counters(run(9), run(1), run(2))
-    assert said(evidence.notes) == ("not scaled to one load: by the fit it is near zero at some loads",)
+    assert words_of(evidence.notes) == ("not scaled to one load: by the fit it is near zero at some loads",)
 
 
 def test_values_without_a_load_are_left_out_unless_they_are_most() -> None:
     def run(seed: int, gap: slice) -> Run:
-        found = loaded(seed)
-        load = found.counters[0].load
+        modules = loaded(seed)
+        load = modules.counters[0].load
         assert load is not None
         load = load.copy()
         load[gap] = np.nan
-        return replace(found, counters=(replace(found.counters[0], load=load),))
+        return replace(modules, counters=(replace(modules.counters[0], load=load),))
 
     (evidence,) = of_counters(run(9, slice(0, 8)), run(1, slice(0, 5)), loaded(2))
     assert evidence.target is not None
     assert evidence.target.count == 232
     (evidence,) = of_counters(run(9, slice(0, 100)), run(1, slice(0, 5)), loaded(2))
-    assert said(evidence.notes) == ("41.7% of the target's rows have no load and are left out",)
+    assert words_of(evidence.notes) == ("41.7% of the target's rows have no load and are left out",)
     (evidence,) = of_counters(run(9, slice(0, 130)), run(1, slice(0, 5)), loaded(2))
-    assert said(evidence.notes) == ("not scaled to one load: too few values with a load",)
+    assert words_of(evidence.notes) == ("not scaled to one load: too few values with a load",)
 
 
 def idling(seed: int, *, idle: float = 0.2, level: float = 50.0) -> Run:
@@ -243,7 +244,7 @@ def test_methods_2_6_idle_time_is_left_out() -> None:
     (evidence,) = of_counters(idling(99, idle=0.5), *runs)
     assert evidence.details["idle_share"] == pytest.approx(0.5)
     assert evidence.details["idle_share_baseline"] == pytest.approx(0.2)
-    assert said(evidence.notes)[-1] == "50% of the target's samples are idle time, 20% to 20% of the baseline runs'"
+    assert words_of(evidence.notes)[-1] == "50% of the target's samples are idle time, 20% to 20% of the baseline runs'"
 
 
 def test_methods_2_6_the_normality_of_a_flagged_counter_is_reported() -> None:
@@ -286,25 +287,25 @@ def test_a_benchmark_out_of_control_by_less_than_the_minimum_effect_is_no_change
     runs = [noisy_run(rng, benchmarks=1, samples=50, spread=0.005) for _ in range(5)]
     finding = only(judged(noisy_run(rng, benchmarks=1, samples=50, spread=0.005, effects=1.03), *runs))
     assert finding.verdict is Verdict.NO_CHANGE
-    assert said(finding.reason).endswith("but the medians differ by less than 5%")
+    assert words_of(finding.reason).endswith("but the medians differ by less than 5%")
 
 
 def test_a_benchmark_needs_samples() -> None:
     summary = Run(benchmarks=(Benchmark(name="bench_00000", metric=TIME, summary=Summary(value=100.0)),))
     finding = only(judged(summary, run_of([[1.0, 2.0]])))
     assert finding.verdict is Verdict.INCONCLUSIVE
-    assert said(finding.reason) == "control charts need samples, and there is only a summary"
+    assert words_of(finding.reason) == "control charts need samples, and there is only a summary"
 
 
 def test_numbers_beyond_all_measure_are_not_charted() -> None:
     finding = only(judged(run_of([[1e300] * 5]), run_of([[1.0] * 5])))
-    assert said(finding.reason) == "the numbers are too large or too small to calculate with"
+    assert words_of(finding.reason) == "the numbers are too large or too small to calculate with"
 
 
 def test_bad_input_too_few_samples() -> None:
     finding = only(judged(counter_run({"cpu": [1.0, 2.0, 3.0]}), *cpu_runs()))
     assert finding.verdict is Verdict.INCONCLUSIVE
-    assert said(finding.reason) == "too few samples: the target has 3, 4 are needed"
+    assert words_of(finding.reason) == "too few samples: the target has 3, 4 are needed"
 
 
 def test_bad_input_constant_counters() -> None:
@@ -327,7 +328,7 @@ def test_bad_input_constant_counters() -> None:
 def test_bad_input_all_missing(target: float, baseline: float, reason: str) -> None:
     runs = [counter_run({"cpu": np.full(50, baseline)}, load=np.linspace(1, 2, 50)) for _ in range(3)]
     finding = only(judged(counter_run({"cpu": np.full(50, target)}, load=np.linspace(1, 2, 50)), *runs))
-    assert (finding.verdict, said(finding.reason)) == (Verdict.INCONCLUSIVE, reason)
+    assert (finding.verdict, words_of(finding.reason)) == (Verdict.INCONCLUSIVE, reason)
 
 
 def test_bad_input_some_missing() -> None:
@@ -343,7 +344,7 @@ def test_bad_input_some_missing() -> None:
 def test_bad_input_a_load_without_values() -> None:
     runs = [counter_run({"cpu": steady(seed)}, load=np.full(200, np.nan)) for seed in range(4)]
     (evidence,) = of_counters(runs[3], *runs[:3])
-    assert said(evidence.notes) == ("not scaled to one load: there is no load beside the counters",)
+    assert words_of(evidence.notes) == ("not scaled to one load: there is no load beside the counters",)
 
 
 def test_notes_are_kept_where_something_changed() -> None:
@@ -419,9 +420,9 @@ def test_what_baseline_runs_do_to_each_other_is_no_regression() -> None:
     out_of_control = [f for f in judgement.findings if (f.evidence.score or 0) > (f.evidence.threshold or 0)]
     assert judgement.conclusion is Conclusion.NO_CHANGE
     assert out_of_control
-    assert all(said(finding.reason).endswith("baseline runs exceed theirs as much") for finding in out_of_control)
-    found = len(out_of_control)
-    assert said(judgement.notes) == (f"{found} of 60 metrics are out of control; up to 10 would be by chance",)
+    assert all(words_of(finding.reason).endswith("baseline runs exceed theirs as much") for finding in out_of_control)
+    total = len(out_of_control)
+    assert words_of(judgement.notes) == (f"{total} of 60 metrics are out of control; up to 10 would be by chance",)
 
 
 def test_a_change_larger_than_what_baseline_runs_do_is_found_among_many_counters() -> None:
@@ -430,8 +431,8 @@ def test_a_change_larger_than_what_baseline_runs_do_is_found_among_many_counters
     effects[[7, 8]] = 1.5
     runs = [noisy_counters(rng, counters=60, instants=100, own_offset=0.03) for _ in range(6)]
     target = noisy_counters(rng, counters=60, instants=100, own_offset=0.03, effects=effects)
-    found = [f.evidence.key.metric for f in judged(target, *runs).findings if f.verdict is Verdict.REGRESSION]
-    assert sorted(found) == ["counter_00007", "counter_00008"]
+    results = [f.evidence.key.metric for f in judged(target, *runs).findings if f.verdict is Verdict.REGRESSION]
+    assert sorted(results) == ["counter_00007", "counter_00008"]
 
 
 def test_rules_by_pattern_hold_for_counters() -> None:
@@ -453,7 +454,7 @@ def test_a_change_as_large_as_is_said_to_be_visible_is_found(direction: Directio
         return Run(counters=(counter_table(columns, directions=dict.fromkeys(columns, direction)),))
 
     worse = -1 if direction is Direction.HIGHER_IS_BETTER else 1
-    found, quiet = {1.0: 0, 0.25: 0}, 0
+    result, quiet = {1.0: 0, 0.25: 0}, 0
     for _ in range(TRIALS):
         runs = [run() for _ in range(6)]
         visible = _cpu(judge(stored(*runs), run(), settings=PolicySettings())).detectable_effect
@@ -461,14 +462,14 @@ def test_a_change_as_large_as_is_said_to_be_visible_is_found(direction: Directio
             continue  # chance called it
         quiet += 1
         assert 0.02 < visible < 0.3
-        for share in found:
+        for share in result:
             made = judge(stored(*runs), run(1 + worse * share * visible), settings=PolicySettings())
-            found[share] += _cpu(made).verdict is Verdict.REGRESSION
+            result[share] += _cpu(made).verdict is Verdict.REGRESSION
     assert quiet >= 0.8 * TRIALS
-    assert found[1.0] >= 0.8 * quiet
-    assert found[0.25] <= 0.4 * quiet
+    assert result[1.0] >= 0.8 * quiet
+    assert result[0.25] <= 0.4 * quiet
 
 
 def _cpu(made: Judgement) -> Finding:
-    (found,) = [finding for finding in made.findings if finding.evidence.key.metric == "cpu"]
-    return found
+    (result,) = [finding for finding in made.findings if finding.evidence.key.metric == "cpu"]
+    return result

@@ -45,7 +45,7 @@ def host(rows: int, *, start_s: float = START, step_s: float = 1.0) -> CounterTa
     return table("host", start_s + step_s * np.arange(rows), cpu=np.ones(rows))
 
 
-def found(counters: CounterTable, *beside: CounterTable) -> Load:
+def single_load(counters: CounterTable, *beside: CounterTable) -> Load:
     load = load_of(counters, beside)
     assert isinstance(load, Load)
     return load
@@ -53,41 +53,41 @@ def found(counters: CounterTable, *beside: CounterTable) -> Load:
 
 def test_the_own_load_comes_before_that_of_another_table() -> None:
     own = driver(np.arange(5.0))
-    load = found(own, driver(np.ones(5)))
+    load = single_load(own, driver(np.ones(5)))
     assert load.values is own.load
     assert load.remark is None
 
 
 def test_rows_at_the_same_times_get_the_load_of_their_instant() -> None:
-    load = found(host(5), driver(np.array([1.0, 2, 4, 8, 16])))
+    load = single_load(host(5), driver(np.array([1.0, 2, 4, 8, 16])))
     assert load.values.tolist() == [1, 2, 4, 8, 16]
     assert load.name == "requests/s"
 
 
 def test_between_two_readings_of_the_load_lies_a_load_between_them() -> None:
-    assert found(host(3, start_s=START + 0.5), driver(np.array([1.0, 3, 5, 7]))).values.tolist() == [2, 4, 6]
+    assert single_load(host(3, start_s=START + 0.5), driver(np.array([1.0, 3, 5, 7]))).values.tolist() == [2, 4, 6]
 
 
 def test_a_row_of_a_minute_is_under_the_load_of_that_minute_not_of_its_last_second() -> None:
     """`sar 60` tells at the end of each minute what the minute was like."""
     minutes = np.repeat([10.0, 50.0, 30.0, 20.0], 60)
     minutes[59::60] = 0  # the last second of each
-    load = found(host(4, start_s=START + 60, step_s=60), driver(minutes))
+    load = single_load(host(4, start_s=START + 60, step_s=60), driver(minutes))
     assert load.values == pytest.approx([10, 50, 30, 20], abs=3)
 
 
 def test_before_and_after_the_load_test_the_load_is_unknown() -> None:
-    load = found(host(10, start_s=START - 3), driver(np.ones(5)))
+    load = single_load(host(10, start_s=START - 3), driver(np.ones(5)))
     assert np.isfinite(load.values).tolist() == [False, False, *[True] * 7, False]
 
 
 def test_several_drivers_add_up() -> None:
-    load = found(host(3), driver(np.ones(3)), driver(np.full(3, 2.0), name="k6 (2)"))
+    load = single_load(host(3), driver(np.ones(3)), driver(np.full(3, 2.0), name="k6 (2)"))
     assert load.values.tolist() == [3, 3, 3]
 
 
 def test_clocks_without_a_common_time_count_from_their_starts_where_the_recordings_are_equally_long() -> None:
-    load = found(host(100), driver(np.arange(100.0), start_s=0.0))
+    load = single_load(host(100), driver(np.arange(100.0), start_s=0.0))
     assert load.values.tolist() == list(range(100))
     assert load.remark is not None
     assert load.remark.code is Remark.LOAD_BY_START

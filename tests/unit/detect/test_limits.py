@@ -21,7 +21,7 @@ from bot.model.reason import Untested, VerdictReason, because
 from bot.model.run import Run
 from bot.stats.ragged import Floats
 from tests.support.noisy_counters import counter_run
-from tests.support.reasons import said
+from tests.support.reasons import words_of
 
 SETTINGS = PolicySettings()
 
@@ -62,7 +62,7 @@ def decided(
 
 def test_on_the_limit_is_in_control() -> None:
     on = decided(evidence(score=0.2))
-    assert (on.verdict, said(on.reason)) == (Verdict.NO_CHANGE, "20% of samples outside, limit 20%")
+    assert (on.verdict, words_of(on.reason)) == (Verdict.NO_CHANGE, "20% of samples outside, limit 20%")
     assert decided(evidence(score=0.201)).verdict is Verdict.REGRESSION
 
 
@@ -100,7 +100,7 @@ def test_the_bad_side_counts_first(above: bool, below: bool, verdict: Verdict) -
 @pytest.mark.parametrize(("change", "verdict"), [(0.1, Verdict.REGRESSION), (-0.1, Verdict.IMPROVEMENT)])
 def test_without_sides_the_medians_tell_good_from_bad(change: float, verdict: Verdict) -> None:
     assert decided(evidence(change=change)).verdict is verdict
-    assert said(decided(evidence(change=change, test="rule_ensemble")).reason) == "rule_ensemble: 0.5, limit 0.2"
+    assert words_of(decided(evidence(change=change, test="rule_ensemble")).reason) == "rule_ensemble: 0.5, limit 0.2"
 
 
 @pytest.mark.parametrize(("change", "verdict"), [
@@ -121,7 +121,7 @@ def test_the_note_counts_what_was_found_and_what_chance_would_find() -> None:
         )
         for score in (0.1, 0.3, 0.5, 0.1, 0.1)
     ]
-    assert said(chance_notes(findings)) == ("2 of 5 metrics are out of control; up to 0.5 would be by chance",)
+    assert words_of(chance_notes(findings)) == ("2 of 5 metrics are out of control; up to 0.5 would be by chance",)
     assert chance_notes([Finding(evidence=evidence(), verdict=Verdict.NO_CHANGE, reason=UNTOLD)]) == []
 
 

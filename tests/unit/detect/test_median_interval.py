@@ -16,7 +16,7 @@ from bot.model.metric import Metric
 from bot.model.report import Conclusion
 from bot.model.run import Benchmark, Run, Summary
 from tests.support.noisy_runs import THROUGHPUT, TIME, Floats, noisy_run, run_of
-from tests.support.reasons import said
+from tests.support.reasons import words_of
 
 SEED = 31
 ALLOCATIONS = replace(TIME, name="allocations", unit="allocs/op")
@@ -99,7 +99,7 @@ def test_overlapping_intervals_are_no_regression_however_significant() -> None:
     assert entry.details["p_difference"] < 0.02
     assert entry.details["difference_excludes_zero"] == entry.details["intervals_overlap"] == 1.0
     assert entry.p_value == 1.0
-    assert said(entry.notes) == ("the medians differ significantly, but their intervals overlap",)
+    assert words_of(entry.notes) == ("the medians differ significantly, but their intervals overlap",)
     assert verdict(target, samples) is not Verdict.REGRESSION
     assert verdict([sample + 60 for sample in samples], samples) is Verdict.REGRESSION
 
@@ -114,7 +114,7 @@ def test_overlapping_intervals_are_no_regression_however_significant() -> None:
 def test_methods_3_below_five_samples_is_inconclusive(target: list[float], baseline: list[float], reason: str) -> None:
     entry = one(target, baseline)
     assert entry.p_value is None
-    assert said(entry.reason) == f"too few samples: {reason}"
+    assert words_of(entry.reason) == f"too few samples: {reason}"
     assert verdict(target, baseline) is Verdict.INCONCLUSIVE
 
 
@@ -159,7 +159,7 @@ def test_constant_times_are_those_of_one_run_each() -> None:
     (other,) = evidence(run_of([[6.0] * 6]), run_of([[5.0] * 6]))
     assert other.test == "median_interval_between_runs"
     assert (other.p_value or 0.0) > 0.01
-    assert said(other.notes) == ("all samples are equal: the clock may be too coarse for this benchmark",)
+    assert words_of(other.notes) == ("all samples are equal: the clock may be too coarse for this benchmark",)
 
 
 def test_ties_do_not_make_the_median_certain() -> None:
@@ -177,7 +177,7 @@ def test_a_baseline_of_zero_has_no_relative_change() -> None:
     entry = one([0.0, 3.0, 3.0, 3.0, 3.0, 3.0, 4.0, 3.0, 3.0, 4.0], zeros)
     assert entry.relative_change is None
     assert entry.confidence_interval is None
-    assert said(entry.reason) == "the baseline's median is zero, so there is no relative change"
+    assert words_of(entry.reason) == "the baseline's median is zero, so there is no relative change"
     assert verdict([30.0, 31.0, 32.0, 29.0, 30.0, 31.0, 30.0, 30.0, 31.0, 29.0], zeros) is Verdict.REGRESSION
 
 
@@ -250,5 +250,5 @@ def test_samples_needed_would_decide() -> None:
         noisy_run(rng, benchmarks=300, samples=needed, spread=0.04, effects=effect, processes=True)
         for effect in (1.0, 1.05)
     )
-    found = [(entry.p_value or 0.0) < 0.01 for entry in evidence(slower, run, paired=True)]
-    assert 0.75 < np.mean(found) < 1.0
+    results = [(entry.p_value or 0.0) < 0.01 for entry in evidence(slower, run, paired=True)]
+    assert 0.75 < np.mean(results) < 1.0

@@ -8,7 +8,7 @@ from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.reason import Untested, because
 from bot.model.run import Benchmark, Run, Summary
 from tests.support.noisy_runs import TIME
-from tests.support.reasons import said
+from tests.support.reasons import words_of
 
 MILLISECONDS = replace(TIME, unit="ms")
 BYTES = replace(TIME, unit="B")
@@ -65,7 +65,7 @@ def test_other_changes_of_unit_or_direction_are_an_obstacle() -> None:
     assert pair.obstacle == because(Untested.UNIT_CHANGED, before="ns", now="B")
     mirrored = replace(TIME, direction=Direction.HIGHER_IS_BETTER)
     (pair,) = pair_metrics(baseline(run(bench("a", 1))), run(bench("a", 3, metric=mirrored))).pairs
-    assert said(pair.obstacle) == "the direction changed from lower_is_better to higher_is_better"
+    assert words_of(pair.obstacle) == "the direction changed from lower_is_better to higher_is_better"
 
 
 def test_the_users_direction_wins() -> None:

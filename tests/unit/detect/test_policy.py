@@ -20,7 +20,7 @@ from bot.model.reason import BaselineReason, Untested, VerdictReason, because
 from bot.model.report import Conclusion, Judgement
 from bot.model.run import Run, Summary
 from tests.support.noisy_runs import THROUGHPUT, TIME, noisy_run, run_of
-from tests.support.reasons import said
+from tests.support.reasons import words_of
 from tests.support.rounds import in_rounds
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -93,7 +93,7 @@ def test_of_an_unknown_direction_any_departure_is_bad(factor: float) -> None:
 def test_a_certain_change_below_the_minimum_effect_is_no_change() -> None:
     finding = only(compare(around(5), around(5.2)))
     assert finding.verdict is Verdict.NO_CHANGE
-    assert said(finding.reason) == "differs, but by less than the minimum effect of 5%"
+    assert words_of(finding.reason) == "differs, but by less than the minimum effect of 5%"
 
 
 def test_noise_without_a_change_is_no_change_that_says_what_would_have_been_seen() -> None:
@@ -174,7 +174,7 @@ def test_what_cannot_be_tested_is_silent_where_anything_could() -> None:
 def test_too_few_samples_are_inconclusive() -> None:
     finding = only(compare(around(5), run_of([[9.0, 9.1, 9.2]], metric=MILLISECONDS), source=BaselineSource.FILES))
     assert finding.verdict is Verdict.INCONCLUSIVE
-    assert said(finding.reason) == "too few samples: the target has 3, 4 are needed"
+    assert words_of(finding.reason) == "too few samples: the target has 3, 4 are needed"
     assert finding.more_samples == 1
 
 
@@ -184,7 +184,7 @@ def test_a_first_allocation_is_a_regression() -> None:
     assert (finding.verdict, finding.level) == (Verdict.REGRESSION, Level.FAIL)
     assert finding.evidence.relative_change is None
     back = only(compare(run_of([[0.0] * 4], metric=counted), run_of([[0.0] * 4], metric=counted)))
-    assert (back.verdict, said(back.reason)) == (Verdict.NO_CHANGE, "exactly the same")
+    assert (back.verdict, words_of(back.reason)) == (Verdict.NO_CHANGE, "exactly the same")
 
 
 def test_many_metrics_need_more_certainty_than_one() -> None:
@@ -262,8 +262,8 @@ def test_methods_1_the_first_measurement_assigns_and_the_user_overrides() -> Non
 
 
 def test_methods_1_a_category_that_is_not_the_fastest_is_a_warning() -> None:
-    assert any("medium, which is not the fastest" in note for note in said(compare(around(50), around(50)).notes))
-    assert not said(compare(around(5), around(5)).notes)
+    assert any("medium, which is not the fastest" in note for note in words_of(compare(around(50), around(50)).notes))
+    assert not words_of(compare(around(5), around(5)).notes)
     stored = replace(around(50), benchmarks=tuple(replace(b, category="medium") for b in around(50).benchmarks))
     assert not compare(stored, around(50)).notes
 
@@ -285,7 +285,7 @@ def test_when_all_benchmarks_move_together_the_machine_changed() -> None:
     assert judgement.conclusion is Conclusion.MACHINE_CHANGED
     assert {finding.verdict for finding in judgement.findings} == {Verdict.INCONCLUSIVE}
     assert not judgement.failed
-    assert any("the machine changed" in note for note in said(judgement.notes))
+    assert any("the machine changed" in note for note in words_of(judgement.notes))
 
 
 @pytest.mark.parametrize(
@@ -342,7 +342,7 @@ def test_other_hardware_is_a_conclusion_of_its_own() -> None:
     assert judgement.conclusion is Conclusion.OTHER_HARDWARE
     assert only(judgement).verdict is Verdict.INCONCLUSIVE
     assert only(judgement).reason == judgement.notes[0]
-    assert "cpu: B instead of A" in said(judgement.notes)[0]
+    assert "cpu: B instead of A" in words_of(judgement.notes)[0]
     ignored = compare(on("A", around(5)), on("B", around(20)), PolicySettings(ignore_environment=True), files)
     assert ignored.conclusion is Conclusion.REGRESSION
 
@@ -360,7 +360,7 @@ def test_nothing_stored_is_a_first_run_unless_hardware_kept_it_out() -> None:
     )
     elsewhere = judge(replace(empty, choices=(choice,), left_out_for_hardware=1), target, settings=DEFAULTS)
     assert elsewhere.conclusion is Conclusion.OTHER_HARDWARE
-    assert said(elsewhere.notes) == ("1 stored run left out: measured on other hardware (cpu: A, this run: B)",)
+    assert words_of(elsewhere.notes) == ("1 stored run left out: measured on other hardware (cpu: A, this run: B)",)
     unlisted = judge(replace(empty, left_out_for_hardware=200), target, settings=DEFAULTS)
     assert unlisted.conclusion is Conclusion.OTHER_HARDWARE
 
@@ -427,7 +427,7 @@ def test_summaries_ask_for_repeated_measurements() -> None:
 
 def test_a_change_of_numbers_around_zero_is_inconclusive() -> None:
     run, target = run_of([[1.0, -1.0, 2.0, -2.0]]), run_of([[1.0, 3.0, -2.0, 2.0]])
-    assert "zero" in said(only(compare(run, target, source=BaselineSource.FILES)).reason)
+    assert "zero" in words_of(only(compare(run, target, source=BaselineSource.FILES)).reason)
 
 
 def test_numbers_without_spread_are_inconclusive() -> None:
@@ -436,7 +436,7 @@ def test_numbers_without_spread_are_inconclusive() -> None:
     one = replace(run, benchmarks=(summary,))
     finding = only(compare(one, one, source=BaselineSource.FILES))
     assert finding.verdict is Verdict.INCONCLUSIVE
-    assert "would decide" in said(finding.reason)
+    assert "would decide" in words_of(finding.reason)
 
 
 def test_measuring_nothing_is_an_error() -> None:

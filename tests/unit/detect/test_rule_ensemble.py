@@ -26,7 +26,7 @@ from bot.model.reason import Remark, Untested, because
 from bot.model.run import Run
 from bot.stats.ragged import Floats
 from tests.support.counter_runs import counter_run, counter_table, noisy_counters
-from tests.support.reasons import said
+from tests.support.reasons import words_of
 
 SEED = 4
 
@@ -75,7 +75,7 @@ def test_rule_ensemble_fires() -> None:
     assert entry.excess.time_in_violation > 0.9
     assert (entry.details["models"], entry.details["flagged_by"]) == (5, 5)
     assert entry.details["confidence_change"] > 0.25
-    assert "c2 is medium" in said(entry.notes)[0]
+    assert "c2 is medium" in words_of(entry.notes)[0]
     assert entry.rules is not None
     assert [vote.flagged for vote in entry.rules.votes] == [True] * 5
     assert [vote.run for vote in entry.rules.votes] == [f"{index:012x}" for index in [0] * 5]
@@ -126,7 +126,7 @@ def test_a_counter_that_no_longer_follows_another_is_flagged_with_the_rule() -> 
     entries = evidence(follows(rng, broken=True), *runs)
     assert "cpu" in flagged(entries)
     cpu = entries[1]
-    assert said(cpu.notes)[0].startswith("when load is low, cpu is low: 100% before, 0% now")
+    assert words_of(cpu.notes)[0].startswith("when load is low, cpu is low: 100% before, 0% now")
     # The load is low or medium in two thirds of the instants, and only there the level is wrong.
     assert cpu.excess.time_in_violation == pytest.approx(2 / 3, abs=0.1)
 
@@ -231,7 +231,7 @@ def test_equal_widths_find_a_move_between_the_levels_of_several_environments() -
     options = RuleOptions(discretisation="equal_width", prefer_near_duplicates=False)
     entries = evidence(lab_run(rng, LAB_A, level=1.0, fault=3.0), *runs, options=options)
     assert "c1" in flagged(entries)
-    assert any("c1 is at level" in note for note in said(entries[1].notes))
+    assert any("c1 is at level" in note for note in words_of(entries[1].notes))
     assert flagged(evidence(lab_run(rng, LAB_A, level=1.0), *runs, options=options)) == []
 
 
@@ -241,7 +241,7 @@ def test_runs_judged_regressions_train_nothing() -> None:
     bad = replace(with_shift(rng, 2, 1.15), regressions=(MetricKey("host", "c2"),))
     assert flagged(evidence(with_shift(rng, 2, 1.15), *runs, bad)) == ["c2"]
     only_bad = evidence(with_shift(rng, 2, 1.15), bad)
-    assert {said(entry.reason) for entry in only_bad} == {
+    assert {words_of(entry.reason) for entry in only_bad} == {
         "every baseline run was judged a regression, so none may train a model"
     }
 
@@ -277,7 +277,7 @@ def test_a_counter_that_differs_from_run_to_run_has_no_rule() -> None:
     entry = evidence(with_shift(rng, 0, 2.5), *runs)[0]
     assert entry.score is None
     assert entry.reason is not None
-    assert "differs from run to run" in said(entry.reason)
+    assert "differs from run to run" in words_of(entry.reason)
 
 
 def test_counters_of_several_tables_and_rates_join_in_rules() -> None:
@@ -295,7 +295,7 @@ def test_counters_of_several_tables_and_rates_join_in_rules() -> None:
     assert flagged(evidence(run(), *runs)) == []
     entries = evidence(run(broken=True), *runs)
     assert "cpu" in flagged(entries)
-    assert "when driver load is low, server cpu is low" in " ".join(said(entries[1].notes))
+    assert "when driver load is low, server cpu is low" in " ".join(words_of(entries[1].notes))
 
 
 def test_duplicate_counters_are_all_reported() -> None:
@@ -307,7 +307,7 @@ def test_duplicate_counters_are_all_reported() -> None:
 
     entries = evidence(doubled(with_shift(rng, 2, 1.15)), *map(doubled, good_runs(rng, 4)))
     assert flagged(entries) == ["c2", "c8"]
-    assert "c8 is medium" in said(entries[8].notes)[0]
+    assert "c8 is medium" in words_of(entries[8].notes)[0]
 
 
 @pytest.mark.parametrize("unit", [1e-9, 1e9, -1.0])
@@ -334,8 +334,8 @@ def test_a_load_that_differs_is_said_beside_the_counters() -> None:
     runs = [with_load(run, 100.0) for run in good_runs(rng, 4)]
     same = evidence(with_load(with_shift(rng, 2, 1.15), 100.0), *runs)[2]
     other = evidence(with_load(with_shift(rng, 2, 1.15), 150.0), *runs)[2]
-    assert "the load differs from the baseline's too" in said(other.notes)
-    assert "the load differs from the baseline's too" not in said(same.notes)
+    assert "the load differs from the baseline's too" in words_of(other.notes)
+    assert "the load differs from the baseline's too" not in words_of(same.notes)
 
 
 def test_a_fault_is_not_blamed_on_the_counters_that_it_predicted() -> None:
@@ -408,7 +408,7 @@ def test_a_counter_that_never_varies_has_an_answer(before: float, now: float, ex
         assert flagged(entries) == (["c1"] if expected == "flagged" else [])
         assert entries[1].score == (1.0 if expected == "flagged" else 0.0)
     else:
-        assert (entries[1].score, said(entries[1].reason)) == (None, expected)
+        assert (entries[1].score, words_of(entries[1].reason)) == (None, expected)
         assert all(entry.score == 0 for entry in entries if entry.metric.name != "c1")
 
 
@@ -448,13 +448,13 @@ def test_a_target_that_is_too_short_says_so(instants: int) -> None:
     for entry in evidence(target, *good_runs(rng, 3)):
         assert entry.score is None
         assert entry.reason is not None
-        assert "10 are needed" in said(entry.reason)
+        assert "10 are needed" in words_of(entry.reason)
 
 
 def test_baseline_runs_that_are_too_short_say_so() -> None:
     rng = np.random.default_rng(SEED)
     runs = [noise_run(noisy_counters(rng, instants=2)) for _ in range(3)]
-    assert {said(entry.reason) for entry in evidence(with_shift(rng, 0, 1.0), *runs)} == {
+    assert {words_of(entry.reason) for entry in evidence(with_shift(rng, 0, 1.0), *runs)} == {
         "no baseline run has 10 intervals that all its counters share"
     }
 
@@ -474,7 +474,7 @@ def test_a_changed_unit_is_an_obstacle() -> None:
     metrics = (replace(table.metrics[0], unit="pages"), *table.metrics[1:])
     entries = evidence(replace(target, counters=(replace(table, metrics=metrics),)), *runs)
     assert entries[0].score is None
-    assert said(entries[0].reason) == "the unit changed from none to pages"
+    assert words_of(entries[0].reason) == "the unit changed from none to pages"
     assert entries[1].score == 0.0
 
 
@@ -550,7 +550,7 @@ def test_the_report_names_the_runs_that_trained_the_rules() -> None:
 
     baseline = Baseline(runs=tuple(run(seed, f"{seed}" * 40) for seed in (1, 2, 3)), source=BaselineSource.FILES)
     judgement = judge(baseline, run(4, "4" * 40), counter_detector="rule_ensemble", settings=PolicySettings())
-    assert "the rules come from 3 runs: 333333333333, 222222222222, 111111111111" in said(judgement.notes)
+    assert "the rules come from 3 runs: 333333333333, 222222222222, 111111111111" in words_of(judgement.notes)
 
 
 def cut(run: Run, instants: int) -> Run:

@@ -10,7 +10,7 @@ from bot.model.baseline import Baseline, BaselineSource
 from bot.model.finding import Verdict
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.run import Benchmark, Run, Summary
-from tests.support.reasons import said
+from tests.support.reasons import words_of
 
 RULER = MetricKey("ruler", "time")
 TIME = Metric(name="time", unit="ns", direction=Direction.LOWER_IS_BETTER)
@@ -48,7 +48,7 @@ def test_the_ruler_takes_the_machine_out_of_times_and_rates() -> None:
     baseline, target, scaled = scale_by_ruler(BASELINE, run(9, slowness=1.25), RULER)
     assert scaled.arguments["spearman"] == pytest.approx(0.97, abs=0.05)
     assert scaled.arguments["factor"] == pytest.approx(1.05 / 1.25, rel=0.02)
-    assert said(scaled).startswith("scaled by the ruler ruler: the target's times by 0.8")
+    assert words_of(scaled).startswith("scaled by the ruler ruler: the target's times by 0.8")
     for index, level in enumerate((105, 735, 50 / 1.05, 12)):
         for of_run in (*baseline.runs, target):
             assert of_run.benchmarks[index].value == pytest.approx(level, rel=0.03)
@@ -64,7 +64,7 @@ def test_a_slow_machine_is_no_regression_and_a_slow_program_is_one() -> None:
     settings = PolicySettings(ruler=RulerConfig(benchmark="ruler"))
     machine = judge(LONG, run(9, slowness=1.5), settings=settings)
     assert {finding.verdict for finding in machine.findings} == {Verdict.NO_CHANGE}
-    assert said(machine.notes)[0].startswith("scaled by the ruler")
+    assert words_of(machine.notes)[0].startswith("scaled by the ruler")
     program = judge(LONG, run(9, slowness=1.5, effect=1.2), settings=settings)
     regressed = [f.evidence.key.benchmark for f in program.findings if f.verdict is Verdict.REGRESSION]
     assert regressed == ["sort"]
@@ -76,7 +76,7 @@ def test_runs_without_the_ruler_are_left_out() -> None:
     runs = (run(20, slowness=1.0, ruler=False), *BASELINE.runs)
     baseline, _, scaled = scale_by_ruler(replace(BASELINE, runs=runs), run(9, slowness=1.0), RULER)
     assert len(baseline.runs) == 6
-    assert said(scaled).endswith("; 1 baseline run without it left out")
+    assert words_of(scaled).endswith("; 1 baseline run without it left out")
 
 
 def test_a_summary_of_the_ruler_and_another_unit_are_read_too() -> None:
@@ -109,12 +109,12 @@ def shuffled() -> Baseline:
 ])  # fmt: skip
 def test_where_it_cannot_scale_it_says_why_and_changes_nothing(baseline: Baseline, target: Run, reason: str) -> None:
     kept, same, scaled = scale_by_ruler(baseline, target, RULER)
-    assert said(scaled) == f"not scaled by the ruler: {reason}"
+    assert words_of(scaled) == f"not scaled by the ruler: {reason}"
     assert len(kept.runs) == len(baseline.runs)
     assert same.benchmarks == tuple(entry for entry in target.benchmarks if entry.key != RULER)
 
 
 def test_a_ruler_that_the_benchmarks_do_not_follow_is_refused() -> None:
     baseline, _, scaled = scale_by_ruler(shuffled(), run(9, slowness=1.25), RULER)
-    assert said(scaled) == "not scaled by the ruler: the benchmarks do not follow it (Spearman -0.60)"
+    assert words_of(scaled) == "not scaled by the ruler: the benchmarks do not follow it (Spearman -0.60)"
     assert baseline.runs[0].benchmarks == BASELINE.runs[0].benchmarks[:-1]

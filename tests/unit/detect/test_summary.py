@@ -13,13 +13,13 @@ from bot.model.finding import Evidence
 from bot.model.metric import Metric
 from bot.model.run import Benchmark, Run, Summary
 from tests.support.noisy_runs import TIME
-from tests.support.reasons import said
+from tests.support.reasons import words_of
 
 ALLOCATIONS = replace(TIME, name="allocations", unit="allocs/op")
 
 
-def value(number: float, metric: Metric = TIME, **known: object) -> Benchmark:
-    return Benchmark(name="a", metric=metric, summary=replace(Summary(value=number), **known))  # type: ignore[arg-type]  # named in each test
+def value(number: float, metric: Metric = TIME, **fields: object) -> Benchmark:
+    return Benchmark(name="a", metric=metric, summary=replace(Summary(value=number), **fields))  # type: ignore[arg-type]  # named in each test
 
 
 def moments(mean: float, deviation: float, count: int) -> Benchmark:
@@ -117,7 +117,8 @@ def test_one_number_without_spread_decides_nothing_and_says_what_would() -> None
     assert entry.p_value is None
     assert entry.relative_change == pytest.approx(0.1)
     assert (
-        said(entry.reason) == "numbers without spread; 4 more runs in the history or repeated measurements would decide"
+        words_of(entry.reason)
+        == "numbers without spread; 4 more runs in the history or repeated measurements would decide"
     )
 
 
@@ -133,14 +134,14 @@ def test_counts_are_exact(target: float, run: float, p_value: float, change: flo
 def test_equal_times_of_many_runs_may_come_from_a_coarse_clock() -> None:
     entry = assess(value(2.0), *[value(1.0)] * 5)
     assert entry.p_value is None
-    assert "clock" in (said(entry.reason) or "")
+    assert "clock" in (words_of(entry.reason) or "")
     assert assess(value(1.0), *[value(1.0)] * 5).p_value == 1.0
 
 
 def test_different_statistics_are_not_compared() -> None:
     entry = assess(value(11.0, statistic="mean"), value(10.0, statistic="median"))
     assert entry.p_value is None
-    assert "different statistics" in (said(entry.reason) or "")
+    assert "different statistics" in (words_of(entry.reason) or "")
 
 
 @pytest.mark.parametrize(("statistic", "expected"), [("median", 2.0), ("min", 1.0), ("value", 3.0)])
@@ -166,14 +167,14 @@ def test_of_two_statistics_that_both_sides_state_the_preferred_one_is_compared()
 
 def test_another_unit_is_an_obstacle() -> None:
     entry = assess(value(1.0), value(1.0, replace(TIME, unit="MB")))
-    assert said(entry.reason) == "the unit changed from MB to ns"
+    assert words_of(entry.reason) == "the unit changed from MB to ns"
     assert entry.baseline is None
 
 
 def test_numbers_beyond_measure_are_refused() -> None:
     reason = "the numbers are too large or too small to calculate with"
-    assert said(assess(moments(1e200, 1e200, 9), moments(10, 1, 20)).reason) == reason
-    assert said(assess(moments(1e-200, 0, 9), moments(10, 1, 20)).reason) == reason
+    assert words_of(assess(moments(1e200, 1e200, 9), moments(10, 1, 20)).reason) == reason
+    assert words_of(assess(moments(1e-200, 0, 9), moments(10, 1, 20)).reason) == reason
 
 
 @pytest.mark.parametrize(

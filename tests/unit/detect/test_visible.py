@@ -87,11 +87,11 @@ def first_of(effect: float, rng: np.random.Generator, *, stored: int) -> Finding
 def test_nine_of_ten_changes_are_found_that_would_have_been_seen(stored: int, at_most: float) -> None:
     """Of one run, all are: a second mode is the doubt there, and its tail is thinner than Student's."""
     rng = np.random.default_rng(8)
-    said = [effect for _ in range(30) if (effect := first_of(1.0, rng, stored=stored).detectable_effect) is not None]
-    assert len(said) >= 25
-    assert np.median(said) < at_most
-    found = sum(first_of(1 + effect, rng, stored=stored).verdict is Verdict.REGRESSION for effect in said)
-    assert found / len(said) >= 0.78
+    effects = [effect for _ in range(30) if (effect := first_of(1.0, rng, stored=stored).detectable_effect) is not None]
+    assert len(effects) >= 25
+    assert np.median(effects) < at_most
+    total = sum(first_of(1 + effect, rng, stored=stored).verdict is Verdict.REGRESSION for effect in effects)
+    assert total / len(effects) >= 0.78
 
 
 def test_a_metric_in_which_nothing_would_have_been_seen_was_not_tested() -> None:

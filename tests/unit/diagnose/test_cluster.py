@@ -38,10 +38,10 @@ def test_workers_that_see_the_files_are_fine(server_log: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "said"), [(None, "the worker b does not see it"), (3, "the worker b sees 3 bytes instead of 5")]
+    ("size", "text"), [(None, "the worker b does not see it"), (3, "the worker b sees 3 bytes instead of 5")]
 )
-def test_a_worker_that_does_not_see_a_file_is_named(server_log: str, size: int | None, said: str) -> None:
-    with pytest.raises(InfrastructureError, match=said) as raised:
+def test_a_worker_that_does_not_see_a_file_is_named(server_log: str, size: int | None, text: str) -> None:
+    with pytest.raises(InfrastructureError, match=text) as raised:
         cluster._check_workers(Workers({"a": {server_log: 5}, "b": {server_log: size}}), [server_log])
     assert raised.value.place == server_log
     assert raised.value.next_step == cluster.SHARED

@@ -56,8 +56,8 @@ def test_two_open_calls_of_one_name_are_each_joined_on_their_own_side() -> None:
     middle = merge(parts[1], parts[2])
     assert [call.key[1] for call in middle.open_calls].count(b"c1") == 2
     for whole in (merge(merge(parts[0], middle), parts[3]), merge(parts[0], merge(middle, parts[3]))):
-        found = paths(trees_of(whole)["shop"])
-        assert (found["order"], found["order > find"], found["order > save"]) == ((2, 30, 21), (1, 4, 4), (1, 5, 5))
+        files = paths(trees_of(whole)["shop"])
+        assert (files["order"], files["order > find"], files["order > save"]) == ((2, 30, 21), (1, 4, 4), (1, 5, 5))
 
 
 def test_broken_lines_are_counted_and_shown_with_their_numbers() -> None:

@@ -11,7 +11,7 @@ from benchmarks.logs.ranking import ranks
 @pytest.mark.parametrize("seed", [1, 2])
 def test_planted_methods_are_among_the_first(tmp_path: Path, seed: int) -> None:
     by_reason, obvious = ranks(tmp_path / "log", seed=seed, calls=1_000)
-    every = sorted(rank for found in by_reason.values() for rank in found)
+    every = sorted(rank for entry in by_reason.values() for rank in entry)
     assert len(every) == 20
     assert every[-1] <= 30
     assert every[15] <= 20

@@ -16,7 +16,7 @@ from bot.model.metric import Direction, Metric
 from bot.model.reason import because
 from bot.model.search_reason import SearchReason
 from bot.report.bisection_step import step_texts
-from tests.support.reasons import said
+from tests.support.reasons import words_of
 from tests.support.runner_pool import JOB_SECONDS, NAME, TIME, Killed, Pool, Scene, altered, new_bisection, zipped
 
 ENGINES = pytest.mark.parametrize("engine", list(Engine))
@@ -288,7 +288,7 @@ def test_a_second_run_of_one_dispatch_is_refused() -> None:
     scene.pool.send(scene.pool.runs[0].inputs)
     scene.pool.measure(scene.pool.runs[1])
     step = advance_bisection(scene.controller(), run_id=1001)
-    assert any("run 1001 was refused" in remark for remark in said(step.remarks))
+    assert any("run 1001 was refused" in remark for remark in words_of(step.remarks))
     assert step.bisection.search.results == ()
 
 
@@ -345,7 +345,7 @@ def test_a_forged_result_is_refused_and_never_counts(change: Callable[[dict[str,
     counted = {result.job_id for result in step.bisection.search.results}
     assert not counted & forged
     assert counted
-    assert any("job-1" in remark and "refused" in remark and fault in remark for remark in said(step.remarks))
+    assert any("job-1" in remark and "refused" in remark and fault in remark for remark in words_of(step.remarks))
     scene.work()
     assert culprits(scene) == [CULPRIT]
 
@@ -362,7 +362,7 @@ def test_an_artifact_without_a_result_and_one_that_could_not_be_had() -> None:
     run.artifacts[0] = zipped(run.artifacts[0].name, b"hello", member="log.txt")
     run.artifacts[1] = type(run.artifacts[1])(name=run.artifacts[1].name, problem="the artifact has expired")
     run.artifacts[2] = type(run.artifacts[2])(name=run.artifacts[2].name, zip_bytes=b"PK\x03\x04 no zip")
-    remarks = said(advance_bisection(scene.controller(), run_id=run.id).remarks)
+    remarks = words_of(advance_bisection(scene.controller(), run_id=run.id).remarks)
     assert any("job-1" in remark and "holds 0 files" in remark for remark in remarks)
     assert any("job-2" in remark and "has expired" in remark for remark in remarks)
     assert any("job-3" in remark and "broken zip" in remark for remark in remarks)

@@ -30,7 +30,7 @@ def line(levels: Mapping[str, Sequence[float]], marks: Mapping[str, Sequence[int
     return runs
 
 
-def found(runs: Sequence[Run], searches: Sequence[Bisection]) -> tuple[Step, ...]:
+def steps_of(runs: Sequence[Run], searches: Sequence[Bisection]) -> tuple[Step, ...]:
     return new_steps(runs, searches, suite="default", window=WINDOW, minimum_effect=0.05)
 
 
@@ -38,7 +38,7 @@ def searched(good: int, bad: int, *steps: Any) -> Bisection:
     commits = tuple(f"{place:040x}" for place in range(good + 1, bad + 1))
     parents = tuple((place - 1,) if place else () for place in range(len(commits)))
     commit_range = CommitRange(good=f"{good:040x}", bad=commits[-1], commits=commits, parents=parents)
-    (step,) = found(*steps) if steps else (None,)
+    (step,) = steps_of(*steps) if steps else (None,)
     return Bisection(
         id="auto-1",
         key=MetricKey("a", "time"),
@@ -51,7 +51,7 @@ def searched(good: int, bad: int, *steps: Any) -> Bisection:
 
 
 def ends(runs: Sequence[Run], *searches: Bisection) -> list[tuple[int, int]]:
-    return [(int(step.good, 16), int(step.bad, 16)) for step in found(runs, searches)]
+    return [(int(step.good, 16), int(step.bad, 16)) for step in steps_of(runs, searches)]
 
 
 def test_it_begins_before_the_first_slow_run_though_the_mark_came_later() -> None:
@@ -67,7 +67,7 @@ def test_what_is_well_again_or_was_never_called_is_not_searched() -> None:
 def test_200_benchmarks_that_step_together_are_one_search_of_the_clearest() -> None:
     levels = {f"b{number}": [1.0] * 10 + [1.2 + 0.01 * (number == 7)] * 3 for number in range(200)}
     runs = line(levels, {name: [10, 11, 12] for name in levels})
-    (step,) = found(runs, ())
+    (step,) = steps_of(runs, ())
     assert len(step.alarm.metrics) == 200
     distances = [entry.after / entry.before for entry in step.alarm.metrics]
     assert np.allclose(distances, 1.2, atol=0.03)
@@ -136,7 +136,7 @@ def test_what_steps_with_it_though_less_clearly_is_in_the_same_search() -> None:
     step = np.where(np.arange(55) < 45, 1.0, 1.3)
     noise = {f"b{number}": np.exp(rng.normal(0, 0.01 + 0.02 * number, 55)) for number in range(5)}
     levels = {name: (step * values).tolist() for name, values in noise.items()} | {"still": noise["b1"].tolist()}
-    (only,) = found(line(levels, {"b0": [45, 46, 47]}), ())
+    (only,) = steps_of(line(levels, {"b0": [45, 46, 47]}), ())
     assert {entry.key.benchmark for entry in only.alarm.metrics} == set(noise)
     assert only.alarm.metrics[0].key.benchmark == "b0"
 
@@ -167,7 +167,7 @@ def test_what_many_runs_show_beside_a_wrong_alarm_gets_a_search_of_its_own_and_n
     noise = np.exp(np.random.default_rng(3).normal(0, 0.02, 60))
     after = np.where(np.arange(60) < 45, 1.0, 1.10) * noise
     runs = line({"a": [1.0] * 45 + [1.4] * 15, "b": after.tolist()}, {"a": [45, 46]})
-    (step,) = found(runs, ())
+    (step,) = steps_of(runs, ())
     keys = [entry.key.benchmark for entry in step.alarm.metrics]
     assert keys == ["a", "b"]
 
@@ -177,7 +177,7 @@ def test_what_many_runs_show_beside_a_wrong_alarm_gets_a_search_of_its_own_and_n
         return replace(begun, alarm=alarm, search=replace(begun.search, outcome=outcome))
 
     wrong = ended(step.alarm)
-    (again,) = found(runs, [wrong])
+    (again,) = steps_of(runs, [wrong])
     assert [entry.key.benchmark for entry in again.alarm.metrics] == ["b"]
-    assert found(runs, [wrong, ended(replace(again.alarm, metrics=again.alarm.metrics[:1]))]) == ()
-    assert found(runs, [wrong, wrong]) == ()
+    assert steps_of(runs, [wrong, ended(replace(again.alarm, metrics=again.alarm.metrics[:1]))]) == ()
+    assert steps_of(runs, [wrong, wrong]) == ()

@@ -9,10 +9,10 @@ from tests.support.measured_repository import Commit, line, measured_repository
 
 def test_candidates_come_parents_first_with_their_subjects(tmp_path: Path) -> None:
     hashes = measured_repository(tmp_path / "r", line(4, step_at=9))
-    found = find_candidates(tmp_path / "r", good=hashes["c0"][:12], bad="HEAD")
-    assert found.commit_range.commits == (hashes["c1"], hashes["c2"], hashes["c3"])
-    assert found.commit_range.good == hashes["c0"]
-    assert found.subjects == {hashes[name]: f"commit {name}" for name in ("c0", "c1", "c2", "c3")}
+    candidates = find_candidates(tmp_path / "r", good=hashes["c0"][:12], bad="HEAD")
+    assert candidates.commit_range.commits == (hashes["c1"], hashes["c2"], hashes["c3"])
+    assert candidates.commit_range.good == hashes["c0"]
+    assert candidates.subjects == {hashes[name]: f"commit {name}" for name in ("c0", "c1", "c2", "c3")}
 
 
 def test_first_parent_leaves_branches_out(tmp_path: Path) -> None:
@@ -46,9 +46,9 @@ def test_an_empty_commit_and_a_revert_are_known(tmp_path: Path) -> None:
     identity = ("-c", "user.name=Ada", "-c", "user.email=a@b.c")
     run_git(repository, *identity, "commit", "--quiet", "--allow-empty", "-m", "empty")
     run_git(repository, *identity, "revert", "--no-edit", hashes["c2"])
-    found = find_candidates(repository, good=hashes["c0"], bad="HEAD").commit_range
-    assert found.unchanged == (2,)
-    assert found.reverts == ((3, 1),)
+    candidates = find_candidates(repository, good=hashes["c0"], bad="HEAD").commit_range
+    assert candidates.unchanged == (2,)
+    assert candidates.reverts == ((3, 1),)
 
 
 def test_messages_with_any_bytes(tmp_path: Path) -> None:
@@ -56,5 +56,5 @@ def test_messages_with_any_bytes(tmp_path: Path) -> None:
     hashes = measured_repository(repository, line(2, step_at=9))
     tree = run_git(repository, "rev-parse", "HEAD^{tree}")
     odd = run_git(repository, "commit-tree", tree, "-p", hashes["c1"], stdin="\n\n  größer\n\nbody\n" + hashes["c0"])
-    found = find_candidates(repository, good=hashes["c0"], bad=odd)
-    assert found.subjects[odd] == "größer"
+    candidates = find_candidates(repository, good=hashes["c0"], bad=odd)
+    assert candidates.subjects[odd] == "größer"

@@ -27,8 +27,8 @@ def repository(tmp_path: Path) -> Path:
 
 
 def facts_of(repository: Path, good: str, *, first_parent: bool = False) -> dict[str, ChangeFacts]:
-    found = find_candidates(repository, good=good, bad="HEAD", first_parent=first_parent)
-    return change_facts(repository, found.commit_range)
+    candidates = find_candidates(repository, good=good, bad="HEAD", first_parent=first_parent)
+    return change_facts(repository, candidates.commit_range)
 
 
 def test_each_kind_of_change(repository: Path) -> None:
@@ -109,6 +109,6 @@ def test_a_commit_that_updates_a_dependency_says_which(repository: Path) -> None
     write(repository, {"a.py": "x = 1\n"})
     update = write(repository, {"requirements.txt": "numpy==2.4.6\nattrs==1\nnew==1\n"})
     write(repository, {"web/package-lock.json": "[broken"})
-    found = find_candidates(repository, good=good, bad="HEAD")
+    candidates = find_candidates(repository, good=good, bad="HEAD")
     change = EnvironmentChange(name="pip:numpy", before="2.4.5", after="2.4.6")
-    assert dependency_updates(repository, found.commit_range) == {update: (change,)}
+    assert dependency_updates(repository, candidates.commit_range) == {update: (change,)}

@@ -50,8 +50,8 @@ def test_runs_of_a_search_are_a_suite_of_their_own() -> None:
     state = measured()
     history = recorded(state)
     assert history.commits("default") == {}
-    found = {commit for result in state.results for commit in result.values}
-    assert set(history.commits(bisect_suite("default"))) == found
+    results = {commit for result in state.results for commit in result.values}
+    assert set(history.commits(bisect_suite("default"))) == results
     assert history.stored[0].environment.components == {"os": "Linux"}
     assert "no baseline" in history.stored[0].notes[0]
 
@@ -84,8 +84,8 @@ def test_other_commands_and_other_hardware_are_left_out() -> None:
     other = usable_blocks(runs, RANGE, key=KEY, commands=BisectCommands(run="./bench --large"))
     assert (other.blocks, other.other_commands) == ((), len(runs))
     elsewhere = Environment(components={"os": "Darwin"})
-    found = usable_blocks(runs, RANGE, key=KEY, commands=COMMANDS, environment=elsewhere)
-    assert (found.blocks, found.other_hardware) == ((), len(runs))
+    blocks_of_both = usable_blocks(runs, RANGE, key=KEY, commands=COMMANDS, environment=elsewhere)
+    assert (blocks_of_both.blocks, blocks_of_both.other_hardware) == ((), len(runs))
 
 
 def run_of(commit: str, *samples: float, job: str | None, groups: tuple[int, ...] = ()) -> Run:
@@ -95,8 +95,8 @@ def run_of(commit: str, *samples: float, job: str | None, groups: tuple[int, ...
 
 def test_a_run_that_was_measured_alone_is_no_sample() -> None:
     alone = [run_of(NAMES[1], 1.0, job=None), run_of(NAMES[2], 1.0, job="push-1"), run_of(NAMES[3], 2.0, job="push-2")]
-    found = usable_blocks(alone, RANGE, key=KEY, commands=COMMANDS)
-    assert (found.blocks, found.alone) == ((), 3)
+    blocks_of_both = usable_blocks(alone, RANGE, key=KEY, commands=COMMANDS)
+    assert (blocks_of_both.blocks, blocks_of_both.alone) == ((), 3)
 
 
 def test_commits_measured_side_by_side_are_one_block_of_executions() -> None:
@@ -104,8 +104,8 @@ def test_commits_measured_side_by_side_are_one_block_of_executions() -> None:
         run_of(NAMES[1], 1.0, 3.0, 2.0, 5.0, job="measure-1", groups=(3, 1)),
         run_of(NAMES[5], 4.0, 6.0, job="measure-1", groups=(1, 1)),
     ]
-    found = usable_blocks(pair, RANGE, key=KEY, commands=COMMANDS)
-    assert found.blocks == ({NAMES[1]: (2.0, 5.0), NAMES[5]: (4.0, 6.0)},)
+    blocks_of_both = usable_blocks(pair, RANGE, key=KEY, commands=COMMANDS)
+    assert blocks_of_both.blocks == ({NAMES[1]: (2.0, 5.0), NAMES[5]: (4.0, 6.0)},)
     stranger = [replace(pair[0], commit="f" * 40), pair[1]]
     assert usable_blocks(stranger, RANGE, key=KEY, commands=COMMANDS).blocks == ()
 

@@ -15,7 +15,7 @@ from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.reason import BaselineReason
 from bot.model.run import Benchmark, Run
 from tests.support.fake_history import FakeHistory
-from tests.support.reasons import said
+from tests.support.reasons import words_of
 
 TIME = Metric(name="time", unit="ns", direction=Direction.LOWER_IS_BETTER)
 INTEL, AMD = "Intel Xeon 8370C", "AMD EPYC 7763"
@@ -72,7 +72,7 @@ def test_nothing_stored_is_an_empty_baseline_without_doubt() -> None:
 def test_runs_are_chosen_newest_first_and_given_oldest_first() -> None:
     baseline = choose([entry(make_run(number)) for number in (990, 1000, 997)])
     assert [run.commit for run in baseline.runs] == [commit_name(number) for number in (990, 997, 1000)]
-    assert [said(choice.reason) for choice in baseline.choices] == [
+    assert [words_of(choice.reason) for choice in baseline.choices] == [
         "at the merge base",
         "3 commits before the merge base",
         "10 commits before the merge base",
@@ -86,7 +86,7 @@ def test_after_a_push_distance_counts_from_the_target(line: Ancestry, monkeypatc
     pushed = replace(line, anchor=TARGET_COMMIT)
     monkeypatch.setattr("bot.history.baseline.find_ancestry", lambda *_, **__: pushed)
     baseline = choose([entry(make_run(number)) for number in (1000, 998)])
-    assert [said(choice.reason) for choice in baseline.choices] == [
+    assert [words_of(choice.reason) for choice in baseline.choices] == [
         "1 commit before the target commit",
         "3 commits before the target commit",
     ]
@@ -96,8 +96,8 @@ def test_after_a_push_distance_counts_from_the_target(line: Ancestry, monkeypatc
 def test_the_window_bounds_runs_and_the_rest_is_counted() -> None:
     baseline = choose([entry(make_run(number)) for number in range(901, 1001)], window=5)
     assert [run.commit for run in baseline.runs] == [commit_name(number) for number in range(996, 1001)]
-    assert [said(choice.reason) for choice in baseline.choices[5:]] == ["5 newer runs are enough"] * 3
-    assert said(baseline.notes) == ("92 older stored runs not looked at",)
+    assert [words_of(choice.reason) for choice in baseline.choices[5:]] == ["5 newer runs are enough"] * 3
+    assert words_of(baseline.notes) == ("92 older stored runs not looked at",)
 
 
 @pytest.mark.usefixtures("line")
@@ -106,7 +106,7 @@ def test_other_hardware_is_left_out_by_name_and_the_window_filled_from_the_same(
     baseline = choose([entry(run) for run in runs], window=10)
     assert [run.environment.components["cpu"] for run in baseline.runs] == [INTEL] * 10
     left_out = [choice for choice in baseline.choices if not choice.chosen]
-    assert said(left_out[0].reason) == f"measured on {AMD}, the target on {INTEL} (cpu)"
+    assert words_of(left_out[0].reason) == f"measured on {AMD}, the target on {INTEL} (cpu)"
     assert baseline.left_out_for_hardware == 9
     assert not baseline.only_other_hardware
 
@@ -124,7 +124,7 @@ def test_only_other_hardware_is_said() -> None:
 def test_unknown_hardware_counts_as_the_same_with_a_note(ours: str | None) -> None:
     baseline = choose([entry(make_run(1000, cpu=None))], target=make_run(1001, cpu=ours))
     assert len(baseline.runs) == 1
-    assert said(baseline.notes) == ("cpu is not known on both sides for 1 baseline run; taken as the same",)
+    assert words_of(baseline.notes) == ("cpu is not known on both sides for 1 baseline run; taken as the same",)
 
 
 @pytest.mark.usefixtures("line")
@@ -133,7 +133,7 @@ def test_what_was_judged_a_regression_comes_along_with_its_mark() -> None:
     baseline = choose([entry(both), entry(make_run(999, regressions=["sort"]))])
     assert [[benchmark.name for benchmark in run.benchmarks] for run in baseline.runs] == [["sort", "parse"]] * 2
     assert [[key.benchmark for key in run.regressions] for run in baseline.runs] == [["sort"], ["sort", "parse"]]
-    assert [said(choice.reason) for choice in baseline.choices] == [
+    assert [words_of(choice.reason) for choice in baseline.choices] == [
         "at the merge base",
         "1 commit before the merge base",
     ]
@@ -150,7 +150,9 @@ def test_the_target_s_own_commit_is_never_baseline() -> None:
 def test_other_commits_and_suites_are_no_baseline() -> None:
     baseline = choose([entry(make_run(1002)), entry(make_run(5000)), entry(make_run(1000))])
     assert [run.commit for run in baseline.runs] == [commit_name(1000)]
-    assert said(baseline.notes) == ("2 stored runs of commits not before the merge base (other branches, or newer)",)
+    assert words_of(baseline.notes) == (
+        "2 stored runs of commits not before the merge base (other branches, or newer)",
+    )
     assert choose([entry(make_run(1000))], target=replace(TARGET, suite="other")).runs == ()
 
 
@@ -159,8 +161,8 @@ def test_unreadable_runs_are_named_and_bounded() -> None:
     broken = [UnreadableRun(id=f"runs/{n}", commit=commit_name(n), problem="not JSON") for n in range(991, 1001)]
     baseline = choose([*broken, entry(make_run(990))])
     assert [run.commit for run in baseline.runs] == [commit_name(990)]
-    assert said(baseline.notes)[0] == "the stored run runs/1000 cannot be read: not JSON"
-    assert said(baseline.notes)[5:] == (
+    assert words_of(baseline.notes)[0] == "the stored run runs/1000 cannot be read: not JSON"
+    assert words_of(baseline.notes)[5:] == (
         "5 more stored runs cannot be read",
         "the newest baseline run is 10 commits before the base: what those changed counts here as well",
     )
@@ -172,8 +174,8 @@ def test_reading_and_choices_are_bounded_whatever_is_stored() -> None:
     baseline = choose(entries, window=30)
     assert baseline.left_out_for_hardware == 300
     assert len(baseline.choices) == SHOWN_CHOICES
-    assert "200 more runs looked at and not listed" in said(baseline.notes)
-    assert "700 older stored runs not looked at" in said(baseline.notes)
+    assert "200 more runs looked at and not listed" in words_of(baseline.notes)
+    assert "700 older stored runs not looked at" in words_of(baseline.notes)
 
 
 def test_a_target_without_commit_is_refused() -> None:

@@ -10,7 +10,7 @@ from bot.model.counter import CounterTable
 from bot.model.finding import Acceptance
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.run import Run
-from tests.support.reasons import said
+from tests.support.reasons import words_of
 from tests.support.stored_runs import START, make_run
 
 SORT = MetricKey("sort", "time")
@@ -61,7 +61,7 @@ def test_runs_before_the_accepted_commit_are_cut() -> None:
     walked = restarts(accepted(3))
     assert walk(walked, run(5), run(4), run(3), run(2), run(1)) == [5, 4, 3]
     assert walked.pending == ()
-    assert said(walked.notes) == ("sort: the baseline begins at 0000000, accepted by ada there: why",)
+    assert words_of(walked.notes) == ("sort: the baseline begins at 0000000, accepted by ada there: why",)
 
 
 def test_while_nothing_was_measured_since_the_old_level_stays_and_the_acceptance_is_pending() -> None:

@@ -105,7 +105,7 @@ def test_a_command_that_becomes_root_keeps_its_rights(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
-    ("environ", "words", "said"),
+    ("environ", "words", "message"),
     [
         ({}, ("unshare",), None),
         ({"GITHUB_ACTIONS": "true"}, ("unshare",), "see no process but their own"),
@@ -114,13 +114,17 @@ def test_a_command_that_becomes_root_keeps_its_rights(monkeypatch: pytest.Monkey
     ],
 )
 def test_the_log_says_what_commands_see(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], words: tuple[str, ...], said: str | None
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    environ: dict[str, str],
+    words: tuple[str, ...],
+    message: str | None,
 ) -> None:
     monkeypatch.setattr(runner, "namespace", lambda: words)
     with Log(tmp_path / "log.txt") as log:
         Runner(Commands(run="./bench"), log=log, environ=environ)
     text = (tmp_path / "log.txt").read_text()
-    assert said in text if said else "see" not in text
+    assert message in text if message else "see" not in text
 
 
 def test_a_machine_without_the_program_goes_without(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -25,14 +25,14 @@ ESCAPES = {
 
 def alive(directory: Path) -> set[int]:
     """The processes that work in this directory."""
-    found = set()
+    pids = set()
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             if (entry / "cwd").readlink() == directory:
-                found.add(int(entry.name))
+                pids.add(int(entry.name))
         except OSError:
             continue
-    return found
+    return pids
 
 
 @pytest.mark.parametrize("way", ESCAPES)
@@ -87,12 +87,12 @@ os.system("cat /proc/$PPID/environ 2>&1")
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
 @pytest.mark.parametrize(("case", "readable"), [("open", True), ("guarded", False)])
 def test_a_child_cannot_read_our_environment(case: str, readable: bool) -> None:
-    said = subprocess.run(
+    text = subprocess.run(
         [sys.executable, "-c", READ_PARENT, case, str(PROJECT)],
         env={"PATH": os.environ["PATH"], "API_KEY": "hunter2"},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert ("hunter2" in said.stdout) == readable
-    assert ("Permission denied" in said.stdout) != readable
+    assert ("hunter2" in text.stdout) == readable
+    assert ("Permission denied" in text.stdout) != readable

@@ -70,7 +70,7 @@ def test_a_build_is_there_for_the_run(repository: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("run", "build", "kind", "said"),
+    ("run", "build", "kind", "text"),
     [
         pytest.param("true", None, FailureKind.CRASHED, "printed no samples", id="nothing printed"),
         pytest.param(
@@ -87,11 +87,11 @@ def test_a_build_is_there_for_the_run(repository: Path) -> None:
         pytest.param("echo 1", "echo no gcc; exit 1", FailureKind.BUILD, "build ended with exit code 1", id="build"),
     ],
 )
-def test_no_result(repository: Path, run: str, build: str | None, kind: FailureKind, said: str) -> None:
+def test_no_result(repository: Path, run: str, build: str | None, kind: FailureKind, text: str) -> None:
     with pytest.raises(ExecutionError) as caught:
         execute(repository, run, build=build)
     assert caught.value.kind is kind
-    assert said in str(caught.value)
+    assert text in str(caught.value)
     assert "log.txt" in str(caught.value)
 
 

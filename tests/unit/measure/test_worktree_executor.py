@@ -19,22 +19,22 @@ KEY = MetricKey("parse", "time")
 class FakeWorkplace:
     """Knows each commit's run or failure, and the order in which it was asked."""
 
-    def __init__(self, known: dict[str, Run | ExecutionError]) -> None:
+    def __init__(self, results: dict[str, Run | ExecutionError]) -> None:
         self.asked: list[str] = []
-        self._known = known
+        self._results = results
 
     def prepare(self, commit: str) -> None:
         self.asked.append(f"build {commit}")
-        known = self._known[commit]
-        if isinstance(known, ExecutionError) and known.kind is FailureKind.BUILD:
-            raise known
+        result = self._results[commit]
+        if isinstance(result, ExecutionError) and result.kind is FailureKind.BUILD:
+            raise result
 
     def execute(self, commit: str) -> tuple[Path, Run]:
         self.asked.append(f"run {commit}")
-        known = self._known[commit]
-        if isinstance(known, ExecutionError):
-            raise known
-        return Path(commit), known
+        result = self._results[commit]
+        if isinstance(result, ExecutionError):
+            raise result
+        return Path(commit), result
 
 
 def failing(kind: FailureKind, message: str) -> ExecutionError:

@@ -55,8 +55,8 @@ def push(before: str, after: str) -> dict[str, Any]:
 def test_the_merge_that_github_made_is_compared_with_what_it_was_merged_into(
     tmp_path: Path, commits: dict[str, str]
 ) -> None:
-    found = ends(checkout(tmp_path, commits["merge"]), "pull_request", pull_request(commits))
-    assert found == EventEnds(baseline=commits["main5"], target=commits["merge"], origin=BaselineOrigin.MERGED_INTO)
+    sides = ends(checkout(tmp_path, commits["merge"]), "pull_request", pull_request(commits))
+    assert sides == EventEnds(baseline=commits["main5"], target=commits["merge"], origin=BaselineOrigin.MERGED_INTO)
 
 
 def test_a_shallow_merge_still_names_its_parents(tmp_path: Path, commits: dict[str, str]) -> None:
@@ -71,8 +71,8 @@ def test_a_shallow_merge_still_names_its_parents(tmp_path: Path, commits: dict[s
 def test_the_head_itself_is_compared_with_where_it_left_the_base(tmp_path: Path, commits: dict[str, str]) -> None:
     work = checkout(tmp_path, commits["fix2"])
     assert merge_of(work, revision="HEAD", head=commits["fix2"]) is None
-    found = ends(work, "pull_request", pull_request(commits))
-    assert (found.baseline, found.origin) == (commits["main2"], BaselineOrigin.MERGE_BASE)
+    sides = ends(work, "pull_request", pull_request(commits))
+    assert (sides.baseline, sides.origin) == (commits["main2"], BaselineOrigin.MERGE_BASE)
 
 
 def test_a_merge_of_something_else_is_not_taken_for_githubs(tmp_path: Path, commits: dict[str, str]) -> None:
@@ -86,35 +86,35 @@ def test_a_push_of_several_commits_is_compared_with_the_state_before_it(
     tmp_path: Path, commits: dict[str, str]
 ) -> None:
     work = checkout(tmp_path, commits["main5"])
-    found = ends(work, "push", push(commits["main2"], commits["main5"]))
-    assert found == EventEnds(baseline=commits["main2"], target=commits["main5"], origin=BaselineOrigin.BEFORE_PUSH)
+    sides = ends(work, "push", push(commits["main2"], commits["main5"]))
+    assert sides == EventEnds(baseline=commits["main2"], target=commits["main5"], origin=BaselineOrigin.BEFORE_PUSH)
 
 
 def test_a_forced_push_is_compared_with_what_is_left_of_before(tmp_path: Path, commits: dict[str, str]) -> None:
     work = checkout(tmp_path, commits["fix2"])
-    found = ends(work, "push", push(commits["main5"], commits["fix2"]))
-    assert (found.baseline, found.origin) == (commits["main2"], BaselineOrigin.BEFORE_PUSH)
+    sides = ends(work, "push", push(commits["main5"], commits["fix2"]))
+    assert (sides.baseline, sides.origin) == (commits["main2"], BaselineOrigin.BEFORE_PUSH)
 
 
 def test_a_new_branch_is_compared_with_where_it_left_the_default_branch(
     tmp_path: Path, commits: dict[str, str]
 ) -> None:
     work = checkout(tmp_path, commits["fix2"])
-    found = ends(work, "push", push(ZEROS, commits["fix2"]))
-    assert (found.baseline, found.origin) == (commits["main2"], BaselineOrigin.MERGE_BASE)
+    sides = ends(work, "push", push(ZEROS, commits["fix2"]))
+    assert (sides.baseline, sides.origin) == (commits["main2"], BaselineOrigin.MERGE_BASE)
 
 
 def test_an_entry_of_a_merge_queue_is_compared_with_the_one_below(tmp_path: Path, commits: dict[str, str]) -> None:
     work = checkout(tmp_path, commits["main5"])
-    found = ends(work, "merge_group", {"merge_group": {"base_sha": commits["main4"]}})
-    assert (found.baseline, found.origin) == (commits["main4"], BaselineOrigin.QUEUED_ON)
+    sides = ends(work, "merge_group", {"merge_group": {"base_sha": commits["main4"]}})
+    assert (sides.baseline, sides.origin) == (commits["main4"], BaselineOrigin.QUEUED_ON)
 
 
 @pytest.mark.parametrize("before", [ZEROS, "f" * 40])
 def test_without_a_state_before_the_parent_counts(tmp_path: Path, commits: dict[str, str], before: str) -> None:
     work = checkout(tmp_path, commits["main5"])
-    found = ends(work, "push", push(before, commits["main5"]))
-    assert (found.baseline, found.origin) == (commits["main4"], BaselineOrigin.PARENT)
+    sides = ends(work, "push", push(before, commits["main5"]))
+    assert (sides.baseline, sides.origin) == (commits["main4"], BaselineOrigin.PARENT)
 
 
 def test_the_first_commit_has_nothing_before_it(tmp_path: Path, commits: dict[str, str]) -> None:

@@ -17,15 +17,15 @@ CLIENT = connect(token="t", api_url="http://127.0.0.1:9", repository="octocat/he
 @pytest.mark.parametrize("owner", ["octocat", "mallory"])
 def test_a_pull_request_event_holds_everything(name: str, owner: str) -> None:
     event = webhooks.event("pull_request", number=12, head_sha="d" * 40, base_branch="stable", head_owner=owner)
-    found = PullRequest(number=12, head_sha="d" * 40, base_branch="stable", from_fork=owner == "mallory")
-    assert find_pull_request(CLIENT, event_name=name, event=event).pull_requests == (found,)
+    pull_request = PullRequest(number=12, head_sha="d" * 40, base_branch="stable", from_fork=owner == "mallory")
+    assert find_pull_request(CLIENT, event_name=name, event=event).pull_requests == (pull_request,)
 
 
 def test_a_deleted_fork_is_a_fork() -> None:
     event = webhooks.event("pull_request")
     event["pull_request"]["head"]["repo"] = None
-    (found,) = find_pull_request(CLIENT, event_name="pull_request", event=event).pull_requests
-    assert found.from_fork
+    (result,) = find_pull_request(CLIENT, event_name="pull_request", event=event).pull_requests
+    assert result.from_fork
 
 
 @pytest.mark.parametrize("name", ["push", "workflow_dispatch"])

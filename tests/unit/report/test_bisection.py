@@ -30,19 +30,19 @@ def test_the_culprits_methods_are_in_the_answer() -> None:
     changed = TouchedFunction(
         path="src/parser.py", qualified_name="Parser.tokenize", kind=ChangeKind.CHANGED, first_line=41, last_line=67
     )
-    found = CulpritDiagnosis(commit=SECOND, changed=(changed,), more=2, comparison=diagnosis())
-    markdown = bisection_markdown(replace(REPORT, diagnosis=found))
-    text = bisection_text(replace(REPORT, diagnosis=found))
-    for said in (text, markdown.replace("`", "")):
-        assert "Parser.tokenize takes" in said
-        assert "; this commit changed it." in said
-        assert "Call path: parse → Parser.tokenize" in said
-        assert "Services to test again, with the share of their time in these methods: search" in said
-        assert "changed 3 functions: Parser.tokenize (src/parser.py:41) and 2 more." in said
+    result = CulpritDiagnosis(commit=SECOND, changed=(changed,), more=2, comparison=diagnosis())
+    markdown = bisection_markdown(replace(REPORT, diagnosis=result))
+    text = bisection_text(replace(REPORT, diagnosis=result))
+    for wording in (text, markdown.replace("`", "")):
+        assert "Parser.tokenize takes" in wording
+        assert "; this commit changed it." in wording
+        assert "Call path: parse → Parser.tokenize" in wording
+        assert "Services to test again, with the share of their time in these methods: search" in wording
+        assert "changed 3 functions: Parser.tokenize (src/parser.py:41) and 2 more." in wording
     assert markdown.count("```mermaid") == 1
     assert "mermaid" not in text
     doubt = because(Doubt.NOT_PROFILED, why="no perf here", next="install it")
-    without = bisection_text(replace(REPORT, diagnosis=replace(found, comparison=None, doubt=doubt)))
+    without = bisection_text(replace(REPORT, diagnosis=replace(result, comparison=None, doubt=doubt)))
     assert "Which methods got slower is not known: it and its parent were not profiled: no perf here; inst" in without
     assert f"{SECOND[:7]} changed 3 functions" in without
 
@@ -185,10 +185,10 @@ def test_foreign_text_stays_text() -> None:
         ),
     )
     text, markdown = bisection_text(subject), bisection_markdown(subject)
-    for said in (text, markdown):
-        assert "\x1b" not in said
-        assert "\n# head" not in said
-        assert not any(line.lstrip().startswith("::") for line in said.splitlines())
+    for wording in (text, markdown):
+        assert "\x1b" not in wording
+        assert "\n# head" not in wording
+        assert not any(line.lstrip().startswith("::") for line in wording.splitlines())
     assert "##[" not in text
     # Outside code spans of any fence nothing of it is left.
     assert "\n@everyone" not in markdown

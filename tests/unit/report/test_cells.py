@@ -49,10 +49,10 @@ def test_a_control_chart_shows_medians() -> None:
     assert change_text(charted(0.3, 0.125, before=0.0).evidence) == ("from 0", "")
 
 
-@pytest.mark.parametrize(("after", "said"), [(50.0, "higher"), (30.0, "lower")])
-def test_a_metric_without_a_good_direction_has_none_in_words(after: float, said: str) -> None:
+@pytest.mark.parametrize(("after", "text"), [(50.0, "higher"), (30.0, "lower")])
+def test_a_metric_without_a_good_direction_has_none_in_words(after: float, text: str) -> None:
     unknown = finding("host", 40.0, after, metric=CPU, verdict=Verdict.REGRESSION)
-    assert effect(unknown).replace("\N{NO-BREAK SPACE}", " ") == f"is 25% {said} than usual"
+    assert effect(unknown).replace("\N{NO-BREAK SPACE}", " ") == f"is 25% {text} than usual"
 
 
 def test_metrics_beyond_a_limit_come_after_the_others_in_order_of_their_violation() -> None:

@@ -175,8 +175,10 @@ def test_a_change_from_zero_says_so() -> None:
 
 
 def test_notes_follow_the_order_of_the_findings() -> None:
-    found = [replace(item, evidence=replace(item.evidence, notes=(remark("noted"),))) for item in (*UNCHANGED, *SLOWER)]
-    text = render_markdown(report(Conclusion.REGRESSION, *found))
+    results = [
+        replace(item, evidence=replace(item.evidence, notes=(remark("noted"),))) for item in (*UNCHANGED, *SLOWER)
+    ]
+    text = render_markdown(report(Conclusion.REGRESSION, *results))
     assert re.findall(r"^- `(.+)`: noted$", text, re.MULTILINE)[:3] == ["parse_large", "parse_small", "encode[32768]"]
 
 

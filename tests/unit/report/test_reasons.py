@@ -63,17 +63,17 @@ def test_every_code_is_used() -> None:
 
 
 def test_a_reason_is_given_with_the_arguments_that_its_sentence_names() -> None:
-    found = 0
+    count = 0
     for path in PACKAGE.rglob("*.py"):
         for code, names in made(ast.parse(path.read_text(encoding="utf-8"))):
-            found += 1
+            count += 1
             if code is BaselineReason.OTHER_HARDWARE and not names:
                 continue  # which hardware is not known where the choices were cut
             allowed = fields(SENTENCES[code])
             needed = required(SENTENCES[code]) - ({"dropped"} if "dropped" in allowed else set())
             assert names - {"**"} <= allowed, f"{path}: {code!r}"
             assert "**" in names or names >= needed, f"{path}: {code!r}"
-    assert found > 50
+    assert count > 50
 
 
 @pytest.mark.parametrize(

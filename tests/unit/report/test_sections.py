@@ -19,14 +19,14 @@ def test_order_does_not_depend_on_the_input() -> None:
 
 
 def test_loudest_then_major_then_largest() -> None:
-    found = [
+    results = [
         finding("small", 10.0, 11.0, verdict=Verdict.REGRESSION, level=Level.WARN),
         finding("large", 10.0, 19.0, verdict=Verdict.REGRESSION, level=Level.WARN),
         finding("from_zero", 0.0, 1.0, verdict=Verdict.REGRESSION, level=Level.WARN),
         finding("major", 10.0, 11.0, verdict=Verdict.REGRESSION, level=Level.WARN, severity=Severity.MAJOR),
         finding("fails", 10.0, 11.0, verdict=Verdict.REGRESSION, level=Level.FAIL),
     ]
-    ordered = split(report(Conclusion.REGRESSION, *found)).regressions
+    ordered = split(report(Conclusion.REGRESSION, *results)).regressions
     assert [item.evidence.key.benchmark for item in ordered] == ["fails", "major", "from_zero", "large", "small"]
 
 

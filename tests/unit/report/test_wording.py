@@ -36,7 +36,7 @@ ACCEPTED = Acceptance(
 DROP = finding("serve", 100.0, 80.0, metric=THROUGHPUT, verdict=Verdict.REGRESSION)
 
 
-def said(subject: Report) -> tuple[str, str]:
+def worded(subject: Report) -> tuple[str, str]:
     sections = split(subject)
     return headline(subject, sections).text, next_step(subject, sections).advice
 
@@ -72,17 +72,17 @@ def test_effect_from_zero_has_no_percentage() -> None:
     ],
 )
 def test_regression_headline(findings: tuple[Finding, ...], text: str) -> None:
-    assert said(report(Conclusion.REGRESSION, *findings))[0] == text
+    assert worded(report(Conclusion.REGRESSION, *findings))[0] == text
 
 
 def test_a_regression_says_whether_it_fails() -> None:
-    found = report(Conclusion.REGRESSION, *SLOWER)
-    assert said(found)[1] == "Look there first. This does not fail the check."
-    assert said(replace(found, failed=True))[1] == "Look there first. This fails the check."
+    built = report(Conclusion.REGRESSION, *SLOWER)
+    assert worded(built)[1] == "Look there first. This does not fail the check."
+    assert worded(replace(built, failed=True))[1] == "Look there first. This fails the check."
 
 
 def test_no_change_says_what_would_have_been_seen() -> None:
-    assert said(report(Conclusion.NO_CHANGE, *UNCHANGED)) == (
+    assert worded(report(Conclusion.NO_CHANGE, *UNCHANGED)) == (
         "Nothing found in 5 benchmarks; a slowdown of 5% or more would have been seen",
         "Nothing to do.",
     )
@@ -90,39 +90,41 @@ def test_no_change_says_what_would_have_been_seen() -> None:
 
 def test_where_little_would_have_been_seen_the_weakest_are_told_apart() -> None:
     subject = report(Conclusion.NO_CHANGE, *UNCHANGED, WEAK)
-    assert said(subject) == (
+    assert worded(subject) == (
         "Nothing found in 6 benchmarks; a slowdown of 5% or more would have been seen in 5 of them",
         "To see smaller ones, measure both sides in one job, or use a quieter machine.",
     )
     assert next_step(subject, split(subject)).weakest == (WEAK,)
     paired = replace(subject, baseline_source=BaselineSource.PAIRED)
-    assert said(paired)[1].startswith("To see smaller ones, measure more rounds of both sides")
+    assert worded(paired)[1].startswith("To see smaller ones, measure more rounds of both sides")
 
 
 def test_equally_weak_metrics_are_not_named() -> None:
     alike = (finding(name, 1.0, 1.0, detectable=effect) for name, effect in (("a", 0.4), ("b", 0.5), ("c", 0.6)))
     subject = report(Conclusion.NO_CHANGE, *alike)
     assert next_step(subject, split(subject)).weakest == ()
-    assert said(subject)[0] == "Nothing found in 3 benchmarks; a slowdown of 60% or more would have been seen"
+    assert worded(subject)[0] == "Nothing found in 3 benchmarks; a slowdown of 60% or more would have been seen"
 
 
 def test_no_change_does_not_hide_what_was_not_tested_or_got_worse_and_was_accepted() -> None:
     accepted = replace(SLOWER[0], verdict=Verdict.NO_CHANGE, accepted=ACCEPTED)
-    assert said(report(Conclusion.NO_CHANGE, *UNCHANGED, UNTESTED, accepted))[0] == (
+    assert worded(report(Conclusion.NO_CHANGE, *UNCHANGED, UNTESTED, accepted))[0] == (
         "Nothing found in 5 of 7 benchmarks; a slowdown of 5% or more would have been seen; "
         "1 worse and accepted; 1 not tested"
     )
-    assert said(report(Conclusion.NO_CHANGE, accepted)) == ("1 worse and accepted", "Nothing to do.")
+    assert worded(report(Conclusion.NO_CHANGE, accepted)) == ("1 worse and accepted", "Nothing to do.")
 
 
 def test_no_change_in_throughput_is_no_slowdown() -> None:
     same = report(Conclusion.NO_CHANGE, finding("serve", 100.0, 100.0, metric=THROUGHPUT, detectable=0.0389))
-    assert said(same)[0] == "Nothing found in 1 benchmark; a change for the worse of 3.9% or more would have been seen"
+    assert (
+        worded(same)[0] == "Nothing found in 1 benchmark; a change for the worse of 3.9% or more would have been seen"
+    )
 
 
 def test_unknown_detectable_effect_is_admitted() -> None:
     unknown = report(Conclusion.NO_CHANGE, *(replace(item, detectable_effect=None) for item in UNCHANGED))
-    assert said(unknown) == (
+    assert worded(unknown) == (
         "Nothing found in 5 benchmarks",
         "How small a change would have been seen is not known for these numbers.",
     )
@@ -130,7 +132,7 @@ def test_unknown_detectable_effect_is_admitted() -> None:
 
 def test_what_looks_worse_says_what_would_decide() -> None:
     subject = report(Conclusion.INCONCLUSIVE, *NOISY, *UNCHANGED)
-    assert said(subject) == (
+    assert worded(subject) == (
         "2 of 7 benchmarks look slower, not proven",
         (
             "40 more samples of each would decide, or a quieter machine. "
@@ -151,11 +153,11 @@ def test_what_looks_worse_says_what_would_decide() -> None:
 def test_where_samples_would_not_decide_something_else_is_advised(code: VerdictReason, advice: str) -> None:
     suspect = finding("x", 1.0, 1.1, verdict=Verdict.INCONCLUSIVE, reason=because(code))
     subject = report(Conclusion.INCONCLUSIVE, suspect, *NOISY)
-    assert said(subject) == ("All 3 benchmarks look slower, not proven", advice)
+    assert worded(subject) == ("All 3 benchmarks look slower, not proven", advice)
 
 
 def test_too_few_samples_says_how_many_are_needed() -> None:
-    assert said(report(Conclusion.INCONCLUSIVE, UNTESTED)) == (
+    assert worded(report(Conclusion.INCONCLUSIVE, UNTESTED)) == (
         "Cannot tell: too few samples for 1 benchmark",
         "At least 5 samples of each are needed: measure more often.",
     )
@@ -164,14 +166,14 @@ def test_too_few_samples_says_how_many_are_needed() -> None:
 def test_untested_for_another_reason_points_to_it() -> None:
     reason = because(Untested.ALL_EQUAL)
     others = (finding(name, 1.0, 1.1, verdict=Verdict.INCONCLUSIVE, reason=reason) for name in ("x", "y"))
-    assert said(report(Conclusion.INCONCLUSIVE, *others)) == (
+    assert worded(report(Conclusion.INCONCLUSIVE, *others)) == (
         "Cannot tell: no test possible for all 2 benchmarks",
         "The reason for each is below.",
     )
 
 
 def test_nothing_in_common_with_the_baseline() -> None:
-    assert said(report(Conclusion.INCONCLUSIVE)) == (
+    assert worded(report(Conclusion.INCONCLUSIVE)) == (
         "Cannot tell: nothing could be compared",
         "Check that the baseline and this run measure the same benchmarks.",
     )

@@ -21,8 +21,8 @@ def simulated(name: str, *, duration_s: float | None = None, **parameters: str) 
     return simulate.simulation(design, scenario, [simulate.replicate(design, scenario, 1, 0)], seed=1)
 
 
-def mean(found: Simulation, of: str, output: str) -> float:
-    value = found.mean(of, output)
+def mean(result: Simulation, of: str, output: str) -> float:
+    value = result.mean(of, output)
     assert value is not None
     return value
 
@@ -34,9 +34,9 @@ def test_rss_cloud_bends_at_17_requests_per_second_with_cpu_full_and_threads_and
     assert mean(above, "notification", "throughput") == pytest.approx(17, rel=0.01)
     assert mean(at, "rss-server", "cpu utilisation") > 98
     assert mean(above, "rss-server", "cpu utilisation") == pytest.approx(100, abs=0.1)
-    for found in (at, above):
-        assert mean(found, "rss-server", "threads utilisation") < 50
-        assert mean(found, "rss-server", "ram utilisation") < 50
+    for entry in (at, above):
+        assert mean(entry, "rss-server", "threads utilisation") < 50
+        assert mean(entry, "rss-server", "ram utilisation") < 50
     assert mean(above, "notification", "response time") > 10 * mean(below, "notification", "response time")
     assert above.bottleneck is not None
     assert (above.bottleneck.component, above.bottleneck.resource) == ("rss-server", "cpu")
@@ -49,12 +49,12 @@ def test_rss_cloud_saturation_is_found_at_17() -> None:
     design = load_design(EXAMPLES / "rss-cloud.yml")
     quarter = design.scenario["hour"].model_copy(update={"duration": 900.0})
     design = design.model_copy(update={"scenario": {"hour": quarter}})
-    found = simulate.saturation(design, "hour", seed=0, tell=lambda _: None)
-    assert found.error < 0.02
-    assert found.rate * found.stable == pytest.approx(17, rel=found.error + 0.005)
-    assert found.stable < found.saturated <= found.stable * 1.01
-    assert found.bottleneck is not None
-    assert found.bottleneck.resource == "cpu"
+    limit = simulate.saturation(design, "hour", seed=0, tell=lambda _: None)
+    assert limit.error < 0.02
+    assert limit.rate * limit.stable == pytest.approx(17, rel=limit.error + 0.005)
+    assert limit.stable < limit.saturated <= limit.stable * 1.01
+    assert limit.bottleneck is not None
+    assert limit.bottleneck.resource == "cpu"
 
 
 def test_one_blog_and_one_user_are_served_and_timed() -> None:
@@ -64,9 +64,9 @@ def test_one_blog_and_one_user_are_served_and_timed() -> None:
     from bot.config import parse_design
 
     design = parse_design(one.encode(), {"rate": "1/min"}, place="one.yml")
-    found = simulate.simulation(design, "hour", [simulate.replicate(design, "hour", 0, 0)], seed=0)
+    result = simulate.simulation(design, "hour", [simulate.replicate(design, "hour", 0, 0)], seed=0)
     # 2 s of processing, 50 ms from the blog, and to a user of either continent 95 ms and 5 KB at 1 or 2 Mbit/s.
-    assert mean(found, "notification", "response time") == pytest.approx(2.05 + 0.095 + 0.03, abs=0.03)
+    assert mean(result, "notification", "response time") == pytest.approx(2.05 + 0.095 + 0.03, abs=0.03)
 
 
 @cache
@@ -79,18 +79,18 @@ def monitor_sweep() -> SimulationReport:
     data = text.replace("duration: 8 h", "duration: 40 min").encode()
     design = parse_design(data, {}, place=str(path))
     designs = [parse_design(data, values, place=str(path)) for values in simulate.combinations(design)]
-    found = simulate.sweep(designs, "workday", seed=0, replications=1, tell=lambda _: None)
-    return SimulationReport(configurations=found, swept=("frequency", "period"))
+    swept = simulate.sweep(designs, "workday", seed=0, replications=1, tell=lambda _: None)
+    return SimulationReport(configurations=swept, swept=("frequency", "period"))
 
 
 @pytest.mark.slow  # fifteen configurations
 def test_table_4_8_winners_per_layer() -> None:
     from bot.report.simulation import winners
 
-    found = {(value, layer): one.simulation.parameters["period"] for value, layer, one in winners(monitor_sweep())}
-    assert [found["0.1/s", layer] for layer in Layer] == ["1 s", "1 s", "1 s"]
-    assert [found["0.2/s", layer] for layer in Layer] == ["1 s", "1 s", "7 s"]
-    assert [found["0.3/s", layer] for layer in Layer] == ["1 s", "1 s", "3 s"]
+    results = {(value, layer): one.simulation.parameters["period"] for value, layer, one in winners(monitor_sweep())}
+    assert [results["0.1/s", layer] for layer in Layer] == ["1 s", "1 s", "1 s"]
+    assert [results["0.2/s", layer] for layer in Layer] == ["1 s", "1 s", "7 s"]
+    assert [results["0.3/s", layer] for layer in Layer] == ["1 s", "1 s", "3 s"]
 
 
 def monitor(frequency: str, period: str) -> tuple[float, ...]:
@@ -122,7 +122,7 @@ def test_table_4_8_directions_of_every_column() -> None:
 
 @pytest.mark.slow  # the same sweep, and three more
 def test_table_4_9_directions_of_every_column() -> None:
-    found = [
+    results = [
         simulated("performance-monitor-original", duration_s=7200, frequency=each)
         for each in ("0.1/s", "0.2/s", "0.3/s")
     ]
@@ -132,7 +132,7 @@ def test_table_4_9_directions_of_every_column() -> None:
             mean(one, "unit → monitor", "cost per message"),
             *(mean(one, "monitor", f"{resource} utilisation") for resource in ("threads", "cpu", "ram")),
         )
-        for one in found
+        for one in results
     ]
     for column in range(5):
         assert rows[0][column] < rows[1][column] < rows[2][column]
@@ -175,8 +175,8 @@ score:
 """
     path = tmp_path / "sketch.yml"
     path.write_text(text)
-    found = pipeline.simulate_design(pipeline.SimulationPlan(model=path, tell=lambda _: None, replications=3)).report
-    one = found.configurations[0]
+    result = pipeline.simulate_design(pipeline.SimulationPlan(model=path, tell=lambda _: None, replications=3)).report
+    one = result.configurations[0]
     assert list(one.scores) == [Layer.WORLD_VIEW]
     assert one.simulation.mean("server", "places utilisation") == pytest.approx(50, abs=3)
     assert one.simulation.mean("server", "cpu utilisation") is None

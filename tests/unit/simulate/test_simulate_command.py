@@ -64,9 +64,9 @@ def test_it_stops_when_the_chosen_outputs_are_known(capsys: pytest.CaptureFixtur
         chosen = f"precision: 5%\n    precise: [{{ of: order, output: {output} }}]"
         Path("chosen.yml").write_text(MODEL.format(service="1 s").replace("400 s", f"400 s\n    {chosen}"))
         assert main(["simulate", "chosen.yml", "--json", "out.json"]) == 0
-        found = json.loads(Path("out.json").read_text())["configurations"][0]["simulation"]
-        counts.append(found["replications"])
-        assert found["is_precise"] or counts[-1] == 30
+        document = json.loads(Path("out.json").read_text())["configurations"][0]["simulation"]
+        counts.append(document["replications"])
+        assert document["is_precise"] or counts[-1] == 30
     assert 5 <= counts[0] < counts[1]
     assert "replications" in capsys.readouterr().out
 
@@ -131,10 +131,10 @@ def test_demands_are_fitted_to_measured_counters(capsys: pytest.CaptureFixture[s
     )
     Path("measured.csv").write_text(f"time,orders,busy\n{rows}\n")
     assert main(["simulate", "old.yml", "--calibrate", "measured.csv", "--json", "demands.json"]) == 0
-    found = json.loads(Path("demands.json").read_text())["demands"][0]
-    assert abs(found["demand"] - 0.8) <= 2 * found["half_width"]
-    assert found["half_width"] < 0.05
-    assert found["modelled"] == 1
+    document = json.loads(Path("demands.json").read_text())["demands"][0]
+    assert abs(document["demand"] - 0.8) <= 2 * document["half_width"]
+    assert document["half_width"] < 0.05
+    assert document["modelled"] == 1
     assert "threads" in capsys.readouterr().out
 
 

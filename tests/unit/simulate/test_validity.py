@@ -61,8 +61,8 @@ def waiting_in_mmc(rate: float, service_s: float, servers: int) -> float:
 def estimates(text: str, *, replications: int = 12) -> dict[tuple[str, str], Estimate]:
     design = parse_design(text.encode(), {}, place="model.yml")
     done = [simulate.replicate(design, "steady", 7, number) for number in range(replications)]
-    found = simulate.simulation(design, "steady", done, seed=7).estimates
-    return {(each.output.of, each.output.metric.name): each for each in found}
+    simulated = simulate.simulation(design, "steady", done, seed=7).estimates
+    return {(each.output.of, each.output.metric.name): each for each in simulated}
 
 
 def assert_holds(estimate: Estimate, expected: float) -> None:
@@ -75,21 +75,21 @@ def assert_holds(estimate: Estimate, expected: float) -> None:
 
 @pytest.mark.parametrize(("rate", "service_s", "servers"), [(0.7, 1.0, 1), (2.4, 1.0, 3)], ids=["M/M/1", "M/M/c"])
 def test_mmc(rate: float, service_s: float, servers: int) -> None:
-    found = estimates(MODEL.format(threads=servers, processing=f"exponential({service_s} s)", rate=rate))
+    sizes = estimates(MODEL.format(threads=servers, processing=f"exponential({service_s} s)", rate=rate))
     waiting = waiting_in_mmc(rate, service_s, servers)
-    assert_holds(found["server", "queue length"], waiting)
-    assert_holds(found["job", "response time"], waiting / rate + service_s)
-    assert_holds(found["server", "threads utilisation"], 100 * rate * service_s / servers)
+    assert_holds(sizes["server", "queue length"], waiting)
+    assert_holds(sizes["job", "response time"], waiting / rate + service_s)
+    assert_holds(sizes["server", "threads utilisation"], 100 * rate * service_s / servers)
 
 
 def test_md1_by_pollaczek_and_khinchine() -> None:
-    found = estimates(MODEL.format(threads=1, processing="1 s", rate=0.7))
-    assert_holds(found["server", "queue length"], 0.7**2 / (2 * (1 - 0.7)))
+    sizes = estimates(MODEL.format(threads=1, processing="1 s", rate=0.7))
+    assert_holds(sizes["server", "queue length"], 0.7**2 / (2 * (1 - 0.7)))
 
 
 def test_mdc_by_crommelin() -> None:
-    found = estimates(MODEL.format(threads=2, processing="1 s", rate=1.6))
-    assert_holds(found["server", "queue length"], mean_queue_of_mdc(rate=1.6, servers=2))
+    sizes = estimates(MODEL.format(threads=2, processing="1 s", rate=1.6))
+    assert_holds(sizes["server", "queue length"], mean_queue_of_mdc(rate=1.6, servers=2))
 
 
 def mean_queue_of_mdc(*, rate: float, servers: int, states: int = 400) -> float:
@@ -106,13 +106,13 @@ def mean_queue_of_mdc(*, rate: float, servers: int, states: int = 400) -> float:
 
 def test_jackson_network() -> None:
     """Each node as if alone [Jackson 1957]."""
-    found = estimates(JACKSON)
+    sizes = estimates(JACKSON)
     in_front, in_fast, in_slow = (waiting_in_mmc(*node) for node in ((1.0, 0.5, 1), (0.7, 0.8, 1), (0.3, 3.0, 2)))
-    assert_holds(found["front", "queue length"], in_front)
-    assert_holds(found["fast", "queue length"], in_fast)
-    assert_holds(found["slow", "queue length"], in_slow)
+    assert_holds(sizes["front", "queue length"], in_front)
+    assert_holds(sizes["fast", "queue length"], in_fast)
+    assert_holds(sizes["slow", "queue length"], in_slow)
     inside = in_front + 0.5 + in_fast + 0.7 * 0.8 + in_slow + 0.3 * 3.0
-    assert_holds(found["ask", "response time"], inside / 1.0)  # Little's law
+    assert_holds(sizes["ask", "response time"], inside / 1.0)  # Little's law
 
 
 def test_nobody_starts_before_all_that_is_needed_is_free_at_once() -> None:

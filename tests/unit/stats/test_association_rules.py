@@ -47,14 +47,14 @@ def by_apriori(levels: Levels, items: Items, mining: Mining) -> dict[Rule, tuple
         min_confidence=mining.minimum_confidence,
         max_length=mining.premise_length + 1,
     )
-    found = {
+    results = {
         (frozenset(rule.lhs), rule.rhs[0]): (rule.support, rule.confidence) for rule in rules if len(rule.rhs) == 1
     }
     for item, count in enumerate(items.counts(levels)):
         share = int(count) / len(levels)
         if share >= max(mining.minimum_support, mining.minimum_confidence):
-            found[frozenset(), item] = (share, share)
-    return found
+            results[frozenset(), item] = (share, share)
+    return results
 
 
 @pytest.mark.parametrize("premise_length", [1, 2])
@@ -66,10 +66,10 @@ def test_methods_4_3_rules_are_those_of_apriori(
     mining = Mining(minimum_support=support, minimum_confidence=confidence, premise_length=premise_length, prune=False)
     levels, items = random_levels(premise_length, counters=7, instants=60, missing=missing), three_each(7)
     expected = by_apriori(levels, items, mining)
-    found = as_dictionary(mine_rules(levels, items, mining))
+    by_name = as_dictionary(mine_rules(levels, items, mining))
     assert len(expected) > 3
-    assert found.keys() == expected.keys()
-    for rule, numbers in found.items():
+    assert by_name.keys() == expected.keys()
+    for rule, numbers in by_name.items():
         assert numbers == pytest.approx(expected[rule], rel=1e-12)
 
 

@@ -40,20 +40,20 @@ def test_coverage(noise: str, levels: float) -> None:
     blocks = rounds(6)
     values = NOISES[noise](rng, (TRIALS, 24)) + SHIFT * blocks.is_target
     values += np.repeat(levels * rng.standard_normal((TRIALS, 6)), 4, axis=1)
-    found = shift_interval(values, blocks, level=0.95)
-    covered = (found.low <= SHIFT) & (found.high >= SHIFT)
+    shift = shift_interval(values, blocks, level=0.95)
+    covered = (shift.low <= SHIFT) & (shift.high >= SHIFT)
     # 300 trials: a standard error of 1.3 points.
     assert covered.mean() >= 0.95 - 0.04
     assert covered.mean() <= 0.99
-    assert np.median(found.shift) == pytest.approx(SHIFT, abs=0.02)
+    assert np.median(shift.shift) == pytest.approx(SHIFT, abs=0.02)
 
 
 def test_as_narrow_as_normal_noise_allows() -> None:
     rng = np.random.default_rng(2)
     blocks = rounds(12)
-    found = shift_interval(0.05 * rng.standard_normal((200, 48)), blocks, level=0.95)
+    shift = shift_interval(0.05 * rng.standard_normal((200, 48)), blocks, level=0.95)
     best = 2 * 2.01 * 0.05 * np.sqrt(2 / 24)
-    assert np.median(found.high - found.low) <= 1.2 * best
+    assert np.median(shift.high - shift.low) <= 1.2 * best
 
 
 def test_modes_far_apart_widen_nothing() -> None:
@@ -62,7 +62,7 @@ def test_modes_far_apart_widen_nothing() -> None:
     one = 0.02 * rng.standard_normal((200, 48))
     two = one + 0.4 * (rng.random((200, 48)) < 0.25)
     widths = [
-        np.median(found.high - found.low) for found in (shift_interval(x, blocks, level=0.95) for x in (one, two))
+        np.median(entry.high - entry.low) for entry in (shift_interval(x, blocks, level=0.95) for x in (one, two))
     ]
     assert widths[1] <= 1.6 * widths[0]
 
@@ -72,32 +72,32 @@ def test_without_noise_the_shift_is_known_exactly() -> None:
     values = np.stack(
         [3 + 0.25 * blocks.is_target, np.repeat(np.arange(5.0), 4) + 0.25 * blocks.is_target, np.full(20, 7.0)]
     )
-    found = shift_interval(values, blocks, level=0.99)
-    for end in (found.low, found.high, found.shift):
+    shift = shift_interval(values, blocks, level=0.99)
+    for end in (shift.low, shift.high, shift.shift):
         assert end == pytest.approx([0.25, 0.25, 0.0], abs=1e-8)
 
 
 def test_too_few_rounds_bound_nothing() -> None:
     blocks = rounds(2)
-    found = shift_interval(np.random.default_rng(4).standard_normal((3, 8)), blocks, level=0.99)
-    assert np.isneginf(found.low).all()
-    assert np.isposinf(found.high).all()
-    assert np.isfinite(found.shift).all()
+    shift = shift_interval(np.random.default_rng(4).standard_normal((3, 8)), blocks, level=0.99)
+    assert np.isneginf(shift.low).all()
+    assert np.isposinf(shift.high).all()
+    assert np.isfinite(shift.shift).all()
 
 
 def test_swapping_the_sides_turns_the_interval_around() -> None:
     rng = np.random.default_rng(5)
     blocks = rounds(6)
     values = rng.standard_t(3, (10, 24)) + blocks.is_target
-    found = shift_interval(values, blocks, level=0.95)
+    shift = shift_interval(values, blocks, level=0.95)
     other = shift_interval(values, Blocks(~blocks.is_target, blocks.block), level=0.95)
-    assert -other.high == pytest.approx(found.low, abs=0.15)
-    assert -other.low == pytest.approx(found.high, abs=0.15)
+    assert -other.high == pytest.approx(shift.low, abs=0.15)
+    assert -other.low == pytest.approx(shift.high, abs=0.15)
 
 
 def test_scaling_the_values_scales_the_interval() -> None:
     rng = np.random.default_rng(6)
     blocks = rounds(6)
     values = rng.standard_t(3, (10, 24)) + blocks.is_target
-    found, scaled = (shift_interval(x, blocks, level=0.95) for x in (values, 64 * values))
-    assert scaled.low == pytest.approx(64 * found.low, rel=1e-3, abs=1e-6)
+    result, scaled = (shift_interval(x, blocks, level=0.95) for x in (values, 64 * values))
+    assert scaled.low == pytest.approx(64 * result.low, rel=1e-3, abs=1e-6)

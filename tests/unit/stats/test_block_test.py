@@ -39,9 +39,9 @@ def test_the_p_value_is_that_of_all_arrangements_one_by_one() -> None:
     rng = np.random.default_rng(1)
     blocks = rounds(3)
     values = rng.standard_t(3, (5, 12)) + 1.2 * blocks.is_target
-    found = block_test(values, blocks).p_value
+    p_values = block_test(values, blocks).p_value
     choices = [set(chosen) for chosen in combinations(range(4), 2)]
-    for row, p_value in zip(standard_scores(values, blocks).astype(float), found, strict=True):
+    for row, p_value in zip(standard_scores(values, blocks).astype(float), p_values, strict=True):
 
         def largest(chosen: tuple[set[int], ...], scores: Floats = row) -> float:
             columns = [4 * number + place for number, places in enumerate(chosen) for place in places]
@@ -76,7 +76,7 @@ def test_with_normal_noise_it_says_what_scipys_permutation_test_of_the_means_say
     rng = np.random.default_rng(4)
     blocks = rounds(12)
     values = rng.standard_normal((40, 48)) + np.linspace(0, 1, 40)[:, None] * blocks.is_target
-    found = block_test(values, blocks).p_value
+    p_values = block_test(values, blocks).p_value
     means = [
         stats.permutation_test(
             (row[blocks.is_target], row[~blocks.is_target]),
@@ -86,7 +86,7 @@ def test_with_normal_noise_it_says_what_scipys_permutation_test_of_the_means_say
         ).pvalue
         for row in values
     ]
-    assert stats.spearmanr(found, means).statistic > 0.9
+    assert stats.spearmanr(p_values, means).statistic > 0.9
 
 
 @pytest.mark.parametrize("effect", [1.2, 1.6, 2.5])
@@ -100,10 +100,10 @@ def test_tiny_p_values_are_those_of_all_arrangements(effect: float) -> None:
     statistic = np.abs(scores @ listed.T).max(axis=1)
     observed = np.abs(scores @ blocks.is_target.astype(np.float32)).max(axis=1)
     exact = (statistic >= observed[:, None] - 1e-4).mean(axis=1)
-    found = block_test(values, blocks).p_value
+    p_values = block_test(values, blocks).p_value
     tiny = exact < 0.001
     assert tiny.sum() >= 2
-    assert np.log(found[tiny]) == pytest.approx(np.log(exact[tiny]), abs=0.25)
+    assert np.log(p_values[tiny]) == pytest.approx(np.log(exact[tiny]), abs=0.25)
 
 
 def test_p_values_reach_far_beyond_what_is_drawn() -> None:

@@ -43,9 +43,9 @@ def alarms(series: Floats, minimum_effect: float) -> list[int]:
 @pytest.mark.parametrize("seed", range(3))
 def test_every_step_of_call_counts_and_no_trifle(seed: int) -> None:
     series, steps = call_counts(seed)
-    found = changes(series, 0.01)
-    assert len(found) == STEPS
-    assert all(abs(index - step) <= 2 for index, step in zip(found, steps, strict=True))
+    seen_changes = changes(series, 0.01)
+    assert len(seen_changes) == STEPS
+    assert all(abs(index - step) <= 2 for index, step in zip(seen_changes, steps, strict=True))
     assert len(changes(series, 0.0)) > STEPS  # the trifles are there
 
 

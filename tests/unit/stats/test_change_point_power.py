@@ -34,8 +34,8 @@ def test_nine_of_ten_steps_of_the_stated_size_are_found(kind: str, length: int) 
         for start in rng.integers(8, length - step.runs + 1, 3).tolist():
             planted = series.copy()
             planted[start:] *= 1 + step.share
-            found = find_changes(planted, rng=np.random.default_rng(1), minimum_effect=EFFECT)
-            tried, hits = tried + 1, hits + any(abs(change.index - start) <= 5 for change in found)
+            changes = find_changes(planted, rng=np.random.default_rng(1), minimum_effect=EFFECT)
+            tried, hits = tried + 1, hits + any(abs(change.index - start) <= 5 for change in changes)
     # One in a thousand programs that keep the word would find fewer.
     assert hits >= binom.ppf(0.001, tried, KEPT)
 

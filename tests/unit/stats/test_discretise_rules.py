@@ -60,10 +60,10 @@ def test_a_constant_counter_has_one_level_and_what_is_beside_it(make: object) ->
 def test_missing_values_have_no_level_and_make_no_scale(make: object) -> None:
     assert callable(make)
     scale = make(np.array([[1.0, np.nan], [np.inf, np.nan], [3.0, np.nan]]))
-    found = to_levels(np.array([[2.0, 1.0], [np.nan, 2.0], [-np.inf, 3.0]]), scale)
-    assert found[1:].tolist() == [[MISSING, MISSING], [MISSING, MISSING]]
-    assert found[0, 0] >= 1
-    assert found[0, 1] == MISSING
+    levels = to_levels(np.array([[2.0, 1.0], [np.nan, 2.0], [-np.inf, 3.0]]), scale)
+    assert levels[1:].tolist() == [[MISSING, MISSING], [MISSING, MISSING]]
+    assert levels[0, 0] >= 1
+    assert levels[0, 1] == MISSING
 
 
 @pytest.mark.parametrize("make", [three_level_scale, equal_width_scale])

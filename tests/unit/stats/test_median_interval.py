@@ -70,10 +70,10 @@ def test_the_interval_covers_the_median_about_as_often_as_it_says(size: int) -> 
 def test_methods_3_a_deviation_needs_both_conditions() -> None:
     def against(shift: float) -> tuple[bool, bool, bool]:
         samples = rows([float(i) for i in range(1, 52)])
-        found = deviation(
+        spread = deviation(
             median_estimate(Ragged(samples.values + shift, samples.sizes)), median_estimate(samples), level=0.95
         )
-        return bool(found.excludes_zero[0]), bool(found.overlap[0]), bool(found.deviates[0])
+        return bool(spread.excludes_zero[0]), bool(spread.overlap[0]), bool(spread.deviates[0])
 
     # SE 4 on 8 degrees of freedom: intervals of ±9.2, difference ±12.0 on 16 degrees.
     assert against(8.0) == (False, True, False)
@@ -84,10 +84,10 @@ def test_methods_3_a_deviation_needs_both_conditions() -> None:
 
 def test_methods_3_interval_of_the_difference() -> None:
     first, second = (MedianEstimate(*(np.array([x]) for x in row)) for row in ((10.0, 3.0, 4.0), (16.0, 4.0, 9.0)))
-    found = deviation(second, first)
+    spread = deviation(second, first)
     freedom = 25**2 / (81 / 4 + 256 / 9)
-    assert found.difference.degrees_of_freedom[0] == pytest.approx(freedom)
-    assert found.difference.p_value[0] == pytest.approx(2 * stats.t.sf(6 / 5, freedom))
+    assert spread.difference.degrees_of_freedom[0] == pytest.approx(freedom)
+    assert spread.difference.p_value[0] == pytest.approx(2 * stats.t.sf(6 / 5, freedom))
 
 
 def test_medians_without_spread_differ_or_not() -> None:

@@ -16,10 +16,10 @@ from bot.stats.power import (
 def test_samples_per_side_find_the_effect_nine_times_in_ten() -> None:
     needed = int(samples_per_side(np.array([0.1**2]), np.zeros(1), effect=0.05, alpha=0.01)[0])
     rng = np.random.default_rng(1)
-    found = [
+    results = [
         stats.ttest_ind(rng.normal(1.05, 0.1, needed), rng.normal(1, 0.1, needed)).pvalue < 0.01 for _ in range(600)
     ]
-    assert np.mean(found) == pytest.approx(0.9, abs=0.05)
+    assert np.mean(results) == pytest.approx(0.9, abs=0.05)
 
 
 def test_no_number_of_samples_helps_against_differing_runs() -> None:

@@ -39,8 +39,8 @@ def test_without_witnesses_the_probability_is_that_of_benchmarks_that_look_alike
     first, second = rare[:, :target], rare[:, target:]
     alike = (first.min(axis=1) == first.max(axis=1)) & (second.min(axis=1) == second.max(axis=1))
     expected = (first[alike, 0] != second[alike, 0]).mean()
-    (found,) = mode_probability(sides(quiet(rng, 1, target), quiet(rng, 1, baseline)))
-    assert found == pytest.approx(expected, rel=0.03)
+    (result,) = mode_probability(sides(quiet(rng, 1, target), quiet(rng, 1, baseline)))
+    assert result == pytest.approx(expected, rel=0.03)
 
 
 def test_a_suite_that_never_jumps_has_hardly_any_modes() -> None:
@@ -65,8 +65,8 @@ def test_jumps_of_some_metrics_are_told_of_all_others() -> None:
 def test_noise_is_no_jump() -> None:
     rng = np.random.default_rng(SEED)
     for spread in (1e-4, 0.01, 0.3):
-        found = mode_probability(sides(rng.normal(0, spread, (200, 1)), rng.normal(0, spread, (200, 5))))
-        assert found.max() < 1e-3
+        probability = mode_probability(sides(rng.normal(0, spread, (200, 1)), rng.normal(0, spread, (200, 5))))
+        assert probability.max() < 1e-3
 
 
 def test_of_one_unit_per_side_a_shift_of_the_whole_suite_is_no_jump() -> None:
@@ -86,9 +86,9 @@ def test_the_gaps_are_those_of_a_rayleigh_distribution() -> None:
 
 def test_without_modes_the_tail_is_students() -> None:
     difference, error, freedom = np.array([0.3, -0.3, 0.0]), np.array([0.1, 0.1, 0.0]), np.array([4.0, 4.0, 4.0])
-    found = tail_with_modes(difference, error, freedom, np.zeros(3))
-    assert found[:2] == pytest.approx([2 * stats.t.sf(3.0, 4)] * 2)
-    assert found[2] == 1.0
+    tail = tail_with_modes(difference, error, freedom, np.zeros(3))
+    assert tail[:2] == pytest.approx([2 * stats.t.sf(3.0, 4)] * 2)
+    assert tail[2] == 1.0
 
 
 @pytest.mark.parametrize(("error", "freedom"), [(0.02, 30.0), (0.14, 10.0), (1e-6, 5.0)])
@@ -98,8 +98,8 @@ def test_the_tail_is_how_often_noise_and_a_gap_reach_the_difference(error: float
     gaps = rng.rayleigh(GAP_SCALE / np.sqrt(2), draws) * rng.choice([-1, 0, 1], draws, p=[0.15, 0.7, 0.15])
     apart = np.abs(gaps + error * rng.standard_t(freedom, draws))
     at = np.array([0.05, 0.3, 0.6, 0.9])
-    found = tail_with_modes(at, np.full(4, error), np.full(4, freedom), np.full(4, 0.3))
-    assert found == pytest.approx([(apart >= limit).mean() for limit in at], rel=0.05, abs=2e-4)
+    tail = tail_with_modes(at, np.full(4, error), np.full(4, freedom), np.full(4, 0.3))
+    assert tail == pytest.approx([(apart >= limit).mean() for limit in at], rel=0.05, abs=2e-4)
 
 
 @pytest.mark.parametrize("probability", [0.0, 0.002, 0.05, 0.3])

@@ -69,12 +69,12 @@ def test_a_machine_that_drifts_from_one_side_to_the_other_is_no_change() -> None
     called = []
     for _ in range(200):
         levels = np.exp(0.05 * autoregressive(rng, 20, 10, 0.8))
-        found = unit_test(
+        decision = unit_test(
             as_rows(levels[:, 5:]),
             as_rows(levels[:, :5]),
             families=families,
             timed=np.ones(20, dtype=np.bool_),
             level=0.99,
         )
-        called.append(alarms(found.p_value))
+        called.append(alarms(decision.p_value))
     assert sum(called) <= 6

@@ -26,33 +26,33 @@ def numbers() -> tuple[Integers, Integers]:
 def test_balanced_data_give_the_estimates_of_nested_anova() -> None:
     logs = nested(1, runs=0.08, processes=0.05, samples=0.05)
     run, process = numbers()
-    found = variance_components(np.exp(logs).ravel(), run=run, process=process)
+    components = variance_components(np.exp(logs).ravel(), run=run, process=process)
     within = logs.var(axis=2, ddof=1).mean()
     between_processes = SAMPLES * logs.mean(axis=2).var(axis=1, ddof=1).mean()
     between_runs = PROCESSES * SAMPLES * logs.mean(axis=(1, 2)).var(ddof=1)
-    assert found is not None
-    assert found.samples**2 == pytest.approx(within, rel=1e-3)
-    assert found.processes is not None
-    assert found.processes**2 == pytest.approx((between_processes - within) / SAMPLES, rel=1e-2)
-    assert found.runs**2 == pytest.approx((between_runs - between_processes) / (PROCESSES * SAMPLES), rel=1e-2)
+    assert components is not None
+    assert components.samples**2 == pytest.approx(within, rel=1e-3)
+    assert components.processes is not None
+    assert components.processes**2 == pytest.approx((between_processes - within) / SAMPLES, rel=1e-2)
+    assert components.runs**2 == pytest.approx((between_runs - between_processes) / (PROCESSES * SAMPLES), rel=1e-2)
 
 
 def test_runs_of_one_process_have_no_such_component() -> None:
     run, process = numbers()
     values = np.exp(nested(2, runs=0.05, processes=0.0, samples=0.02)).ravel()
-    found = variance_components(values, run=run, process=np.zeros_like(process))
-    assert found is not None
-    assert found.processes is None
-    assert found.runs == pytest.approx(0.05, rel=0.5)
-    assert found.samples == pytest.approx(0.02, rel=0.1)
+    components = variance_components(values, run=run, process=np.zeros_like(process))
+    assert components is not None
+    assert components.processes is None
+    assert components.runs == pytest.approx(0.05, rel=0.5)
+    assert components.samples == pytest.approx(0.02, rel=0.1)
 
 
 def test_runs_that_do_not_differ_have_next_to_no_component() -> None:
     run, process = numbers()
     values = np.exp(nested(3, runs=0.0, processes=0.0, samples=0.05)).ravel()
-    found = variance_components(values, run=run, process=np.zeros_like(process))
-    assert found is not None
-    assert found.runs < 0.3 * found.samples
+    components = variance_components(values, run=run, process=np.zeros_like(process))
+    assert components is not None
+    assert components.runs < 0.3 * components.samples
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ class Clock:
 
 
 def run(seconds: float, budget_s: float | None, *, levels: int, repetitions: int = 10) -> tuple[Budget, int, list[str]]:
-    clock, said = Clock(seconds), list[str]()
-    budget = Budget(seconds=budget_s, say=said.append, clock=clock)
+    clock, text = Clock(seconds), list[str]()
+    budget = Budget(seconds=budget_s, say=text.append, clock=clock)
     budget.execute(clock.work)
     budget.plan(repetitions)
     done = 0
@@ -29,22 +29,22 @@ def run(seconds: float, budget_s: float | None, *, levels: int, repetitions: int
         for _ in range(budget.repetitions):
             budget.execute(clock.work)
         done += 1
-    return budget, done, said
+    return budget, done, text
 
 
 def test_without_a_budget_everything_is_timed() -> None:
-    budget, done, said = run(100.0, None, levels=7)
+    budget, done, text = run(100.0, None, levels=7)
     assert (done, budget.repetitions, budget.is_spent) == (7, 10, False)
-    assert said[0] == "level 1: 10 executions, about 1000 s"
+    assert text[0] == "level 1: 10 executions, about 1000 s"
 
 
 @pytest.mark.parametrize("seconds", [0.3, 0.5, 1.0, 3.0])
 def test_the_budget_is_kept(seconds: float) -> None:
-    budget, done, said = run(seconds, 60.0, levels=30)
+    budget, done, text = run(seconds, 60.0, levels=30)
     assert budget.spent_s <= 60.0
     assert done >= 3
     assert budget.is_spent
-    assert "left out" in said[-1]
+    assert "left out" in text[-1]
 
 
 def test_the_first_level_is_timed_even_where_one_execution_is_longer_than_the_budget() -> None:

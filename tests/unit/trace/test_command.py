@@ -119,16 +119,16 @@ def test_stacks_are_sampled_where_levels_cannot_be_traced(tmp_path: Path, second
         pytest.skip("this interpreter can trace commands")
     python = newer_interpreter() if seconds else sys.executable
     (tmp_path / "bench.py").write_text(BUSY)
-    said: list[str] = []
+    messages: list[str] = []
     trace = trace_command(
         running(python, "bench.py", "once", folder=tmp_path),
         root=tmp_path,
         service="benchmark",
         repetitions=2,
-        budget=Budget(seconds=seconds, say=said.append),
+        budget=Budget(seconds=seconds, say=messages.append),
     )
     assert (trace.is_sampled, trace.repetitions) == (True, 2)
-    assert "stacks are sampled: 2 executions" in said[0]
+    assert "stacks are sampled: 2 executions" in messages[0]
     nodes = {(node.method.name, node.parent): node for node in trace.nodes}
     work, culprit = nodes["bench.work", None], nodes["bench.culprit", 0]
     assert all(200 <= sum(own) < 600 for own in zip(*(node.self_ms for node in trace.nodes), strict=True))
@@ -213,7 +213,7 @@ prepare()
 )
 def test_imports_and_set_up_are_left_out(tmp_path: Path, end: str, at: str | None) -> None:
     (tmp_path / "bench.py").write_text(SETUP + end)
-    said: list[str] = []
+    messages: list[str] = []
     trace = trace_command(
         running(newer_interpreter(), "bench.py", folder=tmp_path),
         root=tmp_path,
@@ -221,13 +221,13 @@ def test_imports_and_set_up_are_left_out(tmp_path: Path, end: str, at: str | Non
         repetitions=1,
         minimum_share=0.0,
         at=at,
-        budget=Budget(say=said.append),
+        budget=Budget(say=messages.append),
     )
     assert {(node.method.name, node.parent) for node in trace.nodes if node.method.file} == {
         ("bench.work", None),
         ("bench.step", 0),
     }
-    assert said[0] == "from bench.work on; imports and set-up are left out"
+    assert messages[0] == "from bench.work on; imports and set-up are left out"
 
 
 def test_a_function_that_is_never_called_is_answered_with_those_that_are(tmp_path: Path) -> None:

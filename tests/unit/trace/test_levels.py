@@ -23,7 +23,7 @@ def level(tree: Tree, depth: int) -> list[int]:
     depths: list[int] = []
     for node in tree.nodes:
         depths.append(0 if node.parent == OUTSIDE else depths[node.parent] + 1)
-    return [index for index, found in enumerate(depths) if found == depth]
+    return [index for index, entry in enumerate(depths) if entry == depth]
 
 
 def timed_by(tree: Tree, ms: dict[str, float], passes: list[list[str]]) -> list[str]:

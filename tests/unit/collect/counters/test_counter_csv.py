@@ -71,8 +71,8 @@ def test_what_is_broken_is_refused_with_its_place(text: str, message: str) -> No
     ],
 )
 def test_files_of_others_are_not_taken(text: str) -> None:
-    found = find_parser(Source("f", text.encode()), parsers_for("auto"))
-    assert found is not PARSERS["counter_csv"]
+    parser = find_parser(Source("f", text.encode()), parsers_for("auto"))
+    assert parser is not PARSERS["counter_csv"]
 
 
 def test_cells_may_be_quoted_and_lines_end_as_on_windows() -> None:

@@ -31,7 +31,7 @@ def test_is_read_as_expected(name: str, path: str) -> None:
 @pytest.mark.parametrize(("name", "path"), COUNTER_GOLDENS)
 def test_is_known_by_exactly_its_own_reader(name: str, path: str) -> None:
     source = Source("results", golden(path))
-    assert [known for known, parser in PARSERS.items() if known not in NAMED_ONLY and parser.matches(source)] == [name]
+    assert [kind for kind, parser in PARSERS.items() if kind not in NAMED_ONLY and parser.matches(source)] == [name]
 
 
 def test_every_reader_has_a_golden_file() -> None:
@@ -41,7 +41,7 @@ def test_every_reader_has_a_golden_file() -> None:
 @pytest.mark.parametrize(("name", "path"), JSON_GOLDENS)
 def test_results_of_benchmarks_are_left_to_their_parsers(name: str, path: str) -> None:
     source = Source(path, benchmark_golden(path))
-    assert [known for known, reader in COUNTER_READERS.items() if reader.matches(source)] == [], name
+    assert [kind for kind, reader in COUNTER_READERS.items() if reader.matches(source)] == [], name
 
 
 @pytest.mark.parametrize(("name", "path"), COUNTER_GOLDENS)

@@ -85,10 +85,10 @@ def test_a_line_without_end_and_bytes_that_are_no_text_are_refused(
 
 def test_a_file_that_is_gone_when_it_is_read_is_a_data_error(tmp_path: Path) -> None:
     path = tmp_path / "results.jtl"
-    found = open_file(jtl(path))
+    result = open_file(jtl(path))
     path.unlink()
     with pytest.raises(DataError, match="cannot be read: No such file"):
-        list(found.lines())
+        list(result.lines())
 
 
 def test_what_collect_wrote_is_read_again_however_large(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from tests.support.counter_tables import columns, only_table, read
 
 
 def event(**members: object) -> str:
-    known = {"counter-value": "5", "unit": "", "event": "cycles", "event-runtime": 1, "pcnt-running": 100.0}
-    return json.dumps({**known, **{name.replace("_", "-"): value for name, value in members.items()}})
+    fields = {"counter-value": "5", "unit": "", "event": "cycles", "event-runtime": 1, "pcnt-running": 100.0}
+    return json.dumps({**fields, **{name.replace("_", "-"): value for name, value in members.items()}})
 
 
 def test_perf_objects_may_share_a_line_and_lines_may_be_others() -> None:

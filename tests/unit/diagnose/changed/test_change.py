@@ -194,8 +194,8 @@ def test_callers_are_found_by_name_at_the_head(repository: Path) -> None:
     ],
 )  # fmt: skip
 def test_other_languages(repository: Path, name: str, before: str, touched: str) -> None:
-    found = change(repository, {name: before}, {name: before.replace("1", "2")})
-    assert kinds(found) == {f"{name}:{touched}": ChangeKind.CHANGED}
+    result = change(repository, {name: before}, {name: before.replace("1", "2")})
+    assert kinds(result) == {f"{name}:{touched}": ChangeKind.CHANGED}
 
 
 @needs_grammars

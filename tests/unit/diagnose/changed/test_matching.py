@@ -67,15 +67,15 @@ def test_names_of_all_languages_fall_into_parts(method: str, parts: str) -> None
 def test_a_method_is_matched_by_the_surest_evidence(
     method: str, file: str | None, line: int | None, certainty: Certainty, name: str
 ) -> None:
-    found = match_method(method, touched=TOUCHED, file=file, line=line)
-    assert found is not None
-    assert (found.certainty, [one.qualified_name for one in found.functions]) == (certainty, [name])
+    match = match_method(method, touched=TOUCHED, file=file, line=line)
+    assert match is not None
+    assert (match.certainty, [one.qualified_name for one in match.functions]) == (certainty, [name])
 
 
 def test_only_the_file_is_known_to_have_changed() -> None:
-    found = match_method("lookup", touched=TOUCHED, file="/x/gen/tables.py", line=3)
-    assert found is not None
-    assert (found.certainty, found.functions) == (Certainty.FILE, ())
+    match = match_method("lookup", touched=TOUCHED, file="/x/gen/tables.py", line=3)
+    assert match is not None
+    assert (match.certainty, match.functions) == (Certainty.FILE, ())
 
 
 @pytest.mark.parametrize(

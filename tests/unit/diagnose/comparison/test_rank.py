@@ -124,9 +124,9 @@ def test_who_calls_what_was_touched_comes_before_the_rest_and_says_so() -> None:
     """The changed function itself is nowhere to be seen: too quick, or in C."""
     before, after = profiles(PARSE), profiles(PARSE | {"parse>tokenize": 7.0, "parse>build": 5.0})
     caller = Caller(path="src/parser.py", qualified_name="build", first_line=30, last_line=40, called_names=("hidden",))
-    known = replace(touched("hidden"), callers=(caller,))
+    with_caller = replace(touched("hidden"), callers=(caller,))
     alone = compare_profiles([before], [after], touched=touched("hidden"))
-    comparison = compare_profiles([before], [after], touched=known)
+    comparison = compare_profiles([before], [after], touched=with_caller)
     assert [one.method for one in alone.suspects][:2] == ["tokenize", "build"]
     build, tokenize = comparison.suspects[:2]
     assert (build.method, tokenize.method) == ("build", "tokenize")

@@ -396,9 +396,9 @@ def test_a_rare_path_of_a_sampled_profile_is_no_change_of_shape() -> None:
 def test_a_new_path_right_below_the_root_of_shares_is_a_suspect() -> None:
     before = sampled({"main": 0, "main>parse": 900})
     after = sampled({"main": 0, "main>parse": 900, "main>audit": 300})
-    found = reasons(compare_profiles([before], [after]))
-    assert list(found) == ["audit"]
-    assert SuspectReason.ADDED in found["audit"]
+    texts = reasons(compare_profiles([before], [after]))
+    assert list(texts) == ["audit"]
+    assert SuspectReason.ADDED in texts["audit"]
 
 
 def test_no_change_has_no_suspects() -> None:

@@ -26,10 +26,10 @@ def only(name: str) -> Profile:
 
 
 def own(profile: Profile) -> Mapping[str, float]:
-    found: dict[str, float] = {}
+    results: dict[str, float] = {}
     for node in profile.nodes:
-        found[node.method] = found.get(node.method, 0.0) + node.self_ms[0]
-    return found
+        results[node.method] = results.get(node.method, 0.0) + node.self_ms[0]
+    return results
 
 
 def paths(profile: Profile) -> dict[str, tuple[float, float]]:

@@ -29,12 +29,12 @@ def read(name: str, form: str = "auto") -> dict[str, list[tuple[str, float, floa
 
 @pytest.mark.parametrize(("name", "form"), [("otel-after.json", "auto"), ("otel-after.csv", COLUMNS)])
 def test_every_form_of_the_same_spans_reads_alike(name: str, form: str) -> None:
-    wanted, found = read("otel-after.pb"), read(name, form)
+    wanted, result = read("otel-after.pb"), read(name, form)
     assert list(wanted) == [ORDER, SEARCH]
     assert [one[0] for one in wanted[SEARCH]] == [SEARCH, "stock: reserve", "stock: SELECT stock"]
-    assert found.keys() == wanted.keys()
+    assert result.keys() == wanted.keys()
     for service, nodes in wanted.items():
-        for (method, elapsed, own), other in zip(nodes, found[service], strict=True):
+        for (method, elapsed, own), other in zip(nodes, result[service], strict=True):
             assert other[0] == method
             assert other[1:] == pytest.approx((elapsed, own), abs=0.1)
 
