@@ -19,7 +19,7 @@ from bot.detect.pairs import MetricPair
 from bot.detect.statistic import MEAN
 from bot.model.count import is_count
 from bot.model.finding import Evidence
-from bot.stats.relative import Change, relative_change
+from bot.stats.relative import Change, logarithmic_interval, relative_change
 from bot.stats.two_groups import student_t
 
 TEST: Final = "counts"
@@ -55,8 +55,7 @@ def _tested(pairs: Sequence[MetricPair], options: DetectorOptions) -> Sequence[E
     targets = [estimate(pair.target, MEAN) for pair in pairs]
     baselines = [averaged([estimate(run, MEAN) for run in pair.baseline]) for pair in pairs]
     change = relative_change(*(np.array([side.value for side in sides]) for sides in (targets, baselines)))
-    with np.errstate(over="ignore"):
-        low, high = ((1 + change) * np.exp(sign * half_width) - 1 for sign in (-1, 1))
+    low, high = logarithmic_interval(change, half_width)
     never = np.zeros(len(pairs), dtype=np.bool_)
     tested = Tested(
         level=1 - options.settings.alpha,

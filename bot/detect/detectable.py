@@ -6,6 +6,7 @@ from typing import Final
 import numpy as np
 
 from bot.config.policy import PolicySettings
+from bot.detect.benchmark_findings import critical_p_after
 from bot.detect.detector import BenchmarkDetector, DetectorOptions
 from bot.detect.injection import smallest_effects
 from bot.detect.pairs import MetricPair, pair_metrics
@@ -79,9 +80,7 @@ def metric_limits(keys: Sequence[MetricKey], effects: Floats) -> tuple[MetricLim
 
 def samples_needed(trial: Trial, detector: BenchmarkDetector, settings: PolicySettings) -> int | None:
     pairs = trial_pairs(trial, settings)
-    # What the only discovery in a suite of this size has to be.
-    alpha = min(settings.alpha, settings.false_discovery_rate / max(len(pairs), 1))
-    evidence = detector.detect(pairs, _options(trial, settings).at(alpha))
+    evidence = detector.detect(pairs, _options(trial, settings).at(critical_p_after(settings, tests=len(pairs))))
     needed = [
         np.inf if entry.samples_needed is None else entry.samples_needed
         for entry in evidence

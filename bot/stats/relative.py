@@ -80,6 +80,12 @@ class Change:
     error: Floats
 
 
+def logarithmic_interval(change: Floats, half_width: Floats) -> tuple[Floats, Floats]:
+    """Low and high, shapes (m,), of relative changes whose logarithm is known to +- `half_width`."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return (1 + change) * np.exp(-half_width) - 1, (1 + change) * np.exp(half_width) - 1
+
+
 def bounded_change(
     target: MeanEstimate,
     baseline: MeanEstimate,
@@ -94,12 +100,12 @@ def bounded_change(
     That excludes zero exactly where the test on logarithms does, up to the difference of means and geometric means.
     """
     change = relative_change(target.mean, baseline.mean)
-    fieller = change_interval(target, baseline, degrees_of_freedom=degrees_of_freedom, level=level)
-    with np.errstate(over="ignore", invalid="ignore"):
-        low, high = (
-            np.where(logarithmic, (1 + change) * np.exp(sign * half_width) - 1, end)
-            for sign, end in zip((-1, 1), fieller, strict=True)
-        )
+    ends = zip(
+        logarithmic_interval(change, half_width),
+        change_interval(target, baseline, degrees_of_freedom=degrees_of_freedom, level=level),
+        strict=True,
+    )
+    low, high = (np.where(logarithmic, by_logarithm, fieller) for by_logarithm, fieller in ends)
     return Change(change=change, low=low, high=high, error=relative_error(target, baseline))
 
 

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from shutil import copytree
-from time import monotonic, sleep
 from typing import Any
 from urllib.parse import quote_plus
 
@@ -15,6 +14,7 @@ from tests.support.axe import violations
 from tests.support.chromium import LACKING, PROGRAM, Page, open_page
 from tests.support.dashboard_history import ACCEPTED, COMMITS, HOSTILE, STEP, Kept, kept_history, run_of
 from tests.support.layout import layout_faults, outline
+from tests.support.processes import becomes
 
 in_chromium = pytest.mark.skipif(PROGRAM is None, reason=LACKING)
 WAIT_SECONDS = 20.0
@@ -61,10 +61,7 @@ def opened(browser: Page, site: Path, fragment: str = "", *, scheme: str = "ligh
 
 
 def waited(page: Page, expression: str) -> None:
-    end = monotonic() + WAIT_SECONDS
-    while not page.value(expression):
-        assert monotonic() < end, expression
-        sleep(0.02)
+    assert becomes(lambda: page.value(expression), within_seconds=WAIT_SECONDS), expression
 
 
 def drawn(page: Page) -> None:
