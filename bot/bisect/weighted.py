@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
 from bot.bisect.pairs import round_differences
+from bot.bisect.reach import Reach
 from bot.bisect.standing import Standing
 from bot.model.bisection import Culprit, Outcome, OutcomeKind, Phase, Progress, Purpose, SearchState, Suspect
 from bot.model.finding import Interval
@@ -65,11 +66,16 @@ def _read(standing: Standing) -> _Stand:
 
 def _heaviest(standing: Standing, left: npt.NDArray[np.bool_]) -> int | None:
     """The measurable candidate that splits the rest most evenly, or None where none splits it."""
-    counts = standing.reach.slow_mass(left.astype(np.float64))[1:]
-    weight = np.rint(np.minimum(counts, left.sum() - counts))
+    weight = split_weights(standing.reach, left)
     weight[~left | ~standing.usable[1:]] = 0
     best = int(np.argmax(weight))
     return best + 1 if weight[best] > 0 else None
+
+
+def split_weights(reach: Reach, left: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+    """min(c_i, n - c_i) per candidate [N]: how evenly a test of it splits the n that are `left` [H13; git bisect]."""
+    counts = reach.slow_mass(left.astype(np.float64))[1:]
+    return np.asarray(np.rint(np.minimum(counts, left.sum() - counts)))
 
 
 def next_rounds(standing: Standing, k: int) -> Sequence[Round]:

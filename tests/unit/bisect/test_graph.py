@@ -5,6 +5,7 @@ import pytest
 
 from bot.bisect.graph import cut_range, parse_parents
 from bot.bisect.reach import Reach
+from bot.bisect.weighted import split_weights
 from bot.errors import DataError, UsageError
 from bot.model.bisection import CommitRange
 
@@ -36,9 +37,8 @@ def git_weights(commit_range: CommitRange) -> list[int]:
 
 
 def weights(commit_range: CommitRange) -> list[int]:
-    """How evenly a test of each splits them [H13; git bisect]."""
-    counts = Reach(commit_range).ancestor_counts
-    return [int(weight) for weight in np.minimum(counts, len(counts) - counts)]
+    everyone = np.ones(len(commit_range.commits), dtype=np.bool_)
+    return [int(weight) for weight in split_weights(Reach(commit_range), everyone)]
 
 
 def test_the_worked_example_weighs_e_with_3_and_then_f_with_2() -> None:
