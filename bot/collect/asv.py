@@ -2,7 +2,10 @@
 
 import itertools
 import math
+import sys
 from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
 
 from bot.collect.json_value import JsonValue
 from bot.collect.parser import (
@@ -30,7 +33,9 @@ EXAMPLE = "asv run --record-samples, then .asv/results/MACHINE/COMMIT-ENV.json"
 KINDS = {"time": (TIME, "s"), "timeraw": (TIME, "s"), "mem": ("memory", "B"), "peakmem": ("peak_memory", "B")}
 # What asv found in the suite, beside the machines' folders; only there are the units of tracked values.
 SUITE = "../benchmarks.json"
+COLUMNS = ("samples", "stats_ci_99_a", "stats_ci_99_b", "stats_repeat")
 CONFIDENCE_LEVEL = 0.99
+LARGEST = sys.float_info.max
 MAX_PARAMETER_COMBINATIONS = 100_000
 
 
@@ -41,10 +46,9 @@ def matches(source: Source, /) -> bool:
 
 def parse(source: Source, /) -> Parsed:
     root = source.root()
-    beside = source.beside(SUITE)
-    suite = JsonValue(None if beside is None else beside.json_or_none(), SUITE)
     rows = [(name, row) for name, value in root.at("results").members() if (row := _row(root, value)) is not None]
-    outcomes = [outcome for name, row in rows for outcome in _outcomes(name, row, suite)]
+    suite = _suite(source.beside(SUITE))
+    outcomes = [outcome for name, row in rows for outcome in _outcomes(name, row, _metric(name, suite.peek(name)))]
     failed = sum(benchmark is None for benchmark, _ in outcomes) + len(root.at("results").value) - len(rows)
     starts = [start for _, row in rows if (start := row.get("started_at")) is not None and start.is_finite]
     return Parsed(
@@ -54,6 +58,12 @@ def parse(source: Source, /) -> Parsed:
         time=epoch_time(min(start.number() for start in starts) / 1000) if starts else None,
         notes=(f"left out because they failed or were skipped: {failed}",) * bool(failed),
     )
+
+
+@lru_cache(maxsize=1)
+def _suite(beside: Source | None) -> JsonValue:
+    """What is beside the machines' folders: the same for each of thousands of files."""
+    return JsonValue(None if beside is None else beside.json_or_none(), SUITE)
 
 
 def _row(root: JsonValue, value: JsonValue) -> dict[str, JsonValue] | None:
@@ -68,54 +78,55 @@ def _row(root: JsonValue, value: JsonValue) -> dict[str, JsonValue] | None:
     return dict(zip(names, value.elements(), strict=False))
 
 
-def _outcomes(name: str, row: dict[str, JsonValue], suite: JsonValue) -> Iterator[tuple[Benchmark | None, str]]:
+def _outcomes(name: str, row: dict[str, JsonValue], metric: Metric) -> Iterator[tuple[Benchmark | None, str]]:
     if (result := row.get("result")) is None or result.value is None:
         yield None, name
         return
     values = list(result.elements()) if isinstance(result.value, list) else [result]
     names = _names(name, row.get("params"), result, count=len(values))
-    for i, (full_name, value) in enumerate(zip(names, values, strict=True)):
-        yield _benchmark(full_name, value, row, index=i, metric=_metric(name, suite.peek(name))), value.place
+    columns = [_cells(row, column, len(values)) for column in COLUMNS]
+    for i, (full_name, value, samples, *statistics) in enumerate(zip(names, values, *columns, strict=True)):
+        place = value.place
+        # None where the combination failed (null) or was skipped (NaN).
+        if value.value is None or (isinstance(value.value, float) and math.isnan(value.value)):
+            yield None, place
+        elif samples is not None and samples != []:
+            repeated = JsonValue(samples, value.file, f"{row['samples'].path}[{i}]")
+            numbers = repeated.numbers()
+            yield from_samples(full_name, metric=metric, samples=numbers, place=repeated.place), place
+        else:
+            summary = _summary(value, metric, *statistics)
+            yield from_summary(full_name, metric=metric, summary=summary, place=place), place
 
 
-def _benchmark(
-    name: str, value: JsonValue, row: dict[str, JsonValue], *, index: int, metric: Metric
-) -> Benchmark | None:
-    """None where the combination failed (null) or was skipped (NaN)."""
-    if value.value is None or (isinstance(value.value, float) and math.isnan(value.value)):
-        return None
-    if (samples := _cell(row, "samples", index)) is not None and samples.value != []:
-        return from_samples(name, metric=metric, samples=samples.numbers(), place=samples.place)
-    low, high = _cell(row, "stats_ci_99_a", index), _cell(row, "stats_ci_99_b", index)
+def _summary(value: JsonValue, metric: Metric, low: Any, high: Any, count: Any) -> Summary:
     # Too few samples leave the interval open: -Infinity to Infinity, or null.
-    closed = low is not None and high is not None and low.is_finite and high.is_finite
-    interval = (low.number(), high.number()) if closed and low is not None and high is not None else None
-    count = _cell(row, "stats_repeat", index)
-    summary = Summary(
+    is_closed = all(type(bound) in (int, float) and -LARGEST <= bound <= LARGEST for bound in (low, high))
+    return Summary(
         value=value.number(),
         statistic="median" if metric.name == TIME else "value",
-        count=count.whole() if count is not None and type(count.value) is int else None,
-        confidence_interval=interval,
-        confidence_level=CONFIDENCE_LEVEL if interval else None,
+        count=JsonValue(count, value.file, f"{value.path}: stats_repeat").whole() if type(count) is int else None,
+        confidence_interval=(float(low), float(high)) if is_closed else None,
+        confidence_level=CONFIDENCE_LEVEL if is_closed else None,
     )
-    return from_summary(name, metric=metric, summary=summary, place=value.place)
 
 
-def _cell(row: dict[str, JsonValue], column: str, index: int) -> JsonValue | None:
+def _cells(row: dict[str, JsonValue], column: str, count: int) -> list[Any]:
+    """What one column says of each combination of parameters, None where it says nothing."""
     cells = row.get(column)
-    if cells is None or not isinstance(cells.value, list) or index >= len(cells.value) or cells.value[index] is None:
-        return None
-    return JsonValue(cells.value[index], cells.file, f"{cells.path}[{index}]")
+    values = cells.value[:count] if cells is not None and isinstance(cells.value, list) else []
+    return values + [None] * (count - len(values))
 
 
 def _names(name: str, params: JsonValue | None, result: JsonValue, *, count: int) -> list[str]:
     """One name per combination of parameters, in the order of itertools.product, as asv shows them."""
-    axes = [] if params is None or params.value is None else [list(axis.elements()) for axis in params.elements()]
+    given = () if params is None or params.value is None else params.elements()
+    axes = [[str(value.value) for value in axis.elements()] for axis in given]
     if count > MAX_PARAMETER_COMBINATIONS or math.prod(len(axis) for axis in axes) != count:
         raise result.error("has another number of results than its parameters have combinations")
     if not axes:
         return [name]
-    return [f"{name}({', '.join(str(value.value) for value in values)})" for values in itertools.product(*axes)]
+    return [f"{name}({', '.join(values)})" for values in itertools.product(*axes)]
 
 
 def _metric(name: str, described: object) -> Metric:

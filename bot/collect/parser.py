@@ -186,14 +186,14 @@ def checked_metric(metric: Metric, *, place: str) -> Metric:
         raise DataError(
             f"the unit is longer than {MAX_UNIT_CHARACTERS} characters", place=place, next_step="shorten the unit"
         )
-    return Metric(
-        name=checked_name(metric.name, place=place), unit=writable(metric.unit).strip(), direction=metric.direction
-    )
+    name, unit = checked_name(metric.name, place=place), writable(metric.unit).strip()
+    # A suite's benchmarks share one, thousands of times.
+    return metric if (name, unit) == (metric.name, metric.unit) else replace(metric, name=name, unit=unit)
 
 
 def writable(text: str) -> str:
     """JSON can spell half characters (lone surrogates) that no file can hold."""
-    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return text if text.isascii() else _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def components(**values: object) -> Environment:
@@ -261,13 +261,13 @@ def unique(benchmarks: Iterable[tuple[Benchmark, str]]) -> tuple[Benchmark, ...]
     places: dict[MetricKey, str] = {}
     kept: list[Benchmark] = []
     for benchmark, place in benchmarks:
-        if benchmark.key in places:
+        if (key := benchmark.key) in places:
             raise DataError(
-                f"`{shown(benchmark.name)}` is also at {places[benchmark.key].rpartition(': ')[2]}",
+                f"`{shown(benchmark.name)}` is also at {places[key].rpartition(': ')[2]}",
                 place=place,
                 next_step="give each benchmark a name of its own",
             )
-        places[benchmark.key] = place
+        places[key] = place
         kept.append(benchmark)
     return tuple(kept)
 
