@@ -77,10 +77,12 @@ def _publish_results(
         check_claims(job, [result.report for result in results])
     reports = [_judged(job, result, run, search.pull_requests) for result in results]
     current = _current(host, search.pull_requests)
+    from_fork = any(pull_request.from_fork for pull_request in search.pull_requests)
+    measured = replace(job.destination, measured_url=run.url, is_advice=from_fork)
     for report in reports:
         with open_check(job, host, sha=run.sha, suite=report.suite) as check:
             if check is not None:
-                pipeline.complete_check(check, report, job.destination)
+                pipeline.complete_check(check, report, measured)
         say_report(job, report)
     url = _comment(job, host, reports, current, run)
     if run.cause == "pull_request" and not current:

@@ -83,7 +83,7 @@ def _found(repository: Path, remote: git.Remote, revision: str, *, tips: tuple[s
                 break
     if commit is None or not any(git.is_ancestor(repository, commit, tip) for tip in tips):
         raise UsageError(
-            f"{revision} is neither in this pull request nor on a branch that is searched",
+            f"`{revision}` is neither in this pull request nor on a branch that is searched",
             place=f"/perf-bisect, {place}",
             next_step="name a commit of the pull request, of its base branch or of the default branch",
         )

@@ -1,7 +1,7 @@
 """The beginning of a dispatched bisection: what is searched, in which commits, and the first dispatch."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -17,7 +17,7 @@ from bot.dispatch.facts import Prior, dependency_updates, prior_of
 from bot.dispatch.recovery import MOST_EXECUTIONS
 from bot.dispatch.settle import settle
 from bot.dispatch.stored import known_metrics, stored_runs, usable_blocks
-from bot.errors import ConfigError, UsageError
+from bot.errors import ConfigError, UsageError, did_you_mean, listed
 from bot.history.bisections import BisectionConflictError, bisection_path
 from bot.model.alarm import Alarm
 from bot.model.bisection import SMALLEST_EFFECT, Engine, SearchSettings
@@ -26,7 +26,7 @@ from bot.model.dispatch import BisectCommands, Bisection, BisectionStep, ByTime
 from bot.model.metric import Direction, Metric, MetricKey
 
 KEPT_SUBJECT_CHARACTERS: Final = 200
-SHOWN_KEYS: Final = 10
+SHOWN_KEYS: Final = 5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -172,13 +172,19 @@ def _metric(
         return next(iter(matches.items()))
     if not matches and benchmark is not None and name is not None:
         return MetricKey(benchmark, name), None
-    names = sorted(f"{key.benchmark} ({key.metric})" for key in matches)[:SHOWN_KEYS]
-    raise UsageError(
-        f"{len(matches)} metrics of the history match, and a search follows one"
-        if matches
-        else "the history knows no such benchmark",
-        place="the benchmark's name",
-        next_step=f"name one of: {', '.join(names)}" if matches else "name the benchmark and its metric",
+    raise _not_one(matches or dict(metrics), benchmark=benchmark, name=name, matched=len(matches))
+
+
+def _not_one(keys: Iterable[MetricKey], *, benchmark: str | None, name: str | None, matched: int) -> UsageError:
+    """`keys` are those to choose from, `matched` of them fit what was named."""
+    choices = sorted(f'`benchmark="{key.benchmark}" metric="{key.metric}"`' for key in keys)
+    named = " ".join(f'`{option}="{text}"`' for option, text in (("benchmark", benchmark), ("metric", name)) if text)
+    message = f"no stored run has {named}" if choices and named else "no stored run tells which metric is meant"
+    hint = did_you_mean(named, choices, otherwise=f"write one of {listed(choices, most=SHOWN_KEYS)}")
+    return UsageError(
+        f"{matched:,} metrics fit, and a search follows one" if matched else message,
+        place="/perf-bisect",
+        next_step=hint if choices else "name it as in the report: `benchmark=NAME metric=NAME`",
     )
 
 

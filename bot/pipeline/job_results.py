@@ -111,23 +111,28 @@ def judge_anew(
     place: HistoryPlace,
     accepted: Sequence[Acceptance] = (),
 ) -> Report:
-    """Another job's results by our rules; `said` is its own report. Other rules are shown as a proposal.
+    """Another job's results by our rules; `claim` is its own report. Other rules are shown as a proposal.
 
     The commits that it names are its word: which base it merged decides only what it is compared with.
     """
     merge = None
     if claim.merge_commit and claim.base_commit and claim.target_commit:
         merge = Merge(commit=claim.merge_commit, base=claim.base_commit, head=claim.target_commit)
-    report = compare_results(
-        results,
-        config=config.model_copy(update={"suite": claim.suite}),
-        base=base,
-        merge=merge,
-        place=place,
-        accepted=accepted,
-    ).report
-    report = replace(report, diagnosis=claim.diagnosis, predictions=claim.predictions)
-    if claim.settings == report.settings and claim.conclusion is report.conclusion and claim.failed == report.failed:
+
+    def judged(accepted: Sequence[Acceptance]) -> Report:
+        report = compare_results(
+            results,
+            config=config.model_copy(update={"suite": claim.suite}),
+            base=base,
+            merge=merge,
+            place=place,
+            accepted=accepted,
+        ).report
+        return replace(report, diagnosis=claim.diagnosis, predictions=claim.predictions)
+
+    report = judged(accepted)
+    # The measuring job knows no acceptances: a verdict that differs by them alone is not a proposal.
+    if _agrees(claim, report) or (accepted and _agrees(claim, judged(()))):
         return report
     proposal = because(
         Remark.PROPOSED_VERDICT,
@@ -137,3 +142,7 @@ def judge_anew(
         fail=claim.settings.fail,
     )
     return replace(report, notes=(*report.notes, proposal))
+
+
+def _agrees(claim: Report, report: Report) -> bool:
+    return (claim.settings, claim.conclusion, claim.failed) == (report.settings, report.conclusion, report.failed)

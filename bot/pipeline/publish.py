@@ -82,8 +82,7 @@ def open_check(host: Host, destination: Destination, *, suite: str, sha: str) ->
 
 
 def complete_check(check: Check, report: Report, destination: Destination) -> None:
-    options = MarkdownOptions(run_url=destination.run_url, repository_url=destination.repository_url)
-    title, summary = check_texts(report, options=options)
+    title, summary = check_texts(report, options=_options(destination))
     annotations = tuple(
         Annotation(path=one.path, line=one.line, level="warning", message=one.message, title=one.title)
         for one in remarks(report)
@@ -95,7 +94,7 @@ def complete_check(check: Check, report: Report, destination: Destination) -> No
 
 def comment(host: Host, destination: Destination, *, report: Report, number: int, config: Config) -> str | None:
     """The sticky comment on pull request `number`; its address, or None where silence was asked for."""
-    options = _comment_options(destination, marker(report.suite))
+    options = _options(destination, mark=marker(report.suite))
     body = render_markdown(report, options=options)
     if config.bisect.run is not None:
         body = f"{body.rstrip()}\n\n{ready_lines(report)}"
@@ -106,12 +105,12 @@ def joint_comment(
     host: Host, destination: Destination, *, reports: Sequence[Report], number: int, config: Config
 ) -> str | None:
     """The one sticky comment for all suites; its address, or None where silence was asked for."""
-    options = _comment_options(destination, joint_marker())
+    options = _options(destination, mark=joint_marker())
     body = render_joint(reports, options=options)
     return _upsert(host, options.marker, body, reports=reports, number=number, config=config)
 
 
-def _comment_options(destination: Destination, mark: str) -> MarkdownOptions:
+def _options(destination: Destination, *, mark: str = "") -> MarkdownOptions:
     return MarkdownOptions(
         marker=mark,
         run_url=destination.measured_url or destination.run_url,

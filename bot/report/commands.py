@@ -29,6 +29,13 @@ HELP: Final = (
 )
 
 
+_ONWARDS: Final = "The next run is compared with this level."
+_ONWARDS_IN_PULL_REQUEST: Final = (
+    "Write `/perf-retry` to update the check. Once this very head is merged, later runs are compared with its level; "
+    "after another push, accept again."
+)
+
+
 def help_text() -> str:
     rows = ((code(command, limit=SENTENCE_LIMIT), Safe(text)) for command, text in HELP)
     note = Safe(
@@ -57,7 +64,7 @@ def failure_text(error: BotError, *, run_url: str) -> str:
 
 def no_permission_text(login: str) -> str:
     text = "**Command rejected:** Commands need write permission in this repository; {} does not have it."
-    return _blocks(own(text, code(login)))
+    return _blocks(own(text, code(login)), Safe("Next: ask somebody who has it to write the command."))
 
 
 def fork_head_text(head: str) -> str:
@@ -77,7 +84,7 @@ def moved_text(*, named: str, head: str) -> str:
 
 
 def closed_text() -> str:
-    return _blocks(Safe("**Command rejected:** This pull request is closed."))
+    return _blocks(Safe("**Command rejected:** This pull request is closed."), Safe("Next: reopen it, then ask again."))
 
 
 def again_text(*, repeats: str, run_url: str) -> str:
@@ -90,7 +97,7 @@ def again_text(*, repeats: str, run_url: str) -> str:
 
 
 def continued_text() -> str:
-    return _blocks(Safe("The bisection of this thread resumes; its answer above tells how far it is."))
+    return _blocks(Safe("The bisection of this thread is under way; its answer above says how far it is."))
 
 
 def accepted_text(acceptance: Acceptance, benchmarks: Sequence[str]) -> str:
@@ -98,7 +105,7 @@ def accepted_text(acceptance: Acceptance, benchmarks: Sequence[str]) -> str:
     return _blocks(
         own("**Accepted** at {}: {}.", code(acceptance.commit[:10]), names),
         own("Reason: {} ({})", prose(acceptance.reason), code(acceptance.author)),
-        Safe("The next run is compared with this level."),
+        Safe(_ONWARDS if acceptance.pull_request is None else _ONWARDS_IN_PULL_REQUEST),
     )
 
 
@@ -111,13 +118,19 @@ def ready_lines(report: Report) -> str:
     commit = report.target_commit
     if not regressions or commit is None or not FULL_HASH.fullmatch(commit):
         return ""
-    name = regressions[0].evidence.key.benchmark
-    fits = name.isprintable() and len(name) <= NAME_LIMIT and not set(name) & set('"\\`')
-    benchmark, accepted = (f' benchmark="{name}"', f'"{name}"') if fits else ("", ALL)
+    key = regressions[0].evidence.key
+    benchmark = f' benchmark="{key.benchmark}"' if _fits(key.benchmark) else ""
+    # Without stored runs, and of a counted command, the benchmark's name alone would not do.
+    metric = f' metric="{key.metric}"' if benchmark and _fits(key.metric) else ""
+    accepted = f'"{key.benchmark}"' if benchmark else ALL
     return own(
         "<details><summary>Find the commit, or accept the new level</summary>\n\n{}\n\n</details>\n",
-        Safe(f"```text\n/perf-bisect {commit}{benchmark}\n/perf-accept {accepted} REASON\n```"),
+        Safe(f"```text\n/perf-bisect {commit}{benchmark}{metric}\n/perf-accept {accepted} REASON\n```"),
     )
+
+
+def _fits(name: str) -> bool:
+    return name.isprintable() and len(name) <= NAME_LIMIT and not set(name) & set('"\\`')
 
 
 def _hash(commit: str) -> Safe:

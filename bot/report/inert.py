@@ -8,7 +8,6 @@ through here; templates refuse everything else.
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from itertools import groupby
 
 from bot.model.commit import FULL_HASH
 
@@ -30,6 +29,8 @@ _WORD = re.compile(
     r"\(?(?:\d*[A-Za-z][A-Za-z0-9]*(?:['/_-][A-Za-z]+)*|[+\u00b1\u2212-]?\d+(?:,\d{3})*(?:\.\d+)?%?"
     r"|[=%\u00b1\u2013\u2026])\)?[,;:.]?"
 )
+# What the sentence has in backticks or quotes, with what is around it; or a word and the punctuation that ends it.
+_PIECE = re.compile(r"(?<!\S)(?=\S)(?:(\(?)(?:`([^`]+)`|'([^']+)')(\)?[,;:.?]*)|(\S*[^\s,;:.?])?([,;:.?]*))(?!\S)")
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
@@ -85,16 +86,30 @@ def code(text: str, *, limit: int = NAME_LIMIT) -> Safe:
 
 
 def prose(text: str, *, limit: int = SENTENCE_LIMIT) -> Safe:
-    """Plain words and numbers as they are; every stretch of other words as a code span."""
-    words = clean(text, limit=limit).split()
-    stretches = groupby(enumerate(words), key=lambda entry: _is_plain(entry[1], first=entry[0] == 0))
-    return join(
-        " ",
-        (
-            Safe(stretch) if plain else code(stretch, limit=limit)
-            for plain, stretch in ((plain, " ".join(word for _, word in entries)) for plain, entries in stretches)
-        ),
-    )
+    """Plain words and numbers as they are; every stretch of other words as a code span, punctuation outside."""
+    parts: list[Safe] = []
+    odd: list[str] = []
+
+    def end(before: str = "", after: str = "") -> None:
+        if odd:
+            parts.append(own("{}{}{}", Safe(before), code(" ".join(odd), limit=limit), Safe(after)))
+            odd.clear()
+
+    for piece in _PIECE.finditer(clean(text, limit=limit)):
+        before, marked, quoted, behind, word, punctuation = piece.groups()
+        if span := marked or quoted:
+            end()
+            odd.append(span)
+            end(before, behind)
+        elif _is_plain(piece[0], first=not piece.start()):
+            end()
+            parts.append(Safe(piece[0]))
+        else:
+            odd.append(word or punctuation)
+            if word and punctuation:
+                end(after=punctuation)
+    end()
+    return join(" ", parts)
 
 
 def row(cells: Sequence[Safe]) -> Safe:

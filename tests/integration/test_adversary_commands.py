@@ -8,6 +8,7 @@ import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options
 
+from bot.report.commands import no_permission_text
 from tests.support.adversary import INNOCENT_PULL, MALLORY_PULL, RIGHTS, SECRET, WORKFLOW, Scene, open_scene
 from tests.support.fake_github.faults import Fault
 from tests.support.fake_github.state import BOT, Comment
@@ -115,7 +116,7 @@ def test_who_may_not_gets_one_sentence_and_nothing_else(
         (answer,) = answers(scene)
         assert (answer.issue, answer.body.partition("\n")[2]) == (
             number,
-            f"**Command rejected:** Commands need write permission in this repository; `{author}` does not have it.\n",
+            no_permission_text(author),
         )
         assert [entry.rpartition("/")[2] for entry in scene.applied[before:]] == ["reactions", "comments"]
         scene.assert_no_secret(result)

@@ -105,8 +105,21 @@ def test_wanted_belief_by_a_workflow_of_the_same_name_got_refused(scene: Scene) 
 
 
 def test_a_strangers_measurement_is_called_advice(scene: Scene) -> None:
+    scene.runner.run_id = "99"
     scene.publish(left(scene))
-    assert "measured by the pull request's own code: advice, no proof" in comment_bodies(scene)[MALLORY_PULL]
+    (check,) = scene.fake.state.check_runs.values()
+    for text in (comment_bodies(scene)[MALLORY_PULL], check.output["summary"]):
+        assert "measured by the pull request's own code: advice, no proof" in text
+        assert f"[run]({scene.fake.url}/{scene.fake.repository}/actions/runs/55)" in text
+
+
+def test_an_accepted_regression_is_no_proposal_of_other_rules(scene: Scene) -> None:
+    scene.say('/perf-accept parse "wanted"')
+    result = scene.publish(left(scene))
+    assert result.outputs["conclusion"] == "no_change", result.log
+    body = comment_bodies(scene)[MALLORY_PULL]
+    assert "1 worse and accepted" in body
+    assert "Proposed change of rules" not in body
 
 
 def test_wanted_silence_by_a_second_pull_request_of_one_head_both_are_answered(scene: Scene) -> None:

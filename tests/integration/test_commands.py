@@ -122,7 +122,7 @@ def test_who_may_write_may_command(runner: Runner, role: str) -> None:
     runner.fake.state.roles["maintainer"] = role
     say(runner, "/perf-bisct", author="maintainer")
     (answer,) = answers(runner)
-    assert "`/perf-bisct` is no command" in answer
+    assert "`/perf-bisct` isn't a command" in answer
     assert "`/perf-retry,`" in answer or "/perf-retry" in answer
 
 
@@ -199,7 +199,7 @@ def test_commits_of_nowhere_are_not_measured(runner: Runner) -> None:
         say(runner, f"/perf-bisect good={main} bad={bad}", on_pull_request=False)
     unreachable, option, unknown = answers(runner)
     assert "is neither in this pull request nor on a branch that is searched" in unreachable
-    assert "is no commit" in option
+    assert "isn't a commit" in option
     assert "is neither in this pull request nor on a branch that is searched" in unknown
     assert not runner.fake.state.dispatches
 

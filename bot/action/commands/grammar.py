@@ -4,14 +4,13 @@ The line is read word by word. A word ends at a space; a part of it in double qu
 a quote and `\\` a backslash.
 """
 
-import difflib
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from bot.errors import UsageError
+from bot.errors import UsageError, did_you_mean
 from bot.model.commit import FULL_HASH
 
 PREFIX: Final = "/perf-"
@@ -85,7 +84,7 @@ def parse(body: str) -> Command | None:
         raise UsageError("the line holds invisible characters", next_step="type it instead of pasting it")
     name, _, rest = line.partition(" ")
     if name not in COMMANDS:
-        raise UsageError(f"{name} is no command", next_step=_valid("commands", COMMANDS, given=name))
+        raise UsageError(f"`{name}` isn't a command", next_step=_valid("commands", COMMANDS, given=name))
     return COMMANDS[name](rest.strip())
 
 
@@ -97,12 +96,12 @@ def _bisect(rest: str) -> BisectCommand:
         name, separator, value = word.partition("=")
         if not separator or name not in OPTIONS:
             raise UsageError(
-                f"{word} is no option", place="/perf-bisect", next_step=_valid("options", OPTIONS, given=name)
+                f"`{word}` isn't an option", place="/perf-bisect", next_step=_valid("options", OPTIONS, given=name)
             )
         if name in values:
-            raise UsageError(f"{name} is given twice", place="/perf-bisect", next_step="give it once")
+            raise UsageError(f"`{name}` is given twice", place="/perf-bisect", next_step="give it once")
         if not value:
-            raise UsageError(f"{name} has no value", place="/perf-bisect", next_step=f"write {OPTIONS[name]}")
+            raise UsageError(f"`{name}` has no value", place="/perf-bisect", next_step=f"write {OPTIONS[name]}")
         values[name] = value
     executions, minutes = _budget(values["budget"]) if "budget" in values else (None, None)
     return BisectCommand(
@@ -125,7 +124,7 @@ def _accept(rest: str) -> AcceptCommand:
         raise UsageError(
             "a benchmark and a reason are needed",
             place="/perf-accept",
-            next_step='write /perf-accept parse the new grammar costs this, or a name with spaces as "sort large"',
+            next_step="write both, as in `/perf-accept parse the new grammar costs this`; quote a name with spaces",
         )
     reason = reason.strip()
     if len(reason) > MAXIMUM_REASON_CHARACTERS:
@@ -142,7 +141,7 @@ def _accept(rest: str) -> AcceptCommand:
 
 def _alone(command: Command, name: str, rest: str) -> Command:
     if rest:
-        raise UsageError(f"{name} takes no options", place=name, next_step=f"write {name} alone on the first line")
+        raise UsageError("takes no options", place=name, next_step=f"write `{name}` alone on the first line")
     return command
 
 
@@ -154,12 +153,14 @@ COMMANDS: Final[dict[str, Callable[[str], Command]]] = {
 }
 
 OPTIONS: Final = {
-    "benchmark": 'benchmark=NAME, or benchmark="NAME WITH SPACES"',
-    "metric": "metric=NAME",
-    "good": "good=COMMIT",
-    "bad": "bad=COMMIT",
-    "jobs": f"jobs=N with N from 1 to {MOST_JOBS}",
-    "budget": f"budget=N executions ({LEAST_EXECUTIONS} to {MOST_EXECUTIONS:,}) or budget=Nmin (1 to {MOST_MINUTES:,})",
+    "benchmark": '`benchmark=NAME`, or `benchmark="NAME WITH SPACES"`',
+    "metric": "`metric=NAME`",
+    "good": "`good=COMMIT`",
+    "bad": "`bad=COMMIT`",
+    "jobs": f"`jobs=N` with N from 1 to {MOST_JOBS}",
+    "budget": (
+        f"`budget=N` executions ({LEAST_EXECUTIONS} to {MOST_EXECUTIONS:,}) or `budget=Nmin` (1 to {MOST_MINUTES:,})"
+    ),
 }
 
 
@@ -174,9 +175,9 @@ def _words(text: str, *, place: str) -> Iterable[str]:
             piece = _PIECE.match(text, at)
             if piece is None:
                 raise UsageError(
-                    "a quoted part does not end, or holds a backslash of another use",
+                    "a quoted part does not end, or a backslash in it precedes neither a quote nor a backslash",
                     place=place,
-                    next_step='close it with "; inside write \\" for a quote and \\\\ for a backslash',
+                    next_step='close it with `"`; inside write `\\"` for a quote and `\\\\` for a backslash',
                 )
             parts.append(piece[2] if piece[1] is None else _unescaped(piece[1]))
             at = piece.end()
@@ -193,10 +194,10 @@ def _sha(text: str) -> str:
         return text
     if _HASH_LIKE.fullmatch(text):
         raise UsageError(
-            f"{text} is no full commit hash", place="/perf-bisect", next_step="write all 40 digits, in lower case"
+            f"`{text}` isn't a full commit hash", place="/perf-bisect", next_step="write all 40 digits, in lower case"
         )
     raise UsageError(
-        f"{text} is neither a commit hash nor an option",
+        f"`{text}` is neither a commit hash nor an option",
         place="/perf-bisect",
         next_step=_valid("options", OPTIONS, given=text),
     )
@@ -205,14 +206,14 @@ def _sha(text: str) -> str:
 def _revision(text: str, *, name: str) -> str:
     if not _REVISION.fullmatch(text):
         raise UsageError(
-            f"{text} is no commit", place=f"/perf-bisect, {name}", next_step="write a hash, a tag or a branch"
+            f"`{text}` isn't a commit", place=f"/perf-bisect, {name}", next_step="write a hash, a tag or a branch"
         )
     return text
 
 
 def _jobs(text: str) -> int:
     if not _JOBS.fullmatch(text) or int(text) > MOST_JOBS:
-        raise UsageError(f"{text} is no number of jobs", place="/perf-bisect", next_step=f"write {OPTIONS['jobs']}")
+        raise UsageError(f"`{text}` isn't a number of jobs", place="/perf-bisect", next_step=f"write {OPTIONS['jobs']}")
     return int(text)
 
 
@@ -223,7 +224,7 @@ def _budget(text: str) -> tuple[int | None, int | None]:
     in_minutes = match is not None and match[2] is not None
     least, most = (1, MOST_MINUTES) if in_minutes else (LEAST_EXECUTIONS, MOST_EXECUTIONS)
     if not least <= number <= most:
-        raise UsageError(f"{text} is no budget", place="/perf-bisect", next_step=f"write {OPTIONS['budget']}")
+        raise UsageError(f"`{text}` isn't a budget", place="/perf-bisect", next_step=f"write {OPTIONS['budget']}")
     return (None, number) if in_minutes else (number, None)
 
 
@@ -234,7 +235,7 @@ def _benchmark(text: str, *, place: str) -> str:
 
 
 def _valid(noun: str, names: Iterable[str], *, given: str) -> str:
-    choices = list(names)
-    close = difflib.get_close_matches(given, choices, n=1)
-    hint = f"did you mean {close[0]}? " if close else ""
-    return f"{hint}Valid {noun} are {', '.join(choices[:-1])} and {choices[-1]}"
+    choices = [f"`{name}`" for name in names]
+    listed = f"{noun} are {', '.join(choices[:-1])} and {choices[-1]}"
+    hint = did_you_mean(f"`{given}`", choices)
+    return f"{hint} The {listed}" if hint else f"the {listed}"

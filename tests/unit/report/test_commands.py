@@ -54,11 +54,11 @@ def test_the_documentation_has_the_same_table() -> None:
 
 def test_a_refusal_says_what_would_be_valid() -> None:
     error = UsageError(
-        "benhmark=x is no option", place="/perf-bisect", next_step="Valid options are benchmark and good"
+        "`benhmark=x` isn't an option", place="/perf-bisect", next_step="did you mean `good`? Or `sort large`, 'x y'."
     )
     assert refusal_text(error) == (
-        "**Command rejected:** `/perf-bisect`: `benhmark=x` is no option\n\n"
-        "Next: Valid options are benchmark and good\n"
+        "**Command rejected:** `/perf-bisect`: `benhmark=x` isn't an option\n\n"
+        "Next: did you mean `good`? Or `sort large`, `x y`.\n"
     )
     assert "[The job's log](https://example.org/runs/5)" in failure_text(error, run_url="https://example.org/runs/5")
 
@@ -96,6 +96,12 @@ def test_accepting_everything_and_closed_pull_requests() -> None:
     assert "closed" in closed_text()
 
 
+def test_a_pull_request_is_told_how_far_an_acceptance_reaches() -> None:
+    accepted = replace(acceptance(reason="wanted", author="octocat"), pull_request=7)
+    assert "`/perf-retry`" in accepted_text(accepted, ["parse"])
+    assert "after another push, accept again" in accepted_text(accepted, ["parse"])
+
+
 def regressed(benchmark: str) -> Report:
     worse = finding(benchmark, 1.0, 2.0, verdict=Verdict.REGRESSION)
     return report(Conclusion.REGRESSION, worse)
@@ -103,7 +109,8 @@ def regressed(benchmark: str) -> Report:
 
 def test_the_report_has_the_commands_ready_to_copy() -> None:
     text = ready_lines(regressed("sort large"))
-    assert f'```text\n/perf-bisect {HEAD_COMMIT} benchmark="sort large"\n/perf-accept "sort large" REASON\n```' in text
+    assert f'```text\n/perf-bisect {HEAD_COMMIT} benchmark="sort large" metric="time"\n' in text
+    assert '\n/perf-accept "sort large" REASON\n```' in text
 
 
 @pytest.mark.parametrize("name", ['say "hi"', "a\\b", "```\n# head", "x" * 121, "a\u202eb"])

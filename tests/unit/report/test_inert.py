@@ -92,6 +92,9 @@ def test_plain_sentences_stay_readable() -> None:
         pytest.param("commit defaced0 broke it", "commit `defaced0` broke it", id="hash"),
         pytest.param("thanks @octocat", "thanks `@octocat`", id="mention"),
         pytest.param("fixes GH-3", "fixes `GH-3`", id="issue"),
+        pytest.param("x.y, a.b? Then z(1).", "`x.y`, `a.b`? Then `z(1)`.", id="punctuation"),
+        pytest.param("write `jobs=N x` or 'a b'; don't", "write `jobs=N x` or `a b`; don't", id="marked"),
+        pytest.param("a  `b", "a `` `b ``", id="half marked"),
     ],
 )
 def test_only_the_odd_words_of_a_sentence_become_code(sentence: str, shown: str) -> None:
