@@ -22,19 +22,19 @@ from bot.git.diffs import (
     merge_resolutions,
 )
 from bot.git.objects import (
+    Commit,
     Identity,
     PushRejectedError,
     TreeChange,
     TreeEntry,
-    commit_tree,
-    commit_with_message,
+    blob_name,
     fetch,
     init_private,
     list_tree,
     push,
     read_blobs,
-    write_blob,
-    write_tree,
+    read_commit,
+    write_commit,
 )
 from bot.git.private import kept_folder
 from bot.git.revisions import (

@@ -28,19 +28,17 @@ class GitBranchAcceptances(GitBranchHistory):
 
     def accepted(self, suite: str) -> tuple[Acceptance, ...]:
         slug = suite_slug(suite)
-        entries = [
-            entry
-            for entry in self._entries()
-            if entry.blob and (match := ACCEPTANCE_PATH.fullmatch(entry.path)) and match["suite"] == slug
-        ][:MOST_READ]
-        contents = git.read_blobs(self._repository, [entry.blob for entry in entries], remote=self._remote)
-        return readable(suite, zip((entry.path for entry in entries), contents, strict=True))
+        blobs = {
+            path: blob
+            for path, blob in self._seen().blobs.items()
+            if (match := ACCEPTANCE_PATH.fullmatch(path)) and match["suite"] == slug
+        }
+        paths = sorted(blobs)[:MOST_READ]
+        contents = git.read_blobs(self._repository, [blobs[path] for path in paths], remote=self._remote)
+        return readable(suite, zip(paths, contents, strict=True))
 
     def accept(self, acceptances: Sequence[Acceptance]) -> bool:
-        blobs = {
-            acceptance_path(acceptance): git.write_blob(self._repository, encode_acceptance(acceptance))
-            for acceptance in acceptances
-        }
+        blobs = {acceptance_path(acceptance): self._named(encode_acceptance(acceptance)) for acceptance in acceptances}
         subject = acceptances[0]
         what = f"{len(acceptances)} benchmarks" if len(acceptances) > 1 else "a change"
         message = f"Accept {what} of {suite_slug(subject.suite)} at {subject.commit[:12]}\n"
@@ -48,14 +46,11 @@ class GitBranchAcceptances(GitBranchHistory):
 
     def _try_add(self, blobs: dict[str, str], message: str) -> bool:
         """Add those of the files that are not there, in one commit; False where all of them are."""
-        tip = self._tip = self._fetch()
-        stored = {entry.path for entry in tip.entries or ()}
-        added = {path: blob for path, blob in blobs.items() if path not in stored}
-        if not added:
-            return False
-        self._move(tip, [git.TreeChange(path, blob) for path, blob in added.items()], message=message)
-        self._tip = None
-        return True
+        tip = self._last_seen(lambda tip: not blobs.keys() <= tip.blobs.keys())
+        added = [git.TreeChange(path, blob) for path, blob in blobs.items() if path not in tip.blobs]
+        if added:
+            self._move(tip, added, message=message)
+        return bool(added)
 
 
 def readable(suite: str, files: Iterable[tuple[str, bytes]]) -> tuple[Acceptance, ...]:

@@ -5,13 +5,13 @@
 The push is the lock: the branch moves from the commit that was read or not at all.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final
 
 from bot import git
 from bot.codec.bisect_stored import decode_stored, encode_stored
 from bot.errors import InfrastructureError, UsageError
-from bot.history.git_branch import GitBranchHistory, Tip
+from bot.history.git_branch import GitBranchHistory
 from bot.history.layout import BISECTION_ID, BISECTION_PATH
 from bot.history.protocol import LoadedBisection
 from bot.model.dispatch import Bisection
@@ -32,16 +32,17 @@ class GitBranchBisections(GitBranchHistory):
 
     def load(self, bisection_id: str) -> LoadedBisection | None:
         path = bisection_path(bisection_id)
-        _, files = self._patiently(self._fetched_files, failure="the bisection could not be read")
-        if path not in files:
+        self._tip = self._patiently(self._fetch, failure="the bisection could not be read")
+        self._is_tried = False
+        if not (blob := self._tip.blobs.get(path)):
             return None
-        (content,) = git.read_blobs(self._repository, [files[path]], remote=self._remote)
-        return LoadedBisection(bisection=decode_stored(content, place=f"{self.place}: {path}"), version=files[path])
+        (content,) = git.read_blobs(self._repository, [blob], remote=self._remote)
+        return LoadedBisection(bisection=decode_stored(content, place=f"{self.place}: {path}"), version=blob)
 
     def store(self, bisection: Bisection, *, expected: str | None) -> str:
         path = bisection_path(bisection.id)
         content = encode_stored(bisection)
-        blob = git.write_blob(self._repository, content)
+        blob = self._named(content)
         message = f"Bisection {bisection.id}: {len(bisection.search.results)} rounds measured\n"
         self._patiently(
             lambda: self._try_store(path, blob, expected=expected, message=message, size=len(content)),
@@ -49,21 +50,17 @@ class GitBranchBisections(GitBranchHistory):
         )
         return blob
 
-    def _fetched_files(self) -> tuple[Tip, Mapping[str, str]]:
-        tip = self._tip = self._fetch()
-        return tip, {entry.path: entry.blob for entry in tip.entries or () if entry.blob}
-
     def _try_store(self, path: str, blob: str, *, expected: str | None, message: str, size: int) -> None:
-        tip, files = self._fetched_files()
-        if files.get(path) == blob:
+        tip = self._last_seen(lambda tip: tip.blobs.get(path) == expected)
+        if (there := tip.blobs.get(path)) == blob:
             # An answer of the remote was lost: the push before had moved the branch.
             return
-        if files.get(path) != expected:
-            raise BisectionConflictError(is_there=path in files, place=f"{self.place}: {path}")
-        changes = [git.TreeChange(path, blob), *(git.TreeChange(old, None) for old in superfluous(files, keep=path))]
+        if there != expected:
+            raise BisectionConflictError(is_there=there is not None, place=f"{self.place}: {path}")
+        old = superfluous(tip.blobs, keep=path)
+        changes = [git.TreeChange(path, blob), *(git.TreeChange(path, None) for path in old)]
         # The next step replaces it; such a state packs to a fifth or less.
         self._move(tip, changes, message=message, left_bytes=size // 5)
-        self._tip = None
 
 
 def bisection_path(bisection_id: str) -> str:

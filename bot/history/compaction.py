@@ -10,7 +10,7 @@ from typing import Final
 from bot import git
 from bot.codec.bisect_stored import decode_stored
 from bot.errors import DataError, InfrastructureError
-from bot.history.git_branch import AUTHOR, GitBranchHistory, Tip
+from bot.history.git_branch import GitBranchHistory, Tip
 from bot.history.layout import BISECTION_PATH, RunFile, read_names
 from bot.history.reading import decodable
 from bot.model.dispatch import Bisection
@@ -22,9 +22,9 @@ WHOLE_PAST: Final = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class _Lighter:
-    """The branch's files after compaction, and how many runs it reduces and removes."""
+    """What compaction does to the branch's files, and how many runs it leaves, reduces and removes."""
 
-    tree: str
+    changes: tuple[git.TreeChange, ...]
     runs: int
     compacted: int
     dropped: int
@@ -39,13 +39,13 @@ class GitBranchCompaction(GitBranchHistory):
     def size(self) -> HistorySize:
         """Fetches all that the branch holds, and packs what compaction would leave. Nothing is pushed."""
         # A repository of its own: packed is what the remote sends, nothing that was fetched or made before.
-        self._repository = git.init_private(Path(tempfile.mkdtemp(dir=self._index.parent)))
+        self._repository = git.init_private(Path(tempfile.mkdtemp(dir=self._folder)))
         whole = partial(self._fetch, depth=WHOLE_PAST, object_filter=None)
         tip = self._tip = self._patiently(whole, failure="the history could not be read")
         commit = self._present(tip)
         objects = git.packed_objects(self._repository, commit)
         after = self._lighter(tip)
-        root = git.commit_tree(self._repository, after.tree, parent=None, message="Compacted\n", identity=AUTHOR)
+        root = self._commit(tip, after.changes, message="Compacted\n", is_root=True).name
         past = [line.split() for line in git.parents_text(self._repository, [commit]).splitlines()]
         oldest = [commit for commit, *parents in past if not parents]
         ever = read_names(git.TreeEntry(path=entry.path, blob=entry.name) for entry in objects)
@@ -53,7 +53,7 @@ class GitBranchCompaction(GitBranchHistory):
         return HistorySize(
             place=self.place,
             packed_bytes=sum(sizes.values()),
-            compacted_bytes=git.packed_size(self._repository, root, folder=self._index.parent),
+            compacted_bytes=git.packed_size(self._repository, root, folder=self._folder),
             limit_bytes=self._retention.branch_bytes,
             largest_file_bytes=max((file.size for file in tip.files), default=0),
             commits=len(past),
@@ -81,7 +81,7 @@ class GitBranchCompaction(GitBranchHistory):
         is_needed = bool(after.compacted or after.dropped or git.recorded_parents(self._repository, commit))
         if is_needed:
             try:
-                self._push(tip, after.tree, message=f"Compact {after.runs:,} runs\n", past_bytes=None)
+                self._push(tip, after.changes, message=f"Compact {after.runs:,} runs\n", past_bytes=None)
             except git.PushRejectedError:
                 if self._fetch().commit == commit:
                     raise InfrastructureError(
@@ -97,21 +97,19 @@ class GitBranchCompaction(GitBranchHistory):
 
     def _lighter(self, tip: Tip) -> _Lighter:
         files, removed = self._retained(tip.files)
-        changes = [
+        changes = (
             *(git.TreeChange(file.path, None) for file in removed),
             *(git.TreeChange(file.path, file.blob) for file in set(files) - set(tip.files)),
-        ]
+        )
         kept = {file.identity: file for file in files}
         compacted = sum(file.identity in kept for file in removed)
-        return _Lighter(
-            tree=self._tree(tip, changes), runs=len(files), compacted=compacted, dropped=len(removed) - compacted
-        )
+        return _Lighter(changes=changes, runs=len(files), compacted=compacted, dropped=len(removed) - compacted)
 
     def _bisections(self) -> Iterator[Bisection]:
-        entries = [entry for entry in self._entries() if entry.blob and BISECTION_PATH.fullmatch(entry.path)]
-        contents = git.read_blobs(self._repository, [entry.blob for entry in entries])
+        blobs = {path: blob for path, blob in self._seen().blobs.items() if BISECTION_PATH.fullmatch(path)}
+        contents = git.read_blobs(self._repository, list(blobs.values()))
         # Whoever asks for one that cannot be read learns it.
-        return decodable(zip((entry.path for entry in entries), contents, strict=True), decode_stored)
+        return decodable(zip(blobs, contents, strict=True), decode_stored)
 
 
 def _suites(files: Sequence[RunFile]) -> tuple[StoredSuite, ...]:

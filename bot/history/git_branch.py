@@ -8,8 +8,9 @@ new root, pushed on the same condition.
 
 import json
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Unpack
 
@@ -48,12 +49,13 @@ TRANSIENT_TEXTS = (
 class Tip:
     """The branch at one moment. `commit` is None where there is no branch yet; `past_bytes`: see PAST_LINE.
 
-    `entries` are all its files, `files` the runs among them. Of a commit that was just pushed the entries are unknown.
+    `blobs` are all its files by their paths, `files` the runs among them.
     """
 
     commit: str | None = None
+    tree: str | None = None
     files: tuple[RunFile, ...] = ()
-    entries: tuple[git.TreeEntry, ...] | None = ()
+    blobs: Mapping[str, str] = field(default_factory=dict)
     past_bytes: int = 0
 
 
@@ -66,10 +68,13 @@ class GitBranchHistory(RunReader):
         super().__init__(**options)
         self._remote = remote
         self._branch = branch
-        self._index = folder / "index.tmp"
+        self._folder = folder
         self._repository = git.init_private(folder / "history.git")
-        self._marker_blob = git.write_blob(self._repository, MARKER)
+        # Contents by the names that git gives them: written with the commit that needs them.
+        self._unwritten: dict[str, bytes] = {}
+        self._marker_blob = git.blob_name(MARKER)
         self._tip: Tip | None = None
+        self._is_tried = False
         self._expected: dict[tuple[str, str, str], RunFile] = {}
 
     @property
@@ -97,7 +102,12 @@ class GitBranchHistory(RunReader):
 
     def _written(self, run: Run) -> RunFile:
         name, content = written(run, self._retention)
-        return replace(name, blob=git.write_blob(self._repository, content))
+        return replace(name, blob=self._named(content))
+
+    def _named(self, content: bytes) -> str:
+        blob = git.blob_name(content)
+        self._unwritten[blob] = content
+        return blob
 
     def _is_transient(self, error: InfrastructureError) -> bool:
         if isinstance(error, git.PushRejectedError):
@@ -106,7 +116,8 @@ class GitBranchHistory(RunReader):
 
     def _try_append(self, wanted: Sequence[RunFile]) -> tuple[str, ...]:
         self.expect(self.names)
-        tip = self._tip = self._fetch()
+        identities = {file.identity for file in wanted}
+        tip = self._last_seen(lambda tip: not identities.issubset(file.identity for file in tip.files))
         self._notice(tip, wanted)
         there = {file.identity: file for file in tip.files}
         new = {file.identity: file for file in wanted if file.identity not in there}
@@ -121,35 +132,69 @@ class GitBranchHistory(RunReader):
         last = wanted[-1]
         what = "a run" if len(new) == 1 else f"{len(new):,} runs, the last"
         message = f"Record {what} of {last.suite_slug} at {last.commit[:12]}\n"
-        moved = self._move(tip, changes, message=message, left_bytes=sum(file.packed_size for file in removed))
-        self._tip = replace(moved, files=files)
+        self._move(tip, changes, files, message=message, left_bytes=sum(file.packed_size for file in removed))
         stored = {file.identity: file.path for file in files}
         return tuple(stored[file.identity] for file in wanted if file.identity in stored)
 
-    def _move(self, tip: Tip, changes: Sequence[git.TreeChange], *, message: str, left_bytes: int = 0) -> Tip:
-        """One more commit on the branch; `left_bytes` of files, packed, are in it no more."""
-        tree = self._tree(tip, changes)
+    def _last_seen(self, is_worth_a_push: Callable[[Tip], bool]) -> Tip:
+        """The branch as it was seen last, where a push will tell whether it still is so; else as it is now."""
+        if self._tip is None or self._is_tried or not is_worth_a_push(self._tip):
+            self._tip = self._fetch()
+        self._is_tried = True
+        return self._tip
+
+    def _move(
+        self,
+        tip: Tip,
+        changes: Sequence[git.TreeChange],
+        files: tuple[RunFile, ...] | None = None,
+        *,
+        message: str,
+        left_bytes: int = 0,
+    ) -> None:
+        """One more commit on the branch, with other runs where `files` names them.
+
+        `left_bytes` of files, packed, are in it no more.
+        """
         past_bytes = tip.past_bytes + left_bytes + COMMIT_BYTES
+        moved = None
         if tip.commit and past_bytes > self._retention.past_bytes:
-            try:
-                return self._push(tip, tree, message=message, past_bytes=None)
-            except git.GitError:
-                # Rules may forbid it. Where another writer was faster, the push below is refused as well.
-                pass
-        return self._push(tip, tree, message=message, past_bytes=past_bytes)
+            # Rules may forbid it. Where another writer was faster, the push below is refused as well.
+            with suppress(git.GitError):
+                moved = self._push(tip, changes, message=message, past_bytes=None)
+        moved = moved or self._push(tip, changes, message=message, past_bytes=past_bytes)
+        self._tip = moved if files is None else replace(moved, files=files)
+        self._is_tried = False
+        self._unwritten.clear()
 
-    def _tree(self, tip: Tip, changes: Sequence[git.TreeChange]) -> str:
-        marked = (*changes, git.TreeChange(MARKER_PATH, self._marker_blob))
-        return git.write_tree(self._repository, base=tip.commit, changes=marked, index=self._index)
-
-    def _push(self, tip: Tip, tree: str, *, message: str, past_bytes: int | None) -> Tip:
+    def _push(self, tip: Tip, changes: Sequence[git.TreeChange], *, message: str, past_bytes: int | None) -> Tip:
         """In the place of `tip`: on it, or as a new root without a past (None)."""
-        parent = tip.commit if past_bytes is not None else None
-        over = f"\n{STARTED_OVER}\n" if tip.commit and parent is None else ""
-        text = f"{message}{over}\nPast-Bytes: {past_bytes or 0}\n"
-        commit = git.commit_tree(self._repository, tree, parent=parent, message=text, identity=AUTHOR)
-        git.push(self._repository, self._remote, commit=commit, branch=self._branch, expected=tip.commit)
-        return Tip(commit=commit, entries=None, past_bytes=past_bytes or 0)
+        is_root = past_bytes is None
+        over = f"\n{STARTED_OVER}\n" if tip.commit and is_root else ""
+        commit = self._commit(
+            tip, changes, message=f"{message}{over}\nPast-Bytes: {past_bytes or 0}\n", is_root=is_root
+        )
+        git.push(self._repository, self._remote, commit=commit.name, branch=self._branch, expected=tip.commit)
+        blobs: dict[str, str | None] = {**tip.blobs, **{change.path: change.blob for change in changes}}
+        return replace(
+            tip,
+            commit=commit.name,
+            tree=commit.tree,
+            blobs={path: blob for path, blob in blobs.items() if blob},
+            past_bytes=past_bytes or 0,
+        )
+
+    def _commit(self, tip: Tip, changes: Sequence[git.TreeChange], *, message: str, is_root: bool) -> git.Commit:
+        unwritten = {change.blob: self._unwritten.get(change.blob) for change in changes if change.blob}
+        return git.write_commit(
+            self._repository,
+            (*changes, git.TreeChange(MARKER_PATH, self._marker_blob)),
+            contents=[MARKER, *(content for content in unwritten.values() if content is not None)],
+            tree=tip.tree,
+            parent=None if is_root else tip.commit,
+            message=message,
+            identity=AUTHOR,
+        )
 
     def _notice(self, tip: Tip, wanted: Sequence[RunFile]) -> None:
         """Compares with what was seen before. The runs being recorded make others drop, so they count here too."""
@@ -171,8 +216,7 @@ class GitBranchHistory(RunReader):
                 small = encode_run(compact(decode_run(content, place=file.path)))
             except (DataError, OverflowError):
                 continue  # an unreadable file is named when it is read; it must not stop the next run
-            blob = git.write_blob(self._repository, small)
-            smaller[file] = replace(file.with_content(small, compacted=True), blob=blob)
+            smaller[file] = replace(file.with_content(small, compacted=True), blob=self._named(small))
         compacted = tuple(smaller.get(file, file) for file in files)
         dropped = set(runs_to_drop(compacted, self._retention, keep=keep))
         kept = tuple(file for file in compacted if file not in dropped)
@@ -183,21 +227,15 @@ class GitBranchHistory(RunReader):
             self._tip = self._patiently(self._fetch, failure="the history could not be read")
         return self._tip
 
-    def _entries(self) -> tuple[git.TreeEntry, ...]:
-        """All files of the snapshot that is read."""
-        tip = self._seen()
-        if tip.entries is None and tip.commit:
-            tip = self._tip = replace(tip, entries=git.list_tree(self._repository, tip.commit))
-        return tip.entries or ()
-
     def _suite_files(self, suite: str) -> list[RunFile]:
         slug = suite_slug(suite)
         return [file for file in self._seen().files if file.suite_slug == slug]
 
     def _read(self, files: Sequence[RunFile]) -> tuple[bytes, ...]:
         """The contents, empty where a run's name is that of something else than a file."""
-        blobs = [file.blob for file in files if file.blob]
+        blobs = [file.blob for file in files if file.blob and file.blob not in self._unwritten]
         contents = dict(zip(blobs, git.read_blobs(self._repository, blobs, remote=self._remote), strict=True))
+        contents |= self._unwritten
         return tuple(contents.get(file.blob or "", b"") for file in files)
 
     def _fetch(self, *, depth: int = 1, object_filter: str | None = "blob:none") -> Tip:
@@ -205,11 +243,18 @@ class GitBranchHistory(RunReader):
         refspec = f"+refs/heads/{self._branch}:{FETCHED_REF}"
         if not git.fetch(self._repository, self._remote, [refspec], depth=depth, object_filter=object_filter):
             return Tip()
-        commit, message = git.commit_with_message(self._repository, FETCHED_REF)
-        entries = git.list_tree(self._repository, commit)
-        self._check_marker(next((entry.blob for entry in entries if entry.path == MARKER_PATH), None))
-        past = PAST_LINE.search(message)
-        return Tip(commit=commit, files=read_names(entries), entries=entries, past_bytes=int(past[1]) if past else 0)
+        commit = git.read_commit(self._repository, FETCHED_REF)
+        entries = git.list_tree(self._repository, commit.name)
+        blobs = {entry.path: entry.blob for entry in entries if entry.blob}
+        self._check_marker(blobs.get(MARKER_PATH))
+        past = PAST_LINE.search(commit.message)
+        return Tip(
+            commit=commit.name,
+            tree=commit.tree,
+            files=read_names(entries),
+            blobs=blobs,
+            past_bytes=int(past[1]) if past else 0,
+        )
 
     def _check_marker(self, blob: str | None) -> None:
         if blob == self._marker_blob:

@@ -132,19 +132,19 @@ class GitBranch(GitBranchAcceptances, GitBranchBisections, GitBranchCompaction):
     """Runs, accepted changes and bisections, with their past."""
 
     def paths(self) -> tuple[str, ...]:
-        return tuple(entry.path for entry in self._entries() if entry.blob and stored_key(entry.path))
+        return tuple(sorted(path for path in self._seen().blobs if stored_key(path)))
 
     def contents(self, paths: Sequence[str]) -> tuple[bytes, ...]:
-        blobs = {entry.path: entry.blob for entry in self._entries()}
+        blobs = self._seen().blobs
         wanted = [blob for path in paths if (blob := blobs.get(path))]
         read = dict(zip(wanted, git.read_blobs(self._repository, wanted, remote=self._remote), strict=True))
         return tuple(read.get(blobs.get(path, ""), b"") for path in paths)
 
     def adopt(self, entries: Sequence[tuple[str, bytes]]) -> None:
-        blobs = {path: git.write_blob(self._repository, content) for path, content in entries}
+        blobs = {path: self._named(content) for path, content in entries if RUN_PATH.fullmatch(path)}
         if runs := read_names(git.TreeEntry(path=path, blob=blob) for path, blob in blobs.items()):
             self._patiently(lambda: self._try_append(runs), failure="the runs were not stored")
-        others = {path: blob for path, blob in blobs.items() if not RUN_PATH.fullmatch(path)}
+        others = {path: self._named(content) for path, content in entries if path not in blobs}
         if others:
             message = f"Copy {len(others)} accepted changes and bisections\n"
             self._patiently(lambda: self._try_add(others, message), failure="the changes were not stored")

@@ -111,7 +111,7 @@ def test_killed_at_any_git_call_the_branch_is_as_it_was_or_whole(served: Path, t
             break
         assert run_git(served, "rev-parse", BRANCH) == before
         assert run_git(served, "fsck", "--strict") == ""
-    assert step > 6
+    assert step > 5
     loaded = branch(served, tmp_path / "last").load(NAME)
     assert loaded is not None
     assert loaded.bisection == LATER

@@ -2,6 +2,7 @@ import os
 import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -236,21 +237,27 @@ def test_rejections_by_a_race_are_told_from_others(
         assert "push" in caught.value.next_step
 
 
-def test_plumbing_makes_a_commit_without_checkout_or_index(repository: Path, tmp_path: Path) -> None:
+def test_plumbing_makes_a_commit_without_checkout_or_index(repository: Path) -> None:
     identity = git.Identity(name="bot", email="bot@example.org")
-    blob = git.write_blob(repository, b"one\n\0two")
-    index = tmp_path / "index"
-    tree = git.write_tree(repository, base=None, changes=[git.TreeChange("d/\u00e9.bin", blob)], index=index)
-    first = git.commit_tree(repository, tree, parent=None, message="first\n", identity=identity)
-    changes = [git.TreeChange("d/\u00e9.bin", None), git.TreeChange("x y", blob)]
-    tree = git.write_tree(repository, base=first, changes=changes, index=index)
-    second = git.commit_tree(repository, tree, parent=first, message="second\n", identity=identity)
-    assert git.list_tree(repository, first) == (git.TreeEntry("d/\u00e9.bin", blob),)
+    content = b"one\n\0two"
+    blob = git.blob_name(content)
+    path = 'd/\u00e9 "quoted"\\\n.bin'
+    write = partial(git.write_commit, repository, identity=identity, message="second\n")
+    root = write([git.TreeChange(path, blob)], contents=[content], tree=None, parent=None)
+    changes = [git.TreeChange(path, None), git.TreeChange("x y", blob)]
+    commit = write(changes, contents=[], tree=root.tree, parent=root.name)
+    alone = write([], contents=[], tree=commit.tree, parent=None)
+    first, second = root.name, commit.name
+    assert git.list_tree(repository, first) == (git.TreeEntry(path, blob),)
     assert git.list_tree(repository, second) == (git.TreeEntry("x y", blob),)
     assert git.read_blobs(repository, [blob, blob]) == (b"one\n\0two", b"one\n\0two")
     assert git.read_blobs(repository, []) == ()
     assert run_git(repository, "log", "-1", "--format=%an %ae %cn %s", second) == "bot bot@example.org bot second"
+    assert [git.read_commit(repository, name) for name in (second, alone.name)] == [commit, alone]
+    assert (git.parents(repository, second), git.parents(repository, alone.name)) == ((first,), ())
+    assert alone.tree == commit.tree
     assert not (repository / ".git" / "index").exists()
+    assert run_git(repository, "fsck", "--strict", "--no-dangling") == ""
     with pytest.raises(git.GitError, match="not a file"):
         git.read_blobs(repository, ["1" * 40])
 
