@@ -11,8 +11,9 @@ from bot.bisect import evidence, residual
 from bot.bisect.beside import REFUTING_ANALYSIS, excludes
 from bot.bisect.confirm import is_certain
 from bot.bisect.evidence import Design, G
-from bot.bisect.pairs import LEVEL, Size, step_size
+from bot.bisect.pairs import LEVEL
 from bot.bisect.samples import autocorrelation
+from bot.bisect.sizes import Estimate, estimates
 from bot.bisect.standing import Standing
 from bot.model.bisection import Culprit, DecayPart, Noise, Outcome, OutcomeKind, Phase, SearchState, Suspect
 from bot.model.finding import Interval
@@ -101,30 +102,26 @@ def _with_change(standing: Standing, base: Outcome) -> Outcome:
     counts = standing.samples.counts(standing.reach.size + 1)
     if not counts[0] or not counts[-1]:
         return base
-    change, interval = _change(standing, *end_to_end(standing))
+    center, half = end_to_end(standing)
+    change, interval = _change(standing, Estimate(center=center, low=center - half, high=center + half))
     knows_noise = counts[0] + counts[-1] >= FEWEST_BOUNDED
     return replace(base, relative_change=change, confidence_interval=interval if knows_noise else None)
 
 
-def _change(standing: Standing, center: float, half: float) -> tuple[float, Interval]:
-    """A step in logarithms as a relative change of the metric, with its interval."""
+def _change(standing: Standing, step: Estimate) -> tuple[float, Interval]:
+    """As a relative change of the metric, with its interval."""
     sign = standing.sign
-    low, high = sorted(float(np.expm1(np.clip(sign * (center + side), -50, 50))) for side in (-half, half))
-    return float(np.expm1(sign * center)), Interval(low=low, high=high, level=LEVEL)
+    low, high = sorted(float(np.expm1(np.clip(sign * end, -50, 50))) for end in (step.low, step.high))
+    return float(np.expm1(sign * step.center)), Interval(low=low, high=high, level=LEVEL)
 
 
 def _culprits(standing: Standing, base: Outcome) -> Outcome:
-    state, model = standing.state, standing.model
-    fit = evidence.fit(model.design, model.named_columns)
-    halves = stdtrit(fit.dof, (1 + LEVEL) / 2) * np.sqrt(np.maximum(np.diag(fit.covariance), 0.0))
-    steps = {step.commit: step for step in state.named}
+    steps = {step.commit: step for step in standing.state.named}
     culprits = []
     suspects: list[Suspect] = []
-    for place, candidate in enumerate(standing.named):
+    for candidate, estimate in zip(standing.named, estimates(standing), strict=True):
         commit = standing.name(candidate + 1)
-        # Without a pair (an edge that cannot be measured any more) the fit over all samples is all there is.
-        size = step_size(standing, candidate) or Size(center=float(fit.delta[place]), half=float(halves[place]))
-        change, interval = _change(standing, size.center, size.half)
+        change, interval = _change(standing, estimate)
         step = steps[commit]
         culprits.append(
             Culprit(
@@ -133,7 +130,7 @@ def _culprits(standing: Standing, base: Outcome) -> Outcome:
                 relative_change=change,
                 confidence_interval=interval,
                 log_bayes_factor=step.log_bayes_factor,
-                improvement=bool(size.center < 0) != standing.seeks_improvement,
+                improvement=bool(estimate.center < 0) != standing.seeks_improvement,
             )
         )
         group = standing.group_of(candidate)
@@ -152,6 +149,7 @@ def _culprits(standing: Standing, base: Outcome) -> Outcome:
         kind=kind,
         culprits=tuple(culprits),
         suspects=tuple(suspects),
+        further_probability=residual.further_probability(standing),
         unresolved=0.0 if widest is None else min(widest.upper, 1.0),
         unresolved_part=None if widest is None else (standing.name(widest.low), standing.name(widest.high)),
     )

@@ -22,10 +22,16 @@ LACK_OF_FIT: Final = 0.99  # of the F distribution: above it the named steps do 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Size:
-    """A step in logarithms, with the half width of its interval at `LEVEL`."""
+    """A step in logarithms: Student's t of `dof` around `center`."""
 
     center: float
-    half: float
+    spread: float
+    dof: float
+
+    @property
+    def half(self) -> float:
+        """Half the width of the interval at `LEVEL`."""
+        return self.spread * float(stdtrit(self.dof, (1 + LEVEL) / 2))
 
 
 def round_differences(samples: Samples, before: int, after: int) -> Floats:
@@ -66,9 +72,8 @@ def step_size(standing: Standing, candidate: int) -> Size | None:
         ends = round_differences(standing.samples.select(standing.model.ends), 0, standing.reach.size)
         squares, dof = _within((own, ends))
         variance = squares / max(dof, 1)
-    if not dof:
-        return Size(center=float(own.mean()), half=float(abs(own.mean())))
-    return Size(center=float(own.mean()), half=float(stdtrit(dof, (1 + LEVEL) / 2) * np.sqrt(variance / own.size)))
+    center = float(own.mean())
+    return Size(center=center, spread=float(np.sqrt(variance / own.size)) if dof else abs(center), dof=max(dof, 1))
 
 
 def _around_levels(standing: Standing) -> tuple[float, int]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.special import expit, stdtr, stdtrit
 
 from bot.bisect import evidence
 from bot.bisect.evidence import Design
@@ -75,14 +75,16 @@ def contradicted(standing: Standing) -> Stretch | None:
     sizes = {candidate: step_size(standing, candidate) for candidate in standing.named}
     if not (model.is_quiet or model.is_stable) or None in sizes.values():
         return None
-    left = samples.y - samples.y[samples.commit == 0].mean()
+    left, unsure = samples.y - samples.y[samples.commit == 0].mean(), np.zeros(samples.count)
     for candidate, size in sizes.items():
         left = left - (size.center if size else 0.0) * model.column_of(candidate)
+        unsure = unsure + (size.half if size else 0.0) * model.column_of(candidate)
     whole, bound = _whole(standing), Z_CHANGE * model.spread_bound
     shares = {}
     for commit in map(int, samples.measured()):
-        own = left[samples.commit == commit]
-        shares[commit] = max(abs(float(own.mean())) - bound / np.sqrt(own.size), 0.0) / whole
+        own = samples.commit == commit
+        allowance = bound / np.sqrt(own.sum()) + float(unsure[own][0])
+        shares[commit] = max(abs(float(left[own].mean())) - allowance, 0.0) / whole
     high = next((commit for commit, share in shares.items() if share > NEGLIGIBLE), 0)
     if not high:
         return None
@@ -96,6 +98,15 @@ def is_left_over(standing: Standing) -> bool:
     Only where the noise is plain: samples cleaned of modes look surer than they are.
     """
     return standing.model.modes is None and any(stretch.probability > LEFT_OVER for stretch in stretches(standing))
+
+
+def further_probability(standing: Standing) -> float:
+    """P(a step that nobody named), prices paid; 1 where the samples contradict the named ones."""
+    if standing.exhausted:
+        return 0.0
+    if is_left_over(standing) or contradicted(standing) is not None:
+        return 1.0
+    return float(expit(standing.model.log_further))
 
 
 def _stretch(standing: Standing, low: int, high: int) -> Stretch:

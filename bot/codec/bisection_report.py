@@ -59,6 +59,7 @@ class BisectionFile:
     relative_change: float | None = None
     confidence_interval: Interval | None = None
     visible_effect: float | None = None
+    further_probability: float | None = None
     unresolved: float | None = None
     unresolved_part: tuple[str, str] | None = None
     noise: Noise | None = None

@@ -53,6 +53,7 @@ class Engine(StrEnum):
 
 SMALLEST_EFFECT: Final = 0.0005  # of times: nobody measures less
 NEGLIGIBLE: Final = 0.2  # rho: the part of the whole change that may stay without a name
+LEAST_FURTHER: Final = 0.1  # probability of a step without a name from which on an answer leaves it open
 
 
 class Sought(StrEnum):
@@ -216,8 +217,9 @@ class Outcome:
 
     `needed`: executions that the search would still take, where that is why it stopped. `relative_change` is bad
     against good. `visible_effect` is the change that would have been seen (not reproduced,
-    inconclusive). `unresolved` is the part of the change, as a fraction, that the residual check left open, most of it
-    in the commits after the first of `unresolved_part` up to its second.
+    inconclusive). `further_probability` is that of a step that nobody named; `unresolved` is the part of the change, as
+    a fraction, that the residual check left open, most of it in the commits after the first of `unresolved_part` up to
+    its second.
     """
 
     kind: OutcomeKind
@@ -228,6 +230,7 @@ class Outcome:
     relative_change: float | None = None
     confidence_interval: Interval | None = None
     visible_effect: float | None = None
+    further_probability: float | None = None
     unresolved: float | None = None
     unresolved_part: tuple[str, str] | None = None
     executions: int = 0
@@ -235,6 +238,11 @@ class Outcome:
     noise: Noise | None = None
     skipped: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[Reason, ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a further culprit is likely; older answers do not say how likely."""
+        return self.further_probability is None or self.further_probability > LEAST_FURTHER
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

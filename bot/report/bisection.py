@@ -119,7 +119,7 @@ def _view(report: BisectionReport, form: Form) -> str:
     reason, facts = Safe(words.reason_of(report)), [benchmark, *map(Safe, words.facts_of(report))]
     if (outcome.unresolved or 0.0) > NEGLIGIBLE and outcome.unresolved_part is not None:
         ends = (form.name(end[:SHORT_HASH]) for end in outcome.unresolved_part)
-        reason = _folded(reason, own("To search for them: the same with --good {} --bad {}.", *ends), form)
+        reason = _folded(reason, own("To search there: the same with --good {} --bad {}.", *ends), form)
     between = "\n\n" if form.folds and reason.startswith("<") else "\n"
     blocks = [
         join("\n", [form.shade(own(form.heading, first), _verdict(report)), *about]),
@@ -179,7 +179,7 @@ def _about(report: BisectionReport, culprit: Culprit, form: Form) -> list[Safe]:
         notes.append(f"+{facts.insertions:,} {MINUS}{facts.deletions:,} lines in {counted(facts.files, 'file')}")
     if culprit.posterior is not None:
         certainty = words.certainty(culprit.posterior)
-        notes.append(f"posterior {certainty}; confirmed and sized in rounds against its parent")
+        notes.append(f"posterior {certainty}; confirmed in rounds against its parent")
     lines = [Safe("; ".join(notes))] if notes else []
     if updates := report.updates.get(culprit.commit):
         named = [form.name(change_words(change)) for change in updates[:SHOWN_UPDATES]]

@@ -92,7 +92,10 @@ def _resolved(outcome: Outcome) -> str:
     if outcome.unresolved is None:
         return f"{'It' if is_one else 'Each'} is the first whose test against the good end is significant."
     if outcome.unresolved > NEGLIGIBLE:
-        return f"Unresolved: up to {percent(outcome.unresolved)} of the change may come from commits not named."
+        most = f"up to {percent(outcome.unresolved)} of the change"
+        if outcome.is_open:
+            return f"Unresolved: {most} may come from commits not named."
+        return f"No further culprit was seen; one of {most} could have been missed."
     return "It explains the change." if is_one else "Together they explain the change."
 
 

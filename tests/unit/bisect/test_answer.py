@@ -79,4 +79,4 @@ def test_a_named_commit_is_the_culprit_with_the_step_of_its_own_rounds() -> None
     (culprit,) = outcome.culprits
     assert (culprit.commit, culprit.improvement) == ("c2", False)
     assert culprit.relative_change == pytest.approx(0.2, abs=2e-3)
-    assert (outcome.unresolved, outcome.unresolved_part) == (0.0, None)
+    assert (outcome.unresolved, outcome.unresolved_part, outcome.is_open) == (0.0, None, False)

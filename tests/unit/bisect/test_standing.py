@@ -156,7 +156,9 @@ def test_more_executions_of_a_commit_contradict_the_named_step_more_surely() -> 
     where = searched(*rounds, levels={**LEVELS, "c4": 1.5}, named="c2", noise=8)
     stretch = contradicted(where)
     assert stretch is not None
-    allowance = 3 * where.model.spread_bound / np.sqrt(6)
+    size = step_size(where, 1)
+    assert size is not None
+    allowance = 3 * where.model.spread_bound / np.sqrt(6) + size.half
     assert stretch.upper == pytest.approx((np.log(1.25) - allowance) / np.log(1.5), abs=0.01)
 
 

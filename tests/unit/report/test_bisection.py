@@ -126,9 +126,9 @@ def test_an_unresolved_stretch_is_one_folded_line_of_a_comment() -> None:
     line = "Unresolved: up to 40% of the change may come from commits not named."
     ends = f"--good `{GOOD[:7]}` --bad `{FIRST[:7]}`"
     markdown = bisection_markdown(report).replace("\N{NO-BREAK SPACE}", " ")
-    assert f"<details><summary>{line}</summary>\n\nTo search for them: the same with {ends}.\n\n</details>" in markdown
+    assert f"<details><summary>{line}</summary>\n\nTo search there: the same with {ends}.\n\n</details>" in markdown
     text = bisection_text(report).replace("\N{NO-BREAK SPACE}", " ")
-    assert f"\n{line}\nTo search for them: the same with {ends.replace('`', '')}.\nBenchmark:" in text
+    assert f"\n{line}\nTo search there: the same with {ends.replace('`', '')}.\nBenchmark:" in text
 
 
 @pytest.mark.parametrize(
@@ -193,6 +193,21 @@ def test_foreign_text_stays_text() -> None:
     # Outside code spans of any fence nothing of it is left.
     assert "\n@everyone" not in markdown
     assert markdown.count("```text") == 1
+
+
+@pytest.mark.parametrize(
+    ("unresolved", "probability", "reason"),
+    [
+        (0.4, 0.11, "Unresolved: up to 40% of the change may come from commits not named."),
+        (0.4, 0.1, "No further culprit was seen; one of up to 40% of the change could have been missed."),
+        (0.2, 0.1, "It explains the change."),
+    ],
+)
+def test_an_answer_says_whether_more_is_likely_or_could_only_have_been_missed(
+    unresolved: float, probability: float, reason: str
+) -> None:
+    outcome = replace(REPORT.outcome, unresolved=unresolved, further_probability=probability)
+    assert reason_of(replace(REPORT, outcome=outcome)).replace("\N{NO-BREAK SPACE}", " ") == reason
 
 
 def test_what_stays_unresolved_comes_with_the_search_for_it() -> None:

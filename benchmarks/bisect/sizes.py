@@ -1,0 +1,136 @@
+"""What an answer says of a culprit's size, and of culprits that it does not name, against what was planted.
+
+python benchmarks/bisect/sizes.py [--runs N] [--processes N] [--cell PART]
+
+A chain of 64 commits with one to three steps at least six apart, budget 400. `covered`: the stated 95% intervals of
+named commits that hold their own planted size; `width`: their mean half width, in logarithms, and beside it that of
+the confirming rounds alone. `open`: answers that say that a further culprit is likely (`Outcome.is_open`), where all
+planted ones are named and where some are not.
+"""
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from benchmarks.bisect import machine, scales
+from benchmarks.bisect.machine import Machine, chain, levels_of, play, stream
+from bot.bisect.pairs import step_size
+from bot.bisect.reach import Reach
+from bot.bisect.search import Search
+from bot.bisect.standing import Standing
+from bot.model.bisection import SearchSettings
+
+COMMITS: Final = 64
+APART: Final = 6
+BUDGET: Final = 400
+NOISES: Final = {**scales.NOISES, **machine.NOISES}
+# Noise, steps, standard deviation of a round's offset.
+CELLS: Final[Sequence[tuple[str, tuple[float, ...], float]]] = (
+    ("1%", (0.03,), 0.0),
+    ("3%", (0.1,), 0.0),
+    ("3%", (0.1,), 0.06),
+    ("3%", (1.0,), 0.0),
+    ("10%", (0.2,), 0.0),
+    ("30%", (1.0,), 0.0),
+    ("heavy", (0.1,), 0.0),
+    ("bimodal", (0.1,), 0.0),
+    ("bimodal", (0.4,), 0.0),
+    ("modes 2.2/6%, gap 25%", (0.4,), 0.0),
+    ("modes 2.2/6%, gap 25%", (0.2,), 0.03),
+    ("3%", (0.1, 0.1), 0.0),
+    ("3%", (-0.1, 0.2), 0.0),
+    ("3%", (0.08, 0.08, 0.08), 0.0),
+    ("3%", (0.05, 0.15), 0.0),
+    ("3%", (0.05, 0.15), 0.06),
+    ("1%", (0.03, 0.1), 0.0),
+    ("bimodal", (0.1, 0.3), 0.0),
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trial:
+    """`is_open` is None where nothing was named; `widths`: the interval's and that of the confirming rounds."""
+
+    covered: tuple[bool, ...]
+    widths: tuple[tuple[float, float], ...]
+    is_open: bool | None
+    is_complete: bool
+
+
+def trial(noise: str, steps: Sequence[float], offset: float, seed: int) -> Trial:
+    generator = np.random.default_rng([seed, 2026, len(steps)])
+    commit_range = chain(COMMITS)
+    planted = _planted(steps, generator)
+    searched = Search.start(commit_range, settings=SearchSettings(budget_executions=BUDGET, seed=seed))
+    outcome = play(
+        searched,
+        Machine(
+            levels=levels_of(commit_range, {place: float(np.log1p(step)) for place, step in planted.items()}),
+            noise=stream(NOISES[noise], generator),
+            offset=lambda: float(generator.normal(0, offset)) if offset else 0.0,
+        ),
+    )
+    standing = Standing(searched.state, Reach(commit_range))
+    covered, widths = [], []
+    for culprit in outcome.culprits:
+        place = commit_range.commits.index(culprit.commit)
+        interval, own = culprit.confidence_interval, step_size(standing, place)
+        if own is not None:
+            widths.append((float(np.log((1 + interval.high) / (1 + interval.low)) / 2), own.half))
+        if place in planted:
+            covered.append(interval.low - 1e-9 <= planted[place] <= interval.high + 1e-9)
+    named = {commit_range.commits.index(culprit.commit) for culprit in outcome.culprits}
+    return Trial(
+        covered=tuple(covered),
+        widths=tuple(widths),
+        is_open=outcome.is_open if outcome.culprits else None,
+        is_complete=named == set(planted),
+    )
+
+
+def _planted(steps: Sequence[float], generator: np.random.Generator) -> Mapping[int, float]:
+    while True:
+        places = np.sort(generator.choice(COMMITS, len(steps), replace=False))
+        if not (np.diff(places) < APART).any():
+            return dict(zip(places.tolist(), generator.permutation(steps).tolist(), strict=True))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--cell", default="", help="part of a name")
+    arguments = parser.parse_args()
+    print("| noise, steps | covered | width, of the pair alone | open, all named | open, one missing |")
+    print("|:--|--:|--:|--:|--:|")
+    with ProcessPoolExecutor(arguments.processes) as pool:
+        for noise, steps, offset in CELLS:
+            name = f"{noise}, {' and '.join(f'{step:+.0%}' for step in steps)}"
+            name += f", offsets {offset:.0%}" if offset else ""
+            if arguments.cell not in name:
+                continue
+            trials = list(pool.map(partial(trial, noise, steps, offset), range(arguments.runs), chunksize=4))
+            covered = [each for one in trials for each in one.covered]
+            widths = np.array([pair for one in trials for pair in one.widths])
+            by_completeness = (
+                [one.is_open for one in trials if one.is_open is not None and one.is_complete is complete]
+                for complete in (True, False)
+            )
+            shares = " | ".join(f"{sum(part)} of {len(part)}" for part in by_completeness)
+            own, pair = widths.mean(axis=0)
+            print(
+                f"| {name} | {np.mean(covered):.1%} of {len(covered)} | {own:.3f}, {pair:.3f} | {shares} |", flush=True
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""How much a named commit changes: what its own rounds say, and what all samples say if nothing else changed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from bot.bisect import evidence, residual
+from bot.bisect.pairs import LEVEL, Size, step_size
+from bot.bisect.standing import Standing
+
+HALVINGS: Final = 60
+SMALLEST_SPREAD: Final = 1e-12
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Estimate:
+    """A step in logarithms: the posterior mean, and the interval at `LEVEL`."""
+
+    center: float
+    low: float
+    high: float
+
+
+def estimates(standing: Standing) -> tuple[Estimate, ...]:
+    """Of each named step, in topological order: two estimates weighed by the probability of a further step.
+
+    The fit of the named steps over all samples is the sharper one, but mixes in what nobody named; the rounds that
+    confirmed a step do not, but are few. Of a quiet machine these are sharp, and alone count: that other commits
+    change a little would be the fit's whole noise. A step without such rounds (an edge that cannot be measured any
+    more) has the fit alone.
+    """
+    fit = evidence.fit(standing.model.design, standing.model.named_columns)
+    spreads = np.sqrt(np.maximum(np.diag(fit.covariance), 0.0))
+    further = 1.0 if standing.model.is_quiet else residual.further_probability(standing)
+    sizes = []
+    for candidate, center, spread in zip(standing.named, fit.delta, spreads, strict=True):
+        fitted = Size(center=float(center), spread=float(spread), dof=fit.dof)
+        own = step_size(standing, candidate)
+        sizes.append(weighed([(1.0, fitted)] if own is None else [(1 - further, fitted), (further, own)]))
+    return tuple(sizes)
+
+
+def weighed(parts: Sequence[tuple[float, Size]]) -> Estimate:
+    """The mixture of these t distributions; weights sum to 1."""
+    tail = (1 - LEVEL) / 2
+    counted = [(weight, size) for weight, size in parts if weight]
+    center = sum(weight * size.center for weight, size in counted)
+    return Estimate(center=center, low=_quantile(counted, tail), high=_quantile(counted, 1 - tail))
+
+
+def _quantile(parts: Sequence[tuple[float, Size]], level: float) -> float:
+    """Lies between those of the parts."""
+    own = [float(size.center + size.spread * stdtrit(size.dof, level)) for _, size in parts]
+    low, high = min(own), max(own)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        below = sum(
+            weight * float(stdtr(size.dof, (middle - size.center) / max(size.spread, SMALLEST_SPREAD)))
+            for weight, size in parts
+        )
+        low, high = (middle, high) if below < level else (low, middle)
+    return (low + high) / 2
