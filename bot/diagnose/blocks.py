@@ -32,6 +32,10 @@ class Stretch:
     start: int
     end: int
 
+    @property
+    def size(self) -> int:
+        return self.end - self.start
+
     def read(self) -> bytes:
         with Path(self.path).open("rb") as file:
             begin = _line_end(file, self.start - 1, self.end - self.start + 1) if self.start else 0
@@ -49,6 +53,10 @@ def _line_end(file: BinaryIO, place: int, limit: int) -> int:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lines:
     data: bytes
+
+    @property
+    def size(self) -> int:
+        return len(self.data)
 
     def read(self) -> bytes:
         return self.data

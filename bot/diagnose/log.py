@@ -9,7 +9,7 @@ from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from itertools import chain
 from multiprocessing import get_context
 from types import FrameType
@@ -50,23 +50,22 @@ def read_log(
     """
     truncated: list[str] = []
     produced = chain.from_iterable(blocks(name, truncated=truncated.append, block_bytes=block_bytes) for name in names)
-    first = next(produced, None)
-    if first is None:
+    head, is_whole = _first_blocks(produced, block_bytes)
+    if not head:
         raise DataError(
             "holds no line", place=", ".join(names), next_step="check that the logger was on during the load test"
         )
-    second = next(produced, None)
-    every = chain([first], [second] if second else [], produced)
+    every = chain(head, produced)
     analysed = partial(analyse_block, pattern=pattern, settings=settings, limit_s=time_limit_s)
     if executor is not None:
         part = _shared(every, analysed, executor=executor, ahead=2 * workers)
-    elif second is None and can_be_limited():
-        part = analysed(first)
+    elif is_whole and can_be_limited():
+        part = reduce(merge, map(analysed, head))
     else:
         part = _on_processes(every, analysed, workers=workers)
     part = finish(part)
     if not any(service.calls for service in part.services.values()):
-        raise _nothing_usable(names, first, part)
+        raise _nothing_usable(names, head[0], part)
     return ReadLog(part=part, truncated_files=tuple(dict.fromkeys(truncated)))
 
 
@@ -74,6 +73,18 @@ def analyse_block(block: Stretch | Lines, *, pattern: LinePattern, settings: Rea
     """What a worker runs."""
     with time_limit(limit_s, pattern=pattern.name):
         return analyse(block.read(), pattern=pattern, settings=settings)
+
+
+def _first_blocks(produced: Iterator[Stretch | Lines], most_bytes: int) -> tuple[list[Stretch | Lines], bool]:
+    """Blocks of together `most_bytes` and the one after them, and whether these are all: then no process pays off."""
+    head: list[Stretch | Lines] = []
+    size = 0
+    for block in produced:
+        head.append(block)
+        size += block.size
+        if size > most_bytes:
+            return head, False
+    return head, True
 
 
 def _on_processes(every: Iterator[Stretch | Lines], analysed: Analysis, *, workers: int) -> Part:
