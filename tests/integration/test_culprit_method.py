@@ -119,7 +119,7 @@ def test_bisect_diagnose_and_compare_name_commit_method_and_path(shop: ShopHisto
 
 def test_measure_with_a_trace_leaves_a_diagnosis(shop: ShopHistory, tmp_path: Path) -> None:
     """Two repetitions of whole processes decide nothing on a busy machine: what is asserted needs no certainty."""
-    run = benchmark_command(newer_interpreter(), calls=3)
+    run = benchmark_command(newer_interpreter(), calls=1)
     options = ["--trace", "--trace-repetitions", "2"]
     measured(shop, tmp_path, ends=(shop.before, shop.culprit), run=run, options=options)
     _, report = compared(tmp_path, tmp_path / "diagnosis.json")
