@@ -26,7 +26,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.bisect.bound import capacity_bits, fano_executions
-from benchmarks.bisect.machine import NOISES, Machine, chain, levels_of, merge_dag, stream
+from benchmarks.bisect.machine import NOISES, Machine, chain, levels_of, merge_dag, offsets, scales, stream
 from benchmarks.bisect.rivals import RIVALS, play_rival
 from bot.bisect import Search
 from bot.model.bisection import CommitRange, Engine, SearchSettings
@@ -107,8 +107,8 @@ def trial(cell: Cell, method: str, number: int, *, budget: int) -> Trial:
     machine = Machine(
         levels=levels_of(commit_range, {culprit: float(np.log1p(cell.effect))}),
         noise=stream(NOISES[cell.noise], generator),
-        offset=lambda: float(generator.normal(0, cell.offset_sd)) if cell.offset_sd else 0.0,
-        scale=lambda: float(generator.lognormal(0, MACHINES_SCALE)) if several else 1.0,
+        offset=offsets(generator, cell.offset_sd),
+        scale=scales(generator, MACHINES_SCALE if several else 0.0),
     )
     planted = commit_range.commits[culprit]
     if method in RIVALS:

@@ -96,6 +96,16 @@ class Machine:
         return samples, failures
 
 
+def offsets(generator: np.random.Generator, sd: float) -> Callable[[], float]:
+    """Levels of machines, in logarithms; without a standard deviation nothing is drawn."""
+    return lambda: float(generator.normal(0, sd)) if sd else 0.0
+
+
+def scales(generator: np.random.Generator, sd: float) -> Callable[[], float]:
+    """Factors of machines' noise, `sd` in logarithms; as `offsets`."""
+    return lambda: float(generator.lognormal(0, sd)) if sd else 1.0
+
+
 def stream(sampler: Sampler, generator: np.random.Generator) -> Iterator[float]:
     while True:
         yield from sampler(generator, 256).tolist()

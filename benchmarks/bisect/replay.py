@@ -24,7 +24,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from benchmarks.bisect.machine import NOISES, Machine, chain, levels_of, play, stream
+from benchmarks.bisect.machine import NOISES, Machine, chain, levels_of, offsets, play, stream
 from benchmarks.bisect.noise import PROGRAMS, measure
 from bot.bisect.search import Search
 from bot.model.bisection import Engine, SearchSettings
@@ -54,7 +54,7 @@ def one(cell: Cell, seed: int) -> tuple[str, int]:
     machine = Machine(
         levels=levels_of(commit_range, effects),
         noise=recorded(cell.series, generator) if cell.series else stream(NOISES[cell.noise], generator),
-        offset=lambda: float(generator.normal(0, cell.offset)) if cell.offset else 0.0,
+        offset=offsets(generator, cell.offset),
     )
     settings = SearchSettings(engine=cell.engine, budget_executions=BUDGET, seed=seed)
     outcome = play(Search.start(commit_range, settings=settings), machine)

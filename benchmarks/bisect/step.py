@@ -23,7 +23,7 @@ from scipy.special import ndtr
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from benchmarks.bisect.machine import NOISES, Machine, chain, levels_of, merge_dag, stream
+from benchmarks.bisect.machine import NOISES, Machine, chain, levels_of, merge_dag, offsets, stream
 from bot.bisect import Search
 from bot.bisect.graph import cut_range, parse_parents
 from bot.bisect.reach import Reach
@@ -40,7 +40,7 @@ def whole_search(commit_range: CommitRange, seed: int) -> tuple[Search, list[flo
     machine = Machine(
         levels=levels_of(commit_range, {culprit: float(np.log1p(0.05))}),
         noise=stream(NOISES["3%"], generator),
-        offset=lambda: float(generator.normal(0, 0.06)),
+        offset=offsets(generator, 0.06),
     )
     search = Search.start(commit_range, settings=SearchSettings(seed=seed))
     seconds = []

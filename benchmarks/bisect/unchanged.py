@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.bisect.grid import MACHINES_ROUNDS, MACHINES_SCALE, OFFSETS
 from benchmarks.bisect.machine import NOISES as PLAIN
-from benchmarks.bisect.machine import Floats, Machine, Sampler, chain, lognormal, play, stream
+from benchmarks.bisect.machine import Floats, Machine, Sampler, chain, lognormal, offsets, play, scales, stream
 from benchmarks.bisect.replay import BUDGET, log_half, recorded, series_files
 from benchmarks.bisect.scales import NOISES as SCALES
 from benchmarks.bisect.scales import two_modes
@@ -86,8 +86,8 @@ def trial(name: str, series: Sequence[float], seed: int, *, machines: bool = Fal
     machine = Machine(
         levels=dict.fromkeys((commit_range.good, *commit_range.commits), 0.0),
         noise=noise,
-        offset=lambda: float(generator.normal(0, OFFSETS[-1])) if machines else 0.0,
-        scale=lambda: float(generator.lognormal(0, MACHINES_SCALE)) if machines else 1.0,
+        offset=offsets(generator, OFFSETS[-1] if machines else 0.0),
+        scale=scales(generator, MACHINES_SCALE if machines else 0.0),
     )
     settings = SearchSettings(budget_executions=BUDGET, seed=seed, one_machine=not machines)
     outcome = play(Search.start(commit_range, settings=settings), machine, k=MACHINES_ROUNDS if machines else 1)

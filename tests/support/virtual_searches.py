@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.bisect.machine import NOISES, Machine, chain, levels_of, play, stream
+from benchmarks.bisect.machine import NOISES, Machine, chain, levels_of, offsets, play, stream
 from bot.bisect import Search
 from bot.model.bisection import CommitRange, Outcome, Phase, SearchSettings
 
@@ -34,7 +34,7 @@ class Virtual:
         return Machine(
             levels=self.levels or levels_of(self.commit_range, self.effects),
             noise=noise,
-            offset=lambda: float(generator.normal(0, self.offset_sd)) if self.offset_sd else 0.0,
+            offset=offsets(generator, self.offset_sd),
             broken=self.broken,
         )
 
