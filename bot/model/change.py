@@ -68,7 +68,7 @@ class SeriesAlarm:
 class Detectable:
     """What would have been found: a rise by `size`, in the series' unit, that lasts `rows` rows.
 
-    `relative_change` is of the series' median, None where that is zero.
+    `relative_change` is of the series' median, None where that is zero. A `size` of 0 is any rise at all.
     """
 
     size: float

@@ -135,7 +135,8 @@ def _would_have(detectable: Detectable | None, unit: str, *, ending: str) -> str
     size = amount_text(absolute)
     if detectable.relative_change is not None:
         size = percent_at_least(detectable.relative_change)
-    return f"a step of {size} that lasts {detectable.rows} rows would have {ending}"
+    step = f"a step of {size}" if detectable.size else "a step of any size"
+    return f"{step} that lasts {detectable.rows} rows would have {ending}"
 
 
 def _notes(entry: SeriesChanges) -> list[str]:

@@ -41,7 +41,7 @@ MARGIN = 1.15
 class DetectableStep:
     """A rise by `size`, in the series' unit, that lasts `runs` runs would be found at each place that was tried.
 
-    `share`: of the median, None where that is zero.
+    `share`: of the median, None where that is zero. A `size` of 0 is any rise at all.
     """
 
     size: float
@@ -107,7 +107,8 @@ def _step(series: Floats, factor: float | None, *, runs: int) -> DetectableStep 
     if factor is None:
         return None
     median = float(abs(np.median(series)))
-    size = factor * scale_unit(series)
+    # Zeros alone have no unit: whatever rises from them stands out.
+    size = factor * scale_unit(series) if series.any() else 0.0
     return DetectableStep(size=size, share=size / median if median else None, runs=runs)
 
 

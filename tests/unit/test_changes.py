@@ -160,7 +160,7 @@ def test_nothing_found_says_what_would_have_been(folder: Path, capsys: pytest.Ca
         f"  5 ┤{'•' * 40}\n"
     )
     text = printed(folder, capsys, [0.0] * 25, "--online", "--minimum-effect", "0%")
-    assert "0 changes in ms (25 rows)\n  a step of 0.0001" in text
+    assert "0 changes in ms (25 rows)\n  a step of any size that lasts 12 rows would" in text
     assert "Seeing only the rows before: cannot tell yet, 6 more rows would do\n" in text
     text = printed(folder, capsys, [float(f"1e{(number * 17) % 60 - 30}") for number in range(60)])
     assert "  cannot tell: no step of any size would stand out; take medians" in text

@@ -77,11 +77,12 @@ def test_without_noise_it_is_the_minimum_effect() -> None:
     assert step.size == pytest.approx(0.25, rel=0.2)
 
 
-def test_from_zero_there_is_a_size_and_no_share() -> None:
+def test_from_zeros_alone_any_step_is_found() -> None:
     step = detectable_step(np.zeros(60), minimum_effect=0.05)
     assert step is not None
-    assert step.share is None
-    assert step.size > 0
+    assert (step.size, step.share) == (0, None)
+    planted = np.where(np.arange(60) < 30, 0, 1e-12)
+    assert find_changes(planted, rng=np.random.default_rng(1), minimum_effect=0.05)
 
 
 @pytest.mark.parametrize("median", [2.0, 1000.0])
