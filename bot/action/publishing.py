@@ -22,6 +22,8 @@ MOST_FORK_COMMENTS: Final = 3
 # Of these nothing was measured, and nobody waits for it.
 UNFINISHED: Final = ("cancelled", "skipped", "neutral", "stale", "action_required")
 
+_ENDED: Final = {"failure": "failed", "timed_out": "timed out", "cancelled": "was cancelled", "skipped": "was skipped"}
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MeasuringRun:
@@ -32,6 +34,10 @@ class MeasuringRun:
     cause: str
     conclusion: str
     url: str
+
+    @property
+    def ended(self) -> str:
+        return f"the measuring run {_ENDED.get(self.conclusion) or f'ended with {self.conclusion!r}'}"
 
 
 def publish(job: Job) -> int:
@@ -53,7 +59,7 @@ def _publish(job: Job) -> int:
     run = _measuring_run(job)
     _check_workflow(job)
     if run.conclusion in UNFINISHED:
-        summarise(job, pipeline.unpublished_text(f"the measuring run has ended as {run.conclusion}"))
+        summarise(job, pipeline.unpublished_text(run.ended))
         return EXIT_FINE
     host = pipeline.connect(job.destination)
     job = _configured(job, host)
@@ -168,7 +174,7 @@ def _comment(
 
 def _tell_failure(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest], error: BotError) -> int:
     """The measurement failed and left nothing: a failing check, and a line above the comment that stands there."""
-    reason = f"the measuring run has ended as {run.conclusion}"
+    reason = run.ended
     job.log.tell(LogLevel.WARNING, f"nothing was measured: {reason}; {error.message}")
     with open_check(job, host, sha=run.sha) as check:
         if check is not None:

@@ -8,7 +8,7 @@ from bot.model.metric import Direction
 from bot.model.reason import VerdictReason
 from bot.model.report import Conclusion, Report
 from bot.model.tree_comparison import Answer
-from bot.report.numbers import is_bytes, is_rate, is_time, percent
+from bot.report.numbers import is_bytes, is_rate, is_time, percent, significant
 from bot.report.sections import Sections
 from bot.report.unchanged import no_change, nothing_in_the_rest, rounds_advice, unchanged_advice, weakest
 from bot.report.words import BOTH_SIDES, MORE_ROUNDS, counted, share, word
@@ -33,6 +33,8 @@ class NextStep:
     weakest: tuple[Finding, ...] = ()
 
 
+# From here on a factor is read more easily than a percentage.
+MANIFOLD = 9.0
 CONTROL_CHART = "control_chart"
 CHANGE_POINT = "change_point"
 _EXPECTED = {
@@ -101,7 +103,8 @@ def effect(finding: Finding) -> str:
     more = change > 0
     metric = evidence.metric
     if metric.direction is Direction.LOWER_IS_BETTER and is_time(metric.unit):
-        return f"takes {shown} longer" if more else f"takes {shown} less time"
+        longer = f"takes {shown} longer" if change < MANIFOLD else f"takes {significant(1 + change)} times as long"
+        return longer if more else f"takes {shown} less time"
     if metric.direction is Direction.LOWER_IS_BETTER and is_bytes(metric.unit):
         return f"needs {shown} more" if more else f"needs {shown} less"
     if metric.direction is Direction.HIGHER_IS_BETTER and is_rate(metric.unit):

@@ -100,7 +100,7 @@ def test_wanted_belief_by_a_workflow_of_the_same_name_got_refused(scene: Scene) 
     before = scene.writes
     result = scene.follow(workflow=".github/workflows/mine.yml", workflow_name="perf")
     assert result.exit_code == 2
-    assert "the run is of '.github/workflows/mine.yml', expected is 'perf.yml'" in result.summary
+    assert "the run is of `.github/workflows/mine.yml`, expected is `perf.yml`" in result.summary
     assert scene.writes == before
 
 
@@ -199,16 +199,23 @@ def test_a_failed_measurement_fails_the_check_and_marks_the_comment(scene: Scene
     assert check_conclusions(scene) == ["failure", "failure"]
     mark, line, *rest = [line for line in earlier.body.splitlines() if line]
     assert mark == marker("default")
-    assert line.startswith(f"> ⚠️ **Not measured:** `{scene.head[:7]}` (`the measuring run has ended as failure`")
+    assert line.startswith(f"> ⚠️ **Not measured:** `{scene.head[:7]}` (the measuring run failed, [")
     assert rest == ["### 🟢 Nothing found"]
     assert answer.writes == 1
     scene.publish(left(scene))
     assert "Not measured" not in earlier.body
 
 
-@pytest.mark.parametrize("conclusion", ["cancelled", "skipped", "action_required"])
-def test_what_was_not_run_to_its_end_writes_nothing_and_says_why(scene: Scene, conclusion: str) -> None:
-    assert f"the measuring run has ended as {conclusion}" in failed(scene, conclusion)
+@pytest.mark.parametrize(
+    ("conclusion", "words"),
+    [
+        ("cancelled", "was cancelled"),
+        ("skipped", "was skipped"),
+        ("action_required", "ended with `action_required`"),
+    ],
+)
+def test_what_was_not_run_to_its_end_writes_nothing_and_says_why(scene: Scene, conclusion: str, words: str) -> None:
+    assert f"the measuring run {words}" in failed(scene, conclusion)
     assert scene.writes == []
 
 
@@ -216,7 +223,7 @@ def test_the_reason_for_a_missing_comment_is_in_the_summary(scene: Scene) -> Non
     scene.fake.state.pulls[MALLORY_PULL].state = "closed"
     result = scene.publish(left(scene))
     assert result.exit_code == 0, result.log
-    assert f"Reason: `no open pull request has the head {scene.head[:10]}`" in result.summary
+    assert f"Reason: no open pull request has the head `{scene.head[:10]}`" in result.summary
 
 
 def test_history_judges_without_a_checkout(scene: Scene) -> None:

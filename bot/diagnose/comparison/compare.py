@@ -126,7 +126,7 @@ def _notes(trees: Sequence[AlignedTree]) -> list[Reason]:
     if Basis.COUNTS in bases:
         notes.append(because(Caveat.ONE_PROFILE))
     if Basis.SAMPLES in bases and fewest < FEW_REPETITIONS:
-        notes.append(because(Caveat.FEW_REPETITIONS, count=fewest, minimum=FEW_REPETITIONS))
+        notes.append(because(Caveat.FEW_REPETITIONS, count=fewest))
     return notes
 
 

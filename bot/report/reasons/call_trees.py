@@ -44,7 +44,7 @@ CALL_TREES: Final[Mapping[ReasonCode, str]] = {
     Caveat.ONE_PROFILE: (
         "one profile per revision: samples are taken for independent, and differences between runs for none"
     ),
-    Caveat.FEW_REPETITIONS: "{count:# repetition} show only large changes; {minimum:,} or more are better",
+    Caveat.FEW_REPETITIONS: "{count:# repetition} show only large changes; record more of both revisions",
     Caveat.FILES_LEFT: "{count:,} files differ; {limit:,} were looked at",
     Caveat.NAMES_LEFT: "callers were looked for of {limit:,} of {count:,} changed names",
     Caveat.CALLING_FILES_LEFT: "callers were looked for in {limit:,} of {count:,} files",

@@ -154,7 +154,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "{count:# metric} got worse in earlier runs and stayed so: those runs are no baseline until it is accepted"
     ),
     Remark.PASSED_ALARM: "{count:# metric} looked worse in an earlier run and did not stay so: it counts as noise",
-    Remark.CATEGORY_ASSIGNED: "assigned to {category}, which is not the fastest category: {count:# metric}",
+    Remark.CATEGORY_ASSIGNED: "not in the fastest category but in {category}: {count:# metric}",
     Remark.OUT_OF_CONTROL: "{found:,} of {count:# metric} are out of control; up to {chance:.3g} would be by chance",
     Remark.SCALED_BY_RULER: (
         "scaled by the ruler {ruler}: the target's times by {factor:.3f} (Spearman {spearman:.2f}, mean error "

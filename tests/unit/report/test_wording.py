@@ -55,6 +55,11 @@ def test_effect_uses_words_of_the_metric(metric: Metric, up: str, down: str) -> 
     assert effect(finding("x", 10.0, 8.0, metric=metric)) == down
 
 
+def test_a_manifold_time_is_a_factor() -> None:
+    assert effect(finding("x", 10.0, 99.0, metric=TIME_MS)) == "takes 890% longer"
+    assert effect(finding("x", 10.0, 9_870.0, metric=TIME_MS)) == "takes 987 times as long"
+
+
 def test_effect_from_zero_has_no_percentage() -> None:
     assert effect(finding("x", 0.0, 1.0, verdict=Verdict.REGRESSION)) == "got worse"
     assert effect(finding("x", 0.0, -1.0, verdict=Verdict.IMPROVEMENT)) == "got better"
