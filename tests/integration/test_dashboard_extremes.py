@@ -12,6 +12,8 @@ from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark, Summary
 from tests.support.chromium import LACKING, PROGRAM, open_page
 from tests.support.dashboard_history import COMMITS, kept_history, run_of
+from tests.support.git_repository import run_git
+from tests.support.processes import becomes
 
 SECONDS = Metric(name="time", unit="s<b>", direction=Direction.LOWER_IS_BETTER)
 PLAIN = replace(SECONDS, unit="s")
@@ -40,6 +42,9 @@ def test_every_page_stands(tmp_path: Path) -> None:
         for number in range(1, COMMITS)
     ]
     kept.append(runs)
+    releases = {1: "v1.0", 36: "v1.9.10-rc.1", 37: "v1.9.10-rc.2", 38: "v1.9.10"}
+    for number, tag in releases.items():
+        run_git(kept.repository, "tag", tag, kept.commits[number])
     site = tmp_path / "site"
     assert main(["dashboard", str(site), "--repo", str(kept.repository), "--history", str(kept.history)]) == 0
     with open_page() as page:
@@ -51,6 +56,9 @@ def test_every_page_stands(tmp_path: Path) -> None:
             page.value(f"location.hash = '#suite=api&benchmark={quote_plus(name)}+time'")
             sleep(0.5)
             assert page.value("document.querySelector('h2').textContent") == f"{name} time"
+        # The newest release has its name; those that would cover each other do not.
+        labels = "[...document.querySelectorAll('.annotation-text')].map((text) => text.textContent)"
+        assert becomes(lambda: page.value(labels) == ["v1.9.10", "v1.4", "v1.0"], within_seconds=10)
         page.value("location.hash = '#compare=1'")
         sleep(1)
         assert page.value("document.querySelectorAll('tbody tr').length") > 0
