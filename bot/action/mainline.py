@@ -46,20 +46,24 @@ def _merged(job: Job, stored: Sequence[Acceptance], commit: str) -> tuple[Accept
     return tuple(entry for entry in carried if entry.commit == commit or not job.inputs.baseline_files)
 
 
-def follow_up(job: Job, host: Host, report: Report) -> None:
+def follow_up(job: Job, host: Host, compared: pipeline.Compared) -> None:
     """After a run of the default branch was recorded. The run is reported already, so trouble here is a warning."""
+    report, config = compared.report, job.inputs.config
     try:
-        settled = pipeline.settle_acceptances(report, config=job.inputs.config, place=job.history)
+        settled = pipeline.settle_acceptances(report, config=config, place=job.history)
         if settled:
             job.log.say(f"accepted from here on: {len(settled)} benchmarks")
-        if job.inputs.config.issues.when == "never":
+        if config.issues.when == "never":
             return
         lines = pipeline.track_regressions(
             host,
             job.destination,
             report=report,
-            config=job.inputs.config,
+            config=config,
             repository=job.context.workspace,
+            against_history=lambda: (
+                pipeline.compare_run_with_history(compared.run, config=config, base=None, place=job.history).report
+            ),
             accepted=_stored(job, suite=report.suite),
         )
     except InfrastructureError as error:
@@ -69,9 +73,9 @@ def follow_up(job: Job, host: Host, report: Report) -> None:
         job.log.say(line)
 
 
-def look_after(job: Job, host: Host, report: Report) -> None:
+def look_after(job: Job, host: Host, compared: pipeline.Compared) -> None:
     """After a run of the default branch was recorded: accepted changes, issues, searches that begin by themselves."""
-    follow_up(job, host, report)
+    follow_up(job, host, compared)
     tend(job, host, job.inputs.config)
 
 

@@ -55,7 +55,7 @@ def _auto(job: Job) -> int:
     url = _comment_on_event(job, host, compared.report)
     if context.is_default_branch_push and job.inputs.auto_push:
         record_run(job, compared)
-        look_after(job, host, compared.report)
+        look_after(job, host, compared)
     return finish(job, [compared.report], comment_url=url)
 
 

@@ -98,8 +98,9 @@ def _publish_results(
     if is_ours and job.inputs.auto_push:
         for result, report in zip(results, reports, strict=True):
             if result.results is not None:
-                record_run(job, pipeline.Compared(run=result.results.run, report=report))
-                look_after(job, host, report)
+                compared = pipeline.Compared(run=result.results.run, report=report)
+                record_run(job, compared)
+                look_after(job, host, compared)
     for pull_request in current:
         _stop_outdated(job, host, number=pull_request.number)
     return finish(job, reports, comment_url=url)

@@ -1,12 +1,14 @@
 """report -> publish: issues that follow the regressions of the default branch."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from bot import git
 from bot.config import Config
 from bot.history.opening import HistoryPlace, open_history
+from bot.model.baseline import BaselineSource
 from bot.model.finding import Acceptance, Finding, Level, Verdict
 from bot.model.report import Conclusion, Report
 from bot.pipeline.publish import Destination
@@ -23,7 +25,10 @@ MOST_CARRIED = 20
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Board:
-    """One run of the default branch and the issues there are. `accepted` is what the history says was accepted."""
+    """One run of the default branch and the issues there are. `accepted` is what the history says was accepted.
+
+    `against_history` is None where the report itself is.
+    """
 
     host: Host
     destination: Destination
@@ -32,6 +37,7 @@ class _Board:
     commits: tracking.CommitRange
     accepted: Sequence[Acceptance]
     issues: Mapping[str, TrackedIssue]
+    against_history: Callable[[], Report] | None
 
     def options(self, key: str, benchmarks: Sequence[str] = ()) -> tracking.IssueOptions:
         return tracking.IssueOptions(
@@ -49,9 +55,14 @@ def track_regressions(
     report: Report,
     config: Config,
     repository: Path,
+    against_history: Callable[[], Report],
     accepted: Sequence[Acceptance] = (),
 ) -> tuple[str, ...]:
-    """Open, reopen and close issues after a run of the default branch; what was done, in words."""
+    """Open, reopen and close issues after a run of the default branch; what was done, in words.
+
+    `against_history` gives the same run's report against the stored history. It is asked only where `report` compares
+    with the commit before, which may be as slow: that cannot say that a level is back.
+    """
     if config.issues.when == "never" or report.target_commit is None or report.conclusion in SILENT:
         return ()
     board = _Board(
@@ -62,6 +73,7 @@ def track_regressions(
         commits=_commits(report, repository),
         accepted=accepted,
         issues=host.tracked_issues(suite=report.suite),
+        against_history=against_history if report.baseline_source is BaselineSource.PAIRED else None,
     )
     worse = {benchmark_key(group[0].evidence.key.benchmark): group for group in _regressions(report, config)}
     return (*_closed(board, worse), *_opened(board, worse))
@@ -160,18 +172,48 @@ def _closed(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str
     does (`dispatch.recovery`), or somebody accepts it.
     """
     fine = _fine(board.report)
-    accepted = {benchmark_key(entry.benchmark) for entry in board.accepted if entry.benchmark is not None}
+    recovered = cache(lambda: _recovered(board, fine))
     lines = []
     for key, tracked in board.issues.items():
         keys = tracked.benchmarks or frozenset({key})
         is_searched = board.config.bisect.automatic and bool(tracked.benchmarks) and key != JOINT
         if not tracked.is_worse or not keys <= fine.keys() or not keys.isdisjoint(worse):
             continue
-        if keys <= accepted or not is_searched:
-            note = _note(board, None if tracked.benchmarks and not keys <= accepted else fine[min(keys)])
+        is_accepted = keys <= _accepted(board, tracked)
+        if is_accepted or (not is_searched and keys <= recovered()):
+            name = None if tracked.benchmarks and not is_accepted else fine[min(keys)]
+            note = _note(board, name, is_accepted=is_accepted)
             url = board.host.close_issue(tracked, suite=board.report.suite, note=note)
             lines.append(f"closed {url}")
     return lines
+
+
+def _accepted(board: _Board, tracked: TrackedIssue) -> set[str]:
+    """The benchmarks, by key, that somebody accepted. What was accepted earlier says nothing of this issue's commit."""
+    return {
+        benchmark_key(entry.benchmark)
+        for entry in board.accepted
+        if entry.benchmark is not None and (board.against_history is None or entry.commit == tracked.commit)
+    }
+
+
+def _recovered(board: _Board, fine: Mapping[str, str]) -> frozenset[str]:
+    """The benchmarks, by key, that the history shows at their level.
+
+    One that got better than the commit before need only look so: few stored runs prove nothing.
+    """
+    if board.against_history is None:
+        return frozenset(fine)
+    stored = board.against_history()
+    better = {finding.evidence.key for finding in board.report.findings if finding.verdict is Verdict.IMPROVEMENT}
+    back: dict[str, bool] = {}
+    for finding in stored.findings:
+        key, change = finding.evidence.key, finding.evidence.relative_change
+        worsening = None if change is None else change * finding.evidence.metric.direction.worse_sign
+        looks_so = key in better and worsening is not None and worsening < stored.settings.minimum_effect
+        is_back = finding.verdict is not Verdict.REGRESSION and (finding.is_decided or looks_so)
+        back[key.benchmark] = back.get(key.benchmark, True) and is_back
+    return frozenset(benchmark_key(name) for name, is_back in back.items() if is_back)
 
 
 def _fine(report: Report) -> dict[str, str]:
@@ -183,14 +225,16 @@ def _fine(report: Report) -> dict[str, str]:
     return {benchmark_key(name): name for name, is_fine in fine.items() if is_fine}
 
 
-def _note(board: _Board, name: str | None) -> str:
+def _note(board: _Board, name: str | None, *, is_accepted: bool) -> str:
     url = board.destination.repository_url
     marked = [
         finding.accepted
         for finding in board.report.findings
         if finding.accepted is not None and finding.evidence.key.benchmark == name
     ]
-    since = [entry for entry in board.accepted if entry.benchmark is not None and entry.benchmark == name]
+    since = [
+        entry for entry in board.accepted if is_accepted and entry.benchmark is not None and entry.benchmark == name
+    ]
     acceptance = next(iter((*marked, *reversed(since))), None)
     if acceptance is not None:
         return tracking.accepted_note(acceptance, repository_url=url)

@@ -12,7 +12,7 @@ from bot import pipeline
 from bot.config import Config
 from bot.errors import InfrastructureError
 from bot.model.baseline import Baseline, BaselineSource, RunChoice
-from bot.model.finding import Acceptance
+from bot.model.finding import Acceptance, Verdict
 from bot.model.reason import BaselineReason, VerdictReason, because
 from bot.model.report import Report
 from bot.pipeline.judge import judge_run
@@ -63,7 +63,22 @@ class Mainline:
         target = measured(levels, seed=50 + at, commit=self.commits[f"main{at}"])
         return judge_run(Baseline(runs=runs, source=BaselineSource.HISTORY, choices=choices), target, config=CONFIG)
 
-    def track(self, report: Report, *, config: Config = CONFIG, accepted: tuple[Acceptance, ...] = ()) -> list[str]:
+    def track(
+        self,
+        report: Report,
+        *,
+        config: Config = CONFIG,
+        accepted: tuple[Acceptance, ...] = (),
+        stored: Report | None = None,
+    ) -> list[str]:
+        """`stored`: the same run against the history, where `report` is beside the commit before."""
+        if stored is not None:
+            report = replace(report, baseline_source=BaselineSource.PAIRED)
+
+        def against_history() -> Report:
+            assert stored is not None
+            return stored
+
         client, _ = connected(self.fake)
         destination = pipeline.Destination(
             repository=self.fake.repository,
@@ -74,7 +89,13 @@ class Mainline:
             run_url="https://github.example/octocat/hello/actions/runs/5",
         )
         text = pipeline.track_regressions(
-            client, destination, report=report, config=config, repository=self.folder, accepted=accepted
+            client,
+            destination,
+            report=report,
+            config=config,
+            repository=self.folder,
+            against_history=against_history,
+            accepted=accepted,
         )
         return list(text)
 
@@ -169,6 +190,39 @@ def test_recovered_is_closed_with_a_note_and_back_is_reopened(mainline: Mainline
     assert "back" in mainline.comments(issue)[1]
 
 
+def test_beside_a_commit_as_slow_nothing_has_recovered(mainline: Mainline) -> None:
+    mainline.track(mainline.report(SLOW, at=3))
+    beside = mainline.report(SLOW, at=4, base=SLOW)
+    before = replace(acceptance(mainline), commit=mainline.commits["main2"])
+    assert mainline.track(beside, stored=mainline.report(SLOW, at=4), accepted=(before,)) == []
+    less_slow = {**SLOW, "parse": 0.008}
+    better = mainline.report(less_slow, at=5, base=SLOW)
+    vague = undecided(mainline.report(less_slow, at=5))
+    assert mainline.track(better, stored=vague) == []
+    assert mainline.track(beside, stored=undecided(mainline.report(FAST, at=5))) == []
+    assert len(mainline.open) == 1
+
+
+@pytest.mark.parametrize("few_runs", [True, False])
+def test_back_at_the_level_of_the_stored_runs_it_is_closed(mainline: Mainline, few_runs: bool) -> None:
+    mainline.track(mainline.report(SLOW, at=3))
+    (issue,) = mainline.issues
+    stored = mainline.report(FAST, at=4)
+    beside = mainline.report(FAST, at=4, base=SLOW if few_runs else FAST)
+    mainline.track(beside, stored=undecided(stored) if few_runs else stored)
+    assert issue.state == "closed"
+    assert "`parse` is back at its level" in mainline.comments(issue)[0]
+
+
+def undecided(report: Report) -> Report:
+    """As few stored runs would leave it."""
+    vague = because(VerdictReason.NOTHING_SEEN, effect=0.4)
+    return replace(
+        report,
+        findings=tuple(replace(entry, verdict=Verdict.NO_CHANGE, reason=vague) for entry in report.findings),
+    )
+
+
 def acceptance(mainline: Mainline) -> Acceptance:
     return Acceptance(
         suite="default",
@@ -210,9 +264,7 @@ def test_undecided_and_missing_close_nothing(mainline: Mainline) -> None:
 def test_where_a_worsening_may_hide_nothing_is_closed(mainline: Mainline) -> None:
     mainline.track(mainline.report(SLOW, at=3))
     recovered = mainline.report(FAST, at=4)
-    vague = because(VerdictReason.NOTHING_SEEN, effect=0.4)
-    hidden = replace(recovered, findings=tuple(replace(entry, reason=vague) for entry in recovered.findings))
-    assert mainline.track(hidden) == []
+    assert mainline.track(undecided(recovered)) == []
     assert len(mainline.open) == 1
     mainline.track(recovered)
     assert not mainline.open
@@ -295,8 +347,14 @@ def test_a_missing_permission_is_named(mainline: Mainline) -> None:
         token="reader",
         bot_login=BOT,
     )
+    report = mainline.report(SLOW, at=3)
     with pytest.raises(InfrastructureError, match="lacks a permission") as caught:
         pipeline.track_regressions(
-            client, destination, report=mainline.report(SLOW, at=3), config=CONFIG, repository=mainline.folder
+            client,
+            destination,
+            report=report,
+            config=CONFIG,
+            repository=mainline.folder,
+            against_history=lambda: report,
         )
     assert "issues: write" in str(caught.value)
