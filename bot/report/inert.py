@@ -29,8 +29,10 @@ _WORD = re.compile(
     r"\(?(?:\d*[A-Za-z][A-Za-z0-9]*(?:['/_-][A-Za-z]+)*|[+\u00b1\u2212-]?\d+(?:,\d{3})*(?:\.\d+)?%?"
     r"|[=%\u00b1\u2013\u2026])\)?[,;:.]?"
 )
-# What the sentence has in backticks or quotes, with what is around it; or a word and the punctuation that ends it.
-_PIECE = re.compile(r"(?<!\S)(?=\S)(?:(\(?)(?:`([^`]+)`|'([^']+)')(\)?[,;:.?]*)|(\S*[^\s,;:.?])?([,;:.?]*))(?!\S)")
+# Marked by backticks or quotes, or a word, with the punctuation around it; else a word with brackets inside.
+_PIECE = re.compile(
+    r"(?<!\S)(?=\S)(?:(\(?)(?:`([^`]+)`|'([^']+)'|([^\s()]*[^\s(),;:.?]))(\)?[,;:.?]*)|(\S*?)([,;:.?]*))(?!\S)"
+)
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
@@ -96,18 +98,17 @@ def prose(text: str, *, limit: int = SENTENCE_LIMIT) -> Safe:
             odd.clear()
 
     for piece in _PIECE.finditer(clean(text, limit=limit)):
-        before, marked, quoted, behind, word, punctuation = piece.groups()
-        if span := marked or quoted:
-            end()
-            odd.append(span)
-            end(before, behind)
-        elif _is_plain(piece[0], first=not piece.start()):
+        before, marked, quoted, bare, behind, word, after = piece.groups(default="")
+        span = marked or quoted
+        if not span and _is_plain(piece[0], first=not piece.start()):
             end()
             parts.append(Safe(piece[0]))
-        else:
-            odd.append(word or punctuation)
-            if word and punctuation:
-                end(after=punctuation)
+            continue
+        if span or before:
+            end()
+        odd.append(span or bare or word or after)
+        if span or before or behind or (word and after):
+            end(before, behind or after)
     end()
     return join(" ", parts)
 

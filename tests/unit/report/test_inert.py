@@ -94,6 +94,7 @@ def test_plain_sentences_stay_readable() -> None:
         pytest.param("fixes GH-3", "fixes `GH-3`", id="issue"),
         pytest.param("x.y, a.b? Then z(1).", "`x.y`, `a.b`? Then `z(1)`.", id="punctuation"),
         pytest.param("write `jobs=N x` or 'a b'; don't", "write `jobs=N x` or `a b`; don't", id="marked"),
+        pytest.param("a tool (--profile, in b.c).", "a tool (`--profile`, in `b.c`).", id="brackets"),
         pytest.param("a  `b", "a `` `b ``", id="half marked"),
     ],
 )
