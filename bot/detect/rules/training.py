@@ -66,7 +66,7 @@ def similarity(environment: Environment, target: Environment) -> tuple[int, ...]
     """Per component of either side 1 where both are known and equal, else 0 [F11, 6.1.4.2]."""
     one, other = environment.components, target.components
     names = sorted(filter(_is_likeness, one.keys() | other.keys()))
-    return tuple(int(name in one and one[name] == other.get(name)) for name in names)
+    return tuple(int(one.get(name) == other.get(name)) for name in names)
 
 
 def _weights(runs: Sequence[Run], target: Environment, options: RuleOptions) -> Floats:

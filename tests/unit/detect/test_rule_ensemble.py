@@ -175,6 +175,7 @@ def test_methods_4_6_weights_follow_the_environments() -> None:
     two = Environment(components={"cpu": "2 GHz", "memory": "1 GB", "database": "2", "os": "64 bit"})
     assert sorted(similarity(one, target)) == [0, 1, 1, 1]
     assert sorted(similarity(two, target)) == [0, 0, 1, 1]
+    assert similarity(Environment(components={"cpu": "2 GHz"}), Environment(components={"os": "64 bit"})) == (0, 0)
     run = counter_run(counter_table(np.ones((20, 2))))
     tables = pair_counters(
         Baseline(runs=(replace(run, environment=one), replace(run, environment=two)), source=BaselineSource.HISTORY),

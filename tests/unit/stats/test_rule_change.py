@@ -5,7 +5,7 @@ import pytest
 
 from bot.stats.association_rules import NO_ITEM, Mining, Rules, mine_rules
 from bot.stats.items import HeldBits, Items, shares_change, to_instants
-from bot.stats.rule_change import apply_rules, confidence_change, mismatches
+from bot.stats.rule_change import apply_rules, conditional_moments, confidence_change, mismatches
 from tests.unit.stats.test_association_rules import random_levels, three_each
 
 
@@ -72,3 +72,16 @@ def test_shares_of_levels_change_by_the_cosine_between_them() -> None:
     old = np.array([[0, 1, -1], [1, 1, -1], [2, 1, -1]], dtype=np.int16)
     new = np.array([[2, 1, 0], [2, 1, 0], [2, 1, 0]], dtype=np.int16)
     assert shares_change(items, old, new) == pytest.approx([1 - 1 / np.sqrt(3), 0, 0])
+
+
+def test_conditional_moments_are_those_of_the_values_at_the_set_bits() -> None:
+    values = np.random.default_rng(5).normal(3.0, 2.0, (70, 3))
+    instants = np.zeros((3, 70), dtype=bool)
+    instants[0, ::3] = instants[1, 65:] = True
+    octets = np.zeros((3, 16), dtype=np.uint8)
+    octets[:, :9] = np.packbits(instants, axis=1, bitorder="little")
+    mean, deviation = conditional_moments(octets.view("<u8").astype(np.uint64), values)
+    for rule_place in (0, 1):
+        chosen = values[instants[rule_place], rule_place]
+        assert (mean[rule_place], deviation[rule_place]) == pytest.approx((np.mean(chosen), np.std(chosen)))
+    assert np.isnan([mean[2], deviation[2]]).all()
