@@ -25,6 +25,7 @@ from bot.model.run import Run
 DEFAULT_BRANCH = "perf-history"
 # GitHub's own account for what GITHUB_TOKEN does: the number is its user id.
 AUTHOR = git.Identity(name="github-actions[bot]", email="41898282+github-actions[bot]@users.noreply.github.com")
+MOST_REMEMBERED: Final = 4
 FETCHED_REF = "refs/perf-culprit/history"
 MARKER_BYTES = 4096
 # What the commits since the root hold that the newest does not, packed; each commit says it in its message.
@@ -57,6 +58,17 @@ class Tip:
     files: tuple[RunFile, ...] = ()
     blobs: Mapping[str, str] = field(default_factory=dict)
     past_bytes: int = 0
+
+
+# By their commits, the newest last: a process that opens the branch again lists only what is new to it.
+_tips: dict[str | None, Tip] = {}
+
+
+def _remembered(tip: Tip) -> Tip:
+    _tips[tip.commit] = tip
+    while len(_tips) > MOST_REMEMBERED:
+        del _tips[next(iter(_tips))]
+    return tip
 
 
 class GitBranchHistory(RunReader):
@@ -163,7 +175,7 @@ class GitBranchHistory(RunReader):
             with suppress(git.GitError):
                 moved = self._push(tip, changes, message=message, past_bytes=None)
         moved = moved or self._push(tip, changes, message=message, past_bytes=past_bytes)
-        self._tip = moved if files is None else replace(moved, files=files)
+        self._tip = _remembered(moved if files is None else replace(moved, files=files))
         self._is_tried = False
         self._unwritten.clear()
 
@@ -244,16 +256,20 @@ class GitBranchHistory(RunReader):
         if not git.fetch(self._repository, self._remote, [refspec], depth=depth, object_filter=object_filter):
             return Tip()
         commit = git.read_commit(self._repository, FETCHED_REF)
+        if remembered := _tips.get(commit.name):
+            return remembered
         entries = git.list_tree(self._repository, commit.name)
         blobs = {entry.path: entry.blob for entry in entries if entry.blob}
         self._check_marker(blobs.get(MARKER_PATH))
         past = PAST_LINE.search(commit.message)
-        return Tip(
-            commit=commit.name,
-            tree=commit.tree,
-            files=read_names(entries),
-            blobs=blobs,
-            past_bytes=int(past[1]) if past else 0,
+        return _remembered(
+            Tip(
+                commit=commit.name,
+                tree=commit.tree,
+                files=read_names(entries),
+                blobs=blobs,
+                past_bytes=int(past[1]) if past else 0,
+            )
         )
 
     def _check_marker(self, blob: str | None) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import bot.git.command
 import bot.git.objects
 import bot.git.revisions
+import bot.history.git_branch
 
 
 def dies_at_git_call(step: int, action: Callable[[], object]) -> bool:
@@ -19,6 +20,7 @@ def dies_at_git_call(step: int, action: Callable[[], object]) -> bool:
         assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0
         return os.WIFSIGNALED(status)
     try:
+        bot.history.git_branch._tips.clear()  # another job has seen nothing yet
         steps = itertools.count(1)
         real = bot.git.command.run_git
 
