@@ -1,9 +1,11 @@
 """A repository under attack: what was written anywhere, and whether the job's token is to be seen anywhere."""
 
 import base64
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +14,7 @@ import pytest
 from bot.publish.github import client
 from tests.support.fake_github.server import FakeGitHub
 from tests.support.fake_github.state import FORK_ID, REPOSITORY_ID, PullRequest, WorkflowRun
-from tests.support.git_repository import chain, import_commits, init_repository, run_git
+from tests.support.git_repository import chain, import_commits, init_repository, lasting_folder, run_git
 from tests.support.job import JobResult, Runner, zipped
 from tests.support.webhooks import event
 
@@ -68,7 +70,9 @@ class Scene:
     def refs(self) -> str:
         """Branches and tags of the served repository, with their commits."""
         assert self.fake.git_dir is not None
-        return run_git(self.fake.git_dir, "for-each-ref")
+        folder = self.fake.git_dir / "refs"
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        return "".join(f"{path.read_text().strip()}\trefs/{path.relative_to(folder)}\n" for path in files)
 
     def configure(self, text: str = "bisect: {run: 'true', benchmark: parse, metric: time}") -> str:
         """Main gets a configuration at its top; its path. By default bisections become possible."""
@@ -116,17 +120,26 @@ class Scene:
             assert not any(shape in text for text in texts), shape
 
 
+@cache
+def _served() -> tuple[Path, Mapping[str, str]]:
+    """A repository to be copied, with its main branch and mallory's pull request, and the commits by name."""
+    bare = init_repository(lasting_folder(), bare=True)
+    commits = import_commits(bare, {**chain("main", 2), **chain("mallory", 2, start=["main2"])})
+    shutil.rmtree(bare / "refs/heads")
+    for name, commit in {"heads/main": "main2", f"pull/{MALLORY_PULL}/head": "mallory2"}.items():
+        file = bare / "refs" / name
+        file.parent.mkdir(parents=True)
+        file.write_text(f"{commits[commit]}\n")
+    return bare, commits
+
+
 @contextmanager
 def open_scene(folder: Path, monkeypatch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]) -> Iterator[Scene]:
     """Waits are not slept. At the end nothing may have been sent that GitHub does not describe."""
     assert client.connect.__kwdefaults__ is not None
     monkeypatch.setitem(client.connect.__kwdefaults__, "sleep", lambda _: None)
-    bare = init_repository(folder / "served.git", bare=True)
-    commits = import_commits(bare, {**chain("main", 2), **chain("mallory", 2, start=["main2"])})
-    for ref in run_git(bare, "for-each-ref", "--format=%(refname)").splitlines():
-        run_git(bare, "update-ref", "-d", ref)
-    run_git(bare, "update-ref", "refs/heads/main", commits["main2"])
-    run_git(bare, "update-ref", f"refs/pull/{MALLORY_PULL}/head", commits["mallory2"])
+    served, commits = _served()
+    bare = Path(shutil.copytree(served, folder / "served.git"))
     workspace = folder / "workspace"
     workspace.mkdir()
     with FakeGitHub(git_dir=bare) as fake:

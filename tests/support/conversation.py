@@ -1,5 +1,6 @@
 """A pull request in a repository that uses our four workflows, on a fake GitHub and on this machine."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ import yaml
 
 from tests.support.fake_github.server import FakeGitHub
 from tests.support.fake_github.state import BOT, FORK_ID, Comment, PullRequest, WorkflowRun
-from tests.support.git_repository import init_repository, run_git
+from tests.support.git_repository import init_repository
 from tests.support.measured_repository import COUNTER, RUN, Commit, line, measured_repository
 from tests.support.recipes import SPLIT, workflows
 from tests.support.webhooks import event
@@ -145,12 +146,15 @@ def open_conversation(folder: Path, own_action: Callable[[FakeGitHub], OwnAction
     commits = measured_repository(folder / "source", history)
     bare = init_repository(folder / "served.git", bare=True)
     source = folder / "source"
-    run_git(source, "push", "--quiet", str(bare), f"{commits['c0']}:refs/heads/main")
+    shutil.copytree(source / ".git/objects", bare / "objects", dirs_exist_ok=True)
     head = commits[f"c{COUNT - 1}"]
     # Of a fork's pull request GitHub serves the commits, but no branch.
-    run_git(source, "push", "--quiet", str(bare), f"{head}:refs/pull/7/head")
-    run_git(bare, "config", "uploadpack.allowAnySHA1InWant", "true")
-    run_git(bare, "config", "uploadpack.allowFilter", "true")
+    for name, commit in {"heads/main": commits["c0"], "pull/7/head": head}.items():
+        file = bare / "refs" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{commit}\n")
+    with (bare / "config").open("a") as config:
+        config.write("[uploadpack]\n\tallowAnySHA1InWant = true\n\tallowFilter = true\n")
     with FakeGitHub(git_dir=bare) as fake:
         fake.state.pulls[7] = PullRequest(
             number=7, head_sha=head, head_branch="faster", head_owner="mallory", head_repository_id=FORK_ID

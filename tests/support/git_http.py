@@ -5,7 +5,6 @@ It answers as GitHub does: 401 without a token, 400 to two Authorization headers
 
 import base64
 import os
-import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -15,6 +14,8 @@ from pathlib import Path
 from threading import Thread
 from urllib.parse import urlsplit
 from zlib import MAX_WBITS, decompress
+
+from tests.support.git_repository import configured, http_backend
 
 TOKEN = "fake-token-4711"
 
@@ -73,9 +74,8 @@ class GitHandler(BaseHTTPRequestHandler):
             "REMOTE_USER": "x-access-token",
             "REMOTE_ADDR": "127.0.0.1",
         }
-        config = ["-c", "http.receivepack=true", "-c", "uploadpack.allowFilter=true", "-c", "safe.directory=*"]
-        command = [shutil.which("git") or "git", *config, "http-backend"]
-        answer = subprocess.run(command, input=body, env=environment, capture_output=True, check=True).stdout
+        environment |= configured({"http.receivepack": "true", "uploadpack.allowFilter": "true", "safe.directory": "*"})
+        answer = subprocess.run([http_backend()], input=body, env=environment, capture_output=True, check=True).stdout
         head, _, content = answer.partition(b"\r\n\r\n")
         headers = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
         return int(headers.pop("Status", "200").split()[0]), headers, content

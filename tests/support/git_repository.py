@@ -1,12 +1,18 @@
 """Real git repositories for tests, made quickly: commits by name, merges, copies of limited depth."""
 
+import atexit
 import hashlib
 import os
+import shutil
 import subprocess
+import tempfile
 import zlib
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Final
 
+TEMPORARY: Final = tempfile.gettempdir()  # before a test takes another
 # Nobody's own configuration, names or clock reach a test.
 ENVIRONMENT = {
     "PATH": os.environ["PATH"],
@@ -36,9 +42,23 @@ def run_git(folder: Path, *arguments: str, stdin: str = "") -> str:
 
 def init_repository(folder: Path, *, bare: bool = False) -> Path:
     """Without the samples of hooks that git copies, and whoever fetches or pushes does not look for garbage."""
-    folder.mkdir(parents=True)
-    run_git(folder, "init", "--quiet", "--template=", "--initial-branch=main", *(["--bare"] if bare else []))
-    place = folder if bare else folder / ".git"
+    shutil.copytree(_initialized(is_bare=bare), folder, dirs_exist_ok=True)
+    return folder
+
+
+def lasting_folder() -> Path:
+    """For what several tests copy; it is removed when the process ends."""
+    folder = Path(tempfile.mkdtemp(prefix="tests-copied-", dir=TEMPORARY))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+@cache
+def _initialized(*, is_bare: bool) -> Path:
+    """An empty repository, to be copied: made once in each process."""
+    folder = lasting_folder()
+    run_git(folder, "init", "--quiet", "--template=", "--initial-branch=main", *(["--bare"] if is_bare else []))
+    place = folder if is_bare else folder / ".git"
     (place / "hooks").mkdir()
     with (place / "config").open("a") as config:
         config.write("[maintenance]\n\tauto = false\n[receive]\n\tautoGC = false\n")
@@ -55,11 +75,25 @@ def import_commits(repository: Path, parents: Mapping[str, Sequence[str]]) -> di
         lines += [f"commit refs/heads/{name}", f"mark :{marks[name]}", f"committer Ada <ada@example.org> {time} +0000"]
         lines += [f"data {len(name)}", name]
         lines += [f"{'merge' if i else 'from'} :{marks[parent]}" for i, parent in enumerate(parents[name])]
-        lines += [f"M 100644 inline {name}.txt", f"data {len(name)}", name, ""]
-    run_git(repository, "fast-import", "--quiet", "--force", stdin="\n".join(lines) + "\n")
-    hashes = run_git(repository, "for-each-ref", "--format=%(refname:short) %(objectname)", "refs/heads")
-    by_name = dict(line.split(" ") for line in hashes.splitlines())
-    return {name: by_name[name] for name in names}
+        lines += [f"M 100644 inline {name}.txt", f"data {len(name)}", name, "", f"get-mark :{marks[name]}"]
+    # Kept as a pack: few objects would be unpacked by one more process.
+    command = ("-c", "fastimport.unpackLimit=0", "fast-import", "--quiet", "--force")
+    hashes = run_git(repository, *command, stdin="\n".join(lines) + "\n")
+    return dict(zip(names, hashes.splitlines(), strict=True))
+
+
+@cache
+def http_backend() -> str:
+    """The program behind `git http-backend`, which starts it as a process of its own."""
+    return str(Path(run_git(Path(), "--exec-path"), "git-http-backend"))
+
+
+def configured(settings: Mapping[str, str]) -> dict[str, str]:
+    """Git's configuration as variables of the environment."""
+    variables = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for at, (key, value) in enumerate(settings.items()):
+        variables |= {f"GIT_CONFIG_KEY_{at}": key, f"GIT_CONFIG_VALUE_{at}": value}
+    return variables
 
 
 def write_object(repository: Path, kind: str, content: bytes) -> str:

@@ -106,8 +106,10 @@ class Mainline(Line):
     def push(self) -> JobResult:
         """The commits so far, measured."""
         head = self.commits[-1]
-        run_git(self.bare, "update-ref", "refs/heads/main", head)
-        run_git(self.runner.workspace, "fetch", "--quiet", "--force", "origin", "+main:refs/remotes/origin/main")
+        # What a push and a fetch do, without their processes: the workspace has the served repository's objects.
+        for reference in (self.bare / "refs/heads/main", self.runner.workspace / ".git/refs/remotes/origin/main"):
+            reference.parent.mkdir(parents=True, exist_ok=True)
+            reference.write_text(f"{head}\n")
         self.runner.checkout(head)
         (self.runner.workspace / "bench.json").write_bytes(encode_run(self.run(head)))
         payload = event("push", head_sha=head, base_branch="main")
@@ -226,6 +228,7 @@ def open_mainline(
     bare = Path(shutil.copytree(recorded.folder / "served.git", folder / "served.git"))
     workspace = init_repository(folder / "workspace")
     run_git(workspace, "remote", "add", "origin", str(bare))
+    (workspace / ".git/objects/info/alternates").write_text(f"{bare}/objects\n")
     with FakeGitHub(git_dir=bare) as fake:
         runner = Runner(fake=fake, workspace=workspace, temp=folder / "temp", monkeypatch=monkeypatch, capture=capture)
         runner.fetch_from_folder()

@@ -3,16 +3,18 @@
 No clock is involved: the command prints the level of the commit's file `value`, up to 1% off, by a counter of its own.
 """
 
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from bot.git.private import remove_kept
-from tests.support.git_repository import init_repository, run_git
+from tests.support.git_repository import init_repository, lasting_folder, run_git
 
 COUNTER = "MEASURED_COUNTER"
 RUN = (
@@ -35,7 +37,6 @@ def measured_repository(folder: Path, commits: Mapping[str, Commit]) -> dict[str
 
     One fast-import makes them all: a commit's files are those of its first parent and its own.
     """
-    init_repository(folder)
     marks = {name: mark for mark, name in enumerate(commits, start=1)}
     stream: list[str] = []
     for name, commit in commits.items():
@@ -49,11 +50,23 @@ def measured_repository(folder: Path, commits: Mapping[str, Commit]) -> dict[str
             stream += [f"M 100644 inline {path}", *_data(text)]
         # Without it fast-import takes a commit that names no parent for the branch's next.
         stream += ["", *(["reset refs/heads/main", ""] if name != list(commits)[-1] else [])]
-    run_git(folder, "fast-import", "--quiet", "--force", "--export-marks=.git/marks", stdin="\n".join(stream) + "\n")
-    run_git(folder, "reset", "--quiet", "--hard", "main")
-    run_git(folder, "checkout", "--quiet", "--detach")
+    imported = _imported("\n".join(stream) + "\n")
+    shutil.copytree(imported, folder)
+    run_git(folder, "checkout", "--quiet", "--force", "--detach", "main")
     made = dict(line.split(" ") for line in (folder / ".git" / "marks").read_text().splitlines())
     return {name: made[f":{mark}"] for name, mark in marks.items()}
+
+
+@cache
+def _imported(stream: str) -> Path:
+    """A repository without files, to be copied: many tests have the same commits."""
+    folder = init_repository(lasting_folder())
+    run_git(
+        folder,
+        *("-c", "fastimport.unpackLimit=0", "fast-import", "--quiet", "--force", "--export-marks=.git/marks"),
+        stdin=stream,
+    )
+    return folder
 
 
 def _data(text: str) -> list[str]:

@@ -34,11 +34,11 @@ class Call:
     def number(self, name: str) -> int:
         return int(self.path[name])
 
-    def git(self, *arguments: str) -> str:
+    def git(self, *arguments: str, stdin: str = "") -> str:
         if self.git_dir is None:
             raise ApiError(404, "Not Found")
         command = ["git", "--git-dir", str(self.git_dir), *arguments]
-        result = subprocess.run(command, capture_output=True, check=False)
+        result = subprocess.run(command, input=stdin.encode(), capture_output=True, check=False)
         if result.returncode != 0:
             raise ApiError(404, "Not Found")
         return result.stdout.decode()

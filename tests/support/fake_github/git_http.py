@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.git_repository import configured, http_backend
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GitRequest:
@@ -52,9 +54,8 @@ def answer(request: GitRequest, git_dir: Path) -> tuple[int, dict[str, str], byt
     }
     # GitHub serves partial clones and any commit by its hash.
     settings = ("http.receivepack", "uploadpack.allowFilter", "uploadpack.allowAnySHA1InWant")
-    options = [part for name in settings for part in ("-c", f"{name}=true")]
-    command = ["git", *options, "-c", "safe.directory=*", "http-backend"]
-    output = subprocess.run(command, input=body, env=environment, capture_output=True, check=True).stdout
+    environment |= configured({**dict.fromkeys(settings, "true"), "safe.directory": "*"})
+    output = subprocess.run([http_backend()], input=body, env=environment, capture_output=True, check=True).stdout
     head, _, content = output.partition(b"\r\n\r\n")
     headers = dict(line.split(": ", 1) for line in head.decode().split("\r\n") if ": " in line)
     status = int(headers.pop("Status", "200").split()[0])

@@ -45,8 +45,11 @@ def list_rules(call: Call) -> Answer:
 
 def get_content(call: Call) -> Answer:
     path = call.path["path"]
-    sha = call.git("rev-parse", f"{call.query.get('ref', 'HEAD')}:{path}").strip()
-    text = call.git("cat-file", "blob", sha)
+    named = call.git("cat-file", "--batch", stdin=f"{call.query.get('ref', 'HEAD')}:{path}\n")
+    head, _, text = named.removesuffix("\n").partition("\n")
+    if " blob " not in head:
+        raise ApiError(404, "Not Found")
+    sha = head.split()[0]
     url = f"{call.shapes.repository_url}/contents/{path}"
     content = base64.encodebytes(text.encode()).decode()
     described = {"name": path.rsplit("/", 1)[-1], "path": path, "sha": sha, "size": len(text), "url": url}

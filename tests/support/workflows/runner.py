@@ -23,7 +23,7 @@ import yaml
 from bot import __version__
 from tests.support.fake_github.server import BOT_TOKEN, FakeGitHub
 from tests.support.fake_github.state import REPOSITORY_ID
-from tests.support.git_repository import ENVIRONMENT, run_git
+from tests.support.git_repository import ENVIRONMENT, init_repository, run_git
 from tests.support.job import Runner, zipped
 from tests.support.served import served_program
 from tests.support.workflows.expressions import as_text, condition, fill
@@ -253,11 +253,15 @@ class WorkflowRunner:
         address = self.fake.url.removeprefix("http://")
         url = f"http://x-access-token:{place.token}@{address}/{self.fake.repository}.git"
         workspace = place.workspace
-        run_git(workspace, "clone", "--quiet", "--no-checkout", url, ".")
         commit = given.get("ref") or place.event.sha
-        run_git(workspace, "fetch", "--quiet", "origin", commit)
+        branches = "+refs/heads/*:refs/remotes/origin/*"
+        init_repository(workspace)
+        run_git(workspace, "fetch", "--quiet", url, branches, commit)
         run_git(workspace, "checkout", "--quiet", "--detach", commit)
-        run_git(workspace, "remote", "set-url", "origin", f"{self.fake.url}/{self.fake.repository}.git")
+        with (workspace / ".git/config").open("a") as config:
+            config.write(
+                f'[remote "origin"]\n\turl = {self.fake.url}/{self.fake.repository}.git\n\tfetch = {branches}\n'
+            )
         return f"checked out {commit}"
 
     def download(self, given: Mapping[str, Any], place: "Place") -> str:
