@@ -50,7 +50,8 @@ def publish(job: Job) -> int:
     try:
         return _publish(job)
     except BotError as error:
-        summarise(job, pipeline.unpublished_text(error.message))
+        reason = f"{error.place}: {error.message}" if error.place else error.message
+        summarise(job, pipeline.unpublished_text(reason, next_step=error.next_step))
         raise
 
 

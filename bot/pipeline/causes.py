@@ -167,7 +167,7 @@ def _tracked(
         return host.open_issue(
             suite=bisection.suite, key=key, title=causes.cause_title(cause), body=body, labels=config.issues.labels
         )
-    return host.reopen_issue(tracked, body=body)
+    return host.reopen_issue(tracked, body=body, title=causes.cause_title(cause))
 
 
 def _is_loud(metrics: Sequence[AlarmedMetric], config: Config) -> bool:

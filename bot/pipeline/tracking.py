@@ -146,7 +146,8 @@ def _opened(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str
                 new[key] = group
         elif not issue.is_worse:
             body = tracking.issue_body(group, commits=board.commits, options=board.options(key))
-            lines.append(f"reopened {board.host.reopen_issue(issue, body=body)}")
+            url = board.host.reopen_issue(issue, body=body, title=tracking.issue_title(group))
+            lines.append(f"reopened {url}")
     suite, labels = board.report.suite, board.config.issues.labels
     if len(new) <= board.config.issues.limit:
         for key, group in new.items():
@@ -158,9 +159,9 @@ def _opened(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str
         return lines
     keys = sorted({*new, *(joint.benchmarks if joint is not None and joint.is_worse else ())})
     body = tracking.joint_body(list(new.values()), commits=board.commits, options=board.options(JOINT, keys))
-    if joint is not None:
-        return [*lines, f"reopened {board.host.reopen_issue(joint, body=body)}"]
     title = tracking.joint_title(len(new))
+    if joint is not None:
+        return [*lines, f"reopened {board.host.reopen_issue(joint, body=body, title=title)}"]
     url = board.host.open_issue(suite=suite, key=JOINT, title=title, body=body, labels=labels)
     return [*lines, f"opened {url} for {len(new)} benchmarks"]
 

@@ -155,8 +155,8 @@ class Host(Protocol):
 
     def open_issue(self, *, suite: str, key: str, title: str, body: str, labels: Iterable[str]) -> str: ...
 
-    def reopen_issue(self, tracked: TrackedIssue, *, body: str, note: str = ...) -> str:
-        """Open, with another text; `note` is a comment that says why."""
+    def reopen_issue(self, tracked: TrackedIssue, *, body: str, title: str | None = None, note: str = ...) -> str:
+        """Open, with another text, and with another title where one is given; `note` is a comment that says why."""
 
     def commit_facts(self, *, commit: str) -> CommitFacts:
         """Who wrote it, and how much it changes."""

@@ -26,6 +26,7 @@ def unmeasured_body(reason: str, *, run_url: str) -> str:
     return f"{own('No verdict: {}. See {}.', why, link(Safe('the log of the measurement'), run_url))}\n"
 
 
-def unpublished_text(reason: str) -> str:
+def unpublished_text(reason: str, *, next_step: str | None = None) -> str:
     """In the job summary, for every comment that is missing."""
-    return f"### No comment\n\n{own('Reason: {}', prose(reason))}\n"
+    text = f"### No comment\n\n{own('Reason: {}', prose(reason))}\n"
+    return f"{text}\n{own('Next: {}', prose(next_step))}\n" if next_step else text

@@ -23,6 +23,8 @@ def counted(count: int, noun: str) -> str:
 
 
 def share(count: int, sections: Sections, *, all_of: str = "all ") -> str:
+    if count == sections.total == 2 and all_of:
+        return f"both {sections.noun}s"
     if count == sections.total:
         return f"{all_of if count > 1 else ''}{counted(count, sections.noun)}"
     return f"{count:,} of {counted(sections.total, sections.noun)}"

@@ -78,7 +78,8 @@ def test_wanted_a_verdict_against_its_own_findings_got_refused(scene: Scene, tex
     report = json.loads(left(scene)["report.json"]) | text
     result = scene.publish({"report.json": json.dumps(report).encode()})
     assert result.exit_code == 3
-    assert "something else in its findings than in its verdict" in result.summary
+    assert "report.json`: says something else in its findings than in its verdict\n" in result.summary
+    assert "\nNext: nothing is published; run the benchmarks again if this is not an attack\n" in result.summary
     assert scene.writes == []
 
 

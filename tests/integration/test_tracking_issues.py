@@ -183,8 +183,9 @@ def test_recovered_is_closed_with_a_note_and_back_is_reopened(mainline: Mainline
     (note,) = mainline.comments(issue)
     assert "`parse` is back at its level" in note
     assert mainline.track(mainline.report(FAST, at=5)) == []
-    mainline.track(mainline.report(SLOW, at=6))
+    mainline.track(mainline.report({**FAST, "parse": 0.02}, at=6))
     assert issue.state == "open"
+    assert issue.title.startswith("Performance regression: parse by 398%")
     assert mainline.commits["main6"] in (issue.body or "")
     assert len(mainline.issues) == 1
     assert "back" in mainline.comments(issue)[1]

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Final
 
+from github.GithubObject import NotSet
 from github.Issue import Issue
 
 from bot.publish.github.client import Client
@@ -90,12 +91,15 @@ def open_issue(client: Client, *, suite: str, key: str, title: str, body: str, l
     return url if kept is None else kept.url
 
 
-def reopen_issue(client: Client, tracked: TrackedIssue, *, body: str, note: str = BACK) -> str:
+def reopen_issue(
+    client: Client, tracked: TrackedIssue, *, body: str, title: str | None = None, note: str = BACK
+) -> str:
     """The same issue again, with the new facts as its text: the benchmark's story stays in one place."""
     with explained(f"reopen issue #{tracked.number}"):
         # The comment first: of a job that is killed between the two, the next one does both again.
         _comment(client, tracked, _fitting(note))
-        client.repository.get_issue(tracked.number).edit(body=_fitting(body), state="open")
+        issue = client.repository.get_issue(tracked.number)
+        issue.edit(title=title or NotSet, body=_fitting(body), state="open")
     return tracked.url
 
 

@@ -70,7 +70,7 @@ def test_effect_from_zero_has_no_percentage() -> None:
     [
         ((*SLOWER, *UNCHANGED), "2 of 7 benchmarks got slower"),
         ((*SLOWER, *FASTER), "2 of 3 benchmarks got slower, 1 faster"),
-        (SLOWER, "All 2 benchmarks got slower"),
+        (SLOWER, "Both benchmarks got slower"),
         (SLOWER[:1], "1 benchmark got slower"),
         ((DROP, *UNCHANGED), "1 of 6 benchmarks got worse"),
         ((DROP, *SLOWER[:1], *FASTER), "2 of 3 benchmarks got worse, 1 faster"),
@@ -172,7 +172,7 @@ def test_untested_for_another_reason_points_to_it() -> None:
     reason = because(Untested.ALL_EQUAL)
     others = (finding(name, 1.0, 1.1, verdict=Verdict.INCONCLUSIVE, reason=reason) for name in ("x", "y"))
     assert worded(report(Conclusion.INCONCLUSIVE, *others)) == (
-        "Cannot tell: no test possible for all 2 benchmarks",
+        "Cannot tell: no test possible for both benchmarks",
         "The reason for each is below.",
     )
 
