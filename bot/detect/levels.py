@@ -19,6 +19,8 @@ from bot.stats.unit_test import RunSizes, scale_at, uncertain_share, unit_test
 LEVELS: Final = ("anova", "anova_between_runs", "anova_between_processes")
 # Beside whole runs, fewer processes per side say little about how much processes differ.
 MINIMUM_GROUPS = 3
+# Of a `Level`'s fields.
+P_VALUES: Final = (0, 6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,14 +182,28 @@ def _pooled_level(measured: SampleStatistics, p_value: Floats, metrics: Metrics)
 def _run_level(measured: SampleStatistics, metrics: Metrics) -> Floats:
     """The target's runs, mostly one, against the baseline's by their means."""
     within = within_variance(measured)
-    return level_of_units(
+    allowance = _target_allowance(measured, within)
+    level = level_of_units(
         measured.target_means,
         measured.run_means,
         metrics,
         tested=metrics.timed | ~measured.constant,
-        target_allowance=_target_allowance(measured, within),
+        target_allowance=allowance,
         lessened=within / measured.target.count,
     )
+    # A machine's stalls move one run's mean by any factor. They leave its median, which has to have changed as well.
+    lone = metrics.timed & (measured.target_means.sizes == 1) & (measured.run_means.sizes == 1)
+    one_each = np.ones_like(measured.run_means.sizes)
+    medians = level_of_units(
+        Ragged(measured.target_median, one_each),
+        Ragged(measured.baseline_median, one_each),
+        metrics,
+        tested=lone,
+        target_allowance=allowance,
+    )
+    for column in P_VALUES:
+        level[column] = np.where(lone, np.fmax(level[column], medians[column]), level[column])
+    return level
 
 
 def _target_allowance(measured: SampleStatistics, within: Floats) -> Floats:

@@ -65,6 +65,19 @@ def test_anova_fires() -> None:
     assert 0 < entry.confidence_interval.low < 0.3 < entry.confidence_interval.high
 
 
+def test_stalls_of_a_lone_run_are_no_change_however_far_they_move_its_mean() -> None:
+    rng = np.random.default_rng(RNG_SEED)
+    quiet, stalled = rng.normal(100, 1, 100), rng.normal(100, 1, 100)
+    stalled[::10] *= 100 * rng.uniform(0.5, 1.5, 10)
+    for before, after in ((quiet, stalled), (stalled, quiet)):
+        p_value = one(after.tolist(), before.tolist()).p_value
+        assert p_value is not None
+        assert p_value > 0.1
+    p_slower = one((quiet * 10).tolist(), quiet.tolist()).p_value
+    assert p_slower is not None
+    assert p_slower < 0.001
+
+
 def test_methods_1_p_value_is_that_of_one_way_anova() -> None:
     target, run = [11.0, 12.5, 11.7, 12.1], [10.1, 10.4, 9.9, 10.6, 10.2]
     entry = one(target, run)
