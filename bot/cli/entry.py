@@ -6,6 +6,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Final, NoReturn
 
 from bot import __version__
@@ -88,6 +89,7 @@ def _unexpected(error: Exception) -> int:
     return EXIT_INFRASTRUCTURE
 
 
+@cache
 def _parser() -> Parser:
     parser = Parser(
         prog="perf-culprit",

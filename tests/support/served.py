@@ -7,7 +7,6 @@ tests/unit/test_cli.py, and the wheel and the containers of tests/e2e.
 
 import atexit
 import gc
-import json
 import os
 import shutil
 import socket
@@ -15,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from ast import literal_eval
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -22,18 +22,22 @@ from socketserver import BaseRequestHandler, ForkingMixIn, UnixStreamServer
 from typing import Final
 
 from bot.__main__ import run
+from bot.cli.entry import _parser
 from bot.git.command import _command_layer
 from bot.lazy import listed
 from tests.support.installed import installed
 
 PROJECT: Final = Path(__file__).parents[2]
 TEMPORARY: Final = tempfile.gettempdir()  # before a test takes another
+# Of built-in modules: importing json and socket would double what a call costs.
 CALL: Final = """#!{python} -IS
-import json, os, socket, sys
-server = socket.socket(socket.AF_UNIX)
+import _socket, posix, sys
+server = _socket.socket(_socket.AF_UNIX)
 server.connect({address!r})
-socket.send_fds(server, [json.dumps([sys.argv, os.getcwd(), dict(os.environ)]).encode() + b"\\n"], [0, 1, 2])
-sys.exit(int(server.recv(3) or 137))
+streams = b"".join(stream.to_bytes(4, sys.byteorder) for stream in (0, 1, 2))
+call = ascii((sys.argv, posix.getcwd(), posix.environ)).encode() + b"\\n"
+server.sendmsg([call], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
+posix._exit(int(server.recv(3) or 137))
 """
 # Names the program to the test runs that a test starts.
 SHARED: Final = "SERVED_PERF_CULPRIT"
@@ -77,13 +81,13 @@ class Call(BaseRequestHandler):
         received, streams, *_ = socket.recv_fds(self.request, 1 << 16, 3)
         while not received.endswith(b"\n"):
             received += self.request.recv(1 << 16)
-        sys.argv, folder, environment = json.loads(received)
+        sys.argv, folder, environment = literal_eval(received.decode())
         for standard, stream in enumerate(streams):
             os.dup2(stream, standard)
             os.close(stream)
         os.chdir(folder)
         os.environ.clear()
-        os.environ.update(environment)
+        os.environb.update(environment)
         try:
             code: object = run()
         except SystemExit as ended:
@@ -106,6 +110,7 @@ class Server(ForkingMixIn, UnixStreamServer):
 def serve(address: str) -> None:
     for module in ("bot.cli", "tabulate", *(module for module, _ in listed("bot.pipeline").values())):
         import_module(module)
+    _parser()
     _command_layer()
     installed()
     gc.freeze()
