@@ -15,9 +15,9 @@ from typing import Final
 USER: Final = "x-access-token"
 # One call of git may ask several times: for each lot of objects that a partial clone lacks.
 MOST_QUESTIONS: Final = 64
-# One answer is one packet, so the next question finds the next one. Nothing is stored or erased. Not the shell itself:
-# dash redirects from descriptors of one digit only.
-ANSWER: Final = "import os, sys; sys.argv[2] == 'get' and os.write(1, os.read(int(sys.argv[1]), 4096))"
+# One answer is one packet, so the next question finds the next one. Not the shell itself: dash redirects from
+# descriptors of one digit only.
+ANSWER: Final = "import posix, sys; posix.write(1, posix.read(int(sys.argv[1]), 4096))"
 CAN_HAND_OVER: Final = sys.platform == "linux"
 
 
@@ -45,5 +45,7 @@ def helper_config(url: str, handle: int) -> tuple[tuple[str, str], ...]:
     Since 2.46 git sends what the helper says at once, not only after the server asked for it.
     """
     key = f"credential.{url}.helper"
-    helper = shlex.join([sys.executable, "-I", "-S", "-c", ANSWER, str(handle)])
-    return (key, ""), (key, f"!{helper}"), (f"http.{url}.proactiveAuth", "basic")
+    answer = shlex.join([sys.executable, "-I", "-S", "-c", ANSWER, str(handle)])
+    # Nothing is stored or erased, and for that no Python starts.
+    helper = f'!answer() {{ test "$1" != get || exec {answer}; }}; answer'
+    return (key, ""), (key, helper), (f"http.{url}.proactiveAuth", "basic")
