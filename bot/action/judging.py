@@ -8,8 +8,10 @@ from bot.action.mainline import accepted_changes
 from bot.action.telling import say_report
 from bot.errors import BotError, InfrastructureError, UsageError
 from bot.files import replace_file
+from bot.model.reason import Remark, because
 from bot.model.run import Run
 from bot.publish.log import LogLevel
+from bot.report.reasons import sentence
 
 
 def judge(job: Job) -> pipeline.Compared:
@@ -34,6 +36,8 @@ def judge(job: Job) -> pipeline.Compared:
             place=replace(job.history, repository=context.workspace),
             accepted=accepted_changes(job, merge.head if merge else commit),
         )
+    if merge is None:
+        compared = _doubted(job, compared)
     compared = _predicted(job, _diagnosed(job, compared))
     directory = context.workspace / inputs.report_directory
     for name, data in pipeline.result_files(compared, results).items():
@@ -50,21 +54,29 @@ def _merge(job: Job) -> pipeline.Merge | None:
     context = job.context
     if not context.is_pull_request:
         return None
-    revision = job.inputs.ref or "HEAD"
     try:
-        merge = pipeline.merge_of(context.workspace, revision=revision, head=context.head_commit)
-        checked_out = git.find_commit(context.workspace, revision)
+        merge = pipeline.merge_of(context.workspace, revision=job.inputs.ref or "HEAD", head=context.head_commit)
     except InfrastructureError:
         return None  # no checkout: whoever downloads results needs none
     if merge is not None:
         job.log.say(f"measured: {merge.commit}, GitHub's merge of {merge.head} into {merge.base}")
-    elif not job.inputs.ref and checked_out not in (None, context.head_commit):
-        job.log.tell(
-            LogLevel.WARNING,
-            f"the checkout holds {checked_out}, neither the pull request's head nor GitHub's merge of it; "
-            "the results are taken for those of the head. Name what was measured with the input ref",
-        )
     return merge
+
+
+def _doubted(job: Job, compared: pipeline.Compared) -> pipeline.Compared:
+    """Where something else than the pull request is checked out, the report says that its numbers may be another's."""
+    context = job.context
+    if not context.is_pull_request or job.inputs.ref:
+        return compared
+    try:
+        checked_out = git.find_commit(context.workspace, "HEAD")
+    except InfrastructureError:
+        return compared
+    if checked_out in (None, context.head_commit):
+        return compared
+    doubt = because(Remark.OTHER_COMMIT, commit=str(checked_out)[:10])
+    job.log.tell(LogLevel.WARNING, sentence(doubt))
+    return replace(compared, report=replace(compared.report, notes=(*compared.report.notes, doubt)))
 
 
 def _named_commit(job: Job) -> str:

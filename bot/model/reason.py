@@ -104,6 +104,7 @@ class Remark(StrEnum):
     CONFIRMED = "confirmed"
     NOT_MEASURED_AGAIN = "not_measured_again"
     PROPOSED_VERDICT = "proposed_verdict"
+    OTHER_COMMIT = "other_commit"
     MEASURED_AGAIN = "measured_again"
     LONE_BASELINE = "lone_baseline"
     CATEGORY_ASSIGNED = "category_assigned"

@@ -116,6 +116,11 @@ def _remarks(report: Report, sections: Sections) -> Iterator[Safe]:
         for note in report.notes
         if note.code is Remark.PROPOSED_VERDICT
     )
+    yield from (
+        own("**Maybe another commit:** {}", sentence_markdown(note))
+        for note in report.notes
+        if note.code is Remark.OTHER_COMMIT
+    )
     yield from prediction_remarks(report)
     gone = by_benchmark(report.missing)
     if not gone:

@@ -343,9 +343,14 @@ def test_what_an_unmeasured_base_may_have_brought_fails_no_check(runner: Runner,
 
 def test_a_checkout_of_neither_head_nor_merge_is_remarked(runner: Runner, commits: dict[str, str]) -> None:
     result = pull_request(runner, commits, BASE_LEVELS)
-    assert "neither the pull request's head nor GitHub's merge of it" in result.log
+    checked_out = run_git(runner.workspace, "rev-parse", "--short=10", "HEAD")
+    (comment,) = runner.fake.state.comments.values()
+    doubt = "neither the head nor GitHub's merge of it"
+    assert f"\n\n**Maybe another commit:** the checkout holds `{checked_out}`, {doubt}" in comment.body
+    assert doubt in result.log
     run_git(runner.workspace, "checkout", "--quiet", "--detach", commits["branch2"])
     assert "neither" not in pull_request(runner, commits, BASE_LEVELS).log
+    assert "neither" not in comment.body
 
 
 def add_pull(runner: Runner, head: str, *, head_owner: str) -> None:

@@ -138,6 +138,10 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     ),
     Remark.CONFIRMED: "confirmed by a second measurement[: {change:+%}]",
     Remark.NOT_MEASURED_AGAIN: "not measured again, so nothing confirms it",
+    Remark.OTHER_COMMIT: (
+        "the checkout holds {commit}, neither the head nor GitHub's merge of it, and the numbers are taken for the "
+        "head's; name what was measured with the input ref"
+    ),
     Remark.PROPOSED_VERDICT: (
         "the measuring job's own settings (minimum effect {effect:%}, fail threshold {fail:%}) say: {verdict:prose}, "
         "and the check {fails:prose}; judged here by those of the default branch"
