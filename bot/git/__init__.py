@@ -34,6 +34,7 @@ from bot.git.objects import (
     push,
     read_blobs,
     read_commit,
+    remote_branch,
     write_commit,
 )
 from bot.git.private import kept_folder

@@ -22,7 +22,8 @@ RACE_TEXTS = (
     "shallow update not allowed",
 )
 
-# By private repository, so that none is asked for twice. Any other that is not here git fetches by itself.
+# By private repository what was fetched or written, so that it is not asked for. Any other that is not here git fetches
+# by itself.
 _fetched: defaultdict[Path, set[str]] = defaultdict(set)
 
 # Of the private repository: git keeps a commit only under a name.
@@ -106,6 +107,14 @@ def fetch(
     return True
 
 
+def remote_branch(repository: Path, remote: Remote, branch: str) -> str | None:
+    """The commit that the remote's branch is at, which need not be here; None where there is no such branch."""
+    reference = f"refs/heads/{branch}"
+    output = run_git(repository, "ls-remote", REMOTE_NAME, reference, remote=remote).decode()
+    commits = (line.split("\t") for line in output.splitlines())
+    return next((commit for commit, name in commits if name == reference), None)
+
+
 def push(repository: Path, remote: Remote, *, commit: str, branch: str, expected: str | None) -> None:
     """Move `branch` from `expected` (None: it must not exist yet) to `commit`.
 
@@ -186,6 +195,7 @@ def write_commit(
 
     One process writes all of it, or, should it end too early, nothing that a reference names.
     """
+    contents = tuple(contents)
     stream = [b"feature done\n", *(b"blob\ndata %d\n%b\n" % (len(content), content) for content in contents)]
     text = message.encode()
     stream.append(f"commit {WRITTEN_REF}\nmark :1\ncommitter {identity.name} <{identity.email}> now\n".encode())
@@ -203,6 +213,7 @@ def write_commit(
     config = (("fastimport.unpackLimit", "0"),)
     options = ("--quiet", "--force", "--date-format=now")
     output = run_git(repository, "fast-import", *options, stdin=b"".join(stream), config=config)
+    _fetched[repository].update(map(blob_name, contents))
     listed, _, name = output.decode().partition("\t\n")
     return Commit(name=name.strip(), tree=listed.split()[-1], message=message)
 

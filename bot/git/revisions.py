@@ -1,7 +1,7 @@
 """Questions about commits. `revision` is a user's text; `commit` is a full hash that this module gave out."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -11,6 +11,8 @@ from bot.git.command import GitError, run_git
 
 # What git says when the repository, not the revision, is the trouble.
 REPOSITORY_TEXTS = ("not a git repository", "dubious ownership", "cannot change to", "no answer within")
+# Of a partial clone the filter follows.
+_FETCHED_FROM: Final = re.compile(r"^([^\t\n]+)\t(.*) \(fetch\)(?: \[[^\]\n]*\])?$", re.MULTILINE)
 # Hosts whose pages of a commit are REPOSITORY/commit/HASH.
 _HOSTED: Final = re.compile(
     r"(?:https://(?:[^@/]*@)?|ssh://git@|git@)((?:github|gitlab|codeberg)\.[a-z]+)[:/]([\w.-]+/[\w.-]+?)(?:\.git)?/?"
@@ -77,7 +79,7 @@ def is_ancestor(repository: Path, ancestor: str, descendant: str) -> bool:
 
 def is_on_own_branch(repository: Path, commit: str) -> bool:
     """Whether HEAD, a local branch or a branch of the default remote contains it: not one that a stranger pushed."""
-    name = _default_remote(repository)
+    name = _default_of(_remotes(repository))
     places = ["refs/heads", *([f"refs/remotes/{name}"] if name else [])]
     containing = run_git(repository, "for-each-ref", "--count=1", f"--contains={commit}", *places)
     return bool(containing) or is_ancestor(repository, commit, "HEAD")
@@ -119,14 +121,18 @@ def commit_time(repository: Path, commit: str) -> datetime:
 
 def default_remote_url(repository: Path) -> str | None:
     """The URL of `origin`, else of the only remote, else None."""
-    if (name := _default_remote(repository)) is None:
-        return None
-    return run_git(repository, "remote", "get-url", "--end-of-options", name).decode().strip()
+    remotes = _remotes(repository)
+    return None if (name := _default_of(remotes)) is None else remotes[name]
 
 
-def _default_remote(repository: Path) -> str | None:
-    names = run_git(repository, "remote").decode().split()
-    return "origin" if "origin" in names else names[0] if len(names) == 1 else None
+def _remotes(repository: Path) -> dict[str, str]:
+    """The URLs to fetch from by the remotes' names, rewritten as the configuration says (`url.….insteadOf`)."""
+    output = run_git(repository, "remote", "--verbose").decode(errors="surrogateescape")
+    return {match[1]: match[2] for match in _FETCHED_FROM.finditer(output)}
+
+
+def _default_of(remotes: Collection[str]) -> str | None:
+    return "origin" if "origin" in remotes else next(iter(remotes)) if len(remotes) == 1 else None
 
 
 def web_address(repository: Path) -> str | None:

@@ -75,7 +75,7 @@ class GitBranchCompaction(GitBranchHistory):
         return tip.commit
 
     def _try_compact(self) -> Compacted:
-        tip = self._tip = self._fetch()
+        tip = self._tip = self._now()
         commit = self._present(tip)
         after = self._lighter(tip)
         is_needed = bool(after.compacted or after.dropped or git.recorded_parents(self._repository, commit))

@@ -60,15 +60,8 @@ class Tip:
     past_bytes: int = 0
 
 
-# By their commits, the newest last: a process that opens the branch again lists only what is new to it.
-_tips: dict[str | None, Tip] = {}
-
-
-def _remembered(tip: Tip) -> Tip:
-    _tips[tip.commit] = tip
-    while len(_tips) > MOST_REMEMBERED:
-        del _tips[next(iter(_tips))]
-    return tip
+# By private repository and commit, the newest last: a process that opens the branch again fetches only what is new.
+_tips: dict[tuple[Path, str | None], Tip] = {}
 
 
 class GitBranchHistory(RunReader):
@@ -151,7 +144,7 @@ class GitBranchHistory(RunReader):
     def _last_seen(self, is_worth_a_push: Callable[[Tip], bool]) -> Tip:
         """The branch as it was seen last, where a push will tell whether it still is so; else as it is now."""
         if self._tip is None or self._is_tried or not is_worth_a_push(self._tip):
-            self._tip = self._fetch()
+            self._tip = self._now()
         self._is_tried = True
         return self._tip
 
@@ -175,7 +168,7 @@ class GitBranchHistory(RunReader):
             with suppress(git.GitError):
                 moved = self._push(tip, changes, message=message, past_bytes=None)
         moved = moved or self._push(tip, changes, message=message, past_bytes=past_bytes)
-        self._tip = _remembered(moved if files is None else replace(moved, files=files))
+        self._tip = self._remembered(moved if files is None else replace(moved, files=files))
         self._is_tried = False
         self._unwritten.clear()
 
@@ -236,7 +229,7 @@ class GitBranchHistory(RunReader):
 
     def _seen(self) -> Tip:
         if self._tip is None:
-            self._tip = self._patiently(self._fetch, failure="the history could not be read")
+            self._tip = self._patiently(self._now, failure="the history could not be read")
         return self._tip
 
     def _suite_files(self, suite: str) -> list[RunFile]:
@@ -250,19 +243,31 @@ class GitBranchHistory(RunReader):
         contents |= self._unwritten
         return tuple(contents.get(file.blob or "", b"") for file in files)
 
+    def _remembered(self, tip: Tip) -> Tip:
+        _tips[self._repository, tip.commit] = tip
+        while len(_tips) > MOST_REMEMBERED:
+            del _tips[next(iter(_tips))]
+        return tip
+
+    def _now(self) -> Tip:
+        """The branch as it is, fetched unless this process has it."""
+        if any(repository == self._repository for repository, _ in _tips):
+            commit = git.remote_branch(self._repository, self._remote, self._branch)
+            if (tip := _tips.get((self._repository, commit))) or commit is None:
+                return tip or Tip()
+        return self._fetch()
+
     def _fetch(self, *, depth: int = 1, object_filter: str | None = "blob:none") -> Tip:
         """The newest commit of the branch with names only: contents are fetched when they are read."""
         refspec = f"+refs/heads/{self._branch}:{FETCHED_REF}"
         if not git.fetch(self._repository, self._remote, [refspec], depth=depth, object_filter=object_filter):
             return Tip()
         commit = git.read_commit(self._repository, FETCHED_REF)
-        if remembered := _tips.get(commit.name):
-            return remembered
         entries = git.list_tree(self._repository, commit.name)
         blobs = {entry.path: entry.blob for entry in entries if entry.blob}
         self._check_marker(blobs.get(MARKER_PATH))
         past = PAST_LINE.search(commit.message)
-        return _remembered(
+        return self._remembered(
             Tip(
                 commit=commit.name,
                 tree=commit.tree,

@@ -281,7 +281,11 @@ def test_who_saw_the_branch_pushes_at_once_and_covers_nobody(
     with open_git_branch(git.Remote(url=str(served))) as other:
         calls.clear()
         other.append(make_run(3))
-        assert calls == ["fetch", "cat-file", "fast-import", "push"]  # what this process wrote it need not list
+        assert calls == ["fetch", "cat-file", "ls-tree", "fast-import", "push"]
+    with open_git_branch(git.Remote(url=str(served))) as again:
+        calls.clear()
+        assert stored(again, f"{3:040x}") == [make_run(3)]
+        assert calls == ["ls-remote", "cat-file"]  # what this process wrote it need not fetch
     name = history.append(make_run(4))
     assert len(files(served)) == 5
     run_git(served, "update-ref", BRANCH, first)
