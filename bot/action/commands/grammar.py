@@ -199,12 +199,13 @@ def _sha(text: str) -> str:
     raise UsageError(
         f"`{text}` is neither a commit hash nor an option",
         place="/perf-bisect",
-        next_step=_valid("options", OPTIONS, given=text),
+        next_step=f"write the head's 40 digits, or options alone; {_valid('options', OPTIONS, given=text)}",
     )
 
 
 def _revision(text: str, *, name: str) -> str:
-    if not _REVISION.fullmatch(text):
+    # Of whom HEAD would be, no reader of a thread can know.
+    if not _REVISION.fullmatch(text) or text.endswith("HEAD"):
         raise UsageError(
             f"`{text}` isn't a commit", place=f"/perf-bisect, {name}", next_step="write a hash, a tag or a branch"
         )
