@@ -1,6 +1,6 @@
 """history -> history: a regression that somebody accepts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,11 +20,15 @@ LOOKED_AT_RUNS = 5
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Accepted:
-    """`benchmarks` empty: every benchmark that got worse at its commit. `stored` is False for what was known before."""
+    """`benchmarks` empty: every benchmark that got worse at its commit. `stored` is False for what was known before.
+
+    `is_checked` is False where no stored run says which benchmarks there are.
+    """
 
     acceptance: Acceptance
     benchmarks: tuple[str, ...]
     stored: bool
+    is_checked: bool
 
 
 def accept(
@@ -54,10 +58,11 @@ def accept(
         )
     )
     with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
-        named = _named(history, acceptance)
+        runs = _looked_at(history, acceptance)
+        named = _named(runs, acceptance)
         stored = history.accept(named)
     benchmarks = tuple(entry.benchmark for entry in named if entry.benchmark is not None)
-    return Accepted(acceptance=acceptance, benchmarks=benchmarks, stored=stored)
+    return Accepted(acceptance=acceptance, benchmarks=benchmarks, stored=stored, is_checked=bool(runs))
 
 
 def accept_here(
@@ -97,13 +102,19 @@ def _git_author(repository: Path) -> str:
     return name
 
 
-def _named(history: Store, acceptance: Acceptance) -> tuple[Acceptance, ...]:
-    """By name where the history knows the names: what is named can be checked, and outlives other changes."""
+def _looked_at(history: Store, acceptance: Acceptance) -> list[Run]:
+    """The stored runs of the commit; without any, a named benchmark may be one of the newest runs'."""
     at_commit = _runs(history.runs(acceptance.suite, [acceptance.commit]))
+    if at_commit or acceptance.benchmark is None:
+        return at_commit
+    return _runs(history.newest_runs(acceptance.suite, LOOKED_AT_RUNS))
+
+
+def _named(runs: Sequence[Run], acceptance: Acceptance) -> tuple[Acceptance, ...]:
+    """By name where the history knows the names: what is named can be checked, and outlives other changes."""
     if acceptance.benchmark is None:
-        regressed = dict.fromkeys(_accepted_name(key, run) for run in at_commit for key in run.regressions)
+        regressed = dict.fromkeys(_accepted_name(key, run) for run in runs for key in run.regressions)
         return tuple(replace(acceptance, benchmark=name) for name in regressed) or (acceptance,)
-    runs = at_commit or _runs(history.newest_runs(acceptance.suite, LOOKED_AT_RUNS))
     names = dict.fromkeys(name for run in runs for key in run.keys for name in (key.benchmark, key.full_name))
     if names and acceptance.benchmark not in names:
         raise UsageError(

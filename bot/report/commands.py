@@ -100,13 +100,17 @@ def continued_text() -> str:
     return _blocks(Safe("The bisection of this thread is under way; its answer above says how far it is."))
 
 
-def accepted_text(acceptance: Acceptance, benchmarks: Sequence[str]) -> str:
+def accepted_text(acceptance: Acceptance, benchmarks: Sequence[str], *, is_checked: bool) -> str:
+    """Not `is_checked`: nothing is known of which benchmarks there are."""
     names = join(", ", (code(name) for name in benchmarks)) if benchmarks else Safe("all benchmarks")
-    return _blocks(
+    blocks = [
         own("**Accepted** at {}: {}.", code(acceptance.commit[:10]), names),
         own("Reason: {} ({})", prose(acceptance.reason), code(acceptance.author)),
         Safe(_ONWARDS if acceptance.pull_request is None else _ONWARDS_IN_PULL_REQUEST),
-    )
+    ]
+    if benchmarks and not is_checked:
+        blocks.append(Safe("No stored run could confirm that name: compare it with the report."))
+    return _blocks(*blocks)
 
 
 def ready_lines(report: Report) -> str:

@@ -159,6 +159,7 @@ def test_accepting_in_a_pull_request_is_stored_with_author_and_reason(runner: Ru
     (answer,) = answers(runner)
     assert f"**Accepted** at `{HEAD[:10]}`: `sort large`." in answer
     assert "Reason: the new grammar is worth it (`octocat`)" in answer
+    assert answer.endswith("No stored run could confirm that name: compare it with the report.\n")
     assert runner.fake.git_dir is not None
     listed = run_git(runner.fake.git_dir, "ls-tree", "-r", "--name-only", "perf-history").splitlines()
     (stored,) = [name for name in listed if name.startswith("accepted")]

@@ -148,7 +148,7 @@ def _accept(thread: Thread, command: Command) -> None:
         place=job.history,
         pull_request=comment.number if comment.on_pull_request else None,
     )
-    thread.answer(commands.accepted_text(accepted.acceptance, accepted.benchmarks))
+    thread.answer(commands.accepted_text(accepted.acceptance, accepted.benchmarks, is_checked=accepted.is_checked))
 
 
 HANDLERS: Final[dict[type[Command], Callable[[Thread, Command], None]]] = {

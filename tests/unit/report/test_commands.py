@@ -69,7 +69,7 @@ def test_a_refusal_says_what_would_be_valid() -> None:
         refusal_text(UsageError(HOSTILE, place=HOSTILE, next_step=HOSTILE)),
         no_permission_text(HOSTILE),
         moved_text(named=HOSTILE, head=SHA),
-        accepted_text(acceptance(reason=HOSTILE, author=HOSTILE), [HOSTILE]),
+        accepted_text(acceptance(reason=HOSTILE, author=HOSTILE), [HOSTILE], is_checked=False),
     ],
 )
 def test_foreign_text_stays_text(text: str) -> None:
@@ -92,14 +92,16 @@ def test_measuring_again_links_to_the_run() -> None:
 
 
 def test_accepting_everything_and_closed_pull_requests() -> None:
-    assert "all benchmarks" in accepted_text(acceptance(reason="wanted", author="octocat"), [])
+    assert "all benchmarks" in accepted_text(acceptance(reason="wanted", author="octocat"), [], is_checked=True)
     assert "closed" in closed_text()
 
 
 def test_a_pull_request_is_told_how_far_an_acceptance_reaches() -> None:
     accepted = replace(acceptance(reason="wanted", author="octocat"), pull_request=7)
-    assert "`/perf-retry`" in accepted_text(accepted, ["parse"])
-    assert "after another push, accept again" in accepted_text(accepted, ["parse"])
+    text = accepted_text(accepted, ["parse"], is_checked=True)
+    assert "`/perf-retry`" in text
+    assert "after another push, accept again" in text
+    assert "No stored run" not in text
 
 
 def regressed(benchmark: str) -> Report:
