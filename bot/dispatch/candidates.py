@@ -65,11 +65,8 @@ def find_candidates(
 
 def fetch_missing(repository: Path, revisions: Sequence[str], remote: git.Remote | None) -> None:
     """Commits that the checkout lacks, such as those of forks: a host knows them by their full hash."""
-    missing = [
-        revision
-        for revision in dict.fromkeys(revisions)
-        if git.FULL_HASH.fullmatch(revision) and git.find_commit(repository, revision) is None
-    ]
+    hashes = [revision for revision in dict.fromkeys(revisions) if git.FULL_HASH.fullmatch(revision)]
+    missing = git.missing_commits(repository, hashes)
     if missing and remote is not None:
         git.fetch(repository, remote, [f"+{commit}:{FETCHED_REFS}/{commit}" for commit in missing])
 

@@ -133,7 +133,7 @@ def _require_commits(repository: Path, job: BisectJob) -> None:
             raise DataError(f"{name[:80]!r} is no full hash", place=job.id, next_step="ask for commits by full hash")
     url = git.default_remote_url(repository)
     fetch_missing(repository, names, None if url is None else git.Remote(url=url))
-    for name in names:
+    for name in git.missing_commits(repository, names):
         git.resolve_commit(repository, name)
 
 

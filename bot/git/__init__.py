@@ -48,6 +48,7 @@ from bot.git.revisions import (
     is_on_own_branch,
     is_shallow,
     merge_bases,
+    missing_commits,
     parents,
     recorded_parents,
     resolve_commit,

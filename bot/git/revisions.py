@@ -30,6 +30,15 @@ def find_commit(repository: Path, revision: str) -> str | None:
     return name.decode().strip()
 
 
+def missing_commits(repository: Path, hashes: Sequence[str]) -> tuple[str, ...]:
+    """Those of the full hashes for which `find_commit` would give None, by one process."""
+    if not hashes:
+        return ()
+    asked = [f"{commit}^{{commit}}" for commit in hashes]
+    lines = run_git(repository, "cat-file", "--batch-check", lines=asked).decode(errors="replace").splitlines()
+    return tuple(commit for commit, line in zip(hashes, lines, strict=True) if line.split()[1:2] != ["commit"])
+
+
 def resolve_commit(repository: Path, revision: str) -> str:
     """As `find_commit`, with a UsageError that names an unknown revision."""
     if (commit := find_commit(repository, revision)) is None:

@@ -273,6 +273,17 @@ def test_questions_outside_a_repository_fail_by_name(
         ask(tmp_path / "nowhere")
 
 
+def test_what_is_missing_of_many_commits_is_what_no_single_question_finds(repository: Path) -> None:
+    commits = import_commits(repository, chain("c", 2))
+    run_git(repository, "tag", "-a", "-m", "tagged", "tagged", commits["c1"])
+    names = ("tagged", "c1^{tree}")
+    asked = [commits["c2"], "1" * 40, *(run_git(repository, "rev-parse", name) for name in names), "2" * 40]
+    missing = git.missing_commits(repository, asked)
+    assert missing == tuple(name for name in asked if git.find_commit(repository, name) is None)
+    assert missing == (asked[1], *asked[3:])
+    assert git.missing_commits(repository, ()) == ()
+
+
 def test_unknown_commits_are_no_answer_about_ancestry(repository: Path) -> None:
     commits = import_commits(repository, chain("c", 1))
     with pytest.raises(git.GitError, match="git merge-base failed"):
