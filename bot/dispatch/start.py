@@ -182,7 +182,7 @@ def _not_one(keys: Iterable[MetricKey], *, benchmark: str | None, name: str | No
     message = f"no stored run has {named}" if choices and named else "no stored run tells which metric is meant"
     hint = did_you_mean(named, choices, otherwise=f"write one of {listed(choices, most=SHOWN_KEYS)}")
     return UsageError(
-        f"{matched:,} metrics fit, and a search follows one" if matched else message,
+        f"that fits {matched:,} metrics, and a search follows one" if matched else message,
         place="/perf-bisect",
         next_step=hint if choices else "name it as in the report: `benchmark=NAME metric=NAME`",
     )

@@ -26,7 +26,7 @@ STORED = [(MetricKey(name, "time"), TIME) for name in ("sort large", "test_read"
         pytest.param(
             None,
             STORED,
-            "2 metrics fit, and a search follows one",
+            "that fits 2 metrics, and a search follows one",
             'write one of `benchmark="sort large" metric="time"`, `benchmark="test_read" metric="time"`',
             id="several",
         ),
