@@ -145,7 +145,7 @@ def test_from_the_push_to_the_ready_command_and_away_again(conversation: Convers
     (report,) = conversation.fake.state.comments.values()
     assert "1 benchmark got worse" in report.body
     (ready,) = re.findall(r"^/perf-bisect .*$", report.body, re.MULTILINE)
-    assert ready == f'/perf-bisect {head} benchmark="result"'
+    assert ready == f'/perf-bisect {head} benchmark="result" metric="value"'
 
     asked = conversation.say(f"/perf-bisect {head} jobs=1")
     (dispatch,) = conversation.fake.state.dispatches
@@ -170,7 +170,7 @@ def test_retry_goes_on_after_a_lost_run(conversation: Conversation) -> None:
     run.status, run.conclusion = "completed", "failure"
     conversation.dispatched = 1
     retry = conversation.say("/perf-retry")
-    assert "resumes" in conversation.answer(retry)
+    assert "is under way" in conversation.answer(retry)
     first, second = conversation.fake.state.dispatches
     assert first["inputs"]["dispatch"] != second["inputs"]["dispatch"]
     assert "lost and will be measured again" in conversation.answer(asked)
