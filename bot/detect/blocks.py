@@ -20,7 +20,7 @@ from bot.detect.executions import Executions, executions_of
 from bot.detect.pairs import MetricPair
 from bot.detect.side import HALF_WIDTH_LEVEL, precision_notes
 from bot.detect.statistic import MEAN, is_measurable
-from bot.detect.units import is_deterministic
+from bot.detect.units import is_deterministic, least_change
 from bot.model.finding import Evidence, Interval, Precision, Side
 from bot.model.reason import Untested, because
 from bot.model.run import Benchmark
@@ -150,6 +150,11 @@ def _tested(rows: Sequence[Executions], pairs: Sequence[MetricPair], options: De
         p_value, change, low, high, error = own
         bounded = math.isfinite(low) and math.isfinite(high)
         described = _described(pair)
+        # In units of the baseline's mean a shift may lead below zero, where no time can be, or stop before it.
+        least = least_change(pair.metric.unit)
+        change, low, high = (max(end, least) for end in (change, low, high))
+        if described.target is not None and described.target.value == 0 > least and math.isfinite(change):
+            change = low = least
         baseline = _with_half_width(described.baseline, row[~blocks.is_target])
         target = _moved(_with_half_width(described.target, row[blocks.is_target]), baseline, change)
         evidence.append(

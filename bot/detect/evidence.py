@@ -10,7 +10,7 @@ import numpy as np
 
 from bot.detect.pairs import MetricPair
 from bot.detect.rows import Rows
-from bot.detect.units import milliseconds_per
+from bot.detect.units import least_change, milliseconds_per
 from bot.model.finding import Evidence, Interval, Precision, Side
 from bot.model.metric import Metric, MetricKey
 from bot.model.reason import Reason, Remark, Untested, because
@@ -89,6 +89,7 @@ def _evidence(
     p_value, moved, low, high, needed, constant, exact = numbers
     bounded = not math.isnan(low)
     coarse = constant and milliseconds_per(metric.unit) is not None
+    least = least_change(metric.unit)
     return Evidence(
         key=key,
         metric=metric,
@@ -96,7 +97,7 @@ def _evidence(
         baseline=before,
         target=after,
         relative_change=None if math.isnan(moved) else moved,
-        confidence_interval=Interval(low=low, high=high, level=tested.level) if bounded else None,
+        confidence_interval=Interval(low=max(low, least), high=high, level=tested.level) if bounded else None,
         p_value=p_value,
         samples_needed=None if exact or math.isnan(needed) else int(needed),
         reason=None if bounded else unbounded(before, tested.statistic),

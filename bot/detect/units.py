@@ -1,5 +1,6 @@
 """Units of time and size as tools spell them, and the factor between two of them."""
 
+import math
 from functools import cache
 
 # Seconds and bytes per unit; a tool that changes its scale between two runs must not look like a change.
@@ -64,3 +65,8 @@ def _parsed(unit: str) -> tuple[tuple[str, ...], float]:
         else:
             kinds.append(name)
     return tuple(kinds), scale
+
+
+def least_change(unit: str) -> float:
+    """The relative change below which nothing can fall: times, counts and sizes are never negative."""
+    return -1.0 if milliseconds_per(unit) is not None or is_deterministic(unit) else -math.inf

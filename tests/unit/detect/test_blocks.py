@@ -233,3 +233,11 @@ def test_before_and_after_say_what_the_change_says() -> None:
     assert evidence.target.mean < evidence.baseline.value < evidence.target.value
     assert evidence.target.value == pytest.approx(evidence.baseline.value * (1 + evidence.relative_change))
     assert evidence.target.statistic == "paired"
+
+
+def test_a_time_that_falls_to_zero_falls_by_no_more_than_all_of_it() -> None:
+    wide = np.abs(np.random.default_rng(4).normal(1, 0.4, 16)).tolist()
+    entry = one(in_turn(wide), in_turn([0.0] * 16))
+    assert (entry.relative_change, entry.target and entry.target.value) == (-1, 0)
+    assert entry.confidence_interval is not None
+    assert -1 <= entry.confidence_interval.low <= entry.confidence_interval.high
