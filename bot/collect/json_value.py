@@ -147,7 +147,7 @@ def are_objects(value: Any, *names: str) -> bool:
 def mean_summary(
     stats: JsonValue, name: str = "mean", *, deviation: str | None = None, count: int | None = None
 ) -> Summary:
-    """A mean, named so, with the `min` and `max` beside it; `deviation` names the standard deviation."""
+    """A mean, named so, with the `min`, `max` and `median` (or `p50`) beside it."""
     return Summary(
         value=stats.at(name).number(),
         statistic="mean",
@@ -155,4 +155,5 @@ def mean_summary(
         standard_deviation=None if deviation is None else stats.find_number(deviation),
         minimum=stats.find_number("min"),
         maximum=stats.find_number("max"),
+        median=stats.find_number("p50" if stats.find("median") is None else "median"),
     )

@@ -13,9 +13,9 @@ from scipy import special
 from bot.detect.detector import DetectorOptions
 from bot.detect.estimate import Estimate, averaged, estimate, pooled_moments
 from bot.detect.evidence import EXACT, UNTESTED, Tested, evidence_of, exact, relative, untested
-from bot.detect.levels import without_modes
+from bot.detect.levels import P_VALUES, without_modes
 from bot.detect.pairs import MetricPair, are_timed, metric_families
-from bot.detect.statistic import MEAN, common_statistic, is_measurable
+from bot.detect.statistic import MEAN, MEDIAN, common_statistic, is_measurable
 from bot.detect.units import is_deterministic, milliseconds_per
 from bot.model.finding import Evidence
 from bot.model.reason import Reason, Untested, because
@@ -143,6 +143,29 @@ def _tested(test: str, rows: Sequence[Reduced], options: DetectorOptions) -> Seq
 
 def _between_runs(rows: Sequence[Reduced], options: DetectorOptions) -> Columns:
     """Values of runs against values of runs; of one more run the prediction interval of t, s over the old values."""
+    columns = _of_runs(rows, options)
+    lone = [index for index, row in enumerate(rows) if _is_lone_mean(row)]
+    if lone:
+        # As of samples: stalls move one run's mean by any factor, and leave its median.
+        medians = [_medians(rows[index]) for index in lone]
+        larger = np.fmax(columns[:, lone], _of_runs(medians, options))
+        columns[np.ix_(P_VALUES, lone)] = larger[list(P_VALUES)]
+    return columns
+
+
+def _is_lone_mean(row: Reduced) -> bool:
+    pair, target, targets, runs = row
+    of_medians = common_statistic((*pair.baseline, pair.target), preferred=MEDIAN) == MEDIAN
+    return target.statistic == MEAN and of_medians and len(targets) == len(runs) == 1
+
+
+def _medians(row: Reduced) -> Reduced:
+    pair = row[0]
+    target = estimate(pair.target, MEDIAN)
+    return pair, target, [target], [estimate(pair.baseline[0], MEDIAN)]
+
+
+def _of_runs(rows: Sequence[Reduced], options: DetectorOptions) -> Columns:
     pairs = [pair for pair, *_ in rows]
     test = unit_test(
         _values([targets for _, _, targets, _ in rows]),

@@ -45,6 +45,18 @@ def test_welch_from_summary_agrees_with_scipy() -> None:
     assert entry.relative_change == pytest.approx(0.1)
 
 
+def test_a_lone_mean_that_moved_without_its_median_is_no_change() -> None:
+    # vitest on a machine with a load of 9 on 2 cores, nothing changed.
+    p_of_means = assess(moments(0.0384, 0.19, 7_933), moments(0.265, 1.94, 1_153)).p_value
+    stalled = value(0.265, statistic="mean", standard_deviation=1.94, count=1_153, median=0.0353)
+    quiet = value(0.0384, statistic="mean", standard_deviation=0.19, count=7_933, median=0.031)
+    p_value = assess(quiet, stalled).p_value
+    assert p_of_means is not None
+    assert p_value is not None
+    assert p_of_means < 0.001
+    assert p_value > 0.1
+
+
 def test_welch_from_summary_pools_runs_as_their_samples_would() -> None:
     rng = np.random.default_rng(1)
     first, second, target = rng.normal(10, 1, 8), rng.normal(10.4, 1, 12), rng.normal(11, 1, 9)
