@@ -79,7 +79,8 @@ def _environment(metadata: dict[str, object]) -> Environment:
         cpu=metadata.get("cpu_model_name"),
         cpu_count=metadata.get("cpu_count"),
         host=metadata.get("hostname"),
-        python=metadata.get("python_version"),
+        # "3.11.7 (64-bit)": other tools leave the word size out, and it is no other Python.
+        python=str(metadata.get("python_version") or "").partition(" ")[0],
         os=platform.partition("-")[0],
         os_release=platform,
     )
