@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bot.detect import COUNTER_DETECTORS, anova
 from bot.detect.audit import audit
 from bot.detect.policy import PolicySettings
 from bot.history.baseline import baseline_then
@@ -27,7 +28,15 @@ def history(count: int, *, shifted: tuple[int, ...] = (), counters: int = 6) -> 
 
 
 def audited(runs: list[Run]) -> Audit:
-    return audit(runs, settings=PolicySettings(), rng=np.random.default_rng(SEED), choose=baseline_then)
+    """Benchmarks, where there are any, by one detector: theirs are audited in test_audit.py."""
+    rng = np.random.default_rng(SEED)
+    return audit(runs, settings=PolicySettings(), rng=rng, choose=baseline_then, detectors={"anova": anova})
+
+
+@pytest.fixture
+def _chart_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For what is asserted of the chart only: the rules learn anew for each run and each injected change."""
+    monkeypatch.delitem(COUNTER_DETECTORS, "rule_ensemble")
 
 
 def by_name(result: Audit, name: str) -> CounterAudit:
@@ -50,6 +59,7 @@ def test_counters_without_a_change_are_quiet_and_changes_are_found() -> None:
     assert (reason.code, reason.arguments["detector"]) == (AuditReason.COUNTER_RUNS_AGREE, "control_chart")
 
 
+@pytest.mark.usefixtures("_chart_alone")
 def test_a_counter_that_jumps_is_wrong_and_one_that_stays_is_right() -> None:
     jumped = by_name(audited(history(12, shifted=(7, 10))), "control_chart")
     # After the first false alarm, which stays in the baseline, the second jump is nothing new.
@@ -68,7 +78,7 @@ def test_benchmarks_and_counters_of_one_history_are_audited_apart() -> None:
     assert by_name(rates, "control_chart").metric_alarms.trials == 24
 
 
-@pytest.mark.slow  # a whole history, run by run
+@pytest.mark.usefixtures("_chart_alone")
 def test_of_thousands_of_counters_some_are_drawn_the_same_in_every_run() -> None:
     chart = by_name(audited(history(5, counters=130)), "control_chart")
     assert chart.metric_alarms.trials == 400
