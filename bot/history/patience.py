@@ -7,6 +7,7 @@ from random import Random
 from typing import TypeVar
 
 from bot.errors import InfrastructureError
+from bot.progress import doing
 
 T = TypeVar("T")
 
@@ -51,4 +52,5 @@ class Patience:
                         place=place,
                         next_step="run the job again; recording the same run twice does no harm",
                     ) from None
+            doing(f"trying {place} again, attempt {attempt + 1}")
             sleep(pause_seconds)
