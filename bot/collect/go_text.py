@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bot.collect.console import is_number, lines, number_of, qualified
+from bot.collect.content import shown
 from bot.collect.parser import TIME, Parsed, components, direction_of, from_samples
 from bot.collect.source import Source
 from bot.model.metric import Direction, Metric
@@ -33,6 +34,7 @@ class _Output:
     configuration: dict[str, str] = field(default_factory=dict)
     directions: dict[str, Direction] = field(default_factory=dict)
     failed: int = 0
+    failed_packages: list[str] = field(default_factory=list)
     not_finite: int = 0
 
 
@@ -55,7 +57,11 @@ def parse(source: Source, /) -> Parsed:
         benchmarks=tuple(benchmarks),
         environment=components(os=facts.get("goos"), architecture=facts.get("goarch"), cpu=facts.get("cpu")),
         notes=(
-            *(f"{output.failed} benchmarks failed",) * bool(output.failed),
+            *(f"left out because they failed: {output.failed}",) * bool(output.failed),
+            *(
+                f"go test failed in {shown(name)}: what would have followed is missing"
+                for name in output.failed_packages
+            ),
             *(f"{output.not_finite} values are left out: not finite numbers",) * bool(output.not_finite),
         ),
     )
@@ -74,6 +80,8 @@ def _read(source: Source) -> _Output:
             output.configuration.setdefault(key, value)
         elif line.lstrip().startswith("--- FAIL: Benchmark"):
             output.failed += 1
+        elif line.startswith("FAIL\t"):
+            output.failed_packages.append(line.split("\t")[1])
         elif line.startswith("Unit "):
             _, unit, *settings = [*line.split(), ""]
             output.directions.update((unit, BETTER[setting]) for setting in settings if setting in BETTER)

@@ -77,10 +77,15 @@ def test_custom_metrics_need_a_direction() -> None:
 
 
 def test_failures_and_values_that_are_no_numbers_are_noted() -> None:
-    text = "BenchmarkA-4 10 5 ns/op +Inf MB/s NaN hits/s\n--- FAIL: BenchmarkB-4\n    x_test.go:5: broken\nFAIL\n"
+    text = "BenchmarkA-4 10 5 ns/op +Inf MB/s NaN hits/s\n--- FAIL: BenchmarkB-4\n    x_test.go:5: broken\n"
+    text += "FAIL\nFAIL\texample.com/a\t0.5s\n"
     parsed = parse(text)
     assert samples(parsed) == {("BenchmarkA", "time"): (5.0,)}
-    assert parsed.notes == ("1 benchmarks failed", "2 values are left out: not finite numbers")
+    assert parsed.notes == (
+        "left out because they failed: 1",
+        "go test failed in example.com/a: what would have followed is missing",
+        "2 values are left out: not finite numbers",
+    )
 
 
 @pytest.mark.parametrize(
