@@ -1,7 +1,9 @@
 """Rates that a tool computes from the times of the same benchmark: the same finding again, so judged once, as time."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from itertools import groupby
 from operator import attrgetter
 
@@ -10,8 +12,10 @@ from bot.model.metric import Direction, MetricKey
 from bot.model.run import Benchmark, Run
 
 RATE_ENDINGS = ("/s", "/sec", "_per_second")
-# Relative: what is printed with six digits is the same number.
+# Relative: what is printed with six digits is the same number. Go prints MB/s with two decimals.
 PRECISION = 1e-5
+# How much more than their rounding times have to differ.
+CLEARLY = 10.0
 
 
 def without_derived(
@@ -55,14 +59,24 @@ def _candidates(benchmarks: Sequence[Benchmark]) -> Iterator[tuple[Benchmark, li
 
 
 def _is_function(rate: MetricKey, time: MetricKey, runs: Sequence[dict[MetricKey, Benchmark]]) -> bool:
-    products: list[float] = []
-    times: set[float] = set()
+    least, most, coarsest = 0.0, math.inf, 0.0
+    times: list[float] = []
     for run in runs:
         ours, theirs = run.get(rate), run.get(time)
         if ours is None or theirs is None or not ours.samples:
             continue
         if len(ours.samples) != len(theirs.samples):
             return False
-        times.update(theirs.samples)
-        products += [own * other for own, other in zip(ours.samples, theirs.samples, strict=True)]
-    return len(times) > 1 and max(products) - min(products) <= PRECISION * max(products)
+        times += theirs.samples
+        for own, other in zip(ours.samples, theirs.samples, strict=True):
+            rounding = PRECISION / 2 + _rounding(own) + _rounding(other)
+            least, most = max(least, own * other * (1 - rounding)), min(most, own * other * (1 + rounding))
+            coarsest = max(coarsest, rounding)
+    # Of times that hardly differ, a coarse constant would be no wonder.
+    return len(set(times)) > 1 and least <= most and max(times) - min(times) >= CLEARLY * coarsest * min(times)
+
+
+def _rounding(number: float) -> float:
+    """The most by which a number differs from what was printed with as many decimals, as a fraction of it."""
+    exponent = Decimal(repr(number)).as_tuple().exponent
+    return 0.5 * 10.0**exponent / abs(number) if number and isinstance(exponent, int) else 0.0

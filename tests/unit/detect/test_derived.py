@@ -53,3 +53,12 @@ def test_other_benchmarks_are_not_touched() -> None:
         Baseline(runs=(run(TIMES),), source=BaselineSource.FILES), head, keep=lambda _: False
     )
     assert MetricKey("g", "bytes_per_second") in target.keys
+
+
+def test_a_rate_that_is_printed_with_two_decimals_is_derived_where_its_times_differ_by_more() -> None:
+    # Go's ns/op and MB/s.
+    times = (1_239_636.0, 1_966_406.0, 703_126.0)
+    assert metrics(run(times, rates=(20.83, 13.13, 36.72)), run(times[::-1], rates=(36.72, 13.13, 20.83)))[1]
+    assert not metrics(run(times, rates=(20.85, 13.13, 36.72)), run(times, rates=(20.83, 13.13, 36.72)))[1]
+    steady = (10.0, 10.01, 10.02)
+    assert not metrics(run(steady, rates=(3.0, 3.0, 3.0)), run(steady, rates=(3.0, 3.0, 3.0)))[1]
