@@ -58,10 +58,7 @@ def parse(source: Source, /) -> Parsed:
         environment=components(os=facts.get("goos"), architecture=facts.get("goarch"), cpu=facts.get("cpu")),
         notes=(
             *(f"left out because they failed: {output.failed}",) * bool(output.failed),
-            *(
-                f"go test failed in {shown(name)}: what would have followed is missing"
-                for name in output.failed_packages
-            ),
+            *(f"go test failed in {shown(name)}: results may be missing" for name in output.failed_packages),
             *(f"{output.not_finite} values are left out: not finite numbers",) * bool(output.not_finite),
         ),
     )

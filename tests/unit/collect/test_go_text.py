@@ -83,7 +83,7 @@ def test_failures_and_values_that_are_no_numbers_are_noted() -> None:
     assert samples(parsed) == {("BenchmarkA", "time"): (5.0,)}
     assert parsed.notes == (
         "left out because they failed: 1",
-        "go test failed in example.com/a: what would have followed is missing",
+        "go test failed in example.com/a: results may be missing",
         "2 values are left out: not finite numbers",
     )
 

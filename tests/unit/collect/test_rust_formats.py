@@ -89,7 +89,10 @@ def test_go_events_give_what_the_text_would() -> None:
     parsed = go_json.parse(Source("e.jsonl", golden("go/events.jsonl")))
     joins = next(benchmark for benchmark in parsed.benchmarks if benchmark.metric.name == "time")
     assert (joins.name, joins.samples) == ("BenchmarkJoin", (71.69, 61.32, 82.41))
-    assert parsed.notes == ("1 benchmarks failed",)
+    assert parsed.notes == (
+        "left out because they failed: 1",
+        "go test failed in example.org/text: results may be missing",
+    )
     assert parsed.environment.components["os"] == "linux"
     assert not go_text.matches(Source("e.jsonl", golden("go/events.jsonl")))
 
