@@ -99,10 +99,12 @@ class Standing:
     def begins_whole(self) -> bool:
         """Whether the first rounds measure all commits: of a small range all are wanted. Counts need no second look.
 
-        Of a change that was expected the ends come first: most such alarms are the machine's.
+        Of a change that was expected the ends come first: most such alarms are the machine's. So they do where the
+        budget does not reach.
         """
-        settings = self.state.settings
-        return 1 < self.reach.size <= SMALL_RANGE and not settings.counts and settings.expected_change is None
+        settings, size = self.state.settings, self.reach.size
+        is_affordable = settings.budget_executions >= WHOLE_ROUNDS * (size + 1)
+        return 1 < size <= SMALL_RANGE and is_affordable and not settings.counts and settings.expected_change is None
 
     @cached_property
     def prior(self) -> Floats:

@@ -119,7 +119,9 @@ def _view(report: BisectionReport, form: Form) -> str:
     reason, facts = Safe(words.reason_of(report)), [benchmark, *map(Safe, words.facts_of(report))]
     if (outcome.unresolved or 0.0) > NEGLIGIBLE and outcome.unresolved_part is not None:
         ends = (form.name(end[:SHORT_HASH]) for end in outcome.unresolved_part)
-        reason = _folded(reason, own("To search there: the same with --good {} --bad {}.", *ends), form)
+        reason = _folded(
+            reason, own("To search there: the same with {} as the good and {} as the bad end.", *ends), form
+        )
     between = "\n\n" if form.folds and reason.startswith("<") else "\n"
     blocks = [
         join("\n", [form.shade(own(form.heading, first), _verdict(report)), *about]),

@@ -28,7 +28,7 @@ PLAIN: Final = {
     OutcomeKind.INCONCLUSIVE: "The ends could not be told apart at this noise with this many executions.",
     OutcomeKind.FIXED_ON_GOOD_SIDE: "The merge base measures like the bad end: only the good side changed.",
     OutcomeKind.BUDGET_SPENT: "The ends of the range could not be told apart before.",
-    OutcomeKind.UNMEASURABLE: "Without numbers of both ends there is nothing to search.",
+    OutcomeKind.UNMEASURABLE: "Both ends need numbers to search between: check command, benchmark and metric.",
 }
 
 

@@ -1,5 +1,7 @@
 import pytest
 
+from benchmarks.bisect.machine import chain
+from bot.bisect import Search
 from bot.bisect.budget import with_budget
 from bot.model.bisection import CommitRange, Outcome, OutcomeKind, Phase, SearchSettings, SearchState
 
@@ -29,3 +31,9 @@ def test_an_answer_stays_and_a_smaller_budget_changes_nothing() -> None:
     assert with_budget(named, 100).outcome is named.outcome
     spent = ended(OutcomeKind.BUDGET_SPENT)
     assert with_budget(spent, 50) is spent
+
+
+@pytest.mark.parametrize(("budget", "commits"), [(13, 2), (14, 7)])
+def test_a_small_range_begins_with_its_ends_where_the_budget_does_not_reach_for_all(budget: int, commits: int) -> None:
+    search = Search.start(chain(6), settings=SearchSettings(budget_executions=budget))
+    assert [len(job.commits) for job in search.propose()] == [commits]

@@ -124,7 +124,7 @@ def test_an_unresolved_stretch_is_one_folded_line_of_a_comment() -> None:
     outcome = replace(REPORT.outcome, unresolved=0.4, unresolved_part=(GOOD, FIRST))
     report = replace(REPORT, outcome=outcome)
     line = "Unresolved: up to 40% of the change may come from commits not named."
-    ends = f"--good `{GOOD[:7]}` --bad `{FIRST[:7]}`"
+    ends = f"`{GOOD[:7]}` as the good and `{FIRST[:7]}` as the bad end"
     markdown = bisection_markdown(report).replace("\N{NO-BREAK SPACE}", " ")
     assert f"<details><summary>{line}</summary>\n\nTo search there: the same with {ends}.\n\n</details>" in markdown
     text = bisection_text(report).replace("\N{NO-BREAK SPACE}", " ")
@@ -214,7 +214,7 @@ def test_what_stays_unresolved_comes_with_the_search_for_it() -> None:
     outcome = replace(REPORT.outcome, unresolved=0.3, unresolved_part=(SECOND, BAD))
     text = bisection_text(replace(REPORT, outcome=outcome))
     assert "Unresolved: up to 30" in text
-    assert f"the same with --good {SECOND[:7]} --bad {BAD[:7]}." in text
+    assert f"the same with {SECOND[:7]} as the good and {BAD[:7]} as the bad end." in text
     assert "the same with" not in bisection_text(REPORT)
 
 
