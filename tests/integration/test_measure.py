@@ -90,7 +90,7 @@ def test_counts_stand_beside_times(
     assert measure(repository, "--rounds", "6", "--also", "instructions") == 0
     files = [str(repository.parent / "out" / f"{name}.json") for name in ("baseline", "target")]
     assert main(["compare", "--paired", "--baseline", files[0], "--target", files[1]]) == 1
-    assert "2 metrics got worse" in capsys.readouterr().out
+    assert "Both metrics got worse" in capsys.readouterr().out
     keys = [
         (entry["name"], entry["metric"], len(entry["samples"])) for entry in written(repository, "target")["benchmarks"]
     ]
