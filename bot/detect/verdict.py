@@ -91,7 +91,9 @@ def _open(
         count = evidence.precision.rounds
         return _inconclusive(because(VerdictReason.TOO_FEW_ROUNDS, count=count, rounds=rounds))
     more = _more_samples(evidence, effect, critical_p, paired=paired)
-    is_suspect = worsening >= effect and suspicion_q <= max(SUSPICION, policy.false_discovery_rate)
+    is_likely = suspicion_q <= max(SUSPICION, policy.false_discovery_rate)
+    # What is larger than what would have been seen was seen, whatever a detector's doubts say of it.
+    is_suspect = worsening >= effect and (is_likely or (detectable is not None and worsening > detectable))
     is_blind = detectable is not None and detectable > BLIND
     if evidence.reason is None and not is_suspect and not is_blind:
         # Four digits are more than is shown, and few enough that many findings share a reason.

@@ -83,6 +83,15 @@ def test_what_is_suspected_has_the_minimum_effect_and_a_small_q_value(change: fl
     assert (outcome.verdict, outcome.reason.code) == (expected or (Verdict.NO_CHANGE, VerdictReason.NOTHING_SEEN))
 
 
+def test_a_change_larger_than_what_would_have_been_seen_is_never_nothing() -> None:
+    """A detector's doubt, such as a median that stood still, may keep it from being called."""
+    seen = decided(q=0.9).detectable_effect
+    assert seen is not None
+    larger, smaller = (decided(change=seen * part, q=0.9) for part in (1.01, 0.99))
+    assert (larger.verdict, larger.reason.code) == (Verdict.INCONCLUSIVE, VerdictReason.LOOKS_WORSE)
+    assert smaller.verdict is Verdict.NO_CHANGE
+
+
 def test_a_larger_false_discovery_rate_suspects_more() -> None:
     policy = PolicySettings(false_discovery_rate="30%")
     assert decided(q=0.3, policy=policy).verdict is Verdict.INCONCLUSIVE
