@@ -22,7 +22,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.bisect import machine, scales
-from benchmarks.bisect.machine import Machine, chain, levels_of, play, stream
+from benchmarks.bisect.machine import Machine, chain, levels_of, offsets, play, stream
 from bot.bisect.pairs import step_size
 from bot.bisect.reach import Reach
 from bot.bisect.search import Search
@@ -76,7 +76,7 @@ def trial(noise: str, steps: Sequence[float], offset: float, seed: int) -> Trial
         Machine(
             levels=levels_of(commit_range, {place: float(np.log1p(step)) for place, step in planted.items()}),
             noise=stream(NOISES[noise], generator),
-            offset=lambda: float(generator.normal(0, offset)) if offset else 0.0,
+            offset=offsets(generator, offset),
         ),
     )
     standing = Standing(searched.state, Reach(commit_range))

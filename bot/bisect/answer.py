@@ -5,13 +5,12 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
-from scipy.special import stdtrit
 
 from bot.bisect import evidence, residual
 from bot.bisect.beside import REFUTING_ANALYSIS, excludes
 from bot.bisect.confirm import is_certain
 from bot.bisect.evidence import Design, G
-from bot.bisect.pairs import LEVEL
+from bot.bisect.pairs import LEVEL, Size, sizes_of
 from bot.bisect.samples import autocorrelation
 from bot.bisect.sizes import Estimate, estimates
 from bot.bisect.standing import Standing
@@ -78,11 +77,10 @@ def visible_effect(standing: Standing) -> float | None:
     return max(seen, standing.state.settings.minimum_effect)
 
 
-def end_to_end(standing: Standing) -> tuple[float, float]:
-    """The change from good to bad in the direction looked for, in logarithms, and the half width of its interval."""
-    fit = standing.model.step
-    half = float(stdtrit(fit.dof, (1 + LEVEL) / 2) * np.sqrt(max(fit.covariance[0, 0], 0.0)))
-    return float(fit.delta[0]), half
+def end_to_end(standing: Standing) -> Size:
+    """The change from good to bad in the direction looked for."""
+    (size,) = sizes_of(standing.model.step)
+    return size
 
 
 def is_refuted(standing: Standing) -> bool:
@@ -93,17 +91,18 @@ def is_refuted(standing: Standing) -> bool:
         return False
     if standing.model.modes is not None and standing.model.log_reproduced > 0:
         return False  # no shape may deny what the plain form sees
-    center, half = end_to_end(standing)
-    worse = center if standing.sign == settings.direction.worse_sign else -center
-    return excludes(worse, half, expected=settings.expected_change)
+    whole = end_to_end(standing)
+    worse = whole.center if standing.sign == settings.direction.worse_sign else -whole.center
+    return excludes(worse, whole.half, expected=settings.expected_change)
 
 
 def _with_change(standing: Standing, base: Outcome) -> Outcome:
     counts = standing.samples.counts(standing.reach.size + 1)
     if not counts[0] or not counts[-1]:
         return base
-    center, half = end_to_end(standing)
-    change, interval = _change(standing, Estimate(center=center, low=center - half, high=center + half))
+    whole = end_to_end(standing)
+    ends = Estimate(center=whole.center, low=whole.center - whole.half, high=whole.center + whole.half)
+    change, interval = _change(standing, ends)
     knows_noise = counts[0] + counts[-1] >= FEWEST_BOUNDED
     return replace(base, relative_change=change, confidence_interval=interval if knows_noise else None)
 
@@ -117,9 +116,10 @@ def _change(standing: Standing, step: Estimate) -> tuple[float, Interval]:
 
 def _culprits(standing: Standing, base: Outcome) -> Outcome:
     steps = {step.commit: step for step in standing.state.named}
+    further = residual.further_probability(standing)
     culprits = []
     suspects: list[Suspect] = []
-    for candidate, estimate in zip(standing.named, estimates(standing), strict=True):
+    for candidate, estimate in zip(standing.named, estimates(standing, further), strict=True):
         commit = standing.name(candidate + 1)
         change, interval = _change(standing, estimate)
         step = steps[commit]
@@ -149,7 +149,7 @@ def _culprits(standing: Standing, base: Outcome) -> Outcome:
         kind=kind,
         culprits=tuple(culprits),
         suspects=tuple(suspects),
-        further_probability=residual.further_probability(standing),
+        further_probability=further,
         unresolved=0.0 if widest is None else min(widest.upper, 1.0),
         unresolved_part=None if widest is None else (standing.name(widest.low), standing.name(widest.high)),
     )

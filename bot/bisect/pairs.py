@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy.special import fdtri, stdtrit
 
 from bot.bisect import evidence
-from bot.bisect.evidence import Design
+from bot.bisect.evidence import Design, Fit
 from bot.bisect.samples import Samples, samples_of
 from bot.bisect.standing import Standing
 from bot.model.bisection import Purpose
@@ -32,6 +32,15 @@ class Size:
     def half(self) -> float:
         """Half the width of the interval at `LEVEL`."""
         return self.spread * float(stdtrit(self.dof, (1 + LEVEL) / 2))
+
+
+def sizes_of(fit: Fit) -> tuple[Size, ...]:
+    """Of each regressor."""
+    spreads = np.sqrt(np.maximum(np.diag(fit.covariance), 0.0))
+    return tuple(
+        Size(center=float(center), spread=float(spread), dof=fit.dof)
+        for center, spread in zip(fit.delta, spreads, strict=True)
+    )
 
 
 def round_differences(samples: Samples, before: int, after: int) -> Floats:

@@ -149,17 +149,17 @@ def _sought(standing: Standing, sought: Sought) -> Standing:
 def _is_negligible(standing: Standing) -> bool:
     """The ends surely differ by less than what counts as a change at all."""
     smallest = float(np.log1p(standing.state.settings.minimum_effect))
-    center, half = end_to_end(standing)
-    return abs(center) + half < smallest
+    whole = end_to_end(standing)
+    return abs(whole.center) + whole.half < smallest
 
 
 def _may_deny(standing: Standing) -> bool:
     """Nothing is denied that the interval of the ends asserts, and nothing by a few executions."""
     counts = standing.samples.counts(standing.reach.size + 1)
-    center, half = end_to_end(standing)
+    whole = end_to_end(standing)
     # In the other direction than the one looked for there may be a change.
-    rise = abs(center) if standing.state.settings.sought is Sought.ANY else center
-    return min(counts[0], counts[-1]) >= NULL_ANALYSIS and rise - half <= 0
+    rise = abs(whole.center) if standing.state.settings.sought is Sought.ANY else whole.center
+    return min(counts[0], counts[-1]) >= NULL_ANALYSIS and rise - whole.half <= 0
 
 
 def _search(standing: Standing) -> SearchState:

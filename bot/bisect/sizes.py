@@ -4,15 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from bot.bisect import evidence, residual
-from bot.bisect.pairs import LEVEL, Size, step_size
+from bot.bisect import evidence
+from bot.bisect.noise import SMALLEST_SPREAD
+from bot.bisect.pairs import LEVEL, Size, sizes_of, step_size
 from bot.bisect.standing import Standing
 
 HALVINGS: Final = 60
-SMALLEST_SPREAD: Final = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,23 +23,18 @@ class Estimate:
     high: float
 
 
-def estimates(standing: Standing) -> tuple[Estimate, ...]:
-    """Of each named step, in topological order: two estimates weighed by the probability of a further step.
+def estimates(standing: Standing, further: float) -> tuple[Estimate, ...]:
+    """Of each named step, in topological order: two estimates weighed by the probability of a `further` step.
 
     The fit of the named steps over all samples is the sharper one, but mixes in what nobody named; the rounds that
     confirmed a step do not, but are few. Of a quiet machine these are sharp, and alone count: that other commits
     change a little would be the fit's whole noise. A step without such rounds (an edge that cannot be measured any
     more) has the fit alone.
     """
-    fit = evidence.fit(standing.model.design, standing.model.named_columns)
-    spreads = np.sqrt(np.maximum(np.diag(fit.covariance), 0.0))
-    further = 1.0 if standing.model.is_quiet else residual.further_probability(standing)
-    sizes = []
-    for candidate, center, spread in zip(standing.named, fit.delta, spreads, strict=True):
-        fitted = Size(center=float(center), spread=float(spread), dof=fit.dof)
-        own = step_size(standing, candidate)
-        sizes.append(weighed([(1.0, fitted)] if own is None else [(1 - further, fitted), (further, own)]))
-    return tuple(sizes)
+    fitted = sizes_of(evidence.fit(standing.model.design, standing.model.named_columns))
+    share = 1.0 if standing.model.is_quiet else further
+    pairs = [(size, step_size(standing, candidate)) for size, candidate in zip(fitted, standing.named, strict=True)]
+    return tuple(weighed([(1.0, size)] if own is None else [(1 - share, size), (share, own)]) for size, own in pairs)
 
 
 def weighed(parts: Sequence[tuple[float, Size]]) -> Estimate:

@@ -19,8 +19,7 @@ from bot.stats.unit_test import RunSizes, scale_at, uncertain_share, unit_test
 LEVELS: Final = ("anova", "anova_between_runs", "anova_between_processes")
 # Beside whole runs, fewer processes per side say little about how much processes differ.
 MINIMUM_GROUPS = 3
-# Of a `Level`'s fields.
-P_VALUES: Final = (0, 6)
+P_VALUES: Final = [0, 6]  # of a `Level`'s fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,9 +200,14 @@ def _run_level(measured: SampleStatistics, metrics: Metrics) -> Floats:
         tested=lone,
         target_allowance=allowance,
     )
-    for column in P_VALUES:
-        level[column] = np.where(lone, np.fmax(level[column], medians[column]), level[column])
-    return level
+    return doubted(level, medians)
+
+
+def doubted(columns: Floats, doubts: Floats) -> Floats:
+    """A `Level`'s fields (8 or 7, m), with the larger p-values of both; as they are where the doubts have none."""
+    raised = columns.copy()
+    raised[P_VALUES] = np.fmax(columns[P_VALUES], doubts[P_VALUES])
+    return raised
 
 
 def _target_allowance(measured: SampleStatistics, within: Floats) -> Floats:

@@ -13,7 +13,7 @@ from scipy import special
 from bot.detect.detector import DetectorOptions
 from bot.detect.estimate import Estimate, averaged, estimate, pooled_moments
 from bot.detect.evidence import EXACT, UNTESTED, Tested, evidence_of, exact, relative, untested
-from bot.detect.levels import P_VALUES, without_modes
+from bot.detect.levels import doubted, without_modes
 from bot.detect.pairs import MetricPair, are_timed, metric_families
 from bot.detect.statistic import MEAN, MEDIAN, common_statistic, is_measurable
 from bot.detect.units import is_deterministic, milliseconds_per
@@ -148,8 +148,7 @@ def _between_runs(rows: Sequence[Reduced], options: DetectorOptions) -> Columns:
     if lone:
         # As of samples: stalls move one run's mean by any factor, and leave its median.
         medians = [_medians(rows[index]) for index in lone]
-        larger = np.fmax(columns[:, lone], _of_runs(medians, options))
-        columns[np.ix_(P_VALUES, lone)] = larger[list(P_VALUES)]
+        columns[:, lone] = doubted(columns[:, lone], _of_runs(medians, options))
     return columns
 
 

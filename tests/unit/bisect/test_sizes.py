@@ -33,7 +33,7 @@ def test_an_exact_estimate_is_a_point() -> None:
 
 def test_where_nothing_else_changed_all_samples_make_a_size_sharper() -> None:
     where = searched(ENDS, ENDS, WHOLE, PAIR, named="c2", noise=40)
-    own, (estimate,) = step_size(where, 1), estimates(where)
+    own, (estimate,) = step_size(where, 1), estimates(where, further_probability(where))
     assert own is not None
     assert further_probability(where) < 0.1
     assert estimate.low < np.log(1.2) < estimate.high
@@ -42,7 +42,7 @@ def test_where_nothing_else_changed_all_samples_make_a_size_sharper() -> None:
 
 def test_where_other_commits_changed_too_a_commits_own_rounds_say_its_size() -> None:
     where = searched(ENDS, ENDS, WHOLE, PAIR, levels={**LEVELS, "c4": 2.0}, named="c2", noise=40)
-    own, (estimate,) = step_size(where, 1), estimates(where)
+    own, (estimate,) = step_size(where, 1), estimates(where, further_probability(where))
     assert own is not None
     assert further_probability(where) > 0.99
     assert (estimate.low, estimate.high) == pytest.approx((own.center - own.half, own.center + own.half), rel=0.01)
@@ -50,7 +50,7 @@ def test_where_other_commits_changed_too_a_commits_own_rounds_say_its_size() -> 
 
 def test_of_a_quiet_machine_a_commits_own_rounds_say_its_size() -> None:
     where = searched(ENDS, WHOLE, PAIR, named="c2")
-    own, (estimate,) = step_size(where, 1), estimates(where)
+    own, (estimate,) = step_size(where, 1), estimates(where, further_probability(where))
     assert where.model.is_quiet
     assert own is not None
     assert (estimate.center, estimate.high) == pytest.approx((own.center, own.center + own.half))
