@@ -158,8 +158,12 @@ def test_more_executions_of_a_commit_contradict_the_named_step_more_surely() -> 
     assert stretch is not None
     size = step_size(where, 1)
     assert size is not None
+    # What its own size leaves unsure does not contradict either.
     allowance = 3 * where.model.spread_bound / np.sqrt(6) + size.half
-    assert stretch.upper == pytest.approx((np.log(1.25) - allowance) / np.log(1.5), abs=0.01)
+    good, bad = (where.samples.y[where.samples.commit == end].mean() for end in (0, 4))
+    left, whole = bad - good - size.center, where.model.step.delta[0]
+    assert left / whole == pytest.approx(np.log(1.25) / np.log(1.5), abs=0.02)
+    assert stretch.upper == pytest.approx((left - allowance) / whole, abs=1e-6)
 
 
 def test_of_a_single_commit_the_rounds_that_asked_whether_there_is_a_change_do_not_size_it() -> None:
