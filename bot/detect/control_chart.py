@@ -8,11 +8,12 @@ from typing import Final
 import numpy as np
 from scipy import special
 
-from bot.detect.counter_samples import Prepared, cut_runs, load_as_cause, prepare
+from bot.detect.counter_samples import Prepared, cut_runs, prepare
 from bot.detect.counters import TablePair
 from bot.detect.detector import DetectorOptions
 from bot.detect.evidence import relative, untested
 from bot.detect.families import in_families
+from bot.detect.one_load import load_as_cause
 from bot.detect.pairs import MetricPair
 from bot.detect.run_medians import RunMedians, level_p_values, median_allowance
 from bot.detect.statistic import is_measurable

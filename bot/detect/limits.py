@@ -10,8 +10,8 @@ import numpy as np
 from bot.config.policy import MetricSettings, PolicySettings
 from bot.detect.change_point import ID as CHANGE_POINT
 from bot.detect.control_chart import ID as CONTROL_CHART
-from bot.detect.counter_samples import at_one_load
 from bot.detect.counters import TablePair
+from bot.detect.one_load import at_one_load
 from bot.detect.pairs import some_of
 from bot.detect.rules.ensemble import spans
 from bot.detect.verdict import SUSPICION, Decided, level_of, too_few_samples

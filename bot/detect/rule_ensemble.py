@@ -7,11 +7,11 @@ from typing import Final
 
 import numpy as np
 
-from bot.detect.counter_samples import load_as_cause, table_loads, without_load
 from bot.detect.counters import TablePair
 from bot.detect.detector import DetectorOptions
 from bot.detect.evidence import relative, untested
 from bot.detect.families import in_families
+from bot.detect.one_load import load_as_cause, table_loads, without_load
 from bot.detect.rules.ensemble import Combined, combine, in_violation, spans
 from bot.detect.rules.models import Model, build_models
 from bot.detect.rules.options import RuleOptions, rule_options

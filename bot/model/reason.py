@@ -89,6 +89,8 @@ class Remark(StrEnum):
     UNSCALED_TOO_FEW = "unscaled_too_few"
     UNSCALED_INDEPENDENT = "unscaled_independent"
     UNSCALED_NEAR_ZERO = "unscaled_near_zero"
+    UNSCALED_CLOSED_LOOP = "unscaled_closed_loop"
+    UNSCALED_UNSEEN_LOAD = "unscaled_unseen_load"
     LOAD_DIFFERS = "load_differs"
     LOAD_BESIDE = "load_beside"
     LOAD_BY_START = "load_by_start"

@@ -111,6 +111,13 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Remark.UNSCALED_TOO_FEW: "not scaled to one load: too few values with a load",
     Remark.UNSCALED_INDEPENDENT: "not scaled to one load: it does not follow the load (Spearman {spearman:.2f})",
     Remark.UNSCALED_NEAR_ZERO: "not scaled to one load: by the fit it is near zero at some loads",
+    Remark.UNSCALED_CLOSED_LOOP: (
+        "not scaled to one load: it is shorter under more load, so the load depends on it: clients wait for each answer"
+    ),
+    Remark.UNSCALED_UNSEEN_LOAD: (
+        "not scaled to one load: the target's load ({load:,.4g}) is far outside of what the baseline saw "
+        "({lowest:,.4g} to {highest:,.4g})"
+    ),
     Remark.LOAD_DIFFERS: "the target's load differs by {change:+%}",
     Remark.LOAD_BESIDE: "{table}: its load is that of {driver}, at the same times",
     Remark.LOAD_BY_START: "{table}: its load is that of {driver}; their clocks differ, so both count from their starts",

@@ -8,8 +8,8 @@ import pytest
 from numpy.typing import NDArray
 
 from bot.detect.counter_load import Load, load_of
-from bot.detect.counter_samples import without_load
 from bot.detect.counters import pair_counters
+from bot.detect.one_load import without_load
 from bot.detect.policy import PolicySettings, judge
 from bot.detect.run_medians import RunMedians
 from bot.history.retention import reduce_counters
