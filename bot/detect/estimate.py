@@ -9,7 +9,7 @@ from scipy import special
 
 from bot.detect.statistic import MEAN, MEDIAN
 from bot.model.finding import Side
-from bot.model.run import Benchmark
+from bot.model.run import Benchmark, Summary
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,19 +50,28 @@ def estimate(benchmark: Benchmark, statistic: str) -> Estimate:
         return Estimate(
             value=summary.median, statistic=MEDIAN, count=summary.count, standard_deviation=summary.standard_deviation
         )
-    error = None
+    error, deviation = None, _deviation(summary)
     if summary.confidence_interval is not None and summary.confidence_level is not None:
         low, high = summary.confidence_interval
         error = abs(high - low) / 2 / float(special.ndtri(0.5 + summary.confidence_level / 2))
-    elif summary.statistic == MEAN and summary.standard_deviation is not None and (summary.count or 0) > 1:
-        error = summary.standard_deviation / math.sqrt(summary.count or 1)
+    elif summary.statistic == MEAN and deviation is not None and (summary.count or 0) > 1:
+        error = deviation / math.sqrt(summary.count or 1)
     return Estimate(
         value=summary.value,
         statistic=summary.statistic,
         count=summary.count,
-        standard_deviation=summary.standard_deviation,
+        standard_deviation=deviation,
         error=error if error is not None and math.isfinite(error) else None,
     )
+
+
+def _deviation(summary: Summary) -> float | None:
+    """The stated one; else the largest that this mean, minimum and maximum leave possible (Bhatia & Davis 2000)."""
+    low, high, count = summary.minimum, summary.maximum, summary.count or 0
+    if summary.standard_deviation is not None or summary.statistic != MEAN or low is None or high is None or count < 2:
+        return summary.standard_deviation
+    variance = (high - summary.value) * (summary.value - low) * count / (count - 1)
+    return math.sqrt(variance) if variance >= 0 and math.isfinite(variance) else None
 
 
 def pooled_moments(estimates: Sequence[Estimate]) -> Estimate | None:

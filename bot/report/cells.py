@@ -50,7 +50,8 @@ def change_text(evidence: Evidence) -> tuple[str, str]:
     """The relative change and its interval, "" where that has no width; no foreign text."""
     relative_change, interval = evidence.relative_change, evidence.confidence_interval
     if relative_change is None:
-        from_zero = evidence.baseline is not None and evidence.target is not None and evidence.baseline.value == 0
+        before, after = evidence.baseline, evidence.target
+        from_zero = before is not None and after is not None and before.value == 0 != after.value
         return "from 0" if from_zero else NOTHING, ""
     number = numbers.percent(relative_change, signed=True)
     if interval is None or interval.low == interval.high:

@@ -192,12 +192,21 @@ def _reasons(findings: Sequence[Finding], sections: Sections) -> str:
             words[reason] = plain(sentence(finding.reason), limit=SENTENCE_LIMIT)
         grouped.setdefault(words[reason], []).append(finding)
     if len(grouped) == len(findings):
-        alone = (f"{_name(finding, sections)}: {reason}" for reason, (finding,) in grouped.items())
+        alone = (f"{_measured(finding, sections)}: {reason}" for reason, (finding,) in grouped.items())
         return _bullets(alone, len(findings))
     return "\n".join(
-        f"{reason}:\n{_bullets((_name(finding, sections) for finding in whose), len(whose))}"
+        f"{reason}:\n{_bullets((_measured(finding, sections) for finding in whose), len(whose))}"
         for reason, whose in grouped.items()
     )
+
+
+def _measured(finding: Finding, sections: Sections) -> str:
+    """What no test stands behind is shown all the same."""
+    name, (change, _) = _name(finding, sections), change_text(finding.evidence)
+    before, after = sides_text(finding)
+    if NOTHING in {before, after}:
+        return name
+    return f"{name} ({before} → {after})" if change == NOTHING else f"{name} ({before} → {after}, {change})"
 
 
 def _bullets(lines: Iterable[str], total: int) -> str:

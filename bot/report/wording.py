@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from bot.model.finding import Finding, Severity, Verdict
 from bot.model.metric import Direction
-from bot.model.reason import VerdictReason
+from bot.model.reason import Untested, VerdictReason
 from bot.model.report import Conclusion, Report
 from bot.model.tree_comparison import Answer
 from bot.report.numbers import is_bytes, is_rate, is_time, percent, significant
@@ -190,6 +190,12 @@ def _undecided_advice(sections: Sections) -> str:
 def _untested_advice(report: Report, sections: Sections) -> str:
     if not sections.untested:
         return "Check that the baseline and this run measure the same benchmarks."
+    reasons = [finding.reason for finding in sections.untested]
+    if {reason.code for reason in reasons} == {Untested.WITHOUT_SPREAD}:
+        runs = counted(max(runs for r in reasons if isinstance(runs := r.arguments["runs"], int)), "more run")
+        return (
+            f"One number per run shows no noise. Compare three files of each side, or record {runs} of the base branch."
+        )
     if _all_lack_samples(report, sections):
         return f"At least {counted(report.settings.minimum_samples, 'sample')} of each are needed: measure more often."
     return rounds_advice(sections) or "The reason for each is below."

@@ -1,6 +1,7 @@
 """k6's end-of-test summary: what `handleSummary` gets (as JSON), or the older `--summary-export`."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from bot.collect.content import shown
 from bot.collect.counters.reader import names_shown
@@ -26,6 +27,8 @@ OWN_TIMES = frozenset(
 OWN_RATES = {"http_req_failed": Direction.LOWER_IS_BETTER, "checks": Direction.HIGHER_IS_BETTER}
 # How much was asked of the system is no result.
 LOAD = frozenset({"http_reqs", "iterations", "vus", "vus_max", "data_sent", "data_received", "dropped_iterations"})
+# Each of its own times is one of these counted events; the older export counts them nowhere else.
+EVENTS = {"http_req": "http_reqs", "iteration": "iterations"}
 PERCENTILES = (("med", "p50_time"), ("p(95)", "p95_time"), ("p(99)", "p99_time"))
 
 
@@ -37,8 +40,9 @@ def matches(source: Source, /) -> bool:
 def parse(source: Source, /) -> Parsed:
     benchmarks: list[Benchmark] = []
     unknown: list[str] = []
-    for name, metric in source.root().at("metrics").members():
-        of_metric = tuple(_benchmarks(name, metric))
+    metrics = source.root().at("metrics")
+    for name, metric in metrics.members():
+        of_metric = tuple(_benchmarks(name, metric, metrics))
         benchmarks += of_metric
         if not of_metric and name.partition("{")[0] not in LOAD:
             unknown.append(shown(name))
@@ -46,12 +50,13 @@ def parse(source: Source, /) -> Parsed:
     return Parsed(benchmarks=tuple(benchmarks), notes=notes if unknown else ())
 
 
-def _benchmarks(name: str, metric: JsonValue) -> Iterator[Benchmark]:
+def _benchmarks(name: str, metric: JsonValue, metrics: JsonValue) -> Iterator[Benchmark]:
     base = name.partition("{")[0]  # a sub-metric is `name{tag:value}`
     values = metric.find("values") or metric
     is_time = metric.peek("contains") == "time" or ("type" not in metric.value and base in OWN_TIMES)
     if is_time and values.find("avg") is not None:
-        mean = mean_summary(values, "avg", count=values.find_whole("count") or None)
+        count = values.find_whole("count") or _events(name, metrics)
+        mean = replace(mean_summary(values, "avg", count=count), median=values.find_number("med"))
         yield _time(name, "time", mean, values)
         for key, percentile in PERCENTILES:
             if (value := values.find_number(key)) is not None:
@@ -62,6 +67,12 @@ def _benchmarks(name: str, metric: JsonValue) -> Iterator[Benchmark]:
         if rate is not None:
             share = Metric(name="share", unit="%", direction=OWN_RATES[base])
             yield from_summary(name, metric=share, summary=Summary(value=100 * rate), place=values.place)
+
+
+def _events(name: str, metrics: JsonValue) -> int | None:
+    """How many times a trend of k6's own holds; of a sub-metric nobody knows."""
+    counter = next((metrics.find(EVENTS[kind]) for kind in EVENTS if name in OWN_TIMES and name.startswith(kind)), None)
+    return None if counter is None else (counter.find("values") or counter).find_whole("count") or None
 
 
 def _time(name: str, metric: str, summary: Summary, values: JsonValue) -> Benchmark:

@@ -6,6 +6,7 @@ from scipy import stats
 
 from bot.detect import summary
 from bot.detect.detector import DetectorOptions
+from bot.detect.estimate import estimate
 from bot.detect.pairs import pair_metrics
 from bot.detect.statistic import is_measurable
 from bot.model.baseline import Baseline, BaselineSource
@@ -43,6 +44,43 @@ def test_welch_from_summary_agrees_with_scipy() -> None:
     reference = stats.ttest_ind_from_stats(11, 1.5, 9, 10, 1, 20, equal_var=False)
     assert entry.details["p_welch"] == pytest.approx(reference.pvalue, rel=1e-9)
     assert entry.relative_change == pytest.approx(0.1)
+
+
+def extremes(*numbers: float) -> Benchmark:
+    """What k6, for one, tells of its requests."""
+    low, high, middle = min(numbers), max(numbers), float(np.median(numbers))
+    return value(
+        float(np.mean(numbers)), statistic="mean", count=len(numbers), minimum=low, maximum=high, median=middle
+    )
+
+
+@pytest.mark.parametrize("numbers", [(1.0, 9.0), (2.0,) * 20 + (8.0,) * 20, (1.0, 2.0, 3.0, 50.0), (4.0, 5.0, 6.0)])
+def test_mean_minimum_and_maximum_bound_the_spread_of_any_samples(numbers: tuple[float, ...]) -> None:
+    bounded = estimate(extremes(*numbers), "mean").standard_deviation
+    own = float(np.std(numbers, ddof=1))
+    assert bounded is not None
+    if len(set(numbers)) == 2:  # there is no larger spread than that of two values
+        assert bounded == pytest.approx(own)
+    else:
+        assert own < bounded < 3 * own
+
+
+def test_one_summary_a_side_proves_a_change_that_no_machine_explains() -> None:
+    rng = np.random.default_rng(4)
+    requests = 6.5 * rng.lognormal(0, 0.1, 17_000)
+    requests[:5] = 200
+    slow, unchanged, close = (extremes(*(requests[:120] * factor)) for factor in (160, 1, 1.25))
+    assert assess(slow, extremes(*requests)).p_value == pytest.approx(0, abs=1e-3)
+    for target in (unchanged, close):
+        p_value = assess(target, extremes(*requests)).p_value
+        assert p_value is not None
+        assert p_value > 0.1
+
+
+def test_a_single_number_has_no_spread() -> None:
+    entry = assess(value(1_001.0), value(6.5))
+    assert entry.p_value is None
+    assert entry.relative_change == pytest.approx(153)
 
 
 def test_a_lone_mean_that_moved_without_its_median_is_no_change() -> None:

@@ -51,8 +51,9 @@ def test_rows_have_the_colour_of_their_verdict() -> None:
 def test_undecided_benchmarks_of_one_reason_stand_below_it() -> None:
     undecided = [finding(name, 1.0, 2.0, verdict=Verdict.INCONCLUSIVE) for name in ("first", "second")]
     lines = render_text(report(Conclusion.INCONCLUSIVE, *undecided), colour=False, width=80).splitlines()
-    assert lines[lines.index("- first") - 1].endswith(":")
-    assert lines[lines.index("- first") + 1] == "- second"
+    first = lines.index("- first (1.00 ms → 2.00 ms, +100%)")
+    assert lines[first - 1].endswith(":")
+    assert lines[first + 1] == "- second (1.00 ms → 2.00 ms, +100%)"
 
 
 def test_foreign_text_controls_neither_terminal_nor_runner() -> None:

@@ -161,6 +161,16 @@ def test_where_samples_would_not_decide_something_else_is_advised(code: VerdictR
     assert worded(subject) == ("All 3 benchmarks look slower, not proven", advice)
 
 
+def test_single_numbers_are_told_what_shows_noise() -> None:
+    lone = [
+        finding(name, 6.5, 1_001.0, verdict=Verdict.INCONCLUSIVE, reason=because(Untested.WITHOUT_SPREAD, runs=runs))
+        for name, runs in (("a", 2), ("b", 4))
+    ]
+    assert worded(report(Conclusion.INCONCLUSIVE, *lone))[1] == (
+        "One number per run shows no noise. Compare three files of each side, or record 4 more runs of the base branch."
+    )
+
+
 def test_too_few_samples_says_how_many_are_needed() -> None:
     assert worded(report(Conclusion.INCONCLUSIVE, UNTESTED)) == (
         "Cannot tell: too few samples for 1 benchmark",

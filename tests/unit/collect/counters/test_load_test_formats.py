@@ -86,6 +86,17 @@ def test_k6_summaries_of_both_kinds_hold_the_same_metrics() -> None:
     assert kinds[0] == kinds[1]
 
 
+def test_k6_counts_its_times_by_their_events_where_a_trend_does_not_count_them() -> None:
+    """What `k6 run --summary-export` writes without `--summary-trend-stats`."""
+    trend = {"avg": 7.0, "min": 6.0, "med": 6.5, "max": 200.0, "p(95)": 9.9}
+    names = ("http_req_duration", "http_req_duration{expected_response:true}", "iteration_duration", "group_duration")
+    metrics = dict.fromkeys(names, trend) | {"http_reqs": {"count": 17_586}, "iterations": {"count": 9}}
+    times = read(json.dumps({"root_group": {}, "metrics": metrics})).benchmarks
+    counts = {entry.name: entry.summary.count for entry in times if entry.summary and entry.metric.name == "time"}
+    assert counts == dict(zip(names, (17_586, None, 9, None), strict=True))
+    assert {entry.summary.median for entry in times if entry.summary and entry.metric.name == "time"} == {6.5}
+
+
 def test_k6_metrics_without_a_known_direction_are_left_out_and_named() -> None:
     summary = {
         "root_group": {},
