@@ -99,18 +99,18 @@ def table_loads(pair: TablePair) -> Loads:
     if (misfit := next((load for load in recorded if isinstance(load, Reason)), None)) is not None:
         return Loads(reason=misfit)
     loads = [load for load in recorded if isinstance(load, Load)]
-    known = [values for load in loads if np.isfinite(values := measured_values(load.values)).any()]
-    if len(known) < len(recorded):
-        code = Remark.UNSCALED_SOME_WITHOUT_LOAD if known else Remark.UNSCALED_WITHOUT_LOAD
+    finite = [values for load in loads if np.isfinite(values := measured_values(load.values)).any()]
+    if len(finite) < len(recorded):
+        code = Remark.UNSCALED_SOME_WITHOUT_LOAD if finite else Remark.UNSCALED_WITHOUT_LOAD
         return Loads(reason=because(code))
     if len({load.name for load in loads}) > 1:
         return Loads(reason=because(Remark.UNSCALED_OTHER_LOAD))
-    pooled = np.concatenate(known[1:])
+    pooled = np.concatenate(finite[1:])
     usual = pooled[np.isfinite(pooled)]
     low, high = np.percentile(usual, USUAL_LOADS)
     return Loads(
-        target=known[0],
-        runs=tuple(known[1:]),
+        target=finite[0],
+        runs=tuple(finite[1:]),
         reference=float(np.median(usual)),
         lowest=float(low),
         highest=float(high),

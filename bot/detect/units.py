@@ -68,5 +68,6 @@ def _parsed(unit: str) -> tuple[tuple[str, ...], float]:
 
 
 def least_change(unit: str) -> float:
-    """The relative change below which nothing can fall: times, counts and sizes are never negative."""
-    return -1.0 if milliseconds_per(unit) is not None or is_deterministic(unit) else -math.inf
+    """The relative change below which nothing can fall: times, rates, counts and sizes are never negative."""
+    is_positive = milliseconds_per(unit) is not None or is_rate(unit) or is_deterministic(unit)
+    return -1.0 if is_positive else -math.inf

@@ -12,6 +12,7 @@ from bot.report.inert import NO_BREAK, Safe, own, plain, prose, unbroken
 NOT_A_NUMBER = "n/a"
 MINUS = "\N{MINUS SIGN}"
 SMALLEST_RATE_SHOWN = 0.0001
+_MOST_NINES = 6
 
 _TIME_UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
 _BYTE_UNITS = (("TiB", 2.0**40), ("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("B", 1.0))
@@ -146,7 +147,11 @@ def _percent_number(fraction: float, *, signed: bool) -> str:
     points = fraction * 100
     if not math.isfinite(points):
         return NOT_A_NUMBER
-    if abs(points) >= 999.5:
+    if -100 < points <= -99.95:
+        # Two digits of what is left: half of it is twice as bad, and nothing at all is "-100".
+        decimals = min(1 - math.floor(math.log10(100 + points)), _MOST_NINES)
+        text = f"{math.floor(-points * 10**decimals) / 10**decimals:.{decimals}f}"
+    elif abs(points) >= 999.5:
         text = significant(abs(points))
     else:
         text = f"{abs(points):.0f}" if abs(points) >= 99.95 else f"{abs(points):.1f}"

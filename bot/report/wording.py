@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from bot.model.finding import Finding, Severity, Verdict
-from bot.model.metric import Direction
+from bot.model.metric import Direction, Metric
 from bot.model.reason import Untested, VerdictReason
 from bot.model.report import Conclusion, Report
 from bot.model.tree_comparison import Answer
@@ -100,16 +100,30 @@ def effect(finding: Finding) -> str:
     if change is None or not math.isfinite(change):
         return "got better" if finding.verdict is Verdict.IMPROVEMENT else "got worse"
     shown = percent(abs(change))
-    more = change > 0
-    metric = evidence.metric
+    if (words := _words(evidence.metric)) is None:
+        return f"is {shown} {'higher' if change > 0 else 'lower'}{_EXPECTED[evidence.metric.direction]}"
+    verb, more, less, as_before = words
+    if manifold := _manifold(change):
+        return f"{verb} {manifold} {as_before}"
+    return f"{verb} {shown} {more if change > 0 else less}"
+
+
+def _words(metric: Metric) -> tuple[str, str, str, str] | None:
+    """What a metric does, with more of it, with less, and with so many times as much."""
     if metric.direction is Direction.LOWER_IS_BETTER and is_time(metric.unit):
-        longer = f"takes {shown} longer" if change < MANIFOLD else f"takes {significant(1 + change)} times as long"
-        return longer if more else f"takes {shown} less time"
+        return "takes", "longer", "less time", "as long"
     if metric.direction is Direction.LOWER_IS_BETTER and is_bytes(metric.unit):
-        return f"needs {shown} more" if more else f"needs {shown} less"
+        return "needs", "more", "less", "as much"
     if metric.direction is Direction.HIGHER_IS_BETTER and is_rate(metric.unit):
-        return f"does {shown} more per second" if more else f"does {shown} less per second"
-    return f"is {shown} {'higher' if more else 'lower'}{_EXPECTED[metric.direction]}"
+        return "does", "more per second", "less per second", "as much per second"
+    return None
+
+
+def _manifold(change: float) -> str:
+    """Such as "12 times", or "1/3,500" where almost nothing is left; empty where a percentage says it better."""
+    if change >= MANIFOLD:
+        return f"{significant(1 + change)} times"
+    return f"1/{significant(1 / (1 + change)).removesuffix('.0')}" if -1 < change <= 1 / (1 + MANIFOLD) - 1 else ""
 
 
 def only_diagnosis(report: Report) -> bool:

@@ -1,6 +1,8 @@
+import math
+
 import pytest
 
-from bot.detect.units import conversion_factor, is_deterministic, milliseconds_per
+from bot.detect.units import conversion_factor, is_deterministic, least_change, milliseconds_per
 
 
 @pytest.mark.parametrize(
@@ -33,6 +35,15 @@ def test_milliseconds_are_for_times_only() -> None:
     assert milliseconds_per("ops/s") is None
     assert milliseconds_per("MB/s") is None
     assert milliseconds_per("ns/ms") is None
+
+
+@pytest.mark.parametrize("unit", ["ms", "ns/op", "ops/s", "MB/s", "allocs/op"])
+def test_nothing_falls_by_more_than_all_of_it(unit: str) -> None:
+    assert least_change(unit) == -1
+
+
+def test_a_score_may_fall_below_zero() -> None:
+    assert least_change("points") == -math.inf
 
 
 def test_counts_are_deterministic() -> None:

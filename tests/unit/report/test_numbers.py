@@ -82,6 +82,9 @@ def test_foreign_units_are_marked() -> None:
         (2.5, "+250%"),
         (0.9999, "+100%"),
         (123.0, "+12,300%"),
+        (1 / 3_500 - 1, f"{MINUS}99.971%"),
+        (1e-12 - 1, f"{MINUS}99.999999%"),
+        (-1.0, f"{MINUS}100%"),
     ],
 )
 def test_signed_percent(fraction: float, shown: str) -> None:

@@ -60,6 +60,21 @@ def test_a_manifold_time_is_a_factor() -> None:
     assert effect(finding("x", 10.0, 9_870.0, metric=TIME_MS)) == "takes 987 times as long"
 
 
+@pytest.mark.parametrize(
+    ("metric", "down", "nothing"),
+    [
+        (TIME_MS, "takes 1/3,500 as long", "takes 100% less time"),
+        (MEMORY, "needs 1/3,500 as much", "needs 100% less"),
+        (THROUGHPUT, "does 1/3,500 as much per second", "does 100% less per second"),
+    ],
+)
+def test_what_is_left_of_almost_nothing_is_a_fraction(metric: Metric, down: str, nothing: str) -> None:
+    assert effect(finding("x", 3_500.0, 1.0, metric=metric)) == down
+    assert effect(finding("x", 3_500.0, 0.0, metric=metric)) == nothing
+    assert effect(finding("x", 100.0, 10.0, metric=metric)).split()[1] == "1/10"
+    assert effect(finding("x", 100.0, 11.0, metric=metric)).split()[1] == "89%"
+
+
 def test_effect_from_zero_has_no_percentage() -> None:
     assert effect(finding("x", 0.0, 1.0, verdict=Verdict.REGRESSION)) == "got worse"
     assert effect(finding("x", 0.0, -1.0, verdict=Verdict.IMPROVEMENT)) == "got better"
