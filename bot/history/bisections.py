@@ -32,7 +32,7 @@ class GitBranchBisections(GitBranchHistory):
 
     def load(self, bisection_id: str) -> LoadedBisection | None:
         path = bisection_path(bisection_id)
-        self._tip = self._patiently(self._now, failure="the bisection could not be read")
+        self._tip = self._patiently(self._now, failure="the bisection could not be read", writes=False)
         self._is_tried = False
         if not (blob := self._tip.blobs.get(path)):
             return None

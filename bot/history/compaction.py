@@ -41,7 +41,7 @@ class GitBranchCompaction(GitBranchHistory):
         # A repository of its own: packed is what the remote sends, nothing that was fetched or made before.
         self._repository = git.init_private(Path(tempfile.mkdtemp(dir=self._folder)))
         whole = partial(self._fetch, depth=WHOLE_PAST, object_filter=None)
-        tip = self._tip = self._patiently(whole, failure="the history could not be read")
+        tip = self._tip = self._patiently(whole, failure="the history could not be read", writes=False)
         commit = self._present(tip)
         objects = git.packed_objects(self._repository, commit)
         after = self._lighter(tip)

@@ -229,7 +229,7 @@ class GitBranchHistory(RunReader):
 
     def _seen(self) -> Tip:
         if self._tip is None:
-            self._tip = self._patiently(self._now, failure="the history could not be read")
+            self._tip = self._patiently(self._now, failure="the history could not be read", writes=False)
         return self._tip
 
     def _suite_files(self, suite: str) -> list[RunFile]:

@@ -32,10 +32,14 @@ class Patience:
         is_transient: Callable[[InfrastructureError], bool],
         failure: str,
         place: str,
+        writes: bool,
         random: Random,
         sleep: Callable[[float], None] = time.sleep,
     ) -> T:
-        """What `action` gives at last; where it is given up, `failure` and `place` are reported."""
+        """What `action` gives at last; where it is given up, `failure` and `place` are reported.
+
+        What `writes` was perhaps done by the attempt that failed last: nothing of ours is stored twice.
+        """
         deadline = time.monotonic() + self.seconds
         attempt = 0
         while True:
@@ -47,10 +51,12 @@ class Patience:
                     raise
                 pause_seconds = self.pause_seconds(attempt, random)
                 if attempt >= self.attempts or time.monotonic() + pause_seconds > deadline:
+                    attempts = "one attempt" if attempt == 1 else f"{attempt} attempts; the last one"
+                    step = error.next_step or "run the job again"
                     raise InfrastructureError(
-                        f"{failure} after {attempt} attempts; the last one: {error.message}",
+                        f"{failure} after {attempts}: {error.message}",
                         place=place,
-                        next_step="run the job again; recording the same run twice does no harm",
+                        next_step=f"{step}; doing it twice does no harm" if writes else step,
                     ) from None
             doing(f"trying {place} again, attempt {attempt + 1}")
             sleep(pause_seconds)

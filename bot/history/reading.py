@@ -60,13 +60,14 @@ class RunReader(ABC):
     def _is_transient(self, error: InfrastructureError) -> bool:
         """Whether another attempt may do what this one did not."""
 
-    def _patiently(self, action: Callable[[], T], *, failure: str) -> T:
+    def _patiently(self, action: Callable[[], T], *, failure: str, writes: bool = True) -> T:
         """Retry while other writers or the network are in the way."""
         return self._patience.persist(
             action,
             is_transient=self._is_transient,
             failure=failure,
             place=self.place,
+            writes=writes,
             random=self._random,
             sleep=self._sleep,
         )

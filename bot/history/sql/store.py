@@ -164,7 +164,7 @@ class SqlHistory(RunReader):
 
     def _read_by(self, action: Callable[[Connection], T], *, empty: T) -> T:
         return self._patiently(
-            lambda: self._database.read(action, empty=empty), failure="the history could not be read"
+            lambda: self._database.read(action, empty=empty), failure="the history could not be read", writes=False
         )
 
     def _write(self, action: Callable[[Connection], T], *, failure: str) -> T:
