@@ -30,12 +30,20 @@ def heavy(generator: np.random.Generator, count: int) -> Floats:
     )
 
 
+def bursts(generator: np.random.Generator, count: int) -> Floats:
+    """0.5%, and slow spells: after 11 executions in the mean the next 6 or so are 90% slower."""
+    spells = generator.geometric([1 / 11, 1 / 6], (count, 2))
+    is_slow = np.repeat(np.tile([False, True], count), spells.ravel())[:count]
+    return np.asarray(generator.normal(0, 0.005, count) + np.log(1.9) * is_slow)
+
+
 NOISES: Mapping[str, Sampler] = {
     "1%": lognormal(0.01),
     "3%": lognormal(0.03),
     "10%": lognormal(0.10),
     "bimodal": bimodal,
     "heavy": heavy,
+    "bursts": bursts,
 }
 
 

@@ -120,8 +120,11 @@ def main() -> None:
         Cell(name="bimodal, +5%", effect=0.05, noise="bimodal"),
         Cell(name="heavy, +5%", effect=0.05, noise="heavy"),
         Cell(name="10%, +10%", effect=0.10, noise="10%"),
+        Cell(name="bursts, +15%", effect=0.15, noise="bursts"),
+        Cell(name="bursts, +40%", effect=0.40, noise="bursts"),
         Cell(name="3%, nothing", effect=0.0, offset=0.06),
         Cell(name="heavy, nothing", effect=0.0, noise="heavy"),
+        Cell(name="bursts, nothing", effect=0.0, noise="bursts"),
         Cell(name="3%, +10%, weighted", effect=0.10, engine=Engine.WEIGHTED),
     ]
     print(f"{arguments.runs} searches per cell, {COMMITS} commits, at most {BUDGET} executions")

@@ -68,7 +68,7 @@ KINDS: Final[Mapping[str, Source]] = {
     "walk": partial(correlated, sd=0.005, correlation=1.0),
     "heavy": drawn(PLAIN["heavy"]),
     "t, 2 degrees": drawn(students),
-    "bimodal": drawn(PLAIN["bimodal"]),
+    **{name: drawn(PLAIN[name]) for name in ("bimodal", "bursts")},
     "tight, 5% apart": drawn(two_modes(slow=0.001, fast=0.001, gap=0.05)),
     "tight, 25% apart": drawn(two_modes(slow=0.001, fast=0.001, gap=0.25)),
     "tight sticky, 5% apart": partial(sticky, gap=0.05),

@@ -86,13 +86,14 @@ class MachineNoise:
     def spread_bound(self) -> float:
         """Upper 95% bound of the standard deviation of one execution, offsets of rounds included.
 
-        That of the ends or, where it is smaller, of all executions beside the nearest of the ends' levels. Before there
-        are `FEW_RESIDUALS` of these and either end ran twice, their plain estimate: a presumption, that nothing is
-        named by.
+        That of the ends or, where it is smaller, of all executions beside the nearest of the ends' levels; never less
+        than repetitions of one commit surely vary: a slow spell may have missed the ends, and the machine's states may
+        look like them. Before there are `FEW_RESIDUALS` of these and either end ran twice, their plain estimate: a
+        presumption, that nothing is named by.
         """
         ends, squares, dof = self._levels(self.samples.select(self.ends)), *self._levels(self.samples)
         if self.samples_tell:
-            return min(_upper(*ends), _upper(squares, dof))
+            return max(min(_bound(*ends, 0.95), _bound(squares, dof, 0.95)), _bound(*self._repeated, 0.05))
         return float(np.sqrt(squares / dof)) if dof else 0.0
 
     @cached_property
@@ -110,6 +111,14 @@ class MachineNoise:
         bad = np.where(samples.commit == 0, False, (samples.commit == self.reach.size) | bad)
         groups = [samples.y[bad], samples.y[~bad]]
         return sum(float(((group - group.mean()) ** 2).sum()) for group in groups), samples.count - 2
+
+    @property
+    def _repeated(self) -> tuple[float, int]:
+        """Sum of squares and degrees of freedom of executions around the mean of their commit."""
+        samples = self.samples if self.one_machine else self.samples.select(self.ends)
+        counts = samples.counts(self.reach.size + 1)
+        means = np.bincount(samples.commit, samples.y, len(counts)) / np.maximum(counts, 1)
+        return float(((samples.y - means[samples.commit]) ** 2).sum()), samples.count - int(np.count_nonzero(counts))
 
     @cached_property
     def is_quiet(self) -> bool:
@@ -160,9 +169,11 @@ class MachineNoise:
         return self.change / max(self.step.sigma, 1e-9)
 
 
-def _upper(squares: float, dof: int) -> float:
-    """Upper 95% bound of a standard deviation."""
-    return float(np.sqrt(squares / chdtri(dof, 0.95))) if dof > 0 else np.inf
+def _bound(squares: float, dof: int, level: float) -> float:
+    """Of a standard deviation: above it with a probability of 1 - `level`; without repetitions anything is possible."""
+    if dof <= 0:
+        return 0.0 if level < 1 / 2 else np.inf
+    return float(np.sqrt(squares / chdtri(dof, level)))
 
 
 @lru_cache(maxsize=64)

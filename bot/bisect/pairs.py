@@ -53,13 +53,9 @@ def round_differences(samples: Samples, before: int, after: int) -> Floats:
     return np.asarray(second - first)
 
 
-def step_size(standing: Standing, candidate: int) -> Size | None:
-    """What the commit changes against its parent, from its confirming rounds alone; None where there are none.
+def pair_differences(standing: Standing, candidate: int) -> Floats | None:
+    """The commit less its parent in each of its confirming rounds [rounds]; None where there are none.
 
-    A fit over all samples would mix in the steps that nobody named. The width is Student's t of the differences,
-    their variance pooled with that of the ends' differences within rounds: three rounds alone know little of it. Of a
-    quiet or stable machine it is that of two of all executions around the levels of the named steps, or, where these do
-    not fit (lack-of-fit test: Draper & Smith 1998, section 2.1), around each commit's own. Assumes that all vary alike.
     Of a merge the parent that is nearest counts.
     """
     before, after = standing.edges(candidate)
@@ -72,9 +68,20 @@ def step_size(standing: Standing, candidate: int) -> Size | None:
     results = [result for result in standing.state.results if result.job_id in confirming]
     samples = samples_of(standing.state, standing.positions, results)
     measured = [own for own in (round_differences(samples, commit, after) for commit in before) if own.size]
-    if not measured:
+    return min(measured, key=lambda differences: abs(differences.mean()), default=None)
+
+
+def step_size(standing: Standing, candidate: int) -> Size | None:
+    """What the commit changes against its parent, from its confirming rounds alone; None where there are none.
+
+    A fit over all samples would mix in the steps that nobody named. The width is Student's t of the differences,
+    their variance pooled with that of the ends' differences within rounds: three rounds alone know little of it. Of a
+    quiet or stable machine it is that of two of all executions around the levels of the named steps, or, where these do
+    not fit (lack-of-fit test: Draper & Smith 1998, section 2.1), around each commit's own. Assumes that all vary alike.
+    """
+    own = pair_differences(standing, candidate)
+    if own is None:
         return None
-    own = min(measured, key=lambda differences: abs(differences.mean()))
     if standing.model.is_quiet or standing.model.is_stable:
         variance, dof = _around_levels(standing)
     else:
@@ -83,6 +90,14 @@ def step_size(standing: Standing, candidate: int) -> Size | None:
         variance = squares / max(dof, 1)
     center = float(own.mean())
     return Size(center=center, spread=float(np.sqrt(variance / own.size)) if dof else abs(center), dof=max(dof, 1))
+
+
+def own_half(differences: Floats) -> float:
+    """Half the width of the interval at `LEVEL` of the mean of `differences` [n], by their own variance."""
+    if differences.size < 2:
+        return np.inf
+    spread = float(differences.std(ddof=1) / np.sqrt(differences.size))
+    return spread * float(stdtrit(differences.size - 1, (1 + LEVEL) / 2))
 
 
 def _around_levels(standing: Standing) -> tuple[float, int]:

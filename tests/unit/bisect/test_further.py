@@ -5,8 +5,11 @@ from dataclasses import replace
 import pytest
 
 from bot.bisect.further import is_explained, is_small
+from bot.bisect.pairs import step_size
+from bot.bisect.phases import advance
+from bot.bisect.reach import Reach
 from bot.bisect.standing import Standing
-from bot.model.bisection import Purpose
+from bot.model.bisection import Phase, Purpose
 from tests.unit.bisect.test_standing import ENDS, LEVELS, searched
 
 WHOLE = (Purpose.REPRODUCE, ("g", "c1", "c2", "c3", "c4"))
@@ -30,3 +33,29 @@ def test_a_further_step_is_small_where_all_of_its_interval_is_below_a_fifth_of_t
     pairs = ((Purpose.CONFIRM, ("c1", "c2")), (Purpose.CONFIRM, ("c3", "c4")))
     levels = {**LEVELS, "c4": last}
     assert is_small(searched(ENDS, *pairs, levels=levels, named="c2", noise=noise), 3) is small
+
+
+def test_a_further_step_is_small_by_the_variance_of_its_own_rounds_where_the_ends_met_a_slow_spell() -> None:
+    spell = {**LEVELS, "c4": 3.6}
+    ends = [searched(ENDS, levels=levels).state for levels in (LEVELS, spell)]
+    pairs = searched((Purpose.CONFIRM, ("c1", "c2")), (Purpose.CONFIRM, ("c2", "c3")), named="c2").state
+    parts = [
+        (replace(job, id=f"{n}-{job.id}"), replace(result, job_id=f"{n}-{job.id}"))
+        for n, part in enumerate((*ends, pairs))
+        for job, result in zip(part.jobs, part.results, strict=True)
+    ]
+    jobs, results = zip(*parts, strict=True)
+    measured = Standing(replace(pairs, jobs=jobs, results=results), Reach(pairs.commit_range))
+    pooled = step_size(measured, 2)
+    assert pooled is not None
+    assert pooled.half > 0.1
+    assert is_small(measured, 2)
+    assert not is_small(measured, 1)
+
+
+@pytest.mark.parametrize(("last", "withdrawn"), [(1.2, ("c4",)), (1.5, ())])
+def test_a_further_suspect_that_all_samples_speak_against_is_withdrawn(last: float, withdrawn: tuple[str, ...]) -> None:
+    """A slow spell made it one: its pair goes on as equal, which by itself is no evidence of anything."""
+    whole = searched(WHOLE, ENDS, levels={**LEVELS, "c4": last}, named="c2", noise=20).state
+    confirming = replace(whole, phase=Phase.CONFIRM, suspect="c4", since=len(whole.results) - 3)
+    assert advance(Standing(confirming, Reach(whole.commit_range))).withdrawn == withdrawn

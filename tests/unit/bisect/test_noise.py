@@ -40,6 +40,20 @@ def test_one_end_alone_reproduces_nothing() -> None:
         assert noise_of([end, 1, 2, end], [0, 0, 1, 1], [0.0, 0.5, 1.0, 0.1]).log_reproduced == 0.0
 
 
+@pytest.mark.parametrize(
+    ("between", "quiet"),
+    [
+        ([165.0, 165.1, 165.2, 165.1, 165.0, 165.1], True),
+        ([134.0, 250.0, 250.1, 134.1, 134.0, 250.2], False),
+        ([135.0, 200.0, 200.1, 135.1, 135.0, 200.2], False),  # each lies beside an end
+    ],
+)
+def test_a_machine_whose_slow_spells_the_ends_missed_is_not_quiet(between: list[float], quiet: bool) -> None:
+    y = np.log([135.0, 200.0, 200.2, 135.1, *between]).tolist()
+    noise = noise_of([0, 3, 3, 0, *([2] * len(between))], [0, 0, 1, 1, *range(2, 2 + len(between))], y)
+    assert noise.is_quiet is quiet
+
+
 @pytest.mark.parametrize("gap", [0.0, 0.5])
 def test_that_the_ends_differ_is_the_mean_of_the_plain_form_and_that_of_the_shape(gap: float) -> None:
     """Of the samples of both ends, and where two modes were learned."""
