@@ -17,6 +17,7 @@ from bot.report.words import counted
 
 BAR_WIDTH: Final = 20
 MOST_REMARKS: Final = 10
+LEAST_SHOWN: Final = 0.005  # of the posterior
 
 PHASES: Final = {
     Phase.MERGE_BASE: "measuring the merge base",
@@ -74,7 +75,7 @@ def _progress(step: BisectionStep, *, repository_url: str) -> Safe:
     if progress.relative_change is not None:
         lines.append(Safe(f"Bad against good so far: {sized(progress.relative_change, progress.confidence_interval)}."))
     if progress.suspects:
-        shown = (
+        shown = [
             own(
                 "{} at {}{}",
                 commit(suspect.commit, repository_url=repository_url),
@@ -82,7 +83,10 @@ def _progress(step: BisectionStep, *, repository_url: str) -> Safe:
                 _subject(bisection.subjects.get(suspect.commit)),
             )
             for suspect in progress.suspects
-        )
+        ]
+        others = 1 - sum(suspect.posterior for suspect in progress.suspects)
+        if others >= LEAST_SHOWN:
+            shown.append(own("all others together at {}", Safe(percent(others))))
         lines.append(own("Suspects: {}", join("; ", shown)))
     dispatch = bisection.open_dispatch
     if dispatch is not None:

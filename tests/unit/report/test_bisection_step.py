@@ -3,6 +3,8 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import pytest
+
 from bot.model.bisection import Job, Phase, Progress, Purpose, SearchSettings, SearchState, Suspect
 from bot.model.dispatch import BisectCommands, Bisection, BisectionStep, BisectJob, Dispatch
 from bot.model.finding import Interval
@@ -53,6 +55,17 @@ def test_progress_is_told_in_numbers() -> None:
     assert f"[`{FIRST[:7]}`]({URL}/commit/{FIRST}) at 20" in texts.body
     assert f"Dispatch 1: 1 job with 3 rounds [under way]({URL}/actions/runs/55)." in texts.body
     assert "asked for by `octocat`" in texts.body
+
+
+@pytest.mark.parametrize(
+    ("posteriors", "others"), [((0.7, 0.2), "; all others together at 10%"), ((0.7, 0.3), ""), ((0.9, 0.9), "")]
+)
+def test_what_the_listed_suspects_leave_to_the_others_is_told(posteriors: tuple[float, float], others: str) -> None:
+    """Of two steps at once the sum may exceed 1."""
+    suspects = tuple(Suspect(commit=name, posterior=p) for name, p in zip((SECOND, FIRST), posteriors, strict=True))
+    step = BisectionStep(bisection=BISECTION, progress=replace(PROGRESS, suspects=suspects))
+    (line,) = (one for one in step_texts(step, repository_url=URL).body.splitlines() if one.startswith("Suspects: "))
+    assert line.endswith(f" at {100 * posteriors[1]:.0f}%{others}")
 
 
 def test_nothing_is_known_before_the_first_result() -> None:
