@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.trace import TraceError
+from bot.trace import TraceError, lost
 from bot.trace.budget import Budget
 from bot.trace.child import FOLDER_VARIABLE
 from bot.trace.command import Execute, trace_command
@@ -153,6 +153,15 @@ def test_a_command_without_python_is_refused(project: Path, *, beside: bool) -> 
         other.communicate(b"\n")
 
 
+UNTIL_SEEN = """
+import os, time
+for _ in range(6000):
+    if not os.path.exists("unseen"):
+        break
+    time.sleep(0.01)
+"""
+
+
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are looked at in /proc")
 @pytest.mark.parametrize(
     ("command", "why", "next_step"),
@@ -162,14 +171,30 @@ def test_a_command_without_python_is_refused(project: Path, *, beside: bool) -> 
         ("{python} -sE -X utf8 bench.py", "`python -E`", "leave out -E"),
         ("{python} -W ignore -S bench.py", "`python -S`", "leave out -S"),
         ("env -i {python} bench.py", "without the environment", "PERF_CULPRIT_TRACE"),
-        ("{python} -c 'import os, time; time.sleep(0.6); os._exit(0)' -I -E -S", "os._exit", "end by itself"),
+        ("{python} -c 'exec(open(\"bench.py\").read()); os._exit(0)' -I -E -S", "os._exit", "end by itself"),
     ],
 )
-def test_why_the_tracer_was_lost(project: Path, command: str, why: str, next_step: str) -> None:
-    (project / "bench.py").write_text("import time\ntime.sleep(0.6)\n")
+def test_why_the_tracer_was_lost(
+    project: Path, monkeypatch: pytest.MonkeyPatch, command: str, why: str, next_step: str
+) -> None:
+    (project / "bench.py").write_text(UNTIL_SEEN)
+    unseen, own, read = project / "unseen", lost._read(os.getpid()), lost._read
     execute = running("sh", "-c", command.format(python=newer_interpreter()), folder=project)
+
+    def look(pid: int) -> lost.Process | None:
+        process = read(pid)
+        if process is not None and process.is_python and process != own:
+            unseen.unlink(missing_ok=True)
+        return process
+
+    def watched(variables: Mapping[str, str]) -> None:
+        """The first execution is traced, the second one looked at."""
+        execute(variables)
+        unseen.touch()
+
+    monkeypatch.setattr(lost, "_read", look)
     with pytest.raises(TraceError) as told:
-        traced(execute, project)
+        traced(watched, project)
     assert why in told.value.message
     assert next_step in told.value.next_step
 
