@@ -68,20 +68,25 @@ class Model(MachineNoise):
         return np.array(columns).reshape(len(columns), self.samples.count)
 
     @cached_property
+    def _log_first(self) -> Floats:
+        """Log m of one step and no other, by pattern [k] and the closed form."""
+        return evidence.log_one_step(self.design, self._patterns[0])
+
+    @cached_property
     def _log_one(self) -> Floats:
         """Log m of one further step, by pattern [k]."""
         patterns, _ = self._patterns
         if self.named:
             return evidence.log_further_steps(self.design, self.named_columns, patterns)
         if self.modes is None:
-            return evidence.log_one_step(self.design, patterns)
+            return self._log_first
         block = self.samples.block
         return shape.log_classes(self.samples.y, block, patterns, self.modes, references=int(self.ends.sum()))
 
     @cached_property
     def log_change(self) -> float:
         """Log BF of one step somewhere against none, on all samples, by the closed forms."""
-        some = evidence.log_one_step(self.design, self._patterns[0]) + self._log_class_prior
+        some = self._log_first + self._log_class_prior
         return float(np.logaddexp.reduce(some)) - evidence.log_no_step(self.design)
 
     @cached_property
@@ -155,7 +160,7 @@ class Model(MachineNoise):
     @cached_property
     def _log_shapes(self) -> tuple[float, float, float]:
         """Log (prior * m) of one step, of two, and of a steady decay."""
-        one = float(np.logaddexp.reduce(evidence.log_one_step(self.design, self._patterns[0]) + self._log_class_prior))
+        one = float(np.logaddexp.reduce(self._log_first + self._log_class_prior))
         ramp = float(evidence.log_one_step(self.design, self.depth[self.samples.commit][None])[0])
         two = self._pairs.log_total + float(np.log(TWO_STEPS_PRIOR))
         return one + float(np.log(ONE_STEP_PRIOR)), two, ramp + float(np.log(RAMP_PRIOR))

@@ -37,7 +37,7 @@ def advance(standing: Standing) -> SearchState:
         decided = _RULES[state.phase](standing) if state.phase in _RULES else state
         if decided is state:
             return _without_budget(standing)
-        standing = Standing(decided, standing.reach)
+        standing = standing.later(decided)
 
 
 def _without_budget(standing: Standing) -> SearchState:
@@ -143,7 +143,7 @@ def _is_opposite(standing: Standing) -> bool:
 def _sought(standing: Standing, sought: Sought) -> Standing:
     """The same, read for this direction."""
     settings = replace(standing.state.settings, sought=sought)
-    return Standing(replace(standing.state, settings=settings), standing.reach)
+    return standing.later(replace(standing.state, settings=settings))
 
 
 def _is_negligible(standing: Standing) -> bool:
@@ -248,7 +248,7 @@ def _reopened(standing: Standing) -> SearchState | None:
     state = standing.state
     for step in state.named if standing.fresh_rounds else ():
         others = tuple(other for other in state.named if other != step)
-        rest = Standing(replace(state, named=others), standing.reach)
+        rest = standing.later(replace(state, named=others))
         if rest.posterior(rest.positions[step.commit] - 1) < NAMED_POSTERIOR:
             return _enter(rest, Phase.SEARCH)
     return None

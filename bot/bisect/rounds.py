@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -27,9 +28,16 @@ def information_bits(d_prime: float) -> float:
     """C: bits that one execution tells about a fair fast/slow question, at a step of `d_prime` noise widths."""
     if d_prime <= 1e-3:
         return float(max(d_prime, 1e-9) ** 2 / (8 * np.log(2)))
-    nodes, weights = np.polynomial.hermite_e.hermegauss(61)
+    nodes, weights = _quadrature()
     posterior = 1 / (1 + np.exp(-np.clip(d_prime * (nodes - d_prime / 2), -500, 500)))
     return float(1 - weights @ binary_entropy(posterior) / weights.sum())
+
+
+@cache
+def _quadrature() -> tuple[Floats, Floats]:
+    """Nodes and weights of Gauss and Hermite: the mean over a standard normal, unscaled."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(61)
+    return nodes, weights
 
 
 @dataclass

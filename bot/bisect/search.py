@@ -76,9 +76,9 @@ class Search:
         return search
 
     def _decide(self, state: SearchState) -> None:
-        standing = Standing(state, self._standing.reach)
+        standing = self._standing.later(state)
         advanced = self._engine.advance(standing)
-        self._standing = standing if advanced is state else Standing(advanced, standing.reach)
+        self._standing = standing if advanced is state else standing.later(advanced)
 
     def propose(self, k: int = 1) -> tuple[Job, ...]:
         """Up to `k` more jobs to run in parallel; none while only pending ones bring progress, or at the end."""
@@ -91,7 +91,7 @@ class Search:
             left -= len(commits)
             jobs.append(self._job(len(state.jobs) + len(jobs), purpose, commits))
         if jobs:
-            self._standing = Standing(replace(state, jobs=(*state.jobs, *jobs)), self._standing.reach)
+            self._standing = self._standing.later(replace(state, jobs=(*state.jobs, *jobs)))
         elif not self._standing.pending and state.outcome is None:
             self._end()
         return tuple(jobs)
@@ -99,7 +99,7 @@ class Search:
     def _end(self) -> None:
         """Nothing may be measured any more: what there is, is the answer."""
         outcome = self._engine.partial_outcome(self._standing)
-        self._standing = Standing(replace(self.state, outcome=outcome), self._standing.reach)
+        self._standing = self._standing.later(replace(self.state, outcome=outcome))
 
     def _job(self, number: int, purpose: Purpose, commits: Sequence[int]) -> Job:
         names = [self._standing.name(commit) for commit in commits]

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
@@ -23,6 +23,7 @@ WHOLE_ROUNDS: Final = 2  # of all commits, with which a small range begins
 ROUNDS_WITHOUT_ENDS: Final = 3  # in a row, of a stable machine
 LIKELY: Final = 0.8  # posterior from which on no two commits are worth more than a suspect and its parent
 WITHDRAWAL: Final = float(np.exp(-3.0))  # what a failed confirmation leaves of a commit's prior
+KEPT_MODELS: Final = 8  # of a search: what came before each stretch of a confirmation, and the newest
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,11 @@ class Standing:
 
     state: SearchState
     reach: Reach
+    _models: dict[tuple[object, ...], Model] = field(default_factory=dict, repr=False, compare=False)
+
+    def later(self, state: SearchState) -> "Standing":
+        """The same search in this state: a model that it had before is not worked out again."""
+        return Standing(state, self.reach, self._models)
 
     @cached_property
     def positions(self) -> Mapping[str, int]:
@@ -74,9 +80,9 @@ class Standing:
     def seeks_improvement(self) -> bool:
         return self.sign != self.state.settings.direction.worse_sign
 
-    @cached_property
+    @property
     def samples(self) -> Samples:
-        return samples_of(self.state, self.positions)
+        return self.model.samples
 
     @cached_property
     def before_phase(self) -> "Standing":
@@ -85,7 +91,7 @@ class Standing:
 
     def before(self, result: int) -> "Standing":
         """The same without what came with this result and later ones."""
-        return Standing(replace(self.state, results=self.state.results[:result]), self.reach)
+        return self.later(replace(self.state, results=self.state.results[:result]))
 
     @cached_property
     def unseen(self) -> tuple[int, ...]:
@@ -137,10 +143,19 @@ class Standing:
 
     @cached_property
     def model(self) -> Model:
+        state = self.state
+        # Results are only ever added to; jobs and phases are no part of the model.
+        key = (len(state.results), state.settings, state.named, state.withdrawn)
+        self._models[key] = model = self._models.pop(key, None) or self._read()
+        while len(self._models) > KEPT_MODELS:
+            del self._models[next(iter(self._models))]
+        return model
+
+    def _read(self) -> Model:
         prior = self.prior if self.exhausted else self._further_prior / self._further_prior.sum()
         return Model(
             reach=self.reach,
-            samples=self.samples,
+            samples=samples_of(self.state, self.positions),
             one_machine=self.state.settings.one_machine,
             prior=prior,
             named=self.named,

@@ -110,7 +110,7 @@ def advance(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of the
         if p_value(differences) < level(standing):
             return _conclude(standing, OutcomeKind.FIXED_ON_GOOD_SIDE)
         state = replace(state, phase=Phase.REPRODUCE)
-        standing = Standing(state, standing.reach)
+        standing = standing.later(state)
     if state.phase is Phase.REPRODUCE:
         differences = round_differences(standing.samples, 0, standing.reach.size)
         if len(differences) < repetitions:
@@ -118,7 +118,7 @@ def advance(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of the
         if p_value(differences) >= level(standing):
             return _conclude(standing, OutcomeKind.NOT_REPRODUCED)
         state = replace(state, phase=Phase.SEARCH)
-        standing = Standing(state, standing.reach)
+        standing = standing.later(state)
     if state.phase is Phase.SEARCH and _read(standing).target is None:
         return replace(state, phase=Phase.DONE, outcome=_answer(standing))
     if state.phase is not Phase.DONE and not standing.pending and standing.left < 2:
