@@ -61,10 +61,9 @@ def critical_values(values: Floats, blocks: Blocks, *, alpha: float) -> Floats:
     parts = []
     for start, step in _steps(values):
         everywhere = _everywhere(standard_scores(values[start : start + step], blocks), arrangements)
-        rejected = int(alpha * len(everywhere))
-        ordered = np.partition(everywhere, len(everywhere) - 1 - rejected, axis=0)
+        rejected = int(alpha * len(arrangements))
         # Where the next value is as large, the level is not used up.
-        parts.append(ordered[len(everywhere) - 1 - rejected] + TIE)
+        parts.append(np.partition(everywhere, -1 - rejected, axis=1)[:, -1 - rejected] + TIE)
     critical = np.concatenate(parts).astype(np.float64)
     return critical if blocks.least_p_value <= alpha else np.full_like(critical, np.inf)
 
@@ -72,7 +71,7 @@ def critical_values(values: Floats, blocks: Blocks, *, alpha: float) -> Floats:
 def _chunk(values: Floats, blocks: Blocks, arrangements: Singles) -> BlockTest:
     scores = standard_scores(values, blocks)
     observed = np.abs(scores @ blocks.is_target.astype(np.float32)).max(axis=1)
-    extreme = (_everywhere(scores, arrangements) >= observed - TIE).sum(axis=0)
+    extreme = (_everywhere(scores, arrangements) >= (observed - TIE)[:, None]).sum(axis=1)
     p_value = extreme / len(arrangements)
     if not blocks.enumerates and (patterns := blocks.patterns()) is not None:
         for row in np.flatnonzero(extreme < FEW):
@@ -81,10 +80,10 @@ def _chunk(values: Floats, blocks: Blocks, arrangements: Singles) -> BlockTest:
 
 
 def _everywhere(scores: Singles, arrangements: Singles) -> Singles:
-    """(arrangements, m): the statistic of each arrangement."""
+    """(m, arrangements): the statistic of each arrangement."""
     metrics, ways, number = scores.shape
-    sums = arrangements @ scores.reshape(metrics * ways, number).T
-    largest: Singles = np.abs(sums, out=sums).reshape(len(arrangements), metrics, ways).max(axis=2)
+    sums = scores.reshape(metrics * ways, number) @ arrangements.T
+    largest: Singles = np.abs(sums, out=sums).reshape(metrics, ways, -1).max(axis=1)
     return largest
 
 

@@ -91,7 +91,8 @@ def _log_ratios(counts: Singles, number: int) -> Singles:
         back, at_home = counts[:, None] * moved, counts[:, None] * (1 - moved)
         for index, step in enumerate(steps):
             at_home[:, index, :-step] += back[:, index, step:]
-        density = at_home @ _KERNELS
+        # One product of two matrices, not one for each metric.
+        density = (at_home.reshape(-1, BINS) @ _KERNELS).reshape(shape)
         ahead = np.zeros(shape, dtype=np.float32)
         for index, step in enumerate(steps):
             ahead[:, index, step:] = density[:, index, :-step]

@@ -59,17 +59,20 @@ def _log_means(tilted: Sequence[Floats], strength: Floats) -> Floats:
 def _strengths(tilted: Sequence[Floats], aim: float) -> Floats:
     """Per tilt: the strength at which the mean sum is `aim`, by bisection, for the mean grows with it."""
     low, high = np.zeros(len(tilted[0])), np.full(len(tilted[0]), STRONGEST_TILT)
+    # Rounds of one size at once.
+    alike = [np.stack([one for one in tilted if one.shape[1] == ways]) for ways in {one.shape[1] for one in tilted}]
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        mean = sum((_probabilities(of_round, middle) * of_round).sum(axis=1) for of_round in tilted)
+        mean = sum((_probabilities(rounds, middle) * rounds).sum(axis=(0, 2)) for rounds in alike)
         low, high = np.where(mean < aim, middle, low), np.where(mean < aim, high, middle)
     return np.asarray((low + high) / 2)
 
 
 def _probabilities(of_round: Floats, strength: Floats) -> Floats:
+    """Of the arrangements (..., tilts, ways) of a round, drawn from each tilt."""
     exponents = strength[:, None] * of_round
-    likely = np.exp(exponents - exponents.max(axis=1, keepdims=True))
-    probabilities: Floats = likely / likely.sum(axis=1, keepdims=True)
+    likely = np.exp(exponents - exponents.max(axis=-1, keepdims=True))
+    probabilities: Floats = likely / likely.sum(axis=-1, keepdims=True)
     return probabilities
 
 

@@ -140,7 +140,9 @@ def _distance_at(p_value: float, low: Floats, error: Floats, freedom: Floats, pr
     gap: then the tail is a staircase, and halving the bracket finds the step.
     """
     below, above = low.copy(), low + _EDGES[-1]
-    distance: Floats = (below + above) / 2
+    # Near the answer where either the error or the gap is negligible.
+    gap = GAP_SCALE * np.sqrt(np.log(np.maximum(probability / p_value, 1.0)))
+    distance: Floats = np.clip(np.hypot(low, gap), below, above)
     rows = np.arange(len(low))
     for turn in count():
         at = distance[rows]
