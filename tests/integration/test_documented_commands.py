@@ -18,7 +18,7 @@ from tests.support.recipes import PROJECT
 
 # What cannot be run inside a test, and what runs it (a test, or CI itself).
 ELSEWHERE: Final[Mapping[str, str]] = {
-    "sh .ci/env perf-culprit demo": "tests/integration/test_demo.py",
+    "sh .ci/env perf-culprit demo": "tests/e2e/test_wheel.py",
     "sh .ci/env pytest": ".ci/run",
     'sh .ci/env pytest -m "not slow and not container"': ".ci/run",
     "sh .ci/env ruff check .": ".ci/run",
