@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 
+import pytest
 from hypothesis import settings
 
 import tests.support.installed  # noqa: F401 - no test asks the compilers again
@@ -31,3 +32,14 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 # Thousands of collected tests are no garbage: it is looked for seldom. Not frozen: the tracer asks who refers to code.
 gc.set_threshold(50_000, 20, 100)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests first, so that no worker is left with one at the end.
+
+    Whoever needs the container image while another worker builds it only waits: all files of containers but one follow.
+    """
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    contained = dict.fromkeys(item.path for item in items if item.get_closest_marker("container"))
+    ranks = dict.fromkeys(slow, 0) | dict.fromkeys(contained, 1) | dict.fromkeys([*contained][:1], 0)
+    items.sort(key=lambda item: ranks.get(item.path, 2))

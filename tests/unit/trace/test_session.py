@@ -1,3 +1,5 @@
+import gc
+import importlib
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +20,15 @@ from tests.support.traced import ROOT, traced
 
 BOTH = pytest.mark.parametrize("newer", [pytest.param(False, id="this Python"), pytest.param(True, id="3.12 or newer")])
 SUPPORT = Path(traced_programs.__file__).parent
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_objects() -> Iterator[None]:
+    """The tracer looks for functions among all objects: here those of the programs, not a worker's collected tests."""
+    gc.freeze()
+    importlib.reload(traced_programs)
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)
