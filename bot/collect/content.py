@@ -34,6 +34,8 @@ _MARSHAL_TUPLE = (0x28, 0xA8, 0x29, 0xA9)
 def shown(text: str, limit: int = MAX_SHOWN_CHARACTERS) -> str:
     """Foreign text for a message: one line, no control, format or surrogate characters, cut at `limit`."""
     cut = text if len(text) <= limit else text[: limit - 1] + "…"
+    if cut.isprintable():
+        return cut
     return "".join("\N{REPLACEMENT CHARACTER}" if unicodedata.category(c).startswith("C") else c for c in cut)
 
 

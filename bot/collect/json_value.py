@@ -134,7 +134,8 @@ class JsonValue:
 
     def _below(self, name: str) -> str:
         key = name if len(name) <= MAX_SHOWN_KEY_CHARACTERS else name[: MAX_SHOWN_KEY_CHARACTERS - 1] + "…"
-        key = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in key)
+        if not key.isprintable():
+            key = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in key)
         return f"{self.path}.{key}" if self.path else key
 
 

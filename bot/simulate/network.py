@@ -135,24 +135,22 @@ class Network:
 
     def _transmit(self, channels: tuple[Channel, ...], count: int, send: Send, items: int) -> Course:
         """Until the last of `count` receivers has the message; whether none was given up."""
-        receivers = [Receivers(channel, number, 0) for channel, number in self._shared_out(channels, count)]
-        return self._attempt(receivers, send, items, send.resends)
+        return self._attempt(self._shared_out(channels, count), send, items, send.resends)
 
     def _attempt(self, receivers: Sequence[Receivers], send: Send, items: int, resends: int) -> Course:
         """What is not acknowledged in time is sent again: lost, late, or with its acknowledgement lost."""
-        environment, arrived = self.environment, self.environment.now
+        environment = self.environment
+        now = arrived = environment.now
         again = []
         for channel, missing, silent in receivers:
-            arrival = channel.send(
-                environment.now, missing + silent, send.size * items, is_first=resends == send.resends
-            )
+            arrival = channel.send(now, missing + silent, send.size * items, is_first=resends == send.resends)
             lost = channel.lost(missing)
             if missing > lost:
                 arrived = max(arrived, arrival)
             unheard = 0
             if send.timeout is not None:
                 there = missing + silent - lost
-                is_late = arrival + channel.acknowledgement > environment.now + send.timeout
+                is_late = arrival + channel.acknowledgement > now + send.timeout
                 unheard = there if is_late else channel.lost(there)
             if lost or unheard:
                 again.append(Receivers(channel, lost, unheard))
@@ -175,14 +173,16 @@ class Network:
         yield self.environment.timeout(send.timeout or 0.0)
         return (yield from self._attempt(receivers, send, items, resends))
 
-    def _shared_out(self, channels: tuple[Channel, ...], count: int) -> list[tuple[Channel, int]]:
+    def _shared_out(self, channels: tuple[Channel, ...], count: int) -> list[Receivers]:
+        if len(channels) == 1 and count:
+            return [Receivers(channels[0], count, 0)]
         shared, rest = [], 1.0
         for channel in channels[:-1]:
             number = int(self._splits.binomial(count, min(channel.link.share / rest, 1.0)))
-            shared.append((channel, number))
+            shared.append(Receivers(channel, number, 0))
             count, rest = count - number, rest - channel.link.share
-        shared += [(channel, count) for channel in channels[-1:]]
-        return [each for each in shared if each[1]]
+        shared += [Receivers(channel, count, 0) for channel in channels[-1:]]
+        return [each for each in shared if each.missing]
 
 
 def _channels(design: Design, streams: Streams) -> dict[tuple[str, str], tuple[Channel, ...]]:
