@@ -7,9 +7,18 @@ from typing import Final
 import numpy as np
 from scipy import special
 
-from bot.detect.levels import MINIMUM_GROUPS, Decision, Metrics, level_of_units, most_cautious
+from bot.detect.levels import (
+    MINIMUM_GROUPS,
+    P_VALUES,
+    Decision,
+    Metrics,
+    decide,
+    doubted,
+    level_of_units,
+    most_cautious,
+)
 from bot.detect.pairs import MetricPair
-from bot.detect.samples import chunks, group_values, samples_of, values_of_runs
+from bot.detect.samples import chunks, group_values, sample_statistics, samples_of, values_of_runs
 from bot.stats.median_interval import (
     Deviation,
     MedianEstimate,
@@ -75,9 +84,10 @@ def median_statistics(pairs: Sequence[MetricPair], metrics: Metrics, *, paired: 
     freedom = outcome.difference.degrees_of_freedom
     half_width = special.stdtrit(freedom, 0.5 + metrics.confidence / 2) * np.hypot(target.error, baseline.error) / size
     of_samples = [_p_of_samples(sampled, outcome), target.error**2, baseline.error**2, freedom]
+    of_runs = _run_level(sampled, metrics, paired=paired)
     levels = (
         np.stack([*of_samples, half_width, np.zeros_like(half_width), of_samples[0], target.error**2]),
-        _run_level(sampled, metrics, paired=paired),
+        of_runs if paired else doubted(of_runs, _lone_means(pairs, sampled, metrics)),
         _process_level(sampled, metrics, paired=paired),
     )
     return MedianStatistics(
@@ -155,6 +165,20 @@ def _run_level(sampled: _Sampled, metrics: Metrics, *, paired: bool) -> Floats:
         target_allowance=of_medians * one_sample,
         lessened=sampled.target.error**2,
     )
+
+
+def _lone_means(pairs: Sequence[MetricPair], sampled: _Sampled, metrics: Metrics) -> Floats:
+    """A `Level`'s p-values of means where each side is one run, else NaN.
+
+    A median jumps where the share of a slow mode passes a half, which a busy machine does to one run of unchanged code.
+    """
+    columns = np.full((8, len(pairs)), np.nan)
+    lone = np.flatnonzero(metrics.timed & (sampled.target_medians.sizes == 1) & (sampled.run_medians.sizes == 1))
+    if len(lone):
+        own = Metrics(families=metrics.families[lone], timed=metrics.timed[lone], confidence=metrics.confidence)
+        of_means, _ = decide(sample_statistics([pairs[row] for row in lone.tolist()]), own)
+        columns[np.array(P_VALUES)[:, None], lone] = np.nanmax(of_means.p_values, axis=0), of_means.p_without_modes
+    return columns
 
 
 def _process_level(sampled: _Sampled, metrics: Metrics, *, paired: bool) -> Floats:

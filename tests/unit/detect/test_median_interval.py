@@ -78,6 +78,30 @@ def test_methods_3_numbers_of_1_to_11() -> None:
     assert entry.relative_change == 0.0
 
 
+def test_a_lone_run_whose_slow_mode_passed_a_half_is_no_change() -> None:
+    """Criterion on a busy machine, nothing changed: the median jumps by the whole gap, the mean by a part of it."""
+    rng = np.random.default_rng(SEED)
+
+    def run(slow: int) -> Run:
+        return run_of([(np.repeat([100.0, 300.0], [100 - slow, slow]) * rng.normal(1, 0.02, 100)).tolist()])
+
+    for before, after in ((35, 65), (65, 35)):
+        (entry,) = evidence(run(after), run(before))
+        assert entry.relative_change is not None
+        assert abs(entry.relative_change) > 0.6
+        assert entry.p_value is not None
+        assert entry.p_value > 0.1
+        assert entry.test == "median_interval_between_runs"
+
+
+def test_a_lone_run_that_is_slower_in_all_its_samples_is_found() -> None:
+    rng = np.random.default_rng(SEED)
+    before = np.repeat([100.0, 300.0], [65, 35]) * rng.normal(1, 0.02, 100)
+    (entry,) = evidence(run_of([(10 * before).tolist()]), run_of([before.tolist()]))
+    assert entry.p_value is not None
+    assert entry.p_value < 0.001
+
+
 def test_outliers_that_move_the_mean_move_nothing() -> None:
     rng = np.random.default_rng(SEED)
     run, target = rng.normal(100, 1, (2, 30))
