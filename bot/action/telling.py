@@ -56,8 +56,11 @@ def finish(job: Job, reports: Sequence[Report], *, comment_url: str | None = Non
     """Outputs, job summary and exit code; of several suites the loudest one speaks in the outputs."""
     context, inputs = job.context, job.inputs
     loudest = min(reports, key=lambda report: (not report.failed, list(Conclusion).index(report.conclusion)))
+    urls = {"run_url": context.run_url, "repository_url": context.repository_url}
+    # A fork's token may not write a check, and whether another job writes one is not known here.
+    has_check = fails or not context.is_fork
     for report in reports:
-        summarise(job, pipeline.report_summary(report, run_url=context.run_url, repository_url=context.repository_url))
+        summarise(job, pipeline.report_summary(report, **urls, has_check=has_check))
     if context.output_path:
         values = {
             **pipeline.report_outputs(loudest),

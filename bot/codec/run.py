@@ -119,6 +119,7 @@ def encode_run(run: Run) -> bytes:
 def decode_run(data: bytes, *, place: str) -> Run:
     """The run in `data`; a DataError with file and place where it is none."""
     file = decode_large(RunFile, data, place=place, what=SCHEMA_NAME)
+    _check_names(file.benchmarks, place)
     kinds = {(entry.metric, entry.unit, entry.direction) for entry in file.benchmarks}
     metrics = {kind: Metric(name=kind[0], unit=kind[1], direction=kind[2]) for kind in kinds}
     start, end = REDUCED_NOTE.split("{}")
@@ -143,6 +144,19 @@ def decode_run(data: bytes, *, place: str) -> Run:
         cost=Cost(file.cost.executions, file.cost.seconds) if file.cost else NO_COST,
         notes=file.notes,
     )
+
+
+def _check_names(entries: Sequence[BenchmarkEntry], place: str) -> None:
+    if len({(entry.name, entry.metric) for entry in entries}) == len(entries):
+        return
+    places: dict[tuple[str, str], int] = {}
+    for index, entry in enumerate(entries):
+        if (first := places.setdefault((entry.name, entry.metric), index)) != index:
+            raise DataError(
+                f"has the name and the metric of benchmarks.{first}",
+                place=f"{place}: benchmarks.{index}",
+                next_step="give each benchmark a name of its own",
+            )
 
 
 def _key_entries(keys: Sequence[MetricKey]) -> tuple[RunKeyEntry, ...]:

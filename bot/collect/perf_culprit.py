@@ -5,7 +5,7 @@ from datetime import UTC
 
 from bot.codec.fields import same_fields
 from bot.codec.run import decode_run
-from bot.collect.parser import Parsed, check_samples, check_summary, checked_metric, checked_name, full_hash, unique
+from bot.collect.parser import Parsed, check_samples, check_summary, checked_metric, checked_name, full_hash
 from bot.collect.source import Source
 from bot.model.counter import CounterTable
 from bot.model.metric import Metric
@@ -49,8 +49,6 @@ def parse(source: Source, /) -> Parsed:
         _checked(benchmark, checked[benchmark.metric], _place(source, index))
         for index, benchmark in enumerate(run.benchmarks)
     )
-    if len({(benchmark.name, benchmark.metric.name) for benchmark in benchmarks}) < len(benchmarks):
-        unique((benchmark, _place(source, index)) for index, benchmark in enumerate(benchmarks))
     time = run.time
     return same_fields(
         Parsed,

@@ -24,8 +24,9 @@ def report_markdown(report: Report) -> str:
     return render_markdown(report, options=MarkdownOptions())
 
 
-def report_summary(report: Report, *, run_url: str | None, repository_url: str | None) -> str:
-    return render_summary(report, options=MarkdownOptions(run_url=run_url, repository_url=repository_url))
+def report_summary(report: Report, *, run_url: str | None, repository_url: str | None, has_check: bool = True) -> str:
+    options = MarkdownOptions(run_url=run_url, repository_url=repository_url, has_check=has_check)
+    return render_summary(report, options=options)
 
 
 def headline(report: Report) -> str:

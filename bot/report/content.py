@@ -35,7 +35,8 @@ _CHOICES = ("commit", "time", "baseline", "why"), "llll"
 class MarkdownOptions:
     """`marker` is printed as the first line. The addresses are the only ones that a comment links to.
 
-    `is_advice`: code of the pull request's author measured itself, so whatever is shown is its word.
+    `is_advice`: code of the pull request's author measured itself, so whatever is shown is its word. `has_check`:
+    whether something fails where this is shown.
     """
 
     marker: str = ""
@@ -43,6 +44,7 @@ class MarkdownOptions:
     report_url: str | None = None
     repository_url: str | None = None
     is_advice: bool = False
+    has_check: bool = True
 
 
 def build_view(report: Report, *, options: MarkdownOptions, most_rows: int) -> View:
@@ -61,7 +63,7 @@ def build_view(report: Report, *, options: MarkdownOptions, most_rows: int) -> V
     return View(
         marker=marker(options.marker) if options.marker else None,
         headline=_headline(report, sections, options),
-        next_step=_next_step(report, sections),
+        next_step=_next_step(report, sections, options),
         remarks=tuple(_remarks(report, sections)),
         changed=changed,
         folds=tuple(fold for fold in folds if fold.parts),
@@ -80,8 +82,8 @@ def _headline(report: Report, sections: Sections, options: MarkdownOptions) -> S
     return shown if report.suite == "default" else own("{} in {}", shown, code(report.suite))
 
 
-def _next_step(report: Report, sections: Sections) -> Safe:
-    step = next_step(report, sections)
+def _next_step(report: Report, sections: Sections, options: MarkdownOptions) -> Safe:
+    step = next_step(report, sections, has_check=options.has_check)
     suspect = first_suspect(report)
     if suspect is not None and (sections.changed or step.subject is None):
         return own("{} {}", where_to_look(report, suspect), Safe(step.advice))

@@ -69,9 +69,13 @@ def headline(report: Report, sections: Sections) -> Headline:
             return _NO_VERDICT[report.conclusion]
 
 
-def next_step(report: Report, sections: Sections) -> NextStep:
+def next_step(report: Report, sections: Sections, *, has_check: bool = True) -> NextStep:
     if report.conclusion in (Conclusion.REGRESSION, Conclusion.IMPROVEMENT):
-        advice = _regression_advice(report) if report.conclusion is Conclusion.REGRESSION else "Nothing to do."
+        advice = (
+            _regression_advice(report, has_check=has_check)
+            if report.conclusion is Conclusion.REGRESSION
+            else "Nothing to do."
+        )
         subject = next(iter(sections.changed), None)
         return NextStep(subject=subject, effect=effect(subject) if subject else "", advice=advice)
     if report.conclusion is Conclusion.INCONCLUSIVE and sections.undecided:
@@ -82,12 +86,14 @@ def next_step(report: Report, sections: Sections) -> NextStep:
     return NextStep(advice=_advice(report, sections), weakest=weak)
 
 
-def _regression_advice(report: Report) -> str:
+def _regression_advice(report: Report, *, has_check: bool) -> str:
     if not report.blames_target:
         return (
             "That may come from commits of the base branch that were not measured, so this does not fail the check. "
             "To know, measure base and head in one job."
         )
+    if not has_check:
+        return "Look there first."
     return f"Look there first. {'This fails the check.' if report.failed else 'This does not fail the check.'}"
 
 

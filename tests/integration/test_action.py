@@ -227,11 +227,34 @@ def test_fork_run_writes_nothing_and_the_trusted_job_publishes(runner: Runner, c
     (comment,) = runner.fake.state.comments.values()
     assert comment.author == BOT
     assert "1 of 3 benchmarks got slower" in comment.body
+    assert "Look there first. This fails the check." in comment.body
     assert list(runner.fake.state.check_runs.values())[-1].head_sha == head
     assert result.outputs["regressions"] == "1"
     page = (runner.workspace / result.outputs["html-path"]).read_text()
     assert "1 of 3 benchmarks got slower" in page
     assert "script-src 'sha256-" in page
+
+
+def test_a_forks_summary_speaks_of_no_check_that_its_job_cannot_write(runner: Runner, commits: dict[str, str]) -> None:
+    summary = pull_request(runner, commits, SLOW_LEVELS, head_owner="mallory").summary
+    assert "Look there first." in summary
+    assert "the check." not in summary
+    assert "This fails the check." in pull_request(runner, commits, SLOW_LEVELS).summary
+
+
+def test_artifact_that_names_a_benchmark_twice_is_refused(runner: Runner, commits: dict[str, str]) -> None:
+    files = fork_result(runner, commits)
+    run = json.loads(files["run.json"])
+    run["benchmarks"].append(run["benchmarks"][0])
+    files["run.json"] = json.dumps(run).encode()
+    head = commits["branch2"]
+    add_pull(runner, head, head_owner="mallory")
+    runner.fake.state.add_artifact(name="perf-culprit-report", run_id=55, head_sha=head, zip_bytes=zipped(files))
+    payload = event("workflow_run", head_sha=head, head_owner="mallory", run_id=55, head_branch="faster")
+    result = runner.run("workflow_run", payload)
+    assert result.exit_code == 3
+    assert "has the name and the metric of benchmarks.0" in result.log
+    assert not runner.fake.state.comments
 
 
 def test_artifact_that_speaks_of_another_commit_is_refused(runner: Runner, commits: dict[str, str]) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bot.action.commands.grammar import PREFIX, first_line
+from bot.action.commands.grammar import is_command
 from bot.errors import UsageError
 from bot.publish.event import number_at, text_at, value_at
 from bot.publish.markers import tracked_commit
@@ -40,7 +40,7 @@ def read_comment(event_name: str, event: Mapping[str, Any], *, bot_login: str) -
     if value_at(event, "action") != "created":
         return Ignored(reason="only new comments are commands")
     body = value_at(event, "comment", "body")
-    if not isinstance(body, str) or not first_line(body).startswith(PREFIX):
+    if not isinstance(body, str) or not is_command(body):
         return Ignored(reason="no command on the first line")
     author = text_at(event, "comment", "user", "login")
     if value_at(event, "comment", "user", "type") != "User" or author.lower() == bot_login.lower():

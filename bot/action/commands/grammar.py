@@ -73,16 +73,22 @@ def first_line(body: str) -> str:
     return _LINE_END.split(body, maxsplit=1)[0].rstrip()
 
 
+def is_command(body: str) -> bool:
+    """In any case, as the `startsWith` of GitHub's workflows reads it: it has reacted to the comment by now."""
+    return first_line(body)[: len(PREFIX)].lower() == PREFIX
+
+
 def parse(body: str) -> Command | None:
     """The command in a comment; None where the comment is none. A UsageError says what would be valid."""
     line = first_line(body)
-    if not line.startswith(PREFIX):
+    if not is_command(body):
         return None
     if len(line) > MAXIMUM_LINE_CHARACTERS:
         raise UsageError("the line is too long", next_step=f"use at most {MAXIMUM_LINE_CHARACTERS:,} characters")
     if not line.isprintable():
         raise UsageError("the line holds invisible characters", next_step="type it instead of pasting it")
     name, _, rest = line.partition(" ")
+    name = name.lower()
     if name not in COMMANDS:
         raise UsageError(f"`{name}` isn't a command", next_step=_valid("commands", COMMANDS, given=name))
     return COMMANDS[name](rest.strip())

@@ -400,7 +400,7 @@ def test_numbers_too_large_for_a_float_are_refused() -> None:
         ({"extra": 1}, "not a valid run-v1"),
         ({"benchmarks": [{"name": "a"}]}, "needs either samples"),
         ({"benchmarks": [{"name": "a", "samples": [-1.0]}]}, "cannot be negative"),
-        ({"benchmarks": [{"name": "a", "samples": [1.0]}] * 2}, "is also at"),
+        ({"benchmarks": [{"name": "a", "samples": [1.0]}] * 2}, "has the name and the metric of"),
         ({"benchmarks": [{"name": "a", "samples": [float("nan")]}]}, "run-v1"),
     ],
 )

@@ -37,6 +37,8 @@ SHA = "0123456789abcdef0123456789abcdef01234567"
         pytest.param("/perf-bisect benchmark=::error::x", BisectCommand(benchmark="::error::x"), id="workflow command"),
         pytest.param("/perf-retry", RetryCommand(), id="retry"),
         pytest.param("/perf-help", HelpCommand(), id="help"),
+        pytest.param("/PERF-Help", HelpCommand(), id="capitals"),
+        pytest.param("/Perf-bisect benchmark=Parse", BisectCommand(benchmark="Parse"), id="capitals of a name"),
         pytest.param(
             "/perf-accept parse the new grammar costs this",
             AcceptCommand(benchmark="parse", reason="the new grammar costs this"),
@@ -65,7 +67,6 @@ def test_reads_commands(body: str, expected: Command) -> None:
         "`/perf-bisect`",
         "please\n/perf-bisect",
         "/perfbisect",
-        "/PERF-bisect",
         "\n/perf-help",
     ],
 )
