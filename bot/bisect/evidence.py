@@ -188,8 +188,10 @@ def fit(design: Design, x: Floats) -> Fit:
     ridge = np.eye(k) * 1e-9
     solved = np.linalg.solve(gram + ridge, xty[..., None])[..., 0]
     sse = np.maximum(design.syy - (xty * solved).sum(axis=-1), SMALLEST_SSE)
-    best = int(np.argmax(design.log_volume - 0.5 * design.dof * np.log(sse)))
     dof = max(design.samples.count - 1 - k, 1)
+    # The steps are integrated out like the level, else every further regressor would make offsets of rounds likelier.
+    log_m = design.log_volume - 0.5 * np.linalg.slogdet(gram + ridge)[1] - 0.5 * dof * np.log(sse)
+    best = int(np.argmax(log_m))
     variance = sse[best] / dof
     return Fit(
         delta=solved[best],

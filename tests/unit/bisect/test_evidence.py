@@ -214,3 +214,27 @@ def test_a_fit_is_least_squares() -> None:
     assert fitted.dof == 18
     assert fitted.sigma == pytest.approx(np.sqrt(pooled), abs=1e-6)
     assert fitted.covariance[0, 0] == pytest.approx(pooled * 2 / 10, abs=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(6))  # in 0, 2, 3 and 5 the steps at their best would choose another spread
+def test_a_fit_takes_the_spread_of_rounds_that_is_likeliest_with_level_and_steps_integrated_out(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    commit = np.concatenate([generator.permutation(6)[:3] for _ in range(8)])
+    y = generator.normal(0, 0.03, 24) + np.repeat(generator.normal(0, 0.02, 8), 3)
+    samples = samples_of(y, commit.tolist(), np.repeat(np.arange(8), 3).tolist())
+    x = np.stack([(commit == one).astype(np.float64) for one in range(1, 6)])
+    design = np.vstack([np.ones(24), x]).T
+
+    def dense(spread: float) -> tuple[float, float, Floats]:
+        """Log of prior and likelihood, sigma, and the steps: Patterson & Thompson (1971), by whole matrices."""
+        inverse = np.linalg.inv(np.eye(24) + spread**2 * (samples.block[:, None] == samples.block))
+        gram = design.T @ inverse @ design
+        levels = np.linalg.solve(gram, design.T @ inverse @ y)
+        squares = float((y - design @ levels) @ inverse @ (y - design @ levels))
+        volume = np.linalg.slogdet(inverse)[1] - np.linalg.slogdet(gram)[1] - np.log1p(spread**2)
+        return float(volume - 18 * np.log(squares)), float(np.sqrt(squares / 18)), levels[1:]
+
+    _, sigma, steps = max((dense(spread) for spread in LAMBDAS), key=lambda one: one[0])
+    fitted = fit(Design(samples), x)
+    assert fitted.sigma == pytest.approx(sigma, rel=1e-5)
+    assert fitted.delta == pytest.approx(steps, abs=1e-6)
