@@ -12,7 +12,7 @@ from bot.bisect.confirm import is_certain
 from bot.bisect.evidence import Design, G
 from bot.bisect.pairs import LEVEL, Size, sizes_of
 from bot.bisect.samples import autocorrelation
-from bot.bisect.sizes import Estimate, estimates
+from bot.bisect.sizes import named_sizes
 from bot.bisect.standing import Standing
 from bot.model.bisection import Culprit, DecayPart, Noise, Outcome, OutcomeKind, Phase, SearchState, Suspect
 from bot.model.finding import Interval
@@ -100,17 +100,16 @@ def _with_change(standing: Standing, base: Outcome) -> Outcome:
     counts = standing.samples.counts(standing.reach.size + 1)
     if not counts[0] or not counts[-1]:
         return base
-    whole = end_to_end(standing)
-    ends = Estimate(center=whole.center, low=whole.center - whole.half, high=whole.center + whole.half)
-    change, interval = _change(standing, ends)
+    change, interval = _change(standing, end_to_end(standing))
     knows_noise = counts[0] + counts[-1] >= FEWEST_BOUNDED
     return replace(base, relative_change=change, confidence_interval=interval if knows_noise else None)
 
 
-def _change(standing: Standing, step: Estimate) -> tuple[float, Interval]:
+def _change(standing: Standing, step: Size) -> tuple[float, Interval]:
     """As a relative change of the metric, with its interval."""
     sign = standing.sign
-    low, high = sorted(float(np.expm1(np.clip(sign * end, -50, 50))) for end in (step.low, step.high))
+    ends = (sign * (step.center - step.half), sign * (step.center + step.half))
+    low, high = sorted(float(np.expm1(np.clip(end, -50, 50))) for end in ends)
     return float(np.expm1(sign * step.center)), Interval(low=low, high=high, level=LEVEL)
 
 
@@ -119,9 +118,9 @@ def _culprits(standing: Standing, base: Outcome) -> Outcome:
     further = residual.further_probability(standing)
     culprits = []
     suspects: list[Suspect] = []
-    for candidate, estimate in zip(standing.named, estimates(standing, further), strict=True):
+    for candidate, size in zip(standing.named, named_sizes(standing), strict=True):
         commit = standing.name(candidate + 1)
-        change, interval = _change(standing, estimate)
+        change, interval = _change(standing, size)
         step = steps[commit]
         culprits.append(
             Culprit(
@@ -130,7 +129,7 @@ def _culprits(standing: Standing, base: Outcome) -> Outcome:
                 relative_change=change,
                 confidence_interval=interval,
                 log_bayes_factor=step.log_bayes_factor,
-                improvement=bool(estimate.center < 0) != standing.seeks_improvement,
+                improvement=bool(size.center < 0) != standing.seeks_improvement,
             )
         )
         group = standing.group_of(candidate)

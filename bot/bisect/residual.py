@@ -9,6 +9,7 @@ from scipy.special import expit, stdtr, stdtrit
 from bot.bisect import evidence
 from bot.bisect.evidence import Design
 from bot.bisect.pairs import step_size
+from bot.bisect.sizes import FEWEST_DOF, level_difference
 from bot.bisect.standing import Standing
 from bot.model.bisection import NEGLIGIBLE
 
@@ -110,28 +111,23 @@ def further_probability(standing: Standing) -> float:
 
 
 def _stretch(standing: Standing, low: int, high: int) -> Stretch:
-    samples = standing.model.design.samples
-    counts = samples.counts(standing.reach.size + 1)
-    if not counts[low] or not counts[high]:
+    design = Design(standing.model.design.samples, lambdas=standing.model.lambdas)
+    size = level_difference(design, low, high)
+    if size is None:
         return Stretch(low=low, high=high, probability=0.5, upper=1.0)
-    levels = [int(commit) for commit in samples.measured() if commit != low]
-    columns = np.stack([(samples.commit == commit).astype(np.float64) for commit in levels])
-    # A level per commit: nothing is assumed about the rest of the range.
-    fit = evidence.fit(Design(samples, lambdas=standing.model.lambdas), columns)
-    place, bad = levels.index(high), standing.reach.size
-    whole = _whole(standing)
-    spread = float(np.sqrt(max(fit.covariance[place, place], 0.0)))
-    if high == bad and low == 0:
+    if high == standing.reach.size and low == 0:
         return Stretch(low=low, high=high, probability=1.0, upper=1.0)
-    change = float(fit.delta[place])
-    if spread < 1e-9 or fit.dof < 2:
+    whole = _whole(standing)
+    change, spread = size.center, size.spread
+    if spread < 1e-9 or size.dof < FEWEST_DOF:
         return Stretch(
             low=low, high=high, probability=float(abs(change) > NEGLIGIBLE * whole), upper=abs(change) / whole
         )
     limit = NEGLIGIBLE * whole
-    above = 1 - float(stdtr(fit.dof, (limit - change) / spread))
-    below = float(stdtr(fit.dof, (-limit - change) / spread))
-    upper = (abs(change) + float(stdtrit(fit.dof, SURE)) * spread) / whole
+    above = 1 - float(stdtr(size.dof, (limit - change) / spread))
+    below = float(stdtr(size.dof, (-limit - change) / spread))
+    upper = (abs(change) + float(stdtrit(size.dof, SURE)) * spread) / whole
+    counts = standing.samples.counts(standing.reach.size + 1)
     return Stretch(
         low=low,
         high=high,

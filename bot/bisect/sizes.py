@@ -1,59 +1,47 @@
-"""How much a named commit changes: what its own rounds say, and what all samples say if nothing else changed."""
+"""How much a named commit changes: its own level and its parent's, whatever the rest of the range does."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
-from scipy.special import stdtr, stdtrit
+import numpy as np
 
 from bot.bisect import evidence
-from bot.bisect.noise import SMALLEST_SPREAD
-from bot.bisect.pairs import LEVEL, Size, sizes_of, step_size
+from bot.bisect.evidence import Design
+from bot.bisect.pairs import Size, sizes_of, step_size
 from bot.bisect.standing import Standing
 
-HALVINGS: Final = 60
+FEWEST_DOF: Final = 2  # below it the spread of a difference of levels is hardly known
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Estimate:
-    """A step in logarithms: the posterior mean, and the interval at `LEVEL`."""
+def named_sizes(standing: Standing) -> tuple[Size, ...]:
+    """Of each named step, in topological order.
 
-    center: float
-    low: float
-    high: float
-
-
-def estimates(standing: Standing, further: float) -> tuple[Estimate, ...]:
-    """Of each named step, in topological order: two estimates weighed by the probability of a `further` step.
-
-    The fit of the named steps over all samples is the sharper one, but mixes in what nobody named; the rounds that
-    confirmed a step do not, but are few. Of a quiet machine these are sharp, and alone count: that other commits
-    change a little would be the fit's whole noise. A step without such rounds (an edge that cannot be measured any
-    more) has the fit alone.
+    From the samples of the commit and of its parent alone, so that no unnamed step leaks into it. Where too few samples
+    say how noisy the machine is, the confirming rounds count alone; a step that has neither (an edge that cannot be
+    measured any more) has the fit of the named steps.
     """
     fitted = sizes_of(evidence.fit(standing.model.design, standing.model.named_columns))
-    share = 1.0 if standing.model.is_quiet else further
-    pairs = [(size, step_size(standing, candidate)) for size, candidate in zip(fitted, standing.named, strict=True)]
-    return tuple(weighed([(1.0, size)] if own is None else [(1 - share, size), (share, own)]) for size, own in pairs)
+    return tuple(_own_size(standing, step) or size for step, size in zip(standing.named, fitted, strict=True))
 
 
-def weighed(parts: Sequence[tuple[float, Size]]) -> Estimate:
-    """The mixture of these t distributions; weights sum to 1."""
-    tail = (1 - LEVEL) / 2
-    counted = [(weight, size) for weight, size in parts if weight]
-    center = sum(weight * size.center for weight, size in counted)
-    return Estimate(center=center, low=_quantile(counted, tail), high=_quantile(counted, 1 - tail))
+def level_difference(design: Design, low: int, high: int) -> Size | None:
+    """From commit `low` to `high` (0..N), by all of their samples; None where either has none.
+
+    Every commit has a level of its own, so that nothing is assumed about the rest of the range: its samples only say
+    how noisy the machine is, and how far off a round was.
+    """
+    measured = design.samples.measured().tolist()
+    if low not in measured or high not in measured:
+        return None
+    levels = [commit for commit in measured if commit != low]
+    columns = np.stack([(design.samples.commit == commit).astype(np.float64) for commit in levels])
+    return sizes_of(evidence.fit(design, columns))[levels.index(high)]
 
 
-def _quantile(parts: Sequence[tuple[float, Size]], level: float) -> float:
-    """Lies between those of the parts."""
-    own = [float(size.center + size.spread * stdtrit(size.dof, level)) for _, size in parts]
-    low, high = min(own), max(own)
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        below = sum(
-            weight * float(stdtr(size.dof, (middle - size.center) / max(size.spread, SMALLEST_SPREAD)))
-            for weight, size in parts
-        )
-        low, high = (middle, high) if below < level else (low, middle)
-    return (low + high) / 2
+def _own_size(standing: Standing, candidate: int) -> Size | None:
+    """Against the nearest parent of a merge, as the confirming rounds count it."""
+    before, after = standing.edges(candidate)
+    # As they were measured: samples cleaned of modes look surer than they are.
+    design = Design(standing.samples, lambdas=standing.model.lambdas)
+    differences = [size for commit in before if (size := level_difference(design, commit, after)) is not None]
+    own = min(differences, key=lambda size: abs(size.center), default=None)
+    return own if own is not None and own.dof >= FEWEST_DOF else step_size(standing, candidate)
