@@ -90,13 +90,14 @@ def test_bisect_diagnose_and_compare_name_commit_method_and_path(shop: ShopHisto
     measured(shop, tmp_path, ends=ends, run=benchmark_command(sys.executable, calls=2))
     diagnosis = tmp_path / "diagnosis.json"
     where = ["--repo", str(shop.repository), "--commit", culprit, "--json", str(diagnosis)]
-    # What else runs on this machine disturbs some traces; then they say that nothing is certain.
+    # What else runs on this machine disturbs some traces: the logs are made one after the other, and another state of
+    # it looks like slower methods, as the report says. Mostly nothing is certain then.
     comment, report = "", dict[str, Any]()
     for _ in range(ATTEMPTS):
         traces = [traced_tests(shop, commit, tmp_path) for commit in (shop.before, culprit)]
         assert main(["diagnose", "--baseline", traces[0], "--target", traces[1], *where]) == 0
         comment, report = compared(tmp_path, diagnosis)
-        if report["suspects"]:
+        if METHOD in {suspect["method"] for suspect in report["suspects"][:1]}:
             break
 
     verdict, advice = first_lines(comment)
