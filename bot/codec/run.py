@@ -119,7 +119,6 @@ def encode_run(run: Run) -> bytes:
 def decode_run(data: bytes, *, place: str) -> Run:
     """The run in `data`; a DataError with file and place where it is none."""
     file = decode_large(RunFile, data, place=place, what=SCHEMA_NAME)
-    _check_names(file.benchmarks, place)
     kinds = {(entry.metric, entry.unit, entry.direction) for entry in file.benchmarks}
     metrics = {kind: Metric(name=kind[0], unit=kind[1], direction=kind[2]) for kind in kinds}
     start, end = REDUCED_NOTE.split("{}")
@@ -146,12 +145,13 @@ def decode_run(data: bytes, *, place: str) -> Run:
     )
 
 
-def _check_names(entries: Sequence[BenchmarkEntry], place: str) -> None:
-    if len({(entry.name, entry.metric) for entry in entries}) == len(entries):
+def refuse_doubled(benchmarks: Sequence[Benchmark], *, place: str) -> None:
+    """Of files that strangers wrote; what is stored already is read as it is."""
+    if len({benchmark.key for benchmark in benchmarks}) == len(benchmarks):
         return
-    places: dict[tuple[str, str], int] = {}
-    for index, entry in enumerate(entries):
-        if (first := places.setdefault((entry.name, entry.metric), index)) != index:
+    places: dict[MetricKey, int] = {}
+    for index, benchmark in enumerate(benchmarks):
+        if (first := places.setdefault(benchmark.key, index)) != index:
             raise DataError(
                 f"has the name and the metric of benchmarks.{first}",
                 place=f"{place}: benchmarks.{index}",

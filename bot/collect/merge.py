@@ -76,6 +76,7 @@ def merge(
 def _benchmarks(reads: Sequence[Read]) -> tuple[tuple[Benchmark, ...], int]:
     """The merged benchmarks in order of their first appearance, and how many summaries became samples."""
     if len(reads) == 1:
+        _refuse_doubled(reads[0])
         return tuple(map(_without_group, reads[0].parsed.benchmarks)), 0
     merged: dict[MetricKey, Benchmark] = {}
     places: dict[MetricKey, str] = {}
@@ -90,6 +91,20 @@ def _benchmarks(reads: Sequence[Read]) -> tuple[tuple[Benchmark, ...], int]:
             if benchmark.summary is not None:
                 turned.add(key)
     return tuple(map(_without_group, merged.values())), len(turned)
+
+
+def _refuse_doubled(read: Read) -> None:
+    """What one file measured in two units could not be read again from our own format."""
+    benchmarks = read.parsed.benchmarks
+    if len({benchmark.key for benchmark in benchmarks}) == len(benchmarks):
+        return
+    (key, _), *_ = Counter(benchmark.key for benchmark in benchmarks).most_common(1)
+    units = sorted({shown(benchmark.metric.unit) or "no unit" for benchmark in benchmarks if benchmark.key == key})
+    raise DataError(
+        f"`{shown(key.benchmark)}` ({shown(key.metric)}) stands there more than once, in {' and '.join(units)}",
+        place=read.place,
+        next_step="let one suite measure a benchmark once, in one unit",
+    )
 
 
 def _without_group(benchmark: Benchmark) -> Benchmark:

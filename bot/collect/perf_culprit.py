@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC
 
 from bot.codec.fields import same_fields
-from bot.codec.run import decode_run
+from bot.codec.run import decode_run, refuse_doubled
 from bot.collect.parser import Parsed, check_samples, check_summary, checked_metric, checked_name, full_hash
 from bot.collect.source import Source
 from bot.model.counter import CounterTable
@@ -42,6 +42,7 @@ def parse(source: Source, /) -> Parsed:
         source.json()
         data = source.text().encode("utf-8", "surrogatepass")
     run = decode_run(data, place=source.place)
+    refuse_doubled(run.benchmarks, place=source.place)
     # A suite has few metrics and many benchmarks.
     metrics = {benchmark.metric: index for index, benchmark in enumerate(run.benchmarks)}
     checked = {metric: checked_metric(metric, place=_place(source, index)) for metric, index in metrics.items()}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bot import git
 from bot.codec.report import decode_report
-from bot.codec.run import decode_run
+from bot.codec.run import decode_run, refuse_doubled
 from bot.collect import collect_sources, read_archive, read_file
 from bot.config import Config
 from bot.errors import DataError, UsageError
@@ -175,6 +175,8 @@ def _checked(report_data: bytes, beside: Mapping[str, bytes | None], *, place: s
     runs = {
         name: decode_run(data, place=f"{place}, {name} beside it") for name, data in beside.items() if data is not None
     }
+    for name, run in runs.items():
+        refuse_doubled(run.benchmarks, place=f"{place}, {name} beside it")
     # Of a pull request GitHub's merge may have been measured; only the head is known to us.
     measured = report.merge_commit or sha
     commits = [(report.target_commit, sha)]

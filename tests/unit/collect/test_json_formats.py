@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from bot.codec.run import decode_run
 from bot.collect import PARSERS, collect, collect_sources
 from bot.collect.parser import Parsed
 from bot.collect.registry import HISTORY_PARSERS
@@ -408,6 +409,12 @@ def test_our_own_files_are_checked_like_any_other(change: dict[str, Any], reason
     content = {**from_golden("perf_culprit/run.json"), **change}
     with pytest.raises(DataError, match=reason):
         parse("perf_culprit", content)
+
+
+def test_what_was_stored_with_a_doubled_benchmark_is_still_read() -> None:
+    content = {**from_golden("perf_culprit/run.json"), "benchmarks": [{"name": "a", "samples": [1.0]}] * 2}
+    run = decode_run(json.dumps(content).encode(), place="stored")
+    assert [benchmark.name for benchmark in run.benchmarks] == ["a", "a"]
 
 
 def test_our_own_files_may_come_from_a_windows_shell() -> None:

@@ -34,6 +34,12 @@ def test_one_file_is_left_as_it_is() -> None:
     assert merge(of(samples(1.0, 2.0))).benchmarks == (samples(1.0, 2.0),)
 
 
+def test_one_file_that_measured_a_metric_in_two_units_is_refused() -> None:
+    other = samples(1.0, metric=Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER))
+    with pytest.raises(DataError, match=r"0\.json: `sort` \(time\) stands there more than once, in ms and s"):
+        merge(reads(Parsed(benchmarks=(samples(2.0), other))))
+
+
 def test_the_same_metric_in_two_files_is_one_more_group() -> None:
     (merged,) = merge(of(samples(1.0, 2.0), samples(3.0, 4.0, 5.0, group_sizes=(1, 2)), samples(6.0))).benchmarks
     assert merged.samples == (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
