@@ -41,7 +41,7 @@ def settled(baseline: Baseline, target: Run) -> tuple[Baseline, tuple[Reason, ..
         key: levels.since for key, levels in by_metric.items() if baseline.is_branched and levels.since is not None
     }
     left_out = {
-        key: np.arange(len(runs)) < inherited[key] if key in inherited else levels.lasting
+        key: np.arange(len(runs)) < inherited[key] if key in inherited else levels.lasting | levels.undone
         for key, levels in by_metric.items()
     }
     settled_runs = tuple(
@@ -93,9 +93,12 @@ def _remarks(
         for key, since in list(inherited.items())[:SHOWN_METRICS]
     ]
     lasting = sum(bool(levels.lasting.any()) and key not in inherited for key, levels in by_metric.items())
-    passed = sum(not levels.lasting.any() for levels in by_metric.values())
+    undone = sum(bool(levels.undone.any()) and key not in inherited for key, levels in by_metric.items())
+    passed = sum(not (levels.lasting | levels.undone).any() for levels in by_metric.values())
     if lasting:
         told.append(because(Remark.LASTING_LEVEL, count=lasting))
+    if undone:
+        told.append(because(Remark.UNDONE_LEVEL, count=undone))
     if passed:
         told.append(because(Remark.PASSED_ALARM, count=passed))
     return tuple(told)

@@ -112,6 +112,7 @@ class Remark(StrEnum):
     CATEGORY_ASSIGNED = "category_assigned"
     INHERITED_LEVEL = "inherited_level"
     LASTING_LEVEL = "lasting_level"
+    UNDONE_LEVEL = "undone_level"
     PASSED_ALARM = "passed_alarm"
     OUT_OF_CONTROL = "out_of_control"
     SCALED_BY_RULER = "scaled_by_ruler"

@@ -12,16 +12,21 @@ from bot.stats.ragged import Booleans, Floats
 FEWEST_FOLLOWERS: Final = 2
 FOLLOWERS: Final = 5
 STAYING_SHARE: Final = 0.8
+# From this factor on a level that did not last was a change that somebody undid: as noise it would hide even tenfold
+# changes for as long as it is in the window. What comes twice is noise.
+UNDONE_FACTOR: Final = 10.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewLevels:
     """`lasting` (n,): the runs at a level that stays worse. `since`: where the one begins that still holds.
 
-    `is_open`: a flagged run has too few followers to tell whether its level lasts.
+    `is_open`: a flagged run has too few followers to tell whether its level lasts. `undone` (n,): the runs at the one
+    level that was `UNDONE_FACTOR` away and did not stay.
     """
 
     lasting: Booleans
+    undone: Booleans
     since: int | None = None
     is_open: bool = False
 
@@ -31,25 +36,37 @@ def new_levels(values: Floats, *, flagged: Booleans, confirmed: Booleans) -> New
 
     `values` (n,) are NaN where a run lacks the metric. A `flagged` run counts if it was `confirmed` by a second
     measurement or if later runs are nearer to its level than to the one before. What did not last stays among the
-    others: to leave out whatever was called would take the variance from them, and the next ordinary run would be
-    called too.
+    others, unless it was undone: to leave out whatever was called would take the variance from them, and the next
+    ordinary run would be called too.
     """
     lasting = np.zeros(len(values), dtype=np.bool_)
     since, is_open = None, False
+    excursions: list[Booleans] = []
     for start in np.flatnonzero(flagged & np.isfinite(values)).tolist():
         before = values[:start][~lasting[:start] & np.isfinite(values[:start])]
         if lasting[start] or not len(before):
             continue
-        staying = _nearer(values[start:], to=values[start], than=float(np.median(before)))
+        level, usual = float(values[start]), float(np.median(before))
+        staying = _nearer(values[start:], to=level, than=usual)
+        end = _end(staying, finite=np.isfinite(values[start:]))
         followers = staying[1:][np.isfinite(values[start + 1 :])][:FOLLOWERS]
         stays = len(followers) >= FEWEST_FOLLOWERS and followers.mean() >= STAYING_SHARE
         if not stays and not confirmed[start]:
             is_open |= followers.sum() + FOLLOWERS - len(followers) >= STAYING_SHARE * FOLLOWERS
+            is_back = start + end < len(values)
+            if is_back and _factor(level, usual) >= UNDONE_FACTOR and not any(runs[start] for runs in excursions):
+                excursions.append(np.zeros_like(lasting))
+                excursions[-1][start : start + end] = staying[:end]
             continue
-        end = _end(staying, finite=np.isfinite(values[start:]))
         lasting[start : start + end] |= staying[:end]
         since = start if start + end == len(values) else None
-    return NewLevels(lasting=lasting, since=since, is_open=bool(is_open))
+    undone = excursions[0] & ~lasting if len(excursions) == 1 else np.zeros_like(lasting)
+    return NewLevels(lasting=lasting, undone=undone, since=since, is_open=bool(is_open))
+
+
+def _factor(level: float, usual: float) -> float:
+    """1 where there is none."""
+    return max(level / usual, usual / level) if level > 0 < usual else 1.0
 
 
 def _nearer(values: Floats, *, to: float, than: float) -> Booleans:

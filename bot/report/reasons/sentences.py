@@ -164,6 +164,9 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Remark.LASTING_LEVEL: (
         "{count:# metric} got worse in earlier runs and stayed so: those runs are no baseline until it is accepted"
     ),
+    Remark.UNDONE_LEVEL: (
+        "{count:# metric} changed more than tenfold in an earlier run and came back: no baseline while it was so"
+    ),
     Remark.PASSED_ALARM: "{count:# metric} looked worse in an earlier run and did not stay so: it counts as noise",
     Remark.CATEGORY_ASSIGNED: "not in the fastest category but in {category}: {count:# metric}",
     Remark.OUT_OF_CONTROL: "{found:,} of {count:# metric} are out of control; up to {chance:.3g} would be by chance",

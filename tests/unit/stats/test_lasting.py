@@ -51,6 +51,28 @@ def test_a_level_lasts_if_later_runs_stay_there(
     assert outcome.since == since
 
 
+@pytest.mark.parametrize(
+    ("values", "flagged", "undone"),
+    [
+        pytest.param([1, 1, 1000, 1, 1], [2], [2], id="at once"),
+        pytest.param([1, 1, 1000, 990, 1, 1], [2, 3], [2, 3], id="after two runs"),
+        pytest.param([1, 1, 1000, 1], [2], [], id="one run that is back is too few"),
+        pytest.param([1, 1, 9, 1, 1], [2], [], id="what a busy machine may do"),
+        pytest.param([1, 1, 1000, 1, 1, 1000, 1, 1], [2, 5], [], id="twice is noise"),
+        pytest.param([1, 1, 1.3, 1, 1, 1000, 1, 1], [2, 5], [5], id="beside ordinary noise"),
+        pytest.param([1, 1, 1000, 1, 1, 1.3, 1, 1], [2, 5], [2], id="before ordinary noise"),
+        pytest.param([50, 50, 1, 50, 50], [2], [2], id="where higher is better"),
+        pytest.param([0, 0, 5, 0, 0], [2], [], id="no factor"),
+    ],
+)
+def test_what_was_far_worse_once_and_is_back_was_undone(
+    values: Sequence[float], flagged: Sequence[int], undone: Sequence[int]
+) -> None:
+    outcome = levels(values, flagged)
+    assert np.flatnonzero(outcome.undone).tolist() == undone
+    assert not outcome.lasting.any()
+
+
 def test_a_confirmed_regression_needs_no_later_runs() -> None:
     assert np.flatnonzero(levels([1, 1, 1.5], [2], [2]).lasting).tolist() == [2]
 
