@@ -166,6 +166,8 @@ def _stated_error(error: Floats, sides: UnitSides, deviation: Floats) -> Floats:
 FEWEST_RUNS: Final = 5
 # Of the tail beyond what was seen: that of Student's t with five degrees of freedom.
 TAIL_EXPONENT: Final = 5.0
+# A run so many standard errors from the others is a wild one *(choice)*: their spread says what the target's is worth.
+WILD: Final = 10.0
 # Of distances where the other runs do not vary at all.
 FARTHEST: Final = 1e9
 
@@ -174,7 +176,8 @@ FARTHEST: Final = 1e9
 class Distances:
     """Of stored runs from the others of their row, in standard errors of a prediction; `seen` (n,) ascending.
 
-    `unit` (m,) is one standard error of the target's own.
+    `unit` (m,) is one standard error of the target's own: of a row with a wild run that in which this one was found
+    wild. Else the wild run would count twice, and the target had to be as many times farther away.
     """
 
     seen: Floats
@@ -218,4 +221,8 @@ def distances(runs: Ragged, *, prior: Floats | float = 0.0, prior_freedom: Float
     own = steadied(moments.variance, moments.count - 1, prior=prior, prior_freedom=prior_freedom)
     apart = np.abs(deviations) * count / (count - 1)
     seen = np.divide(apart, error, out=np.where(apart > 0, FARTHEST, 0.0), where=error > 1e-12 * apart)
-    return Distances(seen=np.sort(np.minimum(seen, FARTHEST)), unit=np.sqrt(own * (1 + 1 / moments.count)))
+    farthest = np.maximum.reduceat(seen, runs.starts)
+    # The error beside a row's farthest run is its smallest: all others have this run in theirs.
+    beside = np.minimum.reduceat(error, runs.starts)
+    unit = np.where(farthest > WILD, beside, np.sqrt(own * (1 + 1 / moments.count)))
+    return Distances(seen=np.sort(np.minimum(seen, FARTHEST)), unit=unit)

@@ -178,6 +178,23 @@ def test_runs_without_spread_are_no_distance_apart_and_any_other_value_is_far() 
     assert gaps.p_values(np.array([0.1]))[0] < 1e-6
 
 
+@pytest.mark.parametrize(("odd", "is_wild"), [(1.0, True), (0.06, False)])
+def test_beside_a_wild_run_the_target_counts_by_the_spread_of_the_others(odd: float, is_wild: bool) -> None:
+    """Else it had to be as many times farther away as the wild run is."""
+    others = np.random.default_rng(EXCHANGE_SEED).normal(0, 0.01, 9)
+    row = np.insert(others, 4, odd)
+    (unit,) = distances(ragged([row])).unit
+    assert unit == pytest.approx(prediction_error(others if is_wild else row))
+
+
+@pytest.mark.parametrize(("factor", "called"), [(1.3, False), (2.5, True)])
+def test_one_wild_run_of_ten_hides_what_is_nearer_and_no_more(factor: float, called: bool) -> None:
+    levels = 100 * np.random.default_rng(SEED).lognormal(0, 0.01, (2, 11))
+    levels[0, 8] *= 1.48
+    levels[0, 0] *= factor
+    assert (compared(levels[:, :1], levels[:, 1:]).p_value[0] < 0.005) is np.bool_(called)
+
+
 def test_a_single_odd_run_among_equal_ones_is_as_far_as_anything() -> None:
     gaps = distances(ragged([np.array([3.0] * 7 + [4.0])]))
     assert gaps.seen[-1] == FARTHEST
