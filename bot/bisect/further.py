@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from bot.bisect import evidence, residual
-from bot.bisect.pairs import own_half, pair_differences, step_size
+from bot.bisect.pairs import pair_differences, pooled, step_size, unpooled
 from bot.bisect.standing import Standing, executions
 from bot.model.bisection import NEGLIGIBLE
 
@@ -44,10 +44,10 @@ def is_given_up(standing: Standing, *, share: float = SHARE) -> bool:
 
 def is_small(standing: Standing, candidate: int) -> bool:
     """A further step that its own rounds show to be smaller than what is looked for, by their own variance as well."""
-    differences, pooled = pair_differences(standing, candidate), step_size(standing, candidate)
-    if differences is None or pooled is None:
+    differences = pair_differences(standing, candidate)
+    if differences is None:
         return False
+    sizes = pooled(standing, differences), unpooled(differences)
     named = (step_size(standing, other) for other in standing.named)
     largest = max((abs(size.center) for size in named if size is not None), default=0.0)
-    half = min(pooled.half, own_half(differences))
-    return abs(pooled.center) + half < NEGLIGIBLE * largest
+    return abs(sizes[0].center) + min(size.half for size in sizes) < NEGLIGIBLE * largest

@@ -91,15 +91,23 @@ class MachineNoise:
         look like them. Before there are `FEW_RESIDUALS` of these and either end ran twice, their plain estimate: a
         presumption, that nothing is named by.
         """
-        ends, squares, dof = self._levels(self.samples.select(self.ends)), *self._levels(self.samples)
+        squares, dof = self._of_all
         if self.samples_tell:
-            return max(min(_bound(*ends, 0.95), _bound(squares, dof, 0.95)), _bound(*self._repeated, 0.05))
+            return max(min(_bound(*self._of_ends, 0.95), _bound(squares, dof, 0.95)), _bound(*self._repeated, 0.05))
         return float(np.sqrt(squares / dof)) if dof else 0.0
 
     @cached_property
     def samples_tell(self) -> bool:
         """Whether there is a bound of the noise at all."""
-        return self._levels(self.samples.select(self.ends))[1] > 0 or self._levels(self.samples)[1] >= FEW_RESIDUALS
+        return self._of_ends[1] > 0 or self._of_all[1] >= FEW_RESIDUALS
+
+    @cached_property
+    def _of_ends(self) -> tuple[float, int]:
+        return self._levels(self.samples.select(self.ends))
+
+    @cached_property
+    def _of_all(self) -> tuple[float, int]:
+        return self._levels(self.samples)
 
     def _levels(self, samples: Samples) -> tuple[float, int]:
         """Sum of squares and degrees of freedom of samples around the level of the end that they are nearest to."""

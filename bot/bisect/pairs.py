@@ -80,8 +80,11 @@ def step_size(standing: Standing, candidate: int) -> Size | None:
     not fit (lack-of-fit test: Draper & Smith 1998, section 2.1), around each commit's own. Assumes that all vary alike.
     """
     own = pair_differences(standing, candidate)
-    if own is None:
-        return None
+    return None if own is None else pooled(standing, own)
+
+
+def pooled(standing: Standing, own: Floats) -> Size:
+    """The mean of a pair's differences [n], with the spread that `step_size` explains."""
     if standing.model.is_quiet or standing.model.is_stable:
         variance, dof = _around_levels(standing)
     else:
@@ -92,12 +95,10 @@ def step_size(standing: Standing, candidate: int) -> Size | None:
     return Size(center=center, spread=float(np.sqrt(variance / own.size)) if dof else abs(center), dof=max(dof, 1))
 
 
-def own_half(differences: Floats) -> float:
-    """Half the width of the interval at `LEVEL` of the mean of `differences` [n], by their own variance."""
-    if differences.size < 2:
-        return np.inf
-    spread = float(differences.std(ddof=1) / np.sqrt(differences.size))
-    return spread * float(stdtrit(differences.size - 1, (1 + LEVEL) / 2))
+def unpooled(own: Floats) -> Size:
+    """The same by the differences' own variance; a single one says nothing of it."""
+    spread = float(own.std(ddof=1) / np.sqrt(own.size)) if own.size > 1 else np.inf
+    return Size(center=float(own.mean()), spread=spread, dof=max(own.size - 1, 1))
 
 
 def _around_levels(standing: Standing) -> tuple[float, int]:

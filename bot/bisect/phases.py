@@ -199,9 +199,10 @@ def _confirm(standing: Standing) -> SearchState:
     if posterior < least:
         return _enter(standing, Phase.SEARCH, suspect=None)
     is_named = is_convincing and posterior >= NAMED_POSTERIOR
-    is_small = bool(state.named) and further.is_small(standing, candidate)
-    is_lost = bool(state.named) and posterior < LOST_POSTERIOR and further.is_explained(standing)
-    if is_named and not is_small:
+    is_no_step = bool(state.named) and (
+        further.is_small(standing, candidate) or (posterior < LOST_POSTERIOR and further.is_explained(standing))
+    )
+    if is_named and not is_no_step:
         step = NamedStep(
             commit=state.suspect,
             posterior=posterior,
@@ -213,7 +214,7 @@ def _confirm(standing: Standing) -> SearchState:
     is_spent = standing.fresh_rounds >= LAST_CONFIRM_ROUND or (
         state.named and further.is_given_up(standing, share=further.CONFIRMED_SHARE)
     )
-    if log_e < REFUTED or is_small or is_lost or is_spent:
+    if log_e < REFUTED or is_no_step or is_spent:
         return _enter(standing, Phase.SEARCH, suspect=None, withdrawn=(*state.withdrawn, state.suspect))
     return state
 

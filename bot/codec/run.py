@@ -14,7 +14,16 @@ from bot.codec.large import decode_large
 from bot.errors import DataError
 from bot.model.environment import LONGEST_NAME, LONGEST_VALUE, MOST_COMPONENTS, Environment
 from bot.model.metric import Direction, Metric, MetricKey
-from bot.model.run import LONGEST_SECONDS, MOST_EXECUTIONS, NO_COST, Benchmark, Cost, Run, Summary
+from bot.model.run import (
+    LONGEST_SECONDS,
+    MOST_EXECUTIONS,
+    NO_COST,
+    Benchmark,
+    Cost,
+    Run,
+    Summary,
+    first_doubled,
+)
 
 RUN_FORMAT: Final = "perf-culprit-run"
 SCHEMA_NAME = "run-v1"
@@ -147,16 +156,13 @@ def decode_run(data: bytes, *, place: str) -> Run:
 
 def refuse_doubled(benchmarks: Sequence[Benchmark], *, place: str) -> None:
     """Of files that strangers wrote; what is stored already is read as it is."""
-    if len({benchmark.key for benchmark in benchmarks}) == len(benchmarks):
-        return
-    places: dict[MetricKey, int] = {}
-    for index, benchmark in enumerate(benchmarks):
-        if (first := places.setdefault(benchmark.key, index)) != index:
-            raise DataError(
-                f"has the name and the metric of benchmarks.{first}",
-                place=f"{place}: benchmarks.{index}",
-                next_step="give each benchmark a name of its own",
-            )
+    if (doubled := first_doubled(benchmarks)) is not None:
+        first, second = doubled
+        raise DataError(
+            f"has the name and the metric of benchmarks.{first}",
+            place=f"{place}: benchmarks.{second}",
+            next_step="give each benchmark a name of its own",
+        )
 
 
 def _key_entries(keys: Sequence[MetricKey]) -> tuple[RunKeyEntry, ...]:

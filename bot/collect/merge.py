@@ -14,7 +14,7 @@ from bot.errors import DataError
 from bot.model.counter import CounterTable
 from bot.model.environment import HARDWARE_COMPONENTS, Environment
 from bot.model.metric import MetricKey
-from bot.model.run import NO_COST, Benchmark, Run
+from bot.model.run import NO_COST, Benchmark, Run, first_doubled
 
 DEFAULT_SUITE = "default"
 RUNTIMES = ("python", "java", "go", "rust", "node", "dotnet", "julia")
@@ -96,9 +96,10 @@ def _benchmarks(reads: Sequence[Read]) -> tuple[tuple[Benchmark, ...], int]:
 def _refuse_doubled(read: Read) -> None:
     """What one file measured in two units could not be read again from our own format."""
     benchmarks = read.parsed.benchmarks
-    if len({benchmark.key for benchmark in benchmarks}) == len(benchmarks):
+    # Our own files are asked as they are read.
+    if read.parsed.is_own_run or (doubled := first_doubled(benchmarks)) is None:
         return
-    (key, _), *_ = Counter(benchmark.key for benchmark in benchmarks).most_common(1)
+    key = benchmarks[doubled[0]].key
     units = sorted({shown(benchmark.metric.unit) or "no unit" for benchmark in benchmarks if benchmark.key == key})
     raise DataError(
         f"`{shown(key.benchmark)}` ({shown(key.metric)}) stands there more than once, in {' and '.join(units)}",

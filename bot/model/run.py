@@ -1,5 +1,6 @@
 """One execution of a benchmark suite on one commit and machine."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -56,6 +57,15 @@ class Benchmark:
         if self.summary is not None:
             return self.summary.value
         return sum(self.samples) / len(self.samples)
+
+
+def first_doubled(benchmarks: Sequence[Benchmark]) -> tuple[int, int] | None:
+    """The places of the first two of one name and metric; None where each has its own."""
+    places: dict[MetricKey, int] = {}
+    for index, benchmark in enumerate(benchmarks):
+        if (first := places.setdefault(benchmark.key, index)) != index:
+            return first, index
+    return None
 
 
 MOST_EXECUTIONS = 1_000_000

@@ -213,16 +213,21 @@ def fork_result(runner: Runner, commits: dict[str, str]) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+def published(runner: Runner, files: dict[str, bytes], head: str, **inputs: str) -> JobResult:
+    """The trusted job's answer to these files of a fork's run for `head`."""
+    add_pull(runner, head, head_owner="mallory")
+    runner.fake.state.add_artifact(name="perf-culprit-report", run_id=55, head_sha=head, zip_bytes=zipped(files))
+    payload = event("workflow_run", head_sha=head, head_owner="mallory", run_id=55, head_branch="faster")
+    return runner.run("workflow_run", payload, **inputs)
+
+
 def test_fork_run_writes_nothing_and_the_trusted_job_publishes(runner: Runner, commits: dict[str, str]) -> None:
     files = fork_result(runner, commits)
     assert [str(exchange) for exchange in runner.fake.log] == []
 
     head = commits["branch2"]
-    add_pull(runner, head, head_owner="mallory")
-    runner.fake.state.add_artifact(name="perf-culprit-report", run_id=55, head_sha=head, zip_bytes=zipped(files))
-    payload = event("workflow_run", head_sha=head, head_owner="mallory", run_id=55, head_branch="faster")
     shutil.rmtree(runner.workspace / "perf-culprit")
-    result = runner.run("workflow_run", payload, html_report="true")
+    result = published(runner, files, head, html_report="true")
     assert result.exit_code == 0, result.log
     (comment,) = runner.fake.state.comments.values()
     assert comment.author == BOT
@@ -247,23 +252,14 @@ def test_artifact_that_names_a_benchmark_twice_is_refused(runner: Runner, commit
     run = json.loads(files["run.json"])
     run["benchmarks"].append(run["benchmarks"][0])
     files["run.json"] = json.dumps(run).encode()
-    head = commits["branch2"]
-    add_pull(runner, head, head_owner="mallory")
-    runner.fake.state.add_artifact(name="perf-culprit-report", run_id=55, head_sha=head, zip_bytes=zipped(files))
-    payload = event("workflow_run", head_sha=head, head_owner="mallory", run_id=55, head_branch="faster")
-    result = runner.run("workflow_run", payload)
+    result = published(runner, files, commits["branch2"])
     assert result.exit_code == 3
     assert "has the name and the metric of benchmarks.0" in result.log
     assert not runner.fake.state.comments
 
 
 def test_artifact_that_speaks_of_another_commit_is_refused(runner: Runner, commits: dict[str, str]) -> None:
-    files = fork_result(runner, commits)
-    other = commits["branch1"]
-    add_pull(runner, other, head_owner="mallory")
-    runner.fake.state.add_artifact(name="perf-culprit-report", run_id=55, head_sha=other, zip_bytes=zipped(files))
-    payload = event("workflow_run", head_sha=other, head_owner="mallory", run_id=55, head_branch="faster")
-    result = runner.run("workflow_run", payload)
+    result = published(runner, fork_result(runner, commits), commits["branch1"])
     assert result.exit_code == 3
     assert "another commit" in result.log
     assert not runner.fake.state.comments
