@@ -64,6 +64,10 @@ class DataError(BotError):
     exit_code = EXIT_NO_DATA
 
 
+class TooLargeError(DataError):
+    """An input is beyond a limit: an option of the tool that wrote it may help."""
+
+
 class InfrastructureError(BotError):
     """Git, GitHub, the network or the machine failed; the same input may work later."""
 

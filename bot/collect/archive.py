@@ -1,18 +1,21 @@
 """Zip artifacts of strangers, read in memory: nothing is written to disk and no member's name becomes a path."""
 
+import errno
 import io
 import stat
 import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
+from functools import partial
+from typing import IO, Any, BinaryIO
 
 from bot.collect.content import shown
-from bot.collect.source import MAX_FILE_BYTES, Source
+from bot.collect.source import LARGE_HEAD_BYTES, MAX_FILE_BYTES, MAX_LARGE_BYTES, LargeFile, Source
 from bot.errors import DataError
 
 MAX_MEMBERS = 20_000
-MAX_MEMBER_BYTES = MAX_FILE_BYTES
+# Of the members that are in memory; larger ones are unpacked while they are read.
 MAX_TOTAL_BYTES = 128 << 20
 # Real results compress by 10 to 50; zeros by 1,000. Small members may repeat themselves as much as they like.
 MAX_RATIO = 200
@@ -48,7 +51,7 @@ def read_archive(data: bytes, *, name: str) -> tuple[Source, ...]:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = [member for member in archive.infolist() if not member.filename.endswith("/")]
             _check(members, name)
-            return tuple(_read(archive, members, name))
+            return tuple(_read(archive, members, name, data))
     except _BROKEN as error:
         raise _refusal(name, f"is a broken zip archive ({shown(str(error)) or type(error).__name__})") from None
 
@@ -63,8 +66,14 @@ def _check(members: list[zipfile.ZipInfo], name: str) -> None:
         if reason:
             raise _refusal(name, f"`{shown(member.filename)}` {reason}")
         seen.add(member.filename)
-    if sum(member.file_size for member in members) > MAX_TOTAL_BYTES:
-        raise _refusal(name, f"unpacks to more than {MAX_TOTAL_BYTES:,} bytes")
+    _check_total([member.file_size for member in members], name)
+
+
+def _check_total(sizes: list[int], name: str) -> None:
+    in_memory = sum(size for size in sizes if size <= MAX_FILE_BYTES)
+    for size, limit in ((in_memory, MAX_TOTAL_BYTES), (sum(sizes), MAX_LARGE_BYTES)):
+        if size > limit:
+            raise _refusal(name, f"unpacks to more than {limit:,} bytes")
 
 
 def _member_refusal(member: zipfile.ZipInfo) -> str | None:
@@ -81,22 +90,46 @@ def _member_refusal(member: zipfile.ZipInfo) -> str | None:
         (stat.S_ISLNK(member.external_attr >> 16), "is a link"),
         (bool(member.flag_bits & _ENCRYPTED), "is encrypted"),
         (member.compress_type not in _READABLE, "is compressed in a way that is not read here"),
-        (member.file_size > MAX_MEMBER_BYTES, f"is larger than {MAX_MEMBER_BYTES:,} bytes"),
+        (member.file_size > MAX_LARGE_BYTES, f"is larger than {MAX_LARGE_BYTES:,} bytes"),
         (member.file_size > RATIO_FREE_BYTES and ratio > MAX_RATIO, f"unpacks to more than {MAX_RATIO} times its size"),
     )
     return next((reason for refused, reason in refusals if refused), None)
 
 
-def _read(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], name: str) -> Iterator[Source]:
-    total = 0
+def _read(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], name: str, packed: bytes) -> Iterator[Source]:
+    sizes: list[int] = []
     for member in members:
+        is_large = member.file_size > MAX_FILE_BYTES
         with archive.open(member) as stream:
             # The declared size may lie: what is read is what counts.
-            data = stream.read(MAX_MEMBER_BYTES + 1)
-        total += len(data)
-        if len(data) > MAX_MEMBER_BYTES or total > MAX_TOTAL_BYTES:
-            raise _refusal(name, f"unpacks to more than {MAX_TOTAL_BYTES:,} bytes")
-        yield Source(f"{name}/{member.filename}", data)
+            data = stream.read(LARGE_HEAD_BYTES if is_large else MAX_FILE_BYTES + 1)
+        sizes.append(len(data))
+        _check_total(sizes, name)
+        path = f"{name}/{member.filename}"
+        yield LargeFile(path, data, opened=partial(_unpacked, packed, member)) if is_large else Source(path, data)
+
+
+def _unpacked(packed: bytes, member: zipfile.ZipInfo) -> BinaryIO:
+    return io.BufferedReader(_Unpacked(zipfile.ZipFile(io.BytesIO(packed)).open(member)))
+
+
+class _Unpacked(io.RawIOBase):
+    """What a member unpacks to; a broken one is an OSError, as of a disk."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        target = memoryview(buffer)
+        try:
+            piece = self._stream.read(len(target))
+        except _BROKEN:
+            raise OSError(errno.EIO, "its zip archive is broken") from None
+        target[: len(piece)] = piece
+        return len(piece)
 
 
 def _refusal(name: str, reason: str) -> DataError:

@@ -22,8 +22,9 @@ from bot.collect.registry import (
     text_parsers,
     unknown_format,
 )
+from bot.collect.smaller import with_option
 from bot.collect.source import LargeFile, Source
-from bot.errors import DataError
+from bot.errors import DataError, TooLargeError
 from bot.model.environment import Environment
 from bot.model.run import FileRead, Run
 from bot.progress import doing
@@ -189,7 +190,10 @@ def _read_all(source: Source, first: Parser, parsers: tuple[Parser, ...]) -> Ite
                 "write each tool's results to a file of its own",
             )
     for parser in several:
-        yield Read(place=source.place, parsed=parser.parse(source), format=parser.ID)
+        try:
+            yield Read(place=source.place, parsed=parser.parse(source), format=parser.ID)
+        except TooLargeError as error:
+            raise with_option(error, parser.ID) from None
 
 
 def _file_read(read: Read) -> FileRead:

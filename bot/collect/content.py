@@ -1,12 +1,17 @@
 """What the bytes of a file are: text, JSON, or something else by its first bytes."""
 
 import json
+import re
 import unicodedata
 from typing import Any
 
 from bot.errors import DataError
 
 MAX_SHOWN_CHARACTERS = 120
+WHOLE_JSON_STEP = "check that the benchmark step finished and wrote only JSON to this file"
+# Results are nested by less than ten; the beginning of a hostile file is not followed for long.
+MAX_DEPTH = 100
+_TOKENS = re.compile(r'"(?:[^"\\]++|\\.)*+"|["{}\[\],]', re.DOTALL)
 _UTF8_BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
@@ -87,7 +92,7 @@ def decode(data: bytes, place: str) -> str | DataError:
 
 
 def load_json(text: str, place: str) -> Any:
-    next_step = "check that the benchmark step finished and wrote only JSON to this file"
+    next_step = WHOLE_JSON_STEP
     try:
         return json.loads(text, object_pairs_hook=unique_members)
     except json.JSONDecodeError as error:
@@ -100,6 +105,23 @@ def load_json(text: str, place: str) -> Any:
     except ValueError:
         # The only other one: Python refuses to convert integers of thousands of digits.
         return DataError("holds an integer with thousands of digits", place=place, next_step=next_step)
+
+
+def closed_json(text: str) -> str:
+    """The beginning of a JSON file as JSON: up to its last comma, with what is open there closed."""
+    open_: list[str] = []
+    end, closing = 0, ""
+    for match in _TOKENS.finditer(text):
+        found = match.group()
+        if found in "{[":
+            open_.append("}" if found == "{" else "]")
+        elif found in "}]" and open_:
+            open_.pop()
+        elif found == ",":
+            end, closing = match.start(), "".join(reversed(open_))
+        if found == '"' or len(open_) > MAX_DEPTH:
+            break
+    return text[:end] + closing
 
 
 class DuplicateMemberError(Exception):

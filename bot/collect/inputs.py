@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from bot.collect.archive import is_archive, read_archive
 from bot.collect.content import shown
-from bot.collect.source import STDIN_NAME, Source, open_file, read_stream
+from bot.collect.source import STDIN_NAME, Source, open_file, open_stream
 from bot.errors import DataError
 
 MAX_FILES = 20_000
@@ -45,7 +45,7 @@ def read_inputs(paths: Sequence[str], *, stdin: BinaryIO | None = None) -> tuple
             if identity in seen:
                 continue
             seen.add(identity)
-            source = read_stream(file, stdin or sys.stdin.buffer) if file == STDIN_NAME else open_file(file)
+            source = open_stream(file, stdin or sys.stdin.buffer) if file == STDIN_NAME else open_file(file)
             budget -= len(source.data)
             if budget < 0 or len(seen) > MAX_FILES:
                 raise DataError(

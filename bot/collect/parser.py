@@ -10,7 +10,7 @@ from typing import Protocol
 
 from bot.collect.content import shown
 from bot.collect.source import Source
-from bot.errors import DataError
+from bot.errors import DataError, TooLargeError
 from bot.model.commit import FULL_HASH
 from bot.model.counter import CounterTable
 from bot.model.environment import Environment
@@ -139,7 +139,7 @@ def check_samples(samples: Sequence[float], *, metric: Metric, place: str) -> No
     if not samples:
         raise DataError("holds no samples", place=place, next_step="let the tool write its repeated numbers")
     if len(samples) > MAX_SAMPLES:
-        raise DataError(
+        raise TooLargeError(
             f"holds more than {MAX_SAMPLES:,} samples", place=place, next_step="let the tool keep fewer samples"
         )
     # In C where all is well, which is nearly always: a suite has millions of samples.

@@ -6,7 +6,7 @@ from datetime import UTC
 from bot.codec.fields import same_fields
 from bot.codec.run import decode_run, refuse_doubled
 from bot.collect.parser import Parsed, check_samples, check_summary, checked_metric, checked_name, full_hash
-from bot.collect.source import Source
+from bot.collect.source import MAX_LARGE_BYTES, Source
 from bot.model.counter import CounterTable
 from bot.model.metric import Metric
 from bot.model.run import Benchmark
@@ -20,7 +20,6 @@ FORMAT = "perf-culprit-run"
 
 # What we write ourselves starts so. Then one strict decoder is enough, and a large run is read in half the time.
 # What `collect` wrote on this machine, `compare` reads: a million benchmarks of five samples are 140 MB.
-MAX_OWN_BYTES = 1 << 30
 OWN_START = b'{"format":"perf-culprit-run",'
 
 
@@ -36,7 +35,7 @@ def matches(source: Source, /) -> bool:
 
 
 def parse(source: Source, /) -> Parsed:
-    data = source.content(max_bytes=MAX_OWN_BYTES if is_own(source) else None)
+    data = source.content(max_bytes=MAX_LARGE_BYTES if is_own(source) else None)
     if not data.startswith(OWN_START):
         # Our reader of JSON first: it refuses names that stand twice, and knows byte order marks.
         source.json()

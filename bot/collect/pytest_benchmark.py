@@ -3,6 +3,7 @@
 from bot.collect.json_value import JsonValue, mean_summary
 from bot.collect.parser import SECOND_TIME, Parsed, components, from_samples, from_summary, full_hash, unique, utc_time
 from bot.collect.source import Source
+from bot.collect.thinning import Thinning
 from bot.model.environment import Environment
 from bot.model.run import Benchmark
 
@@ -17,8 +18,9 @@ def matches(source: Source, /) -> bool:
 
 
 def parse(source: Source, /) -> Parsed:
-    root = source.root()
-    benchmarks = unique((_benchmark(entry), entry.place) for entry in root.at("benchmarks").elements())
+    thinning = Thinning(source)
+    root = source.each_of("benchmarks", lambda entry: thinning.add(_benchmark(entry), entry.place))
+    benchmarks = unique(thinning.benchmarks)
     without = sum(benchmark.summary is not None for benchmark in benchmarks)
     commit = root.find("commit_info")
     return Parsed(
@@ -26,7 +28,10 @@ def parse(source: Source, /) -> Parsed:
         environment=_environment(root),
         commit=None if commit is None else _clean_commit(commit),
         time=utc_time(root.peek("datetime")),
-        notes=(f"stored without samples (--benchmark-save-data keeps them): {without}",) * bool(without),
+        notes=(
+            *thinning.notes(),
+            *(f"stored without samples (--benchmark-save-data keeps them): {without}",) * bool(without),
+        ),
     )
 
 

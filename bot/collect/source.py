@@ -1,20 +1,28 @@
 """One input file: bounded reading, decoding, and refusals that say what the bytes look like instead."""
 
+import codecs
 import io
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+import os
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from bot.collect.content import decode, encoding, load_json, refusal, shown
+from bot.collect.content import closed_json, decode, encoding, load_json, refusal, shown
+from bot.collect.json_list import Take, read_list
 from bot.collect.json_value import JsonValue
-from bot.errors import DataError
+from bot.errors import DataError, TooLargeError
 
 T = TypeVar("T")
 MAX_FILE_BYTES = 64 << 20
 # For formats that are read line by line: hours of a load test, one line per request.
 MAX_STREAMED_BYTES = 4 << 30
+# For lists of JSON, our own runs, standard input and what is in archives.
+MAX_LARGE_BYTES = 1 << 30
+CHUNK_BYTES = 1 << 20
 MAX_LINE_CHARACTERS = 4 << 20
 HEAD_CHARACTERS = 100_000
 LARGE_HEAD_BYTES = 1 << 20
@@ -72,6 +80,13 @@ class Source:
         """The parsed JSON with its place, for checked access."""
         return JsonValue(self.json(), self.place)
 
+    def each_of(self, name: str, take: Take) -> JsonValue:
+        """The parsed JSON, of whose list `name` each element was given to `take`: of a large file the rest only."""
+        root = self.root()
+        for element in root.at(name).elements():
+            take(element)
+        return root
+
     def text_or_empty(self) -> str:
         """For `matches`: never raises."""
         return "" if isinstance(self._text_or_error, DataError) else self._text_or_error
@@ -124,17 +139,62 @@ class Source:
 
 @dataclass(frozen=True)
 class LargeFile(Source):
-    """A file too large for memory: `data` is its beginning. Only formats that read `lines` can have the rest."""
+    """A file too large for memory: `data` is its beginning, by which its format is recognised.
+
+    Only formats that read `lines` or `each_of` can have the rest, which `opened` gives from the start.
+    """
+
+    opened: Callable[[], BinaryIO] = field(kw_only=True, compare=False)
 
     def content(self, *, max_bytes: int | None = None) -> bytes:
-        return read_file(self.name, max_bytes=max_bytes or MAX_FILE_BYTES).data
+        if max_bytes is None:
+            raise _too_large(self.place, MAX_FILE_BYTES)
+        try:
+            with self._stream() as stream:
+                return read_stream(self.name, stream, max_bytes=max_bytes).data
+        except OSError as error:
+            raise _unreadable(self.name, error) from None
 
-    def head(self) -> str:
+    def each_of(self, name: str, take: Take) -> JsonValue:
+        if refused := refusal(self.data, self.place):
+            raise refused
+        root = read_list(self._chunks(), name, take, place=self.place)
+        root.at(name).numbers()  # empty, or no list
+        return root
+
+    def text_or_empty(self) -> str:
         text = self.data.decode(encoding(self.data), errors="ignore")
         return "" if refusal(self.data, self.place) else text[:HEAD_CHARACTERS]
 
+    def json_or_none(self) -> Any:
+        return self._beginning
+
     def _stream(self) -> BinaryIO:
-        return Path(self.name).open("rb")
+        return self.opened()
+
+    def _chunks(self) -> Iterator[bytes]:
+        """All of the text as UTF-8."""
+        decoder = codecs.getincrementaldecoder(encoding(self.data))()
+        size = 0
+        try:
+            with self._stream() as stream:
+                while chunk := stream.read(CHUNK_BYTES):
+                    if (size := size + len(chunk)) > MAX_LARGE_BYTES:
+                        raise _too_large(self.place, MAX_LARGE_BYTES)
+                    yield decoder.decode(chunk).encode()
+                decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            raise self.error("is neither UTF-8 nor UTF-16 with a byte order mark", "write the file as UTF-8") from None
+        except OSError as error:
+            raise _unreadable(self.name, error) from None
+
+    @cached_property
+    def _beginning(self) -> Any:
+        value = load_json(closed_json(self.text_or_empty()), self.place)
+        last = next(reversed(value.values()), None) if isinstance(value, dict) else value
+        if isinstance(last, list) and len(last) > 1:
+            del last[-1]  # it may be cut
+        return None if isinstance(value, DataError) else value
 
     @cached_property
     def _text_or_error(self) -> str | DataError:
@@ -147,10 +207,33 @@ def open_file(path: str) -> Source:
         file = Path(path)
         if file.is_file() and MAX_FILE_BYTES < file.stat().st_size <= MAX_STREAMED_BYTES:
             with file.open("rb") as stream:
-                return LargeFile(path, stream.read(LARGE_HEAD_BYTES), is_on_disk=True)
+                head = stream.read(LARGE_HEAD_BYTES)
+            return LargeFile(path, head, is_on_disk=True, opened=lambda: file.open("rb"))
     except (OSError, ValueError):
         pass  # read_file says what is wrong with it
     return replace(read_file(path, max_bytes=MAX_FILE_BYTES), is_on_disk=True)
+
+
+def open_stream(name: str, stream: BinaryIO) -> Source:
+    """What `stream` holds in memory, or as a file without a name where it is too large for that."""
+    data = stream.read(MAX_FILE_BYTES + 1)
+    if len(data) <= MAX_FILE_BYTES:
+        return Source(name, data)
+    copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the source
+    size = copy.write(data)
+    while chunk := stream.read(CHUNK_BYTES):
+        size += copy.write(chunk)
+        if size > MAX_LARGE_BYTES:
+            copy.close()
+            raise _too_large(Source(name, b"").place, MAX_LARGE_BYTES)
+    source = LargeFile(name, data[:LARGE_HEAD_BYTES], opened=partial(_from_start, copy))
+    weakref.finalize(source, copy.close)
+    return source
+
+
+def _from_start(copy: BinaryIO) -> BinaryIO:
+    copy.seek(0)
+    return os.fdopen(os.dup(copy.fileno()), "rb")
 
 
 def read_file(path: str | Path, *, max_bytes: int = MAX_FILE_BYTES) -> Source:
@@ -192,8 +275,8 @@ def _no_line(place: str) -> DataError:
     )
 
 
-def _too_large(place: str, max_bytes: int) -> DataError:
-    return DataError(
+def _too_large(place: str, max_bytes: int) -> TooLargeError:
+    return TooLargeError(
         f"is larger than {max_bytes:,} bytes",
         place=place,
         next_step="split the suite into several files, or let the tool write fewer samples",
@@ -203,5 +286,5 @@ def _too_large(place: str, max_bytes: int) -> DataError:
 def _value(outcome: T | DataError) -> T:
     if isinstance(outcome, DataError):
         # A fresh one each time: a raised exception keeps its traceback and so all frames alive.
-        raise DataError(outcome.message, place=outcome.place, next_step=outcome.next_step)
+        raise type(outcome)(outcome.message, place=outcome.place, next_step=outcome.next_step)
     return outcome

@@ -90,7 +90,7 @@ def _read(artifact: RunArtifact) -> BisectJobResult:
     if artifact.problem is not None:
         raise DataError(artifact.problem, place=place, next_step=NEXT_STEP)
     members = collect.read_archive(artifact.zip_bytes, name=place)
-    results = [member.data for member in members if member.name == f"{place}/{RESULT_NAME}"]
+    results = [member.content() for member in members if member.name == f"{place}/{RESULT_NAME}"]
     if len(results) != 1:
         raise DataError(f"holds {len(results)} files {RESULT_NAME}", place=place, next_step=NEXT_STEP)
     return decode_job_result(results[0], place=place)

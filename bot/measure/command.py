@@ -20,7 +20,7 @@ GRACE_SECONDS: Final = 3.0
 POLL_SECONDS: Final = 0.1
 DRAIN_SECONDS: Final = 1.0
 CHUNK_BYTES: Final = 1 << 16
-MAXIMUM_OUTPUT_BYTES: Final = 64 << 20  # as much as `collect` reads
+MAXIMUM_OUTPUT_BYTES: Final = 1 << 30  # as much as `collect` reads of one JSON file
 
 
 def run_command(

@@ -155,12 +155,13 @@ def fetch_results(host: Host, *, run_id: int, sha: str, artifact: str) -> tuple[
     """The reports that the measuring run left, checked: they are a stranger's data and must speak of commit `sha`."""
     results: list[StoredResult] = []
     for file in host.fetch_artifacts(run_id=run_id, head_sha=sha, name=artifact):
-        members = {member.name: member.data for member in read_archive(file.zip_bytes, name=file.name)}
-        for name, data in sorted(members.items()):
+        members = {member.name: member for member in read_archive(file.zip_bytes, name=file.name)}
+        for name, member in sorted(members.items()):
             folder, _, base = name.rpartition("/")
             if base == REPORT_NAME:
-                beside = {key: members.get(f"{folder}/{key}".lstrip("/")) for key in RUN_NAMES}
-                results.append(_checked(data, beside, place=f"artifact {file.name!r}: {name}", sha=sha))
+                paths = {key: f"{folder}/{key}".lstrip("/") for key in RUN_NAMES}
+                beside = {key: members[path].content() if path in members else None for key, path in paths.items()}
+                results.append(_checked(member.content(), beside, place=f"artifact {file.name!r}: {name}", sha=sha))
     if not results or len(results) > MAX_REPORTS:
         raise DataError(
             f"holds {len(results)} files named {REPORT_NAME}, between 1 and {MAX_REPORTS} are expected",

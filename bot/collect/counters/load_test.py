@@ -9,12 +9,11 @@ from bot.collect.content import shown
 from bot.collect.counters.reader import ERROR_RATE, RESPONSE_TIME, THROUGHPUT, USERS, names_shown
 from bot.collect.counters.table import Built, build_table
 from bot.collect.parser import Parsed, from_samples
+from bot.collect.thinning import KEPT_SAMPLES
 from bot.errors import DataError
 from bot.model.metric import Metric
 from bot.model.run import Benchmark
 
-# More samples than this tell a test nothing new; a file may hold millions.
-MAX_SAMPLES_PER_LABEL = 10_000
 MAX_LABELS = 200
 # A week. More is a broken time, not a test.
 MAX_SECONDS = 7 * 24 * 3600
@@ -26,7 +25,7 @@ class Reservoir:
     The generator starts at one seed, so that the same file gives the same samples.
     """
 
-    def __init__(self, size: int = MAX_SAMPLES_PER_LABEL) -> None:
+    def __init__(self, size: int = KEPT_SAMPLES) -> None:
         self.count = 0
         self._size = size
         self._random = random.Random(0).random  # noqa: S311 - a repeatable choice of samples guards nothing
@@ -138,7 +137,7 @@ class LoadTest:
         sampled = [shown(label) for (label, _), (_, chosen) in self._labels.items() if chosen.count > len(chosen)]
         if sampled:
             notes.append(
-                f"of more than {MAX_SAMPLES_PER_LABEL:,} response times as many are kept, chosen at random: "
+                f"of more than {KEPT_SAMPLES:,} response times as many are kept, chosen at random: "
                 f"{names_shown(sampled)}"
             )
         if self._left_out:

@@ -29,7 +29,7 @@ EXPIRED_STEP = "run the benchmarks again, or keep artifacts longer (`retention-d
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ArtifactLimits:
     artifacts: int = 50
-    zip_bytes: int = 16 * MEBIBYTE
+    zip_bytes: int = 64 * MEBIBYTE
     total_bytes: int = 64 * MEBIBYTE
     seconds: float = 60.0
     timeout_seconds: float = 15.0

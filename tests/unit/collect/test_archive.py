@@ -85,9 +85,9 @@ def test_a_bomb_of_a_gigabyte_is_refused_in_little_memory() -> None:
         for _ in range(60):
             f.write(zeros)
     assert "unpacks to more than 200 times its size" in refusal(buffer.getvalue())
-    # The declared size of a whole gigabyte, over the same few bytes: refused before anything is unpacked.
+    # A declared size of two gigabytes, over the same few bytes: refused before anything is unpacked.
     data = bytearray(buffer.getvalue())
-    struct.pack_into("<I", data, data.index(b"PK\x01\x02") + 24, 1 << 30)
+    struct.pack_into("<I", data, data.index(b"PK\x01\x02") + 24, 1 << 31)
     tracemalloc.start()
     message = refusal(bytes(data))
     _, peak = tracemalloc.get_traced_memory()

@@ -2,6 +2,7 @@ import pytest
 
 from bot.collect.counters import load_test
 from bot.collect.counters.load_test import LoadTest, Reservoir
+from bot.collect.thinning import KEPT_SAMPLES
 from bot.errors import DataError
 from tests.support.counter_tables import columns
 
@@ -45,7 +46,7 @@ def test_samples_and_labels_are_bounded_and_noted(monkeypatch: pytest.MonkeyPatc
     for label in ("a", "b", "c", "c"):
         test.response(label, 1.0)
         test.failure(label)
-    for _ in range(load_test.MAX_SAMPLES_PER_LABEL):
+    for _ in range(KEPT_SAMPLES):
         test.response("a", 2.0)
     parsed = test.parsed()
     assert [(benchmark.name, len(benchmark.samples)) for benchmark in parsed.benchmarks] == [("a", 10_000), ("b", 1)]
