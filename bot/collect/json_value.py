@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from bot.errors import DataError
+from bot.errors import DataError, TooLargeError
 from bot.model.run import Summary
 
 MAX_SHOWN_KEY_CHARACTERS = 60
+MAX_SAMPLES = 1_000_000
 _TYPE_NAMES = {
     dict: "an object",
     list: "a list",
@@ -84,9 +85,15 @@ class JsonValue:
         return number
 
     def numbers(self) -> tuple[float, ...]:
-        """A list of finite numbers."""
+        """A list of finite numbers, no longer than samples may be: a refusal must not take a minute."""
         if not isinstance(self.value, list):
             raise self.error(f"is {self.kind}, not a list")
+        if len(self.value) > MAX_SAMPLES:
+            raise TooLargeError(
+                f"holds more than {MAX_SAMPLES:,} samples",
+                place=self.place,
+                next_step="let the tool keep fewer samples",
+            )
         # Most lists are all floats: they are checked in C, without a place for each.
         if set(map(type, self.value)) <= {float} and all(map(math.isfinite, self.value)):
             return tuple(self.value)

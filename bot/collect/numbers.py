@@ -2,7 +2,8 @@
 
 import re
 
-from bot.collect.parser import MAX_SAMPLES, Parsed, from_samples
+from bot.collect.json_value import MAX_SAMPLES
+from bot.collect.parser import Parsed, from_samples
 from bot.collect.source import Source
 from bot.model.metric import Direction, Metric
 

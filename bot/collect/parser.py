@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Protocol
 
 from bot.collect.content import shown
+from bot.collect.json_value import MAX_SAMPLES
 from bot.collect.source import Source
 from bot.errors import DataError, TooLargeError
 from bot.model.commit import FULL_HASH
@@ -19,7 +20,6 @@ from bot.model.run import NO_COST, Benchmark, Cost, Summary
 
 MAX_NAME_CHARACTERS = 10_000
 MAX_UNIT_CHARACTERS = 100
-MAX_SAMPLES = 1_000_000
 TIME = "time"
 # The metric's name where the file has none.
 VALUE = "value"

@@ -8,10 +8,11 @@ import pytest
 
 from bot.codec.run import decode_run
 from bot.collect import PARSERS, collect, collect_sources
+from bot.collect.json_value import JsonValue
 from bot.collect.parser import Parsed
 from bot.collect.registry import HISTORY_PARSERS
 from bot.collect.source import Source
-from bot.errors import DataError
+from bot.errors import DataError, TooLargeError
 from bot.model.metric import Direction
 from bot.model.run import Benchmark
 from tests.support.goldens import golden
@@ -437,3 +438,8 @@ def test_nanobench_results_have_to_be_objects() -> None:
     with pytest.raises(DataError, match="is text, not an object") as refused:
         parse("nanobench", {"results": ["sum"]})
     assert refused.value.place == "f.json: results[0]"
+
+
+def test_list_of_more_numbers_than_samples_may_be_is_refused_unread() -> None:
+    with pytest.raises(TooLargeError, match="more than 1,000,000 samples"):
+        JsonValue([1] * 1_000_001, "bench.json", "data").numbers()
