@@ -96,6 +96,13 @@ def _say_unmeasured(job: Job, host: Host, error: BotError) -> None:
     summarise(job, pipeline.unmeasured_text(error.message, sha=job.context.head_commit, run_url=job.context.run_url))
     try:
         for pull in host.find_pull_request(event_name=job.context.event_name, event=job.context.event).pull_requests:
-            pipeline.mark_unmeasured(host, job.destination, number=pull.number, sha=pull.head_sha, reason=error.message)
+            pipeline.mark_outdated(
+                host,
+                job.destination,
+                lack=pipeline.Lack.NOT_MEASURED,
+                number=pull.number,
+                sha=pull.head_sha,
+                reason=error.message,
+            )
     except BotError as second:
         job.log.tell(LogLevel.WARNING, f"the comment still shows an older result: {second}")

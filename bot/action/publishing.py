@@ -6,13 +6,13 @@ from typing import Final
 
 from bot import pipeline
 from bot.action.commands.bisection import stop_outdated
-from bot.action.commands.thread import trusted_config
+from bot.action.commands.thread import UNREADABLE, trusted_config
 from bot.action.job import Job
 from bot.action.mainline import accepted_of, check_claims, look_after
 from bot.action.telling import finish, open_check, record_run, say_report, summarise
-from bot.errors import EXIT_FINE, BotError, InfrastructureError, UsageError
+from bot.errors import EXIT_FINE, BotError, UsageError
 from bot.model.report import Report
-from bot.publish.event import number_at, sha_at, text_at, text_or_none, workflow_files
+from bot.publish.event import number_at, sha_at, text_at, text_or_none, value_at, workflow_files
 from bot.publish.host import Host, NoArtifactError, PullRequest, PullRequestSearch
 from bot.publish.log import LogLevel
 
@@ -34,6 +34,7 @@ class MeasuringRun:
     cause: str
     conclusion: str
     url: str
+    from_fork: bool
 
     @property
     def ended(self) -> str:
@@ -50,9 +51,12 @@ def publish(job: Job) -> int:
     try:
         return _publish(job)
     except BotError as error:
-        reason = f"{error.place}: {error.message}" if error.place else error.message
-        summarise(job, pipeline.unpublished_text(reason, next_step=error.next_step))
+        summarise(job, pipeline.unpublished_text(_reason(error), next_step=error.next_step))
         raise
+
+
+def _reason(error: BotError) -> str:
+    return f"{error.place}: {error.message}" if error.place else error.message
 
 
 def _publish(job: Job) -> int:
@@ -63,7 +67,6 @@ def _publish(job: Job) -> int:
         summarise(job, pipeline.unpublished_text(run.ended))
         return EXIT_FINE
     host = pipeline.connect(job.destination)
-    job = _configured(job, host)
     search = host.find_pull_request(event_name=context.event_name, event=context.event)
     try:
         results = pipeline.fetch_results(
@@ -72,7 +75,12 @@ def _publish(job: Job) -> int:
     except NoArtifactError as error:
         if run.conclusion == "success":
             raise
-        return _tell_failure(job, host, run, search.pull_requests, error)
+        return _tell_failure(_configured(job, host), host, run, search.pull_requests, error)
+    try:
+        job = _configured(job, host)
+    except BotError as error:
+        _tell_unjudged(job, host, run, search.pull_requests, results, error=error)
+        raise
     return _publish_results(job, host, run, search, results)
 
 
@@ -84,8 +92,7 @@ def _publish_results(
         check_claims(job, [result.report for result in results])
     reports = [_judged(job, result, run, search.pull_requests) for result in results]
     current = _current(host, search.pull_requests)
-    from_fork = any(pull_request.from_fork for pull_request in search.pull_requests)
-    measured = replace(job.destination, measured_url=run.url, is_advice=from_fork)
+    measured = replace(job.destination, measured_url=run.url, is_advice=run.from_fork)
     for report in reports:
         with open_check(job, host, sha=run.sha, suite=report.suite) as check:
             if check is not None:
@@ -116,6 +123,7 @@ def _measuring_run(job: Job) -> MeasuringRun:
         cause=text_at(event, "workflow_run", "event"),
         conclusion=text_or_none(event, "workflow_run", "conclusion") or "",
         url=f"{job.context.repository_url}/actions/runs/{number}",
+        from_fork=value_at(event, "workflow_run", "head_repository", "id") != number_at(event, "repository", "id"),
     )
 
 
@@ -133,11 +141,7 @@ def _check_workflow(job: Job) -> None:
 
 def _configured(job: Job, host: Host) -> Job:
     """With the default branch's configuration. What lies in the workspace is an earlier job's."""
-    try:
-        return replace(job, inputs=replace(job.inputs, config=trusted_config(job, host)))
-    except InfrastructureError as error:
-        job.log.tell(LogLevel.WARNING, f"the defaults are used: {error}")
-        return job
+    return replace(job, inputs=replace(job.inputs, config=trusted_config(job, host)))
 
 
 def _judged(job: Job, result: pipeline.StoredResult, run: MeasuringRun, pulls: Sequence[PullRequest]) -> Report:
@@ -181,12 +185,37 @@ def _tell_failure(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullR
     with open_check(job, host, sha=run.sha) as check:
         if check is not None:
             pipeline.fail_check(check, reason=reason, run_url=run.url)
-    for pull_request in _current(host, pulls):
-        pipeline.mark_unmeasured(
-            host, replace(job.destination, measured_url=run.url), number=pull_request.number, sha=run.sha, reason=reason
-        )
+    _mark_outdated(job, host, run, pulls, lack=pipeline.Lack.NOT_MEASURED, reason=reason)
     summarise(job, pipeline.unmeasured_text(reason, sha=run.sha, run_url=run.url))
     return EXIT_FINE
+
+
+def _tell_unjudged(
+    job: Job,
+    host: Host,
+    run: MeasuringRun,
+    pulls: Sequence[PullRequest],
+    results: Sequence[pipeline.StoredResult],
+    *,
+    error: BotError,
+) -> None:
+    """By whatever rules, a verdict here might be another one than the repository's. `error` is on its way up."""
+    try:
+        for suite in dict.fromkeys(result.report.suite for result in results):
+            with open_check(job, host, sha=run.sha, suite=suite) as check:
+                if check is not None:
+                    pipeline.leave_check_open(check, reason=_reason(error), next_step=error.next_step)
+        _mark_outdated(job, host, run, pulls, lack=pipeline.Lack.NOT_JUDGED, reason=UNREADABLE)
+    except BotError as second:
+        job.log.tell(LogLevel.WARNING, f"the pull request may still show an older result: {second}")
+
+
+def _mark_outdated(
+    job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest], *, lack: pipeline.Lack, reason: str
+) -> None:
+    destination = replace(job.destination, measured_url=run.url)
+    for pull in _current(host, pulls):
+        pipeline.mark_outdated(host, destination, lack=lack, number=pull.number, sha=run.sha, reason=reason)
 
 
 def _stop_outdated(job: Job, host: Host, *, number: int) -> None:

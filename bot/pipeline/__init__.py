@@ -56,7 +56,8 @@ if TYPE_CHECKING:
         fetch_results,
         fetch_run,
         joint_comment,
-        mark_unmeasured,
+        leave_check_open,
+        mark_outdated,
         open_check,
         publish_file,
         published_results,
@@ -96,7 +97,7 @@ if TYPE_CHECKING:
     from bot.report.simulation import simulation_html, simulation_text
     from bot.report.text import render_text as report_text
     from bot.report.tree_comparison import tree_comparison_text
-    from bot.report.unmeasured import unmeasured_text, unpublished_text
+    from bot.report.unmeasured import Lack, unmeasured_text, unpublished_text
     from bot.report.words import counted, took
 else:
     __getattr__ = front_door(__name__)

@@ -23,7 +23,7 @@ from bot.report.annotations import remarks
 from bot.report.commands import ready_lines
 from bot.report.content import MarkdownOptions
 from bot.report.markdown import check_texts, render_joint, render_markdown
-from bot.report.unmeasured import NOT_MEASURED, unmeasured_body, unmeasured_line
+from bot.report.unmeasured import Lack, lack_line, unjudged_body, unmeasured_body
 
 MAX_REPORTS = 20
 # What a reader of "only when something changed" wants to hear of.
@@ -131,14 +131,22 @@ def _upsert(host: Host, mark: str, body: str, *, reports: Sequence[Report], numb
 def fail_check(check: Check, *, reason: str, run_url: str) -> None:
     check.complete(
         CheckResult(
-            conclusion=CheckConclusion.FAILURE, title=NOT_MEASURED, summary=unmeasured_body(reason, run_url=run_url)
+            conclusion=CheckConclusion.FAILURE,
+            title=Lack.NOT_MEASURED,
+            summary=unmeasured_body(reason, run_url=run_url),
         )
     )
 
 
-def mark_unmeasured(host: Host, destination: Destination, *, number: int, sha: str, reason: str) -> None:
+def leave_check_open(check: Check, *, reason: str, next_step: str | None) -> None:
+    """Neither passed nor failed: nobody knows the rules."""
+    summary = unjudged_body(reason, next_step=next_step)
+    check.complete(CheckResult(conclusion=CheckConclusion.NEUTRAL, title=Lack.NOT_JUDGED, summary=summary))
+
+
+def mark_outdated(host: Host, destination: Destination, *, lack: Lack, number: int, sha: str, reason: str) -> None:
     """A line above each result that stands in the pull request: it is about an older head."""
-    line = unmeasured_line(reason, sha=sha, run_url=destination.measured_url or destination.run_url or "")
+    line = lack_line(lack, reason, sha=sha, run_url=destination.measured_url or destination.run_url or "")
     host.prefix_comments(number=number, start=RESULT_START, line=str(line))
 
 

@@ -7,6 +7,10 @@ from bot.errors import UsageError
 from bot.model.commit import FULL_HASH
 
 
+class MissingValueError(UsageError):
+    """The event, or another document of GitHub's, is not as GitHub writes it."""
+
+
 def workflow_files(event: Mapping[str, Any]) -> set[str]:
     """The workflow's path and file name. GitHub may write a path as `.github/workflows/x.yml@main`."""
     path = text_at(event, "workflow_run", "path").partition("@")[0]
@@ -46,8 +50,8 @@ def sha_at(event: Mapping[str, Any], *keys: str) -> str:
     return value
 
 
-def not_an_event(keys: tuple[str, ...]) -> UsageError:
-    return UsageError(
+def not_an_event(keys: tuple[str, ...]) -> MissingValueError:
+    return MissingValueError(
         f"{'.'.join(keys)} is missing or of the wrong kind",
         place="event file (GITHUB_EVENT_PATH)",
         next_step="run on `pull_request` or `workflow_run`; check that GITHUB_EVENT_NAME belongs to this file",

@@ -117,7 +117,8 @@ class Host(Protocol):
     def refusing_rules(self, *, branch: str) -> tuple[str, ...]:
         """The rules of a branch that refuse a plain push."""
 
-    def read_default_branch_file(self, *, path: str) -> bytes | None: ...
+    def read_branch_file(self, *, path: str, branch: str) -> bytes | None:
+        """None where the branch has no such file; whatever else keeps it from being read is an error."""
 
     def acknowledge(self, *, comment_id: int) -> None:
         """A sign under the comment that somebody is at work."""

@@ -225,6 +225,8 @@ def test_the_reason_for_a_missing_comment_is_in_the_summary(scene: Scene) -> Non
     result = scene.publish(left(scene))
     assert result.exit_code == 0, result.log
     assert f"Reason: no open pull request has the head `{scene.head[:10]}`" in result.summary
+    (check,) = scene.fake.state.check_runs.values()
+    assert "advice, no proof" in check.output["summary"]
 
 
 def test_history_judges_without_a_checkout(scene: Scene) -> None:

@@ -6,13 +6,13 @@ import pytest
 
 from bot.errors import InfrastructureError, UsageError
 from bot.publish.check import CheckConclusion, CheckResult
+from bot.publish.github.branch_file import read_branch_file
 from bot.publish.github.check import continued_check
 from bot.publish.github.comment import upsert_comment
 from bot.publish.github.conversation import (
     acknowledge,
     cancel_run,
     may_write,
-    read_default_branch_file,
     read_pull_request,
     run_again,
 )
@@ -53,7 +53,7 @@ def test_pull_requests_of_forks_are_known(fake: FakeGitHub) -> None:
     assert (own.from_fork, own.is_open) == (False, False)
 
 
-def test_a_file_of_the_default_branch(tmp_path: Path) -> None:
+def test_a_file_of_a_branch(tmp_path: Path) -> None:
     bare = init_repository(tmp_path / "bare.git", bare=True)
     work = init_repository(tmp_path / "work")
     (work / "perf.yml").write_text("alpha: 2%\n")
@@ -62,8 +62,10 @@ def test_a_file_of_the_default_branch(tmp_path: Path) -> None:
     run_git(work, "push", "--quiet", str(bare), "main")
     with FakeGitHub(git_dir=bare) as fake:
         client, _ = connected(fake)
-        assert read_default_branch_file(client, path="perf.yml") == b"alpha: 2%\n"
-        assert read_default_branch_file(client, path="other.yml") is None
+        assert read_branch_file(client, path="perf.yml", branch="main") == b"alpha: 2%\n"
+        assert read_branch_file(client, path="other.yml", branch="main") is None
+        with pytest.raises(InfrastructureError, match="not found, or not visible to this token"):
+            read_branch_file(client, path="other.yml", branch="gone")
     assert not fake.bad
 
 

@@ -156,12 +156,14 @@ def resume(thread: Thread) -> bool:
 
 
 def stop_outdated(job: Job, host: Host, *, number: int) -> None:
-    """Ends the bisections of a pull request whose head is another one now, and what they have under way."""
+    """Ends the bisections of a pull request whose head is another one now, and what they have under way.
+
+    `job` holds the default branch's configuration.
+    """
     if not host.answered_commands(number=number):
         return
-    config = trusted_config(job, host)
     teller = Teller(job=job, host=host)
-    with controller(job, host, config) as opened:
+    with controller(job, host, job.inputs.config) as opened:
         for bisection in running_bisections(opened, host, number=number):
             objection = teller.objection(bisection)
             if objection is None:

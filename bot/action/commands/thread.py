@@ -7,12 +7,13 @@ from bot.action.commands.comment import CommandComment
 from bot.action.job import Job
 from bot.config import Config
 from bot.config.reader import parse_config
-from bot.errors import UsageError
+from bot.errors import BotError, UsageError
 from bot.publish.host import Host
 from bot.publish.markers import answer_marker
 from bot.publish.text import cut_at_line
 
 MAXIMUM_BODY_CHARACTERS = 65_000
+UNREADABLE = "could not read the configuration"
 CUT_POINTER = "\n\nCut here: a comment holds no more.\n"
 
 
@@ -44,10 +45,14 @@ def default_branch(job: Job) -> str:
 
 
 def trusted_config(job: Job, host: Host) -> Config:
-    """The default branch's configuration, whatever is checked out here."""
-    path = job.inputs.config_path.as_posix()
-    data = host.read_default_branch_file(path=path)
-    config = Config() if data is None else parse_config(data, place=f"{path} on the default branch")
+    """The default branch's configuration, whatever is checked out here. The defaults only where it has none."""
+    path, branch = job.inputs.config_path.as_posix(), default_branch(job)
+    try:
+        data = host.read_branch_file(path=path, branch=branch)
+        config = Config() if data is None else parse_config(data, place=f"{path} of {branch}")
+    except BotError as error:
+        message = f"{UNREADABLE}: {error.message}"
+        raise type(error)(message, place=error.place, next_step=error.next_step) from error
     return job.inputs.configure(config)
 
 

@@ -8,9 +8,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import github
+from github.Consts import DEFAULT_USER_AGENT
 from github.Repository import Repository
 
 from bot.errors import InfrastructureError, UsageError
+from bot.publish.github.answer import StrictRequester
 
 if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse
@@ -66,12 +68,16 @@ def connect(
         raise UsageError(f"not a web address: {api_url[:100]!r}", place="GITHUB_API_URL", next_step=API_URL_STEP)
     if REPOSITORY.fullmatch(repository) is None:
         raise UsageError(f"not a repository: {repository[:100]!r}", next_step="write it as owner/name")
-    server = github.Github(
+    requester = StrictRequester(
+        sleep=sleep,
         base_url=api_url.rstrip("/"),
         auth=BudgetedToken(token),
         api_version=API_VERSION,
         lazy=True,
         per_page=100,
+        user_agent=DEFAULT_USER_AGENT,
+        verify=True,
+        pool_size=None,
         timeout=timeout_seconds,
         seconds_between_requests=request_pause_seconds,
         seconds_between_writes=write_pause_seconds,
@@ -87,7 +93,7 @@ def connect(
             raise_on_status=False,
         ),
     )
-    return Client(repository=server.get_repo(repository), bot_login=bot_login, sleep=sleep)
+    return Client(repository=Repository(requester, url=f"/repos/{repository}"), bot_login=bot_login, sleep=sleep)
 
 
 class BudgetedToken(github.Auth.Token):

@@ -1,4 +1,4 @@
-"""What commands and `doctor` need of GitHub beside comments: rights, the pull request, a file, a run once more."""
+"""What commands and `doctor` need of GitHub beside comments: rights, the pull request, a run once more."""
 
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -7,6 +7,7 @@ from github import GithubException, UnknownObjectException
 
 from bot.errors import UsageError
 from bot.model.checkup import Grant, Permission
+from bot.publish.event import number_at, sha_at, text_at, value_at
 from bot.publish.github.client import Client
 from bot.publish.github.failure import explained, is_rate_limit, message_of
 from bot.publish.github.posting import post_once
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 
 WRITING: Final = ("admin", "write")
-MAXIMUM_FILE_BYTES: Final = 256 * 1024
 
 
 def acknowledge(client: Client, *, comment_id: int) -> None:
@@ -43,25 +43,13 @@ def may_write(client: Client, *, login: str) -> bool:
 
 def read_pull_request(client: Client, *, number: int) -> PullRequestState:
     with explained(f"read pull request #{number}"):
-        pull = client.repository.get_pull(number)
+        pull = client.repository.get_pull(number).raw_data
         return PullRequestState(
-            head_sha=pull.head.sha,
-            base_branch=pull.base.ref,
-            from_fork=getattr(pull.head.repo, "id", None) != pull.base.repo.id,
-            is_open=pull.state == "open",
+            head_sha=sha_at(pull, "head", "sha"),
+            base_branch=text_at(pull, "base", "ref"),
+            from_fork=value_at(pull, "head", "repo", "id") != number_at(pull, "base", "repo", "id"),
+            is_open=text_at(pull, "state") == "open",
         )
-
-
-def read_default_branch_file(client: Client, *, path: str) -> bytes | None:
-    """A file of the default branch; None where it has none, or one that is too large to be ours."""
-    with explained(f"read {path} of the default branch"):
-        try:
-            content = client.repository.get_contents(path)
-        except UnknownObjectException:
-            return None
-        if isinstance(content, list) or content.type != "file" or content.size > MAXIMUM_FILE_BYTES:
-            return None
-        return content.decoded_content
 
 
 def cancel_run(client: Client, *, run_id: int) -> bool:

@@ -5,11 +5,15 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 
 import requests
-from github import GithubException, RateLimitExceededException
+from github import BadAttributeException, GithubException, RateLimitExceededException
 
 from bot.errors import InfrastructureError
+from bot.publish.event import MissingValueError
+from bot.publish.github.answer import NO_ANSWER
 
 SHOWN_CHARACTERS = 200
+# What reading a field raises that is missing from an answer or of the wrong kind, in PyGithub as in our code.
+INCOMPLETE = (MissingValueError, BadAttributeException, AttributeError, LookupError, TypeError, ValueError)
 
 FORK_HINT = (
     "runs of pull requests from forks get a read-only token whatever the file says: "
@@ -26,6 +30,8 @@ def explained(doing: str) -> Iterator[None]:
         raise refused(error, doing=doing) from None
     except requests.RequestException as error:
         raise unreachable(error, doing=doing) from None
+    except INCOMPLETE as error:
+        raise InfrastructureError(f"cannot {doing}: {NO_ANSWER}", place="GitHub", next_step=SERVER_STEP) from error
 
 
 def refused(error: GithubException, *, doing: str) -> InfrastructureError:

@@ -1,6 +1,6 @@
 """The functions of this package as the methods of one object: what `bot.publish.host.Host` asks for."""
 
-from bot.publish.github import artifacts, check, comment, conversation, dispatch, pull_request, tracking
+from bot.publish.github import artifacts, branch_file, check, comment, conversation, dispatch, pull_request, tracking
 from bot.publish.github.client import ACTIONS_BOT, Client
 from bot.publish.github.client import connect as connect_client
 
@@ -17,7 +17,7 @@ class GitHub(Client):
     merged_pull_request = pull_request.merged_pull_request
     read_pull_request = conversation.read_pull_request
     may_write = conversation.may_write
-    read_default_branch_file = conversation.read_default_branch_file
+    read_branch_file = branch_file.read_branch_file
     acknowledge = conversation.acknowledge
     cancel_run = conversation.cancel_run
     upsert_comment = comment.upsert_comment

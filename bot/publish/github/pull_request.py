@@ -88,9 +88,9 @@ def matching(
 
 def is_current(client: Client, pull_request: PullRequest) -> bool:
     """Whether the pull request still has the judged head; asked right before posting, as runs may overtake."""
-    # PyGithub is lazy here: reading `head` sends the request.
     with explained(f"read pull request #{pull_request.number}"):
-        return client.repository.get_pull(pull_request.number).head.sha == pull_request.head_sha
+        pull = client.repository.get_pull(pull_request.number).raw_data
+        return sha_at(pull, "head", "sha") == pull_request.head_sha
 
 
 def merged_as(client: Client, *, number: int, head_sha: str) -> str | None:

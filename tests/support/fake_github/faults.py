@@ -13,7 +13,7 @@ class Fault:
 
     `applied`: the change is made, only the answer is lost. `drop`: the connection closes without an answer.
     `delay_seconds`: the answer (the usual one if there is no `status`) comes that late; where `applied`, the change is
-    made at once.
+    made at once. `body`: instead of GitHub's form of an error.
     """
 
     request: str
@@ -24,6 +24,7 @@ class Fault:
     applied: bool = False
     drop: bool = False
     delay_seconds: float = 0.0
+    body: bytes | None = None
 
     def matches(self, method: str, path: str) -> bool:
         return self.times > 0 and re.fullmatch(self.request, f"{method} {path}") is not None

@@ -56,6 +56,7 @@ class FakeGitHub:
         self.state = State()
         self.tokens: dict[str, tuple[str, dict[str, str]]] = {BOT_TOKEN: (BOT, permissions.ALL_PERMISSIONS)}
         self.faults: list[Fault] = []
+        self.git_faults: list[Fault] = []
         self.log: list[Exchange] = []
         self.bad: list[str] = []
         self.lock = threading.RLock()
@@ -86,10 +87,11 @@ class FakeGitHub:
     def answer(self, request: Request) -> Answer | None:
         """None drops the connection."""
         if request.path.startswith(f"/{self.repository}.git/"):
-            return self.git_answer(request)
+            fault = self.next_fault(request, self.git_faults)
+            return self.git_answer(request) if fault is None else failed(fault)
         if request.path.startswith(STORE_PATH):
             return self.store_answer(request)
-        fault = self.next_fault(request)
+        fault = self.next_fault(request, self.faults)
         if fault and not fault.applied:
             time.sleep(fault.delay_seconds)
         answer = self.logged_answer(request, fault)
@@ -101,13 +103,13 @@ class FakeGitHub:
         with self.lock:
             answer = self.api_answer(request) if fault is None or fault.applied or not breaks(fault) else None
             if fault and breaks(fault):
-                answer = None if fault.status is None else failed(fault)
+                answer = failed(fault)
             self.log.append(Exchange(request=request, status=answer.status if answer else None))
             return answer
 
-    def next_fault(self, request: Request) -> Fault | None:
+    def next_fault(self, request: Request, faults: list[Fault]) -> Fault | None:
         with self.lock:
-            for fault in self.faults:
+            for fault in faults:
                 if fault.matches(request.method, request.path):
                     fault.times -= 1
                     return fault
@@ -204,8 +206,10 @@ def breaks(fault: Fault) -> bool:
     return fault.drop or fault.status is not None
 
 
-def failed(fault: Fault) -> Answer:
-    return Answer(fault.status or 500, {"message": fault.message}, fault.headers)
+def failed(fault: Fault) -> Answer | None:
+    if fault.status is None:
+        return None
+    return Answer(fault.status, {"message": fault.message} if fault.body is None else fault.body, fault.headers)
 
 
 class Server(ThreadingHTTPServer):

@@ -1,8 +1,9 @@
 import pytest
 import requests
-from github import GithubException
+from github import BadAttributeException, GithubException
 
 from bot.errors import InfrastructureError
+from bot.publish.event import MissingValueError
 from bot.publish.github.failure import explained, message_of, permission_step, rate_limit_step
 
 NOT_ACCESSIBLE = {"message": "Resource not accessible by integration"}
@@ -100,6 +101,15 @@ def test_githubs_words_are_one_short_line(data: object, message: str) -> None:
     assert message_of(GithubException(422, data, None)) == message
 
 
+@pytest.mark.parametrize(
+    "error", [KeyError("x"), AttributeError("x"), BadAttributeException(1, str, None), MissingValueError("x")]
+)
+def test_a_field_that_an_answer_lacks_is_the_hosts_failure(error: Exception) -> None:
+    told = "cannot read the head: the answer is not what was asked for"
+    with pytest.raises(InfrastructureError, match=told), explained("read the head"):
+        raise error
+
+
 def test_other_errors_pass() -> None:
-    with pytest.raises(KeyError), explained("post the comment"):
-        raise KeyError("x")
+    with pytest.raises(ZeroDivisionError), explained("post the comment"):
+        raise ZeroDivisionError
