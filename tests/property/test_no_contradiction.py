@@ -33,8 +33,7 @@ seeded = settings(derandomize=True, deadline=None, max_examples=25)
 
 def compared(sides: Compared, config: Config) -> Report:
     if sides.source is BaselineSource.HISTORY:
-        (target, *_) = sides.target
-        return judge_run(Baseline(runs=sides.baseline, source=sides.source), target, config=config)
+        return judge_run(Baseline(runs=sides.baseline, source=sides.source), sides.target[0], config=config)
     with TemporaryDirectory() as folder:
         baseline, target = (
             tuple(_written(Path(folder) / f"{name}{index}.json", run) for index, run in enumerate(runs))
