@@ -15,6 +15,7 @@ from bot.detect.one_load import at_one_load
 from bot.detect.pairs import some_of
 from bot.detect.rules.ensemble import spans
 from bot.detect.verdict import SUSPICION, Decided, level_of, too_few_samples
+from bot.detect.visible import is_untold
 from bot.model.counter import TimeSeries
 from bot.model.finding import Evidence, Finding, Level, Verdict
 from bot.model.reason import Reason, Remark, VerdictReason, because
@@ -69,10 +70,19 @@ def decide_by_limit(
     else:
         code = VerdictReason.OVER_LIMIT_LIKE_BASELINE
     reason = _scored(code, evidence.test, score=score, limit=limit, effect=effect, runs=runs)
-    detectable = evidence.excess.detectable_effect if verdict is Verdict.NO_CHANGE else None
-    if detectable is not None and by_effect:
-        detectable = max(detectable, metric.minimum_effect)
-    return Decided(verdict=verdict, reason=reason, worsening=worsening, detectable_effect=detectable)
+    decided = Decided(verdict=verdict, reason=reason, worsening=worsening)
+    if verdict is not Verdict.NO_CHANGE:
+        return decided
+    return _unchanged(decided, evidence, effect=metric.minimum_effect, by_effect=by_effect)
+
+
+def _unchanged(decided: Decided, evidence: Evidence, *, effect: float, by_effect: bool) -> Decided:
+    visible = evidence.excess.detectable_effect
+    if visible is not None and by_effect:
+        visible = max(visible, effect)
+    if is_untold(evidence, minimum_effect=effect, visible=visible):
+        return replace(decided, verdict=Verdict.INCONCLUSIVE, reason=because(VerdictReason.UNTOLD))
+    return replace(decided, detectable_effect=visible)
 
 
 def surest(evidence: Evidence, policy: PolicySettings) -> float:

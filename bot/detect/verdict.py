@@ -9,7 +9,7 @@ from bot.detect.change_point import ID as CHANGE_POINT
 from bot.detect.counts import TEST as COUNTS
 from bot.detect.evidence import EXACT
 from bot.detect.summary import WITHOUT_SAMPLE_COUNT
-from bot.detect.visible import BLIND, detectable_effect
+from bot.detect.visible import BLIND, detectable_effect, is_beyond, is_untold
 from bot.model.finding import Evidence, Level, Verdict
 from bot.model.reason import Reason, VerdictReason, because
 from bot.stats.power import further_target_samples
@@ -52,74 +52,84 @@ def decide(
         return _inconclusive(evidence.reason or because(code))
     if too_few is not None:
         return _inconclusive(too_few, more_samples=_lacking_target_samples(evidence, policy.minimum_samples))
-    effect, worst = metric.minimum_effect, _worst_case(evidence)
-    detectable = detectable_effect(evidence, minimum_effect=effect, critical_p=critical_p)
-    if evidence.p_value < policy.alpha and q_value <= policy.false_discovery_rate:
-        return _significant(evidence, worsening, effect, q_value, detectable=detectable)
-    if worst is not None and worst < effect:
-        return _excluded(evidence, worsening, effect, detectable=detectable)
+    effect = metric.minimum_effect
+    is_proven = evidence.p_value < policy.alpha and q_value <= policy.false_discovery_rate
+    if is_proven and abs(worsening) >= effect:
+        return _proven(evidence, worsening, q_value)
+    visible = detectable_effect(evidence, minimum_effect=effect, critical_p=critical_p)
+    untold = is_untold(evidence, minimum_effect=effect, visible=visible)
+    unchanged = _unchanged(evidence, effect, is_proven=is_proven)
+    if unchanged is not None and not untold:
+        return _no_change(unchanged, worsening, visible)
+    if (rounds := _least_rounds(evidence, critical_p)) is not None:
+        # Alone it would be called: among so many that says little, and is no reason to be silent.
+        is_alone_proven = worsening >= effect and evidence.p_value < policy.alpha
+        return _of_too_few_rounds(evidence, worsening, rounds=rounds, is_suspect=is_alone_proven)
     suspicion_q = q_value if suspicion_q is None else suspicion_q
+    # What is larger than what would have been seen was seen, whatever a detector's doubts say of it.
+    is_seen = is_beyond(evidence, minimum_effect=effect, visible=visible)
+    is_likely = is_seen or suspicion_q <= max(SUSPICION, policy.false_discovery_rate)
     return _open(
         evidence,
         worsening,
         effect,
-        suspicion_q,
-        policy=policy,
         critical_p=critical_p,
         paired=paired,
-        detectable=detectable,
+        visible=visible,
+        untold=untold,
+        is_suspect=worsening >= effect and is_likely,
     )
+
+
+def _of_too_few_rounds(evidence: Evidence, worsening: float, *, rounds: int, is_suspect: bool) -> Decided:
+    if is_suspect:
+        more_rounds = because(VerdictReason.LOOKS_WORSE_ROUNDS, rounds=rounds)
+        return Decided(verdict=Verdict.INCONCLUSIVE, reason=more_rounds, worsening=worsening)
+    return _inconclusive(because(VerdictReason.TOO_FEW_ROUNDS, count=evidence.precision.rounds, rounds=rounds))
 
 
 def _open(
     evidence: Evidence,
     worsening: float,
     effect: float,
-    suspicion_q: float,
     *,
-    policy: PolicySettings,
     critical_p: float,
     paired: bool,
-    detectable: float | None,
+    visible: float | None,
+    untold: bool,
+    is_suspect: bool,
 ) -> Decided:
     """A change is neither proven nor excluded."""
-    if (rounds := _least_rounds(evidence, critical_p)) is not None:
-        if worsening >= effect and evidence.p_value is not None and evidence.p_value < policy.alpha:
-            # Alone it would be called: among so many that says little, and is no reason to be silent.
-            more_rounds = because(VerdictReason.LOOKS_WORSE_ROUNDS, rounds=rounds)
-            return Decided(verdict=Verdict.INCONCLUSIVE, reason=more_rounds, worsening=worsening)
-        count = evidence.precision.rounds
-        return _inconclusive(because(VerdictReason.TOO_FEW_ROUNDS, count=count, rounds=rounds))
     more = _more_samples(evidence, effect, critical_p, paired=paired)
-    is_likely = suspicion_q <= max(SUSPICION, policy.false_discovery_rate)
-    # What is larger than what would have been seen was seen, whatever a detector's doubts say of it.
-    is_suspect = worsening >= effect and (is_likely or (detectable is not None and worsening > detectable))
-    is_blind = detectable is not None and detectable > BLIND
-    if evidence.reason is None and not is_suspect and not is_blind:
+    is_blind = visible is not None and visible > BLIND
+    if evidence.reason is None and not (is_suspect or untold or is_blind):
         # Four digits are more than is shown, and few enough that many findings share a reason.
-        rounded = None if detectable is None else float(f"{detectable:.4g}")
+        rounded = None if visible is None else float(f"{visible:.4g}")
         seen = because(VerdictReason.NOTHING_SEEN, effect=rounded)
-        return replace(_no_change(seen, worsening, detectable), more_samples=more)
+        return replace(_no_change(seen, worsening, visible), more_samples=more)
     looks = _looks_worse(evidence, more, effect, critical_p, paired=paired)
-    reason = evidence.reason or (looks if is_suspect else because(VerdictReason.BLIND))
+    unseen = because(VerdictReason.UNTOLD, **looks.arguments) if untold else because(VerdictReason.BLIND)
+    reason = evidence.reason or (looks if is_suspect else unseen)
     return Decided(verdict=Verdict.INCONCLUSIVE, reason=reason, worsening=worsening, more_samples=more)
 
 
-def _significant(
-    evidence: Evidence, worsening: float, minimum_effect: float, q_value: float, *, detectable: float | None
-) -> Decided:
-    if abs(worsening) < minimum_effect:
-        return _no_change(because(VerdictReason.BELOW_MINIMUM_EFFECT, effect=minimum_effect), worsening, detectable)
+def _proven(evidence: Evidence, worsening: float, q_value: float) -> Decided:
     verdict = Verdict.REGRESSION if worsening > 0 else Verdict.IMPROVEMENT
     significant = because(VerdictReason.SIGNIFICANT, test=evidence.test, q_value=q_value)
     reason = because(VerdictReason.EXACT_DIFFERENCE) if evidence.test == EXACT else significant
     return Decided(verdict=verdict, reason=reason, worsening=worsening)
 
 
-def _excluded(evidence: Evidence, worsening: float, minimum_effect: float, *, detectable: float | None) -> Decided:
+def _unchanged(evidence: Evidence, effect: float, *, is_proven: bool) -> Reason | None:
+    """Why there was no worsening of the minimum effect; None where there may be one."""
+    worst = _worst_case(evidence)
+    if is_proven:
+        return because(VerdictReason.BELOW_MINIMUM_EFFECT, effect=effect)
+    if worst is None or worst >= effect:
+        return None
     if evidence.test == EXACT:
-        return _no_change(because(VerdictReason.EXACTLY_EQUAL), worsening, minimum_effect)
-    return _no_change(because(VerdictReason.EXCLUDED, effect=minimum_effect), worsening, detectable)
+        return because(VerdictReason.EXACTLY_EQUAL)
+    return because(VerdictReason.EXCLUDED, effect=effect)
 
 
 def _no_change(reason: Reason, worsening: float, detectable: float | None) -> Decided:

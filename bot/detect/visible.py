@@ -74,6 +74,28 @@ def detectable_effect(evidence: Evidence, *, minimum_effect: float, critical_p: 
     return max(minimum_effect, effect)
 
 
+def is_beyond(evidence: Evidence, *, minimum_effect: float, visible: float | None) -> bool:
+    """Whether the change is larger than what would have been seen: of quotients, a tenth is as far as ten times."""
+    change = evidence.relative_change
+    if change is None or visible is None or abs(change) <= min(minimum_effect, visible):
+        return False
+    falls = evidence.metric.direction is Direction.HIGHER_IS_BETTER
+    return _distance(change) > _distance(-visible if falls else visible)
+
+
+def is_untold(evidence: Evidence, *, minimum_effect: float, visible: float | None) -> bool:
+    """Whether "nothing found" would be contradicted: by an interval of larger changes only, or by the change itself."""
+    interval = evidence.confidence_interval
+    if interval is not None and (interval.low > minimum_effect or interval.high < -minimum_effect):
+        return True
+    return is_beyond(evidence, minimum_effect=minimum_effect, visible=visible)
+
+
+def _distance(change: float) -> float:
+    """From no change, of the logarithm of the quotient."""
+    return abs(math.log1p(change)) if change > -1 else math.inf
+
+
 def _half_width(interval: Interval) -> float:
     """Of the logarithm of the quotient; of the change itself where that may be a loss of everything."""
     if interval.low <= -1:

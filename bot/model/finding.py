@@ -57,13 +57,14 @@ class Level(StrEnum):
     FAIL = "fail"
 
 
-# Verdict reasons that say, as all of `Untested` do, that there was no test.
+# Verdict reasons that say, as all of `Untested` do, that there was no test, or none that tells anything.
 WITHOUT_TEST = frozenset(
     {
         VerdictReason.TOO_FEW_SAMPLES,
         VerdictReason.TOO_FEW_ROUNDS,
         VerdictReason.NOTHING_TESTED,
         VerdictReason.BLIND,
+        VerdictReason.UNTOLD,
         VerdictReason.NO_RELATIVE_CHANGE,
     }
 )

@@ -33,6 +33,7 @@ class VerdictReason(StrEnum):
     TOO_FEW_ROUNDS = "too_few_rounds"
     NOTHING_TESTED = "nothing_tested"
     BLIND = "blind"
+    UNTOLD = "untold"
     NO_RELATIVE_CHANGE = "no_relative_change"
     WITHIN_LIMIT = "within_limit"
     OVER_LIMIT = "over_limit"

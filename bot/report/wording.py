@@ -191,7 +191,7 @@ def _undecided(report: Report, sections: Sections) -> str:
         return f"{cannot}: too few samples for {subject}"
     if rounds_advice(sections):
         return f"{cannot}: too few rounds for {subject}"
-    return f"{cannot}: no test possible for {subject}"
+    return f"{cannot}: no conclusive test for {subject}"
 
 
 def _undecided_advice(sections: Sections) -> str:

@@ -35,6 +35,10 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     ),
     VerdictReason.NOTHING_TESTED: "nothing could be tested",
     VerdictReason.BLIND: "not even a tenfold change would have been seen: too noisy, or too few runs",
+    VerdictReason.UNTOLD: (
+        "too large to count as unchanged, but not proven: measure both sides in turn[, about {rounds:# round} in all]"
+        "[, or {samples:# more sample} of the target]"
+    ),
     VerdictReason.NO_RELATIVE_CHANGE: "there is no relative change",
     VerdictReason.WITHIN_LIMIT: _SCORES,
     VerdictReason.OVER_LIMIT: _SCORES,

@@ -197,7 +197,7 @@ def test_untested_for_another_reason_points_to_it() -> None:
     reason = because(Untested.ALL_EQUAL)
     others = (finding(name, 1.0, 1.1, verdict=Verdict.INCONCLUSIVE, reason=reason) for name in ("x", "y"))
     assert worded(report(Conclusion.INCONCLUSIVE, *others)) == (
-        "Cannot tell: no test possible for both benchmarks",
+        "Cannot tell: no conclusive test for both benchmarks",
         "The reason for each is below.",
     )
 

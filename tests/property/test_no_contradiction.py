@@ -1,0 +1,126 @@
+"""No report says "nothing found" of a metric whose own numbers deny it, whatever was measured and however."""
+
+import json
+import math
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.codec.run import encode_run
+from bot.config import Config
+from bot.model.baseline import Baseline, BaselineSource
+from bot.model.report import Report
+from bot.model.run import Run
+from bot.pipeline.compare import FilesComparison, compare_files
+from bot.pipeline.judge import judge_run
+from bot.pipeline.render import report_json, report_markdown
+from bot.report.numbers import percent_at_least
+from bot.report.text import render_text
+from tests.support import random_tables
+from tests.support.noisy_runs import noisy_run
+from tests.support.random_tables import Compared
+
+DETECTORS = ("anova", "median_interval", "control_chart", "change_point")
+seeds = st.integers(0, 2**32 - 1)
+seeded = settings(derandomize=True, deadline=None, max_examples=25)
+
+
+def compared(sides: Compared, config: Config) -> Report:
+    if sides.source is BaselineSource.HISTORY:
+        return judge_run(Baseline(runs=sides.baseline, source=sides.source), sides.target[0], config=config)
+    with TemporaryDirectory() as folder:
+        baseline, target = (
+            tuple(_written(Path(folder) / f"{name}{index}.json", run) for index, run in enumerate(runs))
+            for name, runs in (("base", sides.baseline), ("head", sides.target))
+        )
+        is_paired = sides.source is BaselineSource.PAIRED
+        return compare_files(FilesComparison(baseline=baseline, target=target, paired=is_paired), config=config)
+
+
+def _written(path: Path, run: Run) -> str:
+    path.write_bytes(encode_run(run))
+    return str(path)
+
+
+def distance(change: float) -> float:
+    """As a quotient: a tenth is as far from no change as ten times."""
+    return math.inf if change <= -1 else abs(math.log1p(change))
+
+
+def is_denied(finding: dict[str, Any]) -> bool:
+    """Of an unchanged metric of the JSON report, whether its own numbers say that it changed."""
+    interval, change = finding["confidence_interval"], finding["relative_change"]
+    effect, visible = finding["minimum_effect"], finding["detectable_effect"]
+    if interval is not None and (interval["low"] > effect or interval["high"] < -effect):
+        return True
+    if visible is None or change is None or abs(change) <= min(effect, visible):
+        return False
+    falls = finding["direction"] == "higher_is_better"
+    return distance(change) > distance(-visible if falls else visible) * (1 + 1e-9)
+
+
+def denied(report: Report) -> list[dict[str, Any]]:
+    findings = json.loads(report_json(report))["findings"]
+    return [finding for finding in findings if finding["verdict"] == "no_change" and is_denied(finding)]
+
+
+@pytest.mark.parametrize("way", random_tables.WAYS, ids=lambda way: way.__name__)
+@seeded
+@given(seed=seeds, detector=st.sampled_from(DETECTORS), is_swapped=st.booleans())
+def test_nothing_found_is_never_denied_by_its_own_numbers(way: Any, seed: int, detector: str, is_swapped: bool) -> None:
+    sides = way(np.random.default_rng(seed))
+    config = Config(detector=detector, counter_detector="rule_ensemble" if seed % 2 else "control_chart")
+    report = compared(sides.swapped if is_swapped else sides, config)
+    assert not denied(report)
+    assert not denied_rows(report)
+
+
+MINUS = "\N{MINUS SIGN}"
+SEEN = re.compile(r"^\| `(b\d+|host)`(?: · (c\d+))? \|.*\| ≥.([\d.,]+%) \|$", re.MULTILINE)
+
+
+def denied_rows(report: Report) -> list[str]:
+    """Of the comment: what it says would have been seen, of a metric of which that is denied or not said in JSON."""
+    told = {
+        (one["benchmark"], one["metric"] if one["benchmark"] == "host" else ""): one["detectable_effect"]
+        for one in json.loads(report_json(report))["findings"]
+        if one["verdict"] == "no_change" and not is_denied(one)
+    }
+    return [
+        row[0]
+        for row in SEEN.finditer(report_markdown(report))
+        if (visible := told.get((row[1], row[2] or ""))) is None or percent_at_least(visible) != row[3]
+    ]
+
+
+def tenth_of_three(*, rounds: int) -> Compared:
+    """Rounds of two executions a side; the first of three benchmarks takes a tenth of the time."""
+    rng = np.random.default_rng(rounds)
+    baseline, target = (
+        noisy_run(
+            rng, benchmarks=3, samples=2 * rounds, spread=0.02, effects=np.array([effect, 1.0, 1.0]), processes=True
+        )
+        for effect in (1.0, 0.1)
+    )
+    return Compared(baseline=(baseline,), target=(target,), source=BaselineSource.PAIRED)
+
+
+@pytest.mark.parametrize(("rounds", "words"), [(2, "4 executions per side can't show"), (3, "3 rounds can't prove")])
+def test_a_tenth_that_too_few_rounds_cannot_prove_is_untold_in_every_report(rounds: int, words: str) -> None:
+    report = compared(tenth_of_three(rounds=rounds), Config())
+    finding = next(
+        entry for entry in json.loads(report_json(report))["findings"] if entry["benchmark"] == "bench_00000"
+    )
+    assert (finding["verdict"], finding["detectable_effect"]) == ("inconclusive", None)
+    assert words in finding["reason"]["text"]
+    _, untested = render_text(report, colour=False, width=120).split("not tested:\n")
+    assert re.search(rf"- bench_00000 \(.*, {MINUS}(90|89\.\d|90\.\d)%\)", untested)
+    assert words in untested
+    shown = report_markdown(report).replace("&#39;", "'")
+    assert re.search(rf"`bench_00000`.*{MINUS}(90|89\.\d|90\.\d)%.*{words}", shown)
