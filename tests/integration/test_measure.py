@@ -289,7 +289,8 @@ def test_a_killed_measurement_keeps_whole_rounds(repository: Path, tmp_path: Pat
     environment = {name: value for name, value in os.environ.items() if name != "GITHUB_ACTIONS"}
     killed = subprocess.run([sys.executable, "-m", "bot", *argv, *run], check=False, env=environment)
     assert killed.returncode == -signal.SIGKILL
-    assert rounds_kept(repository) == [[1, 1, 2, 2]] * 2
+    # On a busy machine writing waits for a later round than the second.
+    assert rounds_kept(repository) in ([[1, 1]] * 2, [[1, 1, 2, 2]] * 2)
     assert main([*argv, *run, "--resume"]) == 0
     assert rounds_kept(repository) == [[1, 1, 2, 2, 3, 3, 4, 4, 5, 5]] * 2
     assert worktrees(repository) == 1
