@@ -10,7 +10,7 @@ from typing import Final
 
 from bot.codec.run import decode_run, encode_run
 from bot.collect import join_executions
-from bot.errors import UsageError
+from bot.errors import DataError, UsageError
 from bot.files import read_limited, replace_file
 from bot.model.baseline import Baseline, BaselineSource
 from bot.model.run import Cost, Run
@@ -92,7 +92,11 @@ def resume(sides: Sequence[MeasuredSide], facts: Mapping[str, object]) -> None:
 
 def _read(file: Path) -> Run:
     step = "start a measurement without --resume"
-    run = decode_run(read_limited(file, MOST_BYTES, next_step=step, error=UsageError), place=str(file))
+    data = read_limited(file, MOST_BYTES, next_step=step, error=UsageError)
+    try:
+        run = decode_run(data, place=str(file))
+    except DataError as error:
+        raise DataError(error.message, place=error.place, next_step=step) from None
     if not _rounds(run):
         raise UsageError("holds no rounds that could be continued", place=str(file), next_step=step)
     return run

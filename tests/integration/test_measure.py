@@ -371,7 +371,9 @@ def test_what_is_no_measurement_is_not_resumed(repository: Path, capsys: pytest.
     first = (out / "baseline.json").read_bytes()
     (out / "target.json").write_bytes(first[:-20])
     assert measure(repository, "--resume") == 3
-    assert "target.json: not a valid run-v1" in capsys.readouterr().err
+    message = capsys.readouterr().err
+    assert "target.json: not a valid run-v1" in message
+    assert "Next: start a measurement without --resume" in message
     (out / "target.json").write_text('{"format": "perf-culprit-run", "version": 1, "benchmarks": []}')
     assert measure(repository, "--resume") == 2
     assert "target.json: holds no rounds that could be continued" in capsys.readouterr().err
