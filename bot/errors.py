@@ -13,6 +13,7 @@ EXIT_REGRESSION = 1
 EXIT_USAGE = 2
 EXIT_NO_DATA = 3
 EXIT_INFRASTRUCTURE = 4
+EXIT_INTERRUPTED = 130
 
 
 def did_you_mean(word: str, choices: Iterable[str], *, otherwise: str = "") -> str:

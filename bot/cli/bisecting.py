@@ -132,7 +132,7 @@ def _bisect(arguments: argparse.Namespace) -> int:
         arguments.git_run.chmod(0o755)
         print(f"git bisect start {arguments.bad} {arguments.good} && git bisect run {arguments.git_run.absolute()}")
         return EXIT_FINE
-    status = Status(sys.stderr)
+    status = Status(sys.stderr, quiet=arguments.quiet)
     try:
         report = pipeline.bisect(arguments.repo, plan, config=config, say=status)
     except KeyboardInterrupt:
@@ -157,7 +157,7 @@ def _bisect(arguments: argparse.Namespace) -> int:
 
 
 def _bisect_job(arguments: argparse.Namespace) -> int:
-    status = Status(sys.stderr)
+    status = Status(sys.stderr, quiet=arguments.quiet)
     try:
         done = dispatch.bisect_job(
             arguments.repo,

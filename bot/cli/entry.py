@@ -12,7 +12,7 @@ from typing import Any, Final, NoReturn
 from bot import __version__
 from bot.cli import bisecting, diagnosing, initialising, judging, keeping, looking_back, measuring, showing, simulating
 from bot.cli.options import EXIT_CODES, check_outputs
-from bot.errors import EXIT_FINE, EXIT_INFRASTRUCTURE, BotError, UsageError, did_you_mean
+from bot.errors import EXIT_FINE, EXIT_INFRASTRUCTURE, EXIT_INTERRUPTED, BotError, UsageError, did_you_mean
 from bot.report.inert import plain_lines
 
 _MISTYPED: Final = re.compile(r"unrecognized arguments: (-\S+)|invalid choice: '([^']+)'")
@@ -51,9 +51,6 @@ class Parser(argparse.ArgumentParser):
         hint = did_you_mean(mistyped[1] or mistyped[2], names) if mistyped else ""
         help_text = f"`{self.prog} --help` lists what there is"
         raise UsageError(message, place=self.prog, next_step=f"{hint} {help_text}".strip())
-
-
-EXIT_INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -3,8 +3,10 @@
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bot import pipeline
 from bot.cli.options import (
@@ -24,8 +26,11 @@ from bot.cli.options import (
     shell_commands,
 )
 from bot.cli.output import Status, colour, show, width
-from bot.errors import EXIT_FINE, EXIT_NO_DATA
+from bot.errors import EXIT_FINE, EXIT_INTERRUPTED, EXIT_NO_DATA
 from bot.model.count import is_exact
+
+if TYPE_CHECKING:
+    from bot.config import Config
 
 # The fewest that can prove one change among 1,000 benchmarks at 1%: 2 / 6 ** 7 is below 0.01 / 1,000.
 ROUNDS = 7
@@ -63,8 +68,16 @@ def _add_measure(verbs: Verbs) -> None:
     option(verb, "--trace-include MODULE ...", "follow these modules or packages as well", default=[])
     option(verb, "--at PKG.MODULE:FUNCTION", "trace only this function, without imports and set-up")
     option(verb, "--confirm", "measure whatever looks like a regression a second time (docs/confirm.md)")
-    option(verb, "--dry-run", "only say what it would cost and, by an earlier measurement in DIR, what it would show")
-    option(verb, "--output DIR", "folder for a run file per commit and log.txt", required=True)
+    option(verb, "--minutes N", "start no round that would end after this time", type=minutes)
+    option(verb, "--resume", "add rounds to the measurement in DIR, of the same commits and commands")
+    option(
+        verb,
+        "--dry-run",
+        "execute each commit once, say what all would cost and, by an earlier measurement in DIR, what it would show",
+    )
+    option(
+        verb, "--output DIR", "folder for a run file per commit, written after every round, and log.txt", required=True
+    )
     add_options(verb, "tool", "suite", "config")
 
 
@@ -97,7 +110,7 @@ def _measure(arguments: argparse.Namespace) -> int:
     config = chosen_config(arguments)
     commands, tool = shell_commands(arguments, config)
     revisions = arguments.commits or _event_revisions(arguments.repo)
-    status = Status(sys.stderr)
+    status = Status(sys.stderr, quiet=arguments.quiet)
     commands, tool = pipeline.counting_commands(commands, metric=arguments.metric, tool=tool, say=print)
     usual = COUNT_ROUNDS if is_exact(commands.count) else ROUNDS
     rounds = arguments.rounds or (MOST_ROUNDS if arguments.until_decided else usual)
@@ -109,15 +122,9 @@ def _measure(arguments: argparse.Namespace) -> int:
         rounds=rounds,
         trace=_trace(arguments),
     )
-    if arguments.dry_run:
-        cost, foresight = pipeline.foreseen(
-            arguments.repo, revisions, plan=plan, output=arguments.output, config=config
-        )
-        print(f"would take at most {pipeline.took(cost)}, without traces and --also")
-        if foresight is not None:
-            print(pipeline.foresight_text(foresight))
-        return EXIT_FINE
     try:
+        if arguments.dry_run:
+            return _dry_run(arguments, revisions, plan, config, status)
         measured = pipeline.measure_commits(
             arguments.repo,
             revisions,
@@ -128,21 +135,52 @@ def _measure(arguments: argparse.Namespace) -> int:
         )
     finally:
         status.clear()
+    return _show(measured, rounds)
+
+
+def _dry_run(
+    arguments: argparse.Namespace,
+    revisions: Sequence[str],
+    plan: "pipeline.MeasurePlan",
+    config: "Config",
+    status: Status,
+) -> int:
+    cost, foresight = pipeline.foreseen(
+        arguments.repo, revisions, plan=plan, output=arguments.output, config=config, say=status
+    )
+    status.clear()
+    print(f"would take at most {pipeline.took(cost)}, without traces and --also")
+    if foresight is not None:
+        print(pipeline.foresight_text(foresight))
+    return EXIT_FINE
+
+
+def _show(measured: "pipeline.Measured", rounds: int) -> int:
+    """The verdict and how to go on, however the measurement ended; then the error that ended it."""
     baseline, *targets = measured.files
     if measured.report is not None:
         text = pipeline.report_text(measured.report, colour=colour(sys.stdout), width=width())
         show(f"{text}\n", sys.stdout)
-    print(f"measured {measured.rounds} of {rounds} rounds")
+    is_interrupted = isinstance(measured.fault, KeyboardInterrupt)
+    why = "interrupted: " if is_interrupted else "the time is spent: " if measured.is_out_of_time else ""
+    print(f"{why}measured {measured.rounds} of {rounds} rounds")
     for trace in measured.traces:
         print(f"trace: {trace}")
     second = "".join(
         f" {option} {file}" for option, file in zip(("--confirm-baseline", "--confirm"), measured.confirm, strict=False)
     )
-    if measured.confirm:
-        print(f"measured again: {len(measured.flagged)} benchmarks that looked like regressions")
+    if measured.flagged:
+        looked = pipeline.counted(len(measured.flagged), "benchmark")
+        print(f"looked like a regression: {looked}, {'' if measured.confirm else 'not yet '}measured again")
     for target, diagnosis in zip_longest(targets, measured.diagnoses):
-        why = f" --diagnosis {diagnosis}" if diagnosis else ""
-        print(f"compare: perf-culprit compare --paired --baseline {baseline} --target {target}{second}{why}")
+        third = f" --diagnosis {diagnosis}" if diagnosis else ""
+        print(f"compare: perf-culprit compare --paired --baseline {baseline} --target {target}{second}{third}")
+    if measured.fault or measured.is_out_of_time:
+        print("to go on from here: repeat the command with --resume")
+    if is_interrupted:
+        return EXIT_INTERRUPTED
+    if measured.fault is not None:
+        raise measured.fault
     return EXIT_FINE
 
 
@@ -166,7 +204,7 @@ def _backfill(arguments: argparse.Namespace) -> int:
     config = chosen_config(arguments)
     commands, tool = shell_commands(arguments, config)
     plan = request(pipeline.BackfillPlan, arguments, commands=commands, tool=tool, history_url=arguments.history)
-    status = Status(sys.stderr)
+    status = Status(sys.stderr, quiet=arguments.quiet)
     try:
         done = pipeline.backfill_history(arguments.repo, plan, config=config, say=status)
     finally:

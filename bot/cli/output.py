@@ -81,13 +81,19 @@ def table_width(stream: TextIO) -> int:
 
 
 class Status:
-    """What is going on right now: one line that replaces itself on a terminal, a line each elsewhere."""
+    """What is going on right now: one line that replaces itself on a terminal, a line each elsewhere.
 
-    def __init__(self, stream: TextIO) -> None:
+    `quiet`: nothing.
+    """
+
+    def __init__(self, stream: TextIO, *, quiet: bool = False) -> None:
         self._stream = stream
+        self._quiet = quiet
         self.is_terminal = stream.isatty()
 
     def __call__(self, line: str) -> None:
+        if self._quiet:
+            return
         if self.is_terminal:
             self._stream.write(f"\r\x1b[2K{line[: width() - 1]}")
         else:
@@ -95,6 +101,6 @@ class Status:
         self._stream.flush()
 
     def clear(self) -> None:
-        if self.is_terminal:
+        if self.is_terminal and not self._quiet:
             self._stream.write("\r\x1b[2K")
             self._stream.flush()

@@ -39,7 +39,7 @@ def add_verbs(verbs: Verbs) -> None:
 def _simulate(arguments: argparse.Namespace) -> int:
     if (arguments.run or arguments.counters) and not _is_plain(arguments):
         raise UsageError("--run and --counters are of one model", next_step="leave out the other mode, or these")
-    status = Status(sys.stderr)
+    status = Status(sys.stderr, quiet=arguments.quiet)
     plan = request(pipeline.SimulationPlan, arguments, parameters=_parameters(arguments.set), tell=status)
     try:
         if arguments.against:

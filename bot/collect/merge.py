@@ -140,7 +140,10 @@ def _joined(earlier: Benchmark, more: Benchmark, *, first: str, second: str, tur
             f"{earlier.metric.direction.value} in {first}",
             second,
         )
-    if (more.summary is not None) != (earlier.summary is not None or turned):
+    were_summaries = earlier.summary is not None or turned
+    # Executions that were joined before do not say that their single values were summaries.
+    may_have_been = were_summaries or (earlier.rounds and set(earlier.group_sizes) == {1})
+    if were_summaries if more.summary is None else not may_have_been:
         raise _conflict(f"`{shown(more.name)}` has samples here or in {first}, and only a summary in the other", second)
     return Benchmark(
         name=earlier.name,

@@ -11,7 +11,8 @@ from bot.dispatch.machine import Say
 from bot.errors import UsageError
 from bot.measure import Commands, ExecutionError, Workplace, interleaved, is_missing, not_taken
 from bot.measure.counts import METHODS
-from bot.model.count import Count, is_built, is_exact, quantity_of
+from bot.model.count import BENCHMARK, Count, is_built, is_exact, quantity_of
+from bot.model.metric import MetricKey
 from bot.model.reason import Reason, because
 from bot.model.run import Run
 from bot.model.search_reason import SearchReason
@@ -92,6 +93,9 @@ def with_quantities(workplace: Workplace, runs: Sequence[Run], *, rounds: int, s
     """The runs, one per commit, with what the commands ask for besides; with a note where it cannot be measured."""
     filled = list(runs)
     for quantity in workplace.commands.apart:
+        # What is resumed may hold it.
+        if all(MetricKey(BENCHMARK, quantity) in run.keys for run in runs):
+            continue
         filled = _with(workplace, filled, quantity, rounds=EXACT_ROUNDS if is_exact(quantity) else rounds, say=say)
     return filled
 

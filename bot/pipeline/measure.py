@@ -1,36 +1,39 @@
 """measure -> collect -> detect: two or more commits side by side on this machine, until the evidence suffices."""
 
+import math
 import time
-import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from bot import git
-from bot.codec.run import decode_run, encode_run
-from bot.collect import join_executions, machine_environment, surroundings
+from bot.codec.run import decode_run
+from bot.collect import machine_environment, surroundings
 from bot.config import Config
 from bot.detect.foresight import foresee
 from bot.dispatch.machine import Say, this_machine
 from bot.dispatch.tracing import TracePlan
-from bot.errors import UsageError
-from bot.files import replace_file
+from bot.errors import BotError, DataError, UsageError
 from bot.measure import Commands, Workplace, analysis_rounds, interleaved
-from bot.model.baseline import Baseline, BaselineSource
+from bot.measure.pace import Pace
 from bot.model.foresight import Foresight
 from bot.model.report import Conclusion, Report
-from bot.model.run import NO_COST, Cost, Run
+from bot.model.run import Cost, Run
 from bot.pipeline.commands import with_quantities
-from bot.pipeline.confirm import BENCHMARKS_VARIABLE, flagged, only
+from bot.pipeline.confirm import BENCHMARKS_VARIABLE, confirm_report, flagged, only
 from bot.pipeline.judge import judge_run
+from bot.pipeline.measured_side import MeasuredSide, new_job, paired, resume
 from bot.pipeline.settings import corrected_for_analyses
 from bot.pipeline.trace import diagnose_traces, write_traces
+from bot.report.words import counted
 
 ANALYSES: Final = 4
+EXECUTIONS: Final = 2  # of a side in a round
 LOG_NAME: Final = "log.txt"
+# Of the time of a measurement, writing its files takes at most this part; each is written whole after a round.
+WRITING_SHARE: Final = 0.05
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,6 +41,7 @@ class MeasurePlan:
     """`rounds` of A B B A at most; with `until_decided` until an interim analysis decides all metrics.
 
     `confirm`: what then looks like a regression is measured a second time, in as many rounds.
+    `minutes`: no round begins that would end later. `resume`: after the rounds that the files hold.
     """
 
     commands: Commands
@@ -45,6 +49,8 @@ class MeasurePlan:
     warmup: int = 1
     until_decided: bool = False
     confirm: bool = False
+    minutes: float | None = None
+    resume: bool = False
     tool: str = "auto"
     cache: Path | None = None
     trace: TracePlan | None = None
@@ -54,13 +60,25 @@ class MeasurePlan:
         """The rounds after which the numbers are judged."""
         return analysis_rounds(self.rounds, analyses=ANALYSES) if self.until_decided else (self.rounds,)
 
+    @property
+    def facts(self) -> Mapping[str, object]:
+        """What a measurement has to have in common with the one that it resumes, by option."""
+        return {
+            "--run": self.commands.run,
+            "--build": self.commands.build,
+            "--tool": self.tool,
+            "--metric": self.commands.count,
+            "--also": self.commands.also,
+        }
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measured:
-    """The files written, baseline first, and after a measurement until decided what was decided.
+    """The files written, baseline first; `rounds` are whole. `report`: what they say, of two commits.
 
     `confirm` are the files of the second measurement, baseline first, of the benchmarks in `flagged`.
     `diagnoses`: per target what its trace says beside the baseline's.
+    `fault` ended it early, or it `is_out_of_time`: another call can resume it.
     """
 
     files: tuple[Path, ...]
@@ -70,85 +88,249 @@ class Measured:
     diagnoses: tuple[Path, ...] = ()
     flagged: tuple[str, ...] = ()
     confirm: tuple[Path, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Side:
-    """`results` are the executions so far with their places, `rounds` the one that each belongs to."""
-
-    name: str
-    commit: str
-    results: list[tuple[str, Run]] = field(default_factory=list)
-    rounds: list[int] = field(default_factory=list)
-    costs: list[Cost] = field(default_factory=list)
-
-    def add(self, number: int, result: tuple[Path, Run]) -> None:
-        path, run = result
-        self.results.append((str(path), run))
-        self.rounds.append(number)
-
-    @contextmanager
-    def spends(self, *, executions: int = 1) -> Iterator[None]:
-        """The block's time is this side's."""
-        begun = time.monotonic()
-        yield
-        self.costs.append(Cost(executions, time.monotonic() - begun))
+    fault: BotError | KeyboardInterrupt | None = None
+    is_out_of_time: bool = False
 
 
 def measure_commits(
     repository: Path, revisions: Sequence[str], *, plan: MeasurePlan, output: Path, config: Config, say: Say
 ) -> Measured:
-    """Measure commits, interleaved, and write one run file for each into `output`; the first is the baseline."""
-    sides = _sides(repository, revisions, plan)
-    with this_machine(
-        repository, plan.commands, config=config, tool=plan.tool, log=output / LOG_NAME, cache=plan.cache
-    ) as workplace:
-        _warm_up(workplace, sides, plan, say)
-        rounds, report = _measure(workplace, sides, plan, config, say)
-        job = f"measure-{uuid.uuid4().hex}"
-        trees = [workplace.tree(side.commit) for side in sides]
-        runs = [
-            _side_run(side, config=config, job=job, analyses=len(plan.analyses), tree=tree)
-            for side, tree in zip(sides, trees, strict=True)
+    """Measure commits, interleaved, and write one run file for each into `output`; the first is the baseline.
+
+    Whatever ends it after the first whole round, the rounds until then are judged.
+    """
+    measurement = _Measurement(_sides(repository, revisions, plan, output, config), plan, config, say)
+    fault: BotError | KeyboardInterrupt | None = None
+    try:
+        with this_machine(
+            repository,
+            plan.commands,
+            config=config,
+            tool=plan.tool,
+            log=output / LOG_NAME,
+            keep_log=plan.resume,
+            cache=plan.cache,
+        ) as workplace:
+            measurement.take(workplace, output)
+    except (BotError, KeyboardInterrupt) as error:
+        if not measurement.rounds:
+            raise
+        fault = error
+        measurement.write()
+    return measurement.measured(repository, output, fault=fault)
+
+
+class _Measurement:
+    """The sides, and those of a second measurement, while they fill."""
+
+    def __init__(self, sides: Sequence[MeasuredSide], plan: MeasurePlan, config: Config, say: Say) -> None:
+        self._sides = sides
+        self._again: Sequence[MeasuredSide] = ()
+        self._plan = plan
+        self._config = config
+        self._say = say
+        self._limit = math.inf if plan.minutes is None else 60 * plan.minutes
+        self._began = self._written = time.monotonic()
+        self._writing_seconds = 0.0
+        # A second measurement has as many rounds.
+        self._pace = Pace(deadline=self._began + self._limit / (1 + plan.confirm))
+        self._is_decided = False
+        self._report: Report | None = None
+        self._flagged: tuple[str, ...] = ()
+        self._traces: tuple[Path, ...] = ()
+
+    @property
+    def rounds(self) -> int:
+        return min(side.rounds for side in self._sides)
+
+    @property
+    def _commits(self) -> dict[str, str]:
+        return {side.name: side.commit for side in self._sides}
+
+    def take(self, workplace: Workplace, output: Path) -> None:
+        self._warm_up(workplace)
+        self._fill(workplace, self._sides, self._plan.analyses if self._plan.until_decided else ())
+        runs = with_quantities(workplace, [side.run for side in self._sides], rounds=max(self.rounds, 1), say=self._say)
+        for side, run in zip(self._sides, runs, strict=True):
+            side.run = run
+        self.write()
+        if self._plan.confirm:
+            self._confirm(workplace, output)
+        if self._plan.trace is not None:
+            self._traces = write_traces(workplace, self._commits, plan=self._plan.trace, output=output, say=self._say)
+
+    def _warm_up(self, workplace: Workplace) -> None:
+        for side in self._sides:
+            self._say(
+                f"build {side.name} {side.commit[:12]}" if self._plan.commands.build else f"check out {side.name}"
+            )
+            begun = time.monotonic()
+            workplace.prepare(side.commit)
+            side.spend(0, time.monotonic() - begun)
+            tree = surroundings(workplace.tree(side.commit))
+            side.run = replace(side.run, environment=side.run.environment.merged(tree))
+        for number in range(1, self._plan.warmup + 1):
+            begun = time.monotonic()
+            for side in self._sides:
+                self._say(f"warm-up {number} of {self._plan.warmup}: {side.name} {side.commit[:12]}")
+                side.spend(1, _seconds_of_one(workplace, side.commit, is_counted=False))
+            if self._plan.commands.count is None:
+                self._pace.guess = EXECUTIONS * (time.monotonic() - begun)
+
+    def _fill(
+        self,
+        workplace: Workplace,
+        sides: Sequence[MeasuredSide],
+        analyses: Sequence[int],
+        *,
+        names: Sequence[str] = (),
+    ) -> None:
+        """Rounds up to the plan's, or to the analysis that decides all metrics, or as long as the time allows.
+
+        With `names` only of these benchmarks.
+        """
+        what = f"confirm {counted(len(names), 'benchmark')}, " if names else ""
+        at_most = "of at most" if analyses or self._plan.minutes is not None else "of"
+        for number in range(sides[0].rounds + 1, self._plan.rounds + 1):
+            if not self._pace.allows_a_round:
+                return
+            to_go = self._pace.to_go(self._plan.rounds + 1 - number)
+            begun = time.monotonic()
+            self._round(workplace, sides, f"{what}round {number} {at_most} {self._plan.rounds}{to_go}", names)
+            self._pace.add(time.monotonic() - begun)
+            if time.monotonic() - self._written >= self._writing_seconds / WRITING_SHARE:
+                self.write()
+            if number in analyses and self._decides(number):
+                return
+
+    def _round(self, workplace: Workplace, sides: Sequence[MeasuredSide], words: str, names: Sequence[str]) -> None:
+        """All of a round, or nothing of it."""
+        variables = {BENCHMARKS_VARIABLE: "\n".join(names)} if names else {}
+        results: dict[str, list[tuple[Path, Run]]] = {side.name: [] for side in sides}
+        seconds = dict.fromkeys(results, 0.0)
+        for _, side in interleaved(sides, rounds=1):
+            self._say(f"{words}: {side.name} {side.commit[:12]}")
+            begun = time.monotonic()
+            place, run = workplace.execute(side.commit, variables=variables)
+            results[side.name].append((place, only(run, names) if names else run))
+            seconds[side.name] += time.monotonic() - begun
+        for side in sides:
+            side.add(results[side.name], seconds=seconds[side.name])
+
+    def _decides(self, number: int) -> bool:
+        report = self._judged()
+        if report is None or not (left := undecided(report)):
+            self._is_decided = True
+            return True
+        self._say(f"interim analysis after round {number}: {left} of {len(report.findings)} metrics are not decided")
+        return False
+
+    def _confirm(self, workplace: Workplace, output: Path) -> None:
+        """Measure what looks like a regression again, or what is left of that to be done."""
+        report = self._report = self._judged()
+        self._flagged = () if report is None else flagged(report)
+        if not self._flagged:
+            return
+        facts = {**self._plan.facts, "benchmarks": self._flagged}
+        job = new_job("confirm", facts)
+        self._again = [
+            MeasuredSide(
+                file=output / f"confirm-{side.file.name}",
+                commit=side.commit,
+                run=Run(suite=side.run.suite, job=job, environment=side.run.environment),
+            )
+            for side in self._sides
         ]
-        runs = with_quantities(workplace, runs, rounds=rounds, say=say)
-        files = tuple(output / f"{side.name}.json" for side in sides)
-        for file, run in zip(files, runs, strict=True):
-            replace_file(file, encode_run(run))
-        names: tuple[str, ...] = ()
-        second: tuple[Path, ...] = ()
-        if plan.confirm:
-            names, second = _measure_again(workplace, sides, runs, plan=plan, output=output, config=config, say=say)
-        traces: tuple[Path, ...] = ()
-        commits = {side.name: side.commit for side in sides}
-        if plan.trace is not None:
-            traces = write_traces(workplace, commits, plan=plan.trace, output=output, say=say)
-    diagnoses = diagnose_traces(repository, commits, traces=traces, output=output) if traces else ()
-    return Measured(
-        files=files, rounds=rounds, report=report, traces=traces, diagnoses=diagnoses, flagged=names, confirm=second
-    )
+        if self._plan.resume:
+            # Another measurement's, or none: then it begins.
+            with suppress(UsageError, DataError):
+                resume(self._again, facts)
+        self._pace.deadline = self._began + self._limit
+        self._fill(workplace, self._again, (), names=self._flagged)
+        self.write()
+
+    def _judged(self) -> Report | None:
+        """What the whole rounds say; None where there are more than two commits."""
+        if len(self._sides) > 2:
+            return None
+        baseline, target = self._sides
+        return judge_run(paired(baseline.run), target.run, config=self._config)
+
+    def write(self) -> None:
+        begun = time.monotonic()
+        for side in (*self._sides, *self._again):
+            if side.rounds:
+                side.write()
+        self._written = time.monotonic()
+        self._writing_seconds = self._written - begun
+
+    def measured(self, repository: Path, output: Path, *, fault: BotError | KeyboardInterrupt | None) -> Measured:
+        report = self._report or self._judged()
+        confirmed = all(side.rounds >= self._plan.rounds for side in self._again)
+        if report is not None and self._again and confirmed:
+            baseline, target = self._again
+            report = confirm_report(report, baseline=paired(baseline.run), again=target.run, config=self._config)
+        has_all = self._is_decided or self.rounds >= self._plan.rounds
+        return Measured(
+            files=tuple(side.file for side in self._sides),
+            rounds=self.rounds,
+            report=report,
+            traces=self._traces,
+            diagnoses=diagnose_traces(repository, self._commits, traces=self._traces, output=output)
+            if self._traces
+            else (),
+            flagged=self._flagged,
+            # Half of a second measurement would leave everything open that the first one saw.
+            confirm=tuple(side.file for side in self._again) if confirmed else (),
+            fault=fault,
+            is_out_of_time=fault is None and not (has_all and confirmed),
+        )
 
 
 def foreseen(
-    repository: Path, revisions: Sequence[str], *, plan: MeasurePlan, output: Path, config: Config
+    repository: Path, revisions: Sequence[str], *, plan: MeasurePlan, output: Path, config: Config, say: Say
 ) -> tuple[Cost, Foresight | None]:
-    """Executions at most, and by the last measurement in `output` seconds and what the rounds would show.
+    """Executions at most and their seconds, by one of each side, and what the rounds would show.
 
-    Builds are included; without such a measurement 0 seconds, and None.
+    Builds are included, once. The latter is by the last measurement in `output`; without one None.
     """
-    sides = _sides(repository, revisions, plan)
-    executions = len(list(interleaved(sides, rounds=plan.rounds))) * (1 + plan.confirm) + len(sides) * plan.warmup
-    files = [file for side in sides if (file := output / f"{side.name}.json").is_file()]
-    runs = [decode_run(file.read_bytes(), place=str(file)) for file in files]
-    before = sum((run.cost for run in runs), NO_COST)
-    cost = Cost(executions, executions * before.seconds / before.executions if before.executions else 0.0)
-    if len(runs) < len(sides):
+    sides = _sides(repository, revisions, plan, output, config)
+    rounds = max(plan.rounds - sides[0].rounds, 0)
+    per_side = EXECUTIONS * rounds * (1 + plan.confirm) + plan.warmup
+    seconds = 0.0
+    with this_machine(
+        repository, plan.commands, config=config, tool=plan.tool, log=output / LOG_NAME, keep_log=True, cache=plan.cache
+    ) as workplace:
+        for side in sides:
+            say(f"try {side.name} {side.commit[:12]}")
+            begun = time.monotonic()
+            workplace.prepare(side.commit)
+            seconds += time.monotonic() - begun
+            seconds += per_side * _seconds_of_one(workplace, side.commit, is_counted=True)
+    if plan.minutes is not None:
+        seconds = min(seconds, 60 * plan.minutes)
+    cost = Cost(per_side * len(sides), seconds)
+    files = [side.file for side in sides if side.file.is_file()]
+    if len(files) < len(sides):
         return cost, None
+    baseline, target, *_ = (decode_run(file.read_bytes(), place=str(file)) for file in files)
     settings = corrected_for_analyses(config, analyses=len(plan.analyses))
-    return cost, foresee(_paired(runs[0]), runs[1], rounds=plan.rounds, settings=settings)
+    return cost, foresee(paired(baseline), target, rounds=plan.rounds, settings=settings)
 
 
-def _sides(repository: Path, revisions: Sequence[str], plan: MeasurePlan) -> tuple[_Side, ...]:
+def _seconds_of_one(workplace: Workplace, commit: str, *, is_counted: bool) -> float:
+    """Of one execution, whose result is lost. A count needs no counted execution to warm up."""
+    begun = time.monotonic()
+    if is_counted or workplace.commands.count is None:
+        workplace.execute(commit)
+    else:
+        workplace.run(commit)
+    return time.monotonic() - begun
+
+
+def _sides(
+    repository: Path, revisions: Sequence[str], plan: MeasurePlan, output: Path, config: Config
+) -> tuple[MeasuredSide, ...]:
     exactly_two = plan.until_decided or plan.confirm
     if len(revisions) < 2 or (exactly_two and len(revisions) > 2):
         raise UsageError(
@@ -158,91 +340,21 @@ def _sides(repository: Path, revisions: Sequence[str], plan: MeasurePlan) -> tup
         )
     commits = [git.resolve_commit(repository, revision) for revision in revisions]
     targets = [f"target-{number}" for number in range(1, len(commits))] if len(commits) > 2 else ["target"]
-    return tuple(_Side(name=name, commit=commit) for name, commit in zip(["baseline", *targets], commits, strict=True))
-
-
-def _warm_up(workplace: Workplace, sides: Sequence[_Side], plan: MeasurePlan, say: Say) -> None:
+    run = Run(suite=config.suite, job=new_job("measure", plan.facts), environment=machine_environment())
+    sides = tuple(
+        MeasuredSide(file=output / f"{name}.json", commit=commit, run=run)
+        for name, commit in zip(["baseline", *targets], commits, strict=True)
+    )
+    if plan.resume:
+        resume(sides, plan.facts)
     for side in sides:
-        say(f"build {side.name} {side.commit[:12]}" if plan.commands.build else f"check out {side.name}")
-        with side.spends(executions=0):
-            workplace.prepare(side.commit)
-    for number in range(1, plan.warmup + 1):
-        for side in sides:
-            say(f"warm-up {number} of {plan.warmup}: {side.name} {side.commit[:12]}")
-            # A count does not need a counted run to warm up.
-            with side.spends():
-                workplace.warm_up(side.commit) if plan.commands.count else workplace.execute(side.commit)
-
-
-def _measure(
-    workplace: Workplace, sides: Sequence[_Side], plan: MeasurePlan, config: Config, say: Say
-) -> tuple[int, Report | None]:
-    report: Report | None = None
-    executions = list(interleaved(sides, rounds=plan.rounds))
-    for position, (number, side) in enumerate(executions, start=1):
-        say(f"round {number} of {plan.rounds}: {side.name} {side.commit[:12]}")
-        with side.spends():
-            side.add(number, workplace.execute(side.commit))
-        is_round_end = position == len(executions) or executions[position][0] != number
-        if plan.until_decided and is_round_end and number in plan.analyses:
-            report = _judged(sides, plan, config)
-            if not undecided(report):
-                return number, report
-            of_all = f"{undecided(report)} of {len(report.findings)} metrics"
-            say(f"interim analysis after round {number}: {of_all} are not decided")
-    return plan.rounds, report
-
-
-def _measure_again(
-    workplace: Workplace,
-    sides: Sequence[_Side],
-    runs: Sequence[Run],
-    *,
-    plan: MeasurePlan,
-    output: Path,
-    config: Config,
-    say: Say,
-) -> tuple[tuple[str, ...], tuple[Path, ...]]:
-    """What looks like a regression, and the files of its second measurement; none where nothing does."""
-    names = flagged(judge_run(_paired(runs[0]), runs[1], config=config))
-    if not names:
-        return (), ()
-    again = [_Side(name=f"confirm-{side.name}", commit=side.commit) for side in sides]
-    for number, side in interleaved(again, rounds=plan.rounds):
-        say(f"confirm {len(names)} benchmarks, round {number} of {plan.rounds}: {side.name} {side.commit[:12]}")
-        with side.spends():
-            side.add(number, workplace.execute(side.commit, variables={BENCHMARKS_VARIABLE: "\n".join(names)}))
-    job = f"confirm-{uuid.uuid4().hex}"
-    files = tuple(output / f"{side.name}.json" for side in again)
-    for file, side in zip(files, again, strict=True):
-        replace_file(file, encode_run(only(_side_run(side, config=config, job=job, analyses=1), names)))
-    return names, files
+        # The verdict that a measurement ended with before it was resumed was an analysis as well.
+        more = 0 < side.rounds < plan.rounds
+        side.run = replace(side.run, analyses=max(side.run.analyses, len(plan.analyses)) + more)
+    return sides
 
 
 def undecided(report: Report) -> int:
     """In how many metrics a change is neither proven nor excluded; all of them where nothing could be compared."""
     open_metrics = sum(not finding.is_decided for finding in report.findings)
     return open_metrics or int(not report.findings or report.conclusion is Conclusion.INCONCLUSIVE)
-
-
-def _judged(sides: Sequence[_Side], plan: MeasurePlan, config: Config) -> Report:
-    analyses = len(plan.analyses)
-    baseline, target = (_side_run(side, config=config, job="interim", analyses=analyses) for side in sides)
-    return judge_run(_paired(baseline), target, config=config)
-
-
-def _paired(baseline: Run) -> Baseline:
-    return Baseline(runs=(baseline,), source=BaselineSource.PAIRED, base_commit=baseline.commit)
-
-
-def _side_run(side: _Side, *, config: Config, job: str, analyses: int, tree: Path | None = None) -> Run:
-    """All executions of one side as one run; each execution is a group of samples of its round.
-
-    With its `tree`, the run says what it was built and measured with.
-    """
-    run = join_executions(
-        side.results, rounds=side.rounds, suite=config.suite, commit=side.commit, time=datetime.now(UTC), job=job
-    )
-    here = machine_environment() if tree is None else surroundings(tree)
-    cost = sum(side.costs, NO_COST)
-    return replace(run, analyses=analyses, environment=run.environment.merged(here), cost=cost)

@@ -69,8 +69,9 @@ def test_both_sides_are_runs_of_one_job(repository: Path, capsys: pytest.Capture
 def test_compare_reads_what_measure_wrote(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = repository.parent / "out"
     assert measure(repository, "--rounds", "7", "--dry-run") == 0
-    assert "would take at most 30 executions, without" in capsys.readouterr().out
-    assert not out.exists()
+    assert "would take at most 30 executions in 1 runner minute, without" in capsys.readouterr().out
+    assert (repository.parent / "counter").read_text() == "2\n"
+    assert [path.name for path in out.iterdir()] == ["log.txt"]
     assert measure(repository, "--rounds", "7") == 0
     assert measure(repository, "--rounds", "7", "--dry-run") == 0
     foreseen = capsys.readouterr().out
@@ -236,8 +237,180 @@ def test_a_cache_saves_the_second_build(repository: Path, tmp_path: Path) -> Non
     assert (tmp_path / "builds").read_text() == "x\nx\n"
 
 
+ENDED = "ended"
+
+
+def ending(signal_name: str, executions: int) -> str:
+    """RUN, which after so many executions sends the signal to the process that measures, once."""
+    after = f'[ "$(cat "${COUNTER}")" = {executions} ] && [ ! -e "${COUNTER}-{ENDED}" ]'
+    return f'if {after}; then touch "${COUNTER}-{ENDED}"; kill -{signal_name} $PPID; sleep 60; fi; {RUN}'
+
+
+def rounds_kept(repository: Path) -> list[list[int]]:
+    return [written(repository, name)["benchmarks"][0]["rounds"] for name in ("baseline", "target")]
+
+
+@pytest.mark.parametrize("name", ["INT", "TERM"])
+def test_an_interrupt_keeps_whole_rounds_and_their_verdict_and_another_call_adds_the_rest(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    run = ending(name, 2 + 3 * 4 + 1)  # a warm-up of each side, three rounds and the first execution of the fourth
+    assert measure(repository, "--rounds", "6", run=run) == 130
+    shown = capsys.readouterr()
+    assert "got slower" in shown.out or "got worse" in shown.out
+    assert "\ninterrupted: measured 3 of 6 rounds\n" in shown.out
+    assert shown.out.splitlines()[-1] == "to go on from here: repeat the command with --resume"
+    assert "round 2 of 6, less than a minute to go: baseline" in shown.err
+    assert rounds_kept(repository) == [[1, 1, 2, 2, 3, 3]] * 2
+    first = written(repository, "target")
+    assert worktrees(repository) == 1
+
+    assert measure(repository, "--rounds", "6", "--resume", run=run) == 0
+    shown = capsys.readouterr()
+    assert "\nmeasured 6 of 6 rounds\n" in shown.out
+    assert "--resume" not in shown.out
+    assert "round 3" not in shown.err
+    assert rounds_kept(repository) == [[1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]] * 2
+    whole = written(repository, "target")
+    assert whole["job"] == first["job"] == written(repository, "baseline")["job"]
+    assert whole["benchmarks"][0]["samples"][:6] == first["benchmarks"][0]["samples"]
+    assert whole["cost"]["executions"] == first["cost"]["executions"] + 1 + 6
+    assert whole["looks"] == 2, "its verdict was shown before"
+    files = [str(repository.parent / "out" / f"{name}.json") for name in ("baseline", "target")]
+    assert main(["compare", "--paired", "--baseline", files[0], "--target", files[1]]) == 1
+
+
+@pytest.mark.slow  # processes of their own
+def test_a_killed_measurement_keeps_whole_rounds(repository: Path, tmp_path: Path) -> None:
+    out = ["--output", str(tmp_path / "out")]
+    argv = ["measure", "--repo", str(repository), "--commits", "HEAD~1", "HEAD", *out, "--rounds", "5"]
+    run = ["--run", ending("KILL", 2 + 2 * 4 + 3)]
+    environment = {name: value for name, value in os.environ.items() if name != "GITHUB_ACTIONS"}
+    killed = subprocess.run([sys.executable, "-m", "bot", *argv, *run], check=False, env=environment)
+    assert killed.returncode == -signal.SIGKILL
+    # On a busy machine writing waits for a later round than the second.
+    assert rounds_kept(repository) in ([[1, 1]] * 2, [[1, 1, 2, 2]] * 2)
+    assert main([*argv, *run, "--resume"]) == 0
+    assert rounds_kept(repository) == [[1, 1, 2, 2, 3, 3, 4, 4, 5, 5]] * 2
+    assert worktrees(repository) == 1
+
+
+def test_an_execution_that_fails_costs_its_round_only(
+    repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = tmp_path / "broken"
+    run = f'if [ -e "{broken}" ]; then echo no space left >&2; exit 3; fi; {RUN}'
+    assert measure(repository, "--rounds", "2", run=run) == 0
+    broken.touch()
+    assert measure(repository, "--rounds", "3", "--resume", run=run) == 3
+    shown = capsys.readouterr()
+    assert "ended with exit code 3; its output ends with: no space left" in shown.err
+    assert "measured 2 of 3 rounds" in shown.out
+    assert "repeat the command with --resume" in shown.out
+    assert rounds_kept(repository) == [[1, 1, 2, 2]] * 2
+    broken.unlink()
+    assert measure(repository, "--rounds", "3", "--resume", run=run) == 0
+    assert rounds_kept(repository) == [[1, 1, 2, 2, 3, 3]] * 2
+
+
+def test_no_round_begins_that_would_end_after_the_limit(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    limited = ["--rounds", "16", "--until-decided", "--minutes", "0.0001"]
+    assert measure(repository, *limited) == 0
+    shown = capsys.readouterr()
+    assert "\nthe time is spent: measured 1 of 16 rounds\n" in shown.out
+    assert shown.out.splitlines()[-1] == "to go on from here: repeat the command with --resume"
+    assert "round 1 of at most 16, less than a minute to go: baseline" in shown.err
+    assert measure(repository, *limited, "--resume") == 0
+    assert "measured 2 of 16 rounds" in capsys.readouterr().out
+    assert measure(repository, *limited[:-2], "--resume") == 0
+    assert "\nmeasured 4 of 16 rounds\n" in capsys.readouterr().out
+    assert written(repository, "target")["looks"] == 6, "four were planned, two ended earlier calls"
+
+
+def test_what_is_measured_besides_is_there_once_after_a_resumption(repository: Path) -> None:
+    build = ["--build", "true", "--also", "build-time,size:value"]
+    assert measure(repository, "--rounds", "1", *build) == 0
+    assert measure(repository, "--rounds", "2", *build, "--resume") == 0
+    benchmarks = written(repository, "target")["benchmarks"]
+    assert [(entry["metric"], len(entry["samples"])) for entry in benchmarks] == [
+        ("value", 4),
+        ("size:value", 4),
+        ("build-time", 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        pytest.param({"run": f"true; {RUN}"}, "different: --run\n", id="another command"),
+        pytest.param({"options": ["--build", "true"]}, "different: --build\n", id="another build"),
+        pytest.param({"options": ["--also", "peak-memory"]}, "different: --also\n", id="more quantities"),
+        pytest.param({"options": ["--suite", "other"]}, "different: --suite\n", id="another suite"),
+        pytest.param({"commits": ("HEAD~2", "HEAD")}, "different: --commits (baseline was ", id="another commit"),
+        pytest.param({"commits": ("HEAD~2", "HEAD~1", "HEAD")}, "target-1.json: cannot be read", id="more commits"),
+    ],
+)
+def test_another_measurement_is_not_resumed(
+    repository: Path, capsys: pytest.CaptureFixture[str], options: dict[str, Any], text: str
+) -> None:
+    assert measure(repository, "--rounds", "1") == 0
+    before = written(repository, "baseline")
+    assert measure(repository, *options.pop("options", ()), "--resume", **options) == 2
+    message = capsys.readouterr().err
+    assert text in message
+    assert "without --resume" in message
+    assert written(repository, "baseline") == before
+
+
+def test_what_is_no_measurement_is_not_resumed(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = repository.parent / "out"
+    assert measure(repository, "--resume") == 2
+    assert "baseline.json: cannot be read: No such file" in capsys.readouterr().err
+    assert measure(repository, "--rounds", "1") == 0
+    first = (out / "baseline.json").read_bytes()
+    (out / "target.json").write_bytes(first[:-20])
+    assert measure(repository, "--resume") == 3
+    message = capsys.readouterr().err
+    assert "target.json: not a valid run-v1" in message
+    assert "Next: start a measurement without --resume" in message
+    (out / "target.json").write_text('{"format": "perf-culprit-run", "version": 1, "benchmarks": []}')
+    assert measure(repository, "--resume") == 2
+    assert "target.json: holds no rounds that could be continued" in capsys.readouterr().err
+    assert measure(repository, "--rounds", "1") == 0
+    (out / "baseline.json").write_bytes(first)
+    assert measure(repository, "--resume") == 2
+    assert "different: the job of its files" in capsys.readouterr().err
+
+
+def test_quiet_is_the_verdict_without_the_progress(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert measure(repository, "--rounds", "3", "--quiet") == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    assert "measured 3 of 3 rounds" in shown.out
+    assert measure(repository, "--quiet", run="exit 4") == 3
+    assert "ended with exit code 4" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", [[], ["--metric", "instructions"], ["--warmup", "0"], ["--dry-run"]])
+def test_the_first_execution_that_fails_ends_it(
+    repository: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+) -> None:
+    monkeypatch.setenv("PATH", f"{counting_valgrind(tmp_path / 'bin')}:{os.environ['PATH']}")
+    run = f'cat number >> "{tmp_path / "executed"}"; echo no such table >&2; exit 9'
+    assert measure(repository, *options, run=run) == 3
+    assert "exit code 9; its output ends with: no such table" in capsys.readouterr().err
+    assert (tmp_path / "executed").read_text() == "c2\n"
+
+
 @pytest.mark.slow  # a process of its own, ended while it measures
-def test_an_interrupt_leaves_nothing(repository: Path, temporary: Path, tmp_path: Path) -> None:
+def test_an_interrupt_before_the_first_whole_round_leaves_nothing(
+    repository: Path, temporary: Path, tmp_path: Path
+) -> None:
     started = tmp_path / "started"
     argv = ["measure", "--repo", str(repository), "--commits", "HEAD~1", "HEAD", "--output", str(tmp_path / "out")]
     process = subprocess.Popen(

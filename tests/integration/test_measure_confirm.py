@@ -1,6 +1,7 @@
 """`measure --confirm`: the second measurement, of what was flagged only, and what `compare` makes of it."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -20,9 +21,9 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "repository"
 
 
-def measure(repository: Path, *commits: str, run: str = RUN) -> int:
+def measure(repository: Path, *commits: str, run: str = RUN, more: Sequence[str] = ()) -> int:
     out = str(repository.parent / "out")
-    options = ["--run", ASKED + run, "--rounds", "4", "--warmup", "0", "--output", out, "--confirm"]
+    options = ["--run", ASKED + run, "--rounds", "4", "--warmup", "0", "--output", out, "--confirm", *more]
     return main(["measure", "--repo", str(repository), "--commits", *commits, *options])
 
 
@@ -38,7 +39,7 @@ def test_a_true_regression_is_measured_again_and_confirmed(
 ) -> None:
     assert measure(repository, "HEAD~1", "HEAD") == 0
     output = capsys.readouterr().out
-    assert "measured again: 1 benchmarks that looked like regressions" in output
+    assert "looked like a regression: 1 benchmark, measured again\n" in output
     assert "--confirm-baseline" in output
     asked = (repository.parent / "asked").read_text().splitlines()
     assert asked == [""] * 16 + ["result"] * 16
@@ -53,6 +54,39 @@ def test_a_blip_is_withdrawn(repository: Path, capsys: pytest.CaptureFixture[str
     assert measure(repository, "HEAD~1", "HEAD", run=blip) == 0
     capsys.readouterr()
     assert compare(repository) == 0
+    assert "not confirmed" in capsys.readouterr().out
+
+
+def test_an_interrupt_of_the_second_measurement_keeps_the_first_and_another_call_adds_the_rest(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    ended = repository.parent / "ended"
+    end = f'if [ "$(cat "${COUNTER}")" = 21 ] && [ ! -e "{ended}" ]; then touch "{ended}"; kill -INT $PPID; sleep 9; fi'
+    run = f"{end}; {RUN}"
+    assert measure(repository, "HEAD~1", "HEAD", run=run) == 130
+    output = capsys.readouterr().out
+    assert "got worse" in output
+    assert "interrupted: measured 4 of 4 rounds" in output
+    assert "looked like a regression: 1 benchmark, not yet measured again\n" in output
+    assert "--confirm" not in output, "one round of four confirms nothing"
+    target = repository.parent / "out" / "target.json"
+    first = json.loads(target.read_bytes())["benchmarks"]
+
+    assert measure(repository, "HEAD~1", "HEAD", run=run, more=["--resume"]) == 0
+    shown = capsys.readouterr()
+    assert "confirm 1 benchmark, round 2 of 4" in shown.err
+    assert "round 1" not in shown.err
+    assert "looked like a regression: 1 benchmark, measured again\n" in shown.out
+    assert json.loads(target.read_bytes())["benchmarks"] == first
+    again = json.loads((repository.parent / "out" / "confirm-target.json").read_text())
+    assert again["benchmarks"][0]["rounds"] == [1, 1, 2, 2, 3, 3, 4, 4]
+    assert compare(repository) == 1
+
+
+def test_the_verdict_is_that_of_both_measurements(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    blip = f'if [ -n "$PERF_CULPRIT_BENCHMARKS" ]; then echo 1000 > value; fi; {RUN}'
+    assert measure(repository, "HEAD~1", "HEAD", run=blip) == 0
     assert "not confirmed" in capsys.readouterr().out
 
 

@@ -1,6 +1,8 @@
 """The workflow files, ours and those of the documentation: who may what, and what nobody may."""
 
+import math
 import re
+import subprocess
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -105,6 +107,20 @@ def test_a_bisection_reports_in_its_own_last_job() -> None:
     assert (report["needs"], report["if"]) == ("bisect", "always()")
     assert measuring["permissions"] == {"contents": "read"}
     assert report["permissions"] == jobs(OURS["report.yml"])["report"]["permissions"]
+
+
+def test_measuring_ends_before_its_job_does() -> None:
+    (job,) = workflows(ONE_FILE)["perf"]["jobs"].values()
+    (command,) = [step["run"] for step in job["steps"] if "perf-culprit measure" in step.get("run", "")]
+    assert int(re.findall(r"--minutes (\d+)", command)[0]) < job["timeout-minutes"]
+    (step,) = [step for step in steps(OURS["measure.yml"]) if step.get("id") == "measure"]
+    assert step["env"]["TIMEOUT_MINUTES"] == "${{ inputs.timeout-minutes }}"
+    (amount,) = re.findall(r'--minutes "(.*)"', step["run"])
+    for limit in ("1", "5", "60"):
+        shown = subprocess.run(
+            ["bash", "-c", f"echo {amount}"], env={"TIMEOUT_MINUTES": limit}, capture_output=True, check=True
+        )
+        assert int(shown.stdout) == math.ceil(0.75 * int(limit))
 
 
 def test_no_pending_report_is_replaced() -> None:
