@@ -3,19 +3,12 @@
 import csv
 import re
 
-from bot.collect.content import shown
-from bot.collect.counters.clock import LOCAL_NOTE, Clock
-from bot.collect.counters.grid import csv_rows, read_grid
-from bot.collect.counters.reader import counter, names_shown, number_or_none
-from bot.collect.counters.table import build_table
+from bot.collect.counters.counter_shapes import CsvReader, Grid, Sheet, csv_rows
+from bot.collect.counters.counter_tables import build_table, parsed_tables
+from bot.collect.counters.counter_values import Clock, counter, names_shown, number_or_none
 from bot.collect.parser import Parsed
 from bot.collect.source import Source
-from bot.errors import DataError
 from bot.model.metric import Metric
-
-ID = "counter_csv"
-DESCRIPTION = "counters as CSV or TSV: time, counters, perhaps the load"
-EXAMPLE = "any script that writes time,NAME,... rows"
 
 # The first column's name, and what divides its numbers into seconds where the name says so.
 TIME_COLUMNS: dict[str, float | None] = {
@@ -28,11 +21,10 @@ LOAD_COLUMN, LOAD_SUFFIX = "load", " [load]"
 # Columns that make such a file another format's: results of commits, and the tables of load-test tools.
 FOREIGN_COLUMNS = frozenset({"commit", "label", "user count", "metric_name"})
 UNIT_SUFFIX = re.compile(r"(?P<name>.*\S)\s*\[(?P<unit>[^\[\]]{1,30})\]")
-TABLE_NAME = "counters"
 
 
-def matches(source: Source, /) -> bool:
-    lines = [line for line in source.head().splitlines()[:50] if line.strip() and not line.startswith("#")]
+def _matches(source: Source, /) -> bool:
+    lines = [line for line in source.head().splitlines()[:50] if _is_data(line)]
     if len(lines) < 2:
         return False
     delimiter, columns = _header(lines[0])
@@ -43,41 +35,12 @@ def matches(source: Source, /) -> bool:
         Clock()(cells[0])
     except (ValueError, OverflowError):
         return False
-    # Decimal commas are told apart from text by `parse`.
+    # Decimal commas are told apart from text by the reader.
     return any(number_or_none(cell.replace(",", ".")) is not None for cell in cells[1:])
 
 
-def parse(source: Source, /) -> Parsed:
-    import numpy as np
-
-    first = next((line for line in source.lines() if line.strip() and not line.startswith("#")), "")
-    delimiter, columns = _header(first)
-    clock = Clock(divisor=TIME_COLUMNS.get(columns[0].lower()))
-    rows = ((line, cells) for line, cells in csv_rows(source, delimiter=delimiter) if not cells[0].startswith("#"))
-    next(rows, None)
-    names = columns[1:]
-    _check_names(names, source.place)
-    grid = read_grid(rows, columns=len(names), time_of=clock, place=source.place, decimal_comma=delimiter == ";")
-    load = [index for index, name in enumerate(names) if name.lower() == LOAD_COLUMN or name.endswith(LOAD_SUFFIX)]
-    if len(load) > 1:
-        raise source.error("has two load columns", "leave one of them")
-    left_out = [*load, *grid.text_columns]
-    table, notes = build_table(
-        TABLE_NAME,
-        times_s=grid.times_s,
-        values=np.delete(grid.values, left_out, axis=1) if left_out else grid.values,
-        metrics=[_metric(name) for index, name in enumerate(names) if index not in left_out],
-        place=source.place,
-        load=grid.values[:, load[0]] if load else None,
-        load_name=names[load[0]].removesuffix(LOAD_SUFFIX) if load else None,
-    )
-    texts = [shown(names[index]) for index in grid.text_columns]
-    all_notes = [*grid.notes, *notes]
-    if texts:
-        all_notes.append(f"{source.place}: columns of text are left out: {names_shown(texts)}")
-    if clock.is_local:
-        all_notes.append(f"{source.place}: {LOCAL_NOTE}")
-    return Parsed(counters=(table,), notes=tuple(all_notes))
+def _is_data(line: str) -> bool:
+    return bool(line.strip()) and not line.startswith("#")
 
 
 def _header(line: str) -> tuple[str, list[str]]:
@@ -89,15 +52,58 @@ def _header(line: str) -> tuple[str, list[str]]:
     return delimiter, [name.strip() for name in names or [""]]
 
 
-def _check_names(names: list[str], place: str) -> None:
+def _opened(source: Source) -> Sheet:
+    delimiter, columns = _header(next(filter(_is_data, source.lines()), ""))
+    rows = (row for row in csv_rows(source, delimiter=delimiter) if not row[1][0].startswith("#"))
+    next(rows, None)
+    names = columns[1:]
     if len(set(names)) != len(names) or not all(names):
-        raise DataError(
-            "has a column without name, or two of one name",
-            place=f"{place}:1",
-            next_step="give each counter a name of its own",
+        raise source.error(
+            "has a column without name, or two of one name", "give each counter a name of its own", line=1
         )
+    clock = Clock(divisor=TIME_COLUMNS.get(columns[0].lower()))
+    taker = _Columns(source, names, clock=clock, decimal_comma=delimiter == ";")
+    return Sheet(rows=rows, cells=len(columns), taker=taker)
+
+
+class _Columns(Grid):
+    def __init__(self, source: Source, names: list[str], *, clock: Clock, decimal_comma: bool) -> None:
+        super().__init__(len(names), time_of=clock, place=source.place, decimal_comma=decimal_comma)
+        self._source, self._names, self._clock = source, names, clock
+
+    def parsed(self) -> Parsed:
+        import numpy as np
+
+        names, place = self._names, self._place
+        times_s, values, of_words = self.numbers()
+        load = [index for index, name in enumerate(names) if name.lower() == LOAD_COLUMN or name.endswith(LOAD_SUFFIX)]
+        if len(load) > 1:
+            raise self._source.error("has two load columns", "leave one of them")
+        left_out = [*load, *of_words]
+        built = build_table(
+            "counters",
+            times_s=times_s,
+            values=np.delete(values, left_out, axis=1) if left_out else values,
+            metrics=[_metric(name) for index, name in enumerate(names) if index not in left_out],
+            place=place,
+            load=values[:, load[0]] if load else None,
+            load_name=names[load[0]].removesuffix(LOAD_SUFFIX) if load else None,
+        )
+        words = f"{place}: columns of text are left out: {names_shown([names[index] for index in of_words])}"
+        return parsed_tables([built], notes=((words,) * bool(of_words)) + self._clock.notes(place))
 
 
 def _metric(name: str) -> Metric:
     unit = UNIT_SUFFIX.fullmatch(name)
     return counter(unit["name"], unit["unit"]) if unit else counter(name)
+
+
+COUNTER_CSV = CsvReader(
+    ID="counter_csv",
+    DESCRIPTION="counters as CSV or TSV: time, counters, perhaps the load",
+    EXAMPLE="any script that writes time,NAME,... rows",
+    matches=_matches,
+    opened=_opened,
+    broken="is no row of counters",
+    is_exact=True,
+)

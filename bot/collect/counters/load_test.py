@@ -4,16 +4,21 @@ import random
 from array import array
 from dataclasses import dataclass, field
 from math import nan
+from typing import Final
 
 from bot.collect.content import shown
-from bot.collect.counters.reader import ERROR_RATE, RESPONSE_TIME, THROUGHPUT, USERS, names_shown
-from bot.collect.counters.table import Built, build_table
+from bot.collect.counters.counter_tables import Built, build_table
+from bot.collect.counters.counter_values import MAX_SHOWN_NAMES, names_shown
 from bot.collect.parser import Parsed, from_samples
 from bot.collect.thinning import KEPT_SAMPLES
-from bot.errors import DataError
-from bot.model.metric import Metric
+from bot.errors import DataError, listed
+from bot.model.metric import Direction, Metric
 from bot.model.run import Benchmark
 
+RESPONSE_TIME: Final = Metric(name="response_time", unit="ms", direction=Direction.LOWER_IS_BETTER)
+ERROR_RATE: Final = Metric(name="error_rate", unit="%", direction=Direction.LOWER_IS_BETTER)
+USERS: Final = Metric(name="users", unit="", direction=Direction.UNKNOWN)
+THROUGHPUT: Final = "throughput (requests/s)"
 MAX_LABELS = 200
 # A week. More is a broken time, not a test.
 MAX_SECONDS = 7 * 24 * 3600
@@ -70,18 +75,32 @@ class LoadTest:
     _seconds: dict[int, Second] = field(default_factory=dict)
     _left_out: int = 0
 
-    def response(self, label: str, elapsed_ms: float, *, metric: Metric = RESPONSE_TIME) -> None:
-        """A successful answer (or another time of the test, by its metric)."""
+    def request(
+        self, second: Second, label: str, elapsed_ms: float, *, has_failed: bool, is_repeated: bool = False
+    ) -> None:
+        """An answer; what others said before (`is_repeated`) is no further request of its second."""
+        if has_failed:
+            if label in self._failures or len(self._failures) < MAX_LABELS:
+                self._failures[label] = self._failures.get(label, 0) + 1
+        else:
+            self.time(label, elapsed_ms)
+        if is_repeated:
+            return
+        second.requests += 1
+        if has_failed:
+            second.failed += 1
+        else:
+            second.succeeded += 1
+            second.succeeded_ms += elapsed_ms
+
+    def time(self, label: str, elapsed_ms: float, *, metric: Metric = RESPONSE_TIME) -> None:
+        """The time of a successful answer, or another time of the test by its metric."""
         if (entry := self._labels.get((label, metric.name))) is None:
             if len(self._labels) == MAX_LABELS:
                 self._left_out += 1
                 return
             entry = self._labels[label, metric.name] = metric, Reservoir()
         entry[1].add(elapsed_ms)
-
-    def failure(self, label: str) -> None:
-        if label in self._failures or len(self._failures) < MAX_LABELS:
-            self._failures[label] = self._failures.get(label, 0) + 1
 
     def at(self, time_s: float) -> Second:
         """The second to count into."""
@@ -133,8 +152,8 @@ class LoadTest:
         notes = []
         if self._failures:
             labels = [f"{shown(label)} ({number})" for label, number in self._failures.items()]
-            notes.append(f"failed requests are left out of the response times: {names_shown(labels)}")
-        sampled = [shown(label) for (label, _), (_, chosen) in self._labels.items() if chosen.count > len(chosen)]
+            notes.append(f"failed requests are left out of the response times: {listed(labels, most=MAX_SHOWN_NAMES)}")
+        sampled = [label for (label, _), (_, chosen) in self._labels.items() if chosen.count > len(chosen)]
         if sampled:
             notes.append(
                 f"of more than {KEPT_SAMPLES:,} response times as many are kept, chosen at random: "

@@ -2,37 +2,26 @@
 
 from typing import Final
 
-from bot.collect.counters import (
-    counter_csv,
-    jmeter_jtl,
-    k6_csv,
-    k6_summary,
-    locust_history,
-    locust_stats,
-    perf_stat_csv,
-    perf_stat_json,
-    perfmon_csv,
-    prometheus_query,
-    prometheus_text,
-    sadf_csv,
-    sadf_json,
-    sadf_lines,
-)
-from bot.collect.counters.reader import CounterReader
+from bot.collect.counters.counter_csv import COUNTER_CSV
+from bot.collect.counters.counter_shapes import CounterReader
+from bot.collect.counters.load_tools import JMETER_JTL, K6_CSV, K6_SUMMARY, LOCUST_HISTORY, LOCUST_STATS
+from bot.collect.counters.perf_stat import PERF_STAT_CSV, PERF_STAT_JSON
+from bot.collect.counters.prometheus import PROMETHEUS_QUERY, PROMETHEUS_TEXT
+from bot.collect.counters.system_counters import PERFMON_CSV, SADF_CSV, SADF_JSON, SADF_LINES
 
 COUNTER_READERS: Final[dict[str, CounterReader]] = {
-    "k6_summary": k6_summary,
-    "k6_csv": k6_csv,
-    "jmeter_jtl": jmeter_jtl,
-    "locust_stats": locust_stats,
-    "locust_history": locust_history,
-    "perf_stat_json": perf_stat_json,
-    "perf_stat_csv": perf_stat_csv,
-    "sadf_json": sadf_json,
-    "sadf_csv": sadf_csv,
-    "sadf_lines": sadf_lines,
-    "perfmon_csv": perfmon_csv,
-    "prometheus_query": prometheus_query,
-    "prometheus_text": prometheus_text,
-    "counter_csv": counter_csv,
+    "k6_summary": K6_SUMMARY,
+    "k6_csv": K6_CSV,
+    "jmeter_jtl": JMETER_JTL,
+    "locust_stats": LOCUST_STATS,
+    "locust_history": LOCUST_HISTORY,
+    "perf_stat_json": PERF_STAT_JSON,
+    "perf_stat_csv": PERF_STAT_CSV,
+    "sadf_json": SADF_JSON,
+    "sadf_csv": SADF_CSV,
+    "sadf_lines": SADF_LINES,
+    "perfmon_csv": PERFMON_CSV,
+    "prometheus_query": PROMETHEUS_QUERY,
+    "prometheus_text": PROMETHEUS_TEXT,
+    "counter_csv": COUNTER_CSV,
 }

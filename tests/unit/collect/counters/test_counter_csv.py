@@ -1,7 +1,7 @@
 import pytest
 
 from bot.collect import PARSERS
-from bot.collect.counters import counter_csv
+from bot.collect.counters.counter_csv import COUNTER_CSV
 from bot.collect.registry import find_parser, parsers_for
 from bot.collect.source import Source
 from bot.errors import DataError
@@ -36,9 +36,9 @@ def test_the_last_line_may_be_cut_off_but_no_other() -> None:
     run = read("time,a,b\n1,1,1\n2,2,2\n3,3")
     assert columns(only_table(run)) == {"a": [1, 2], "b": [1, 2]}
     assert run.notes == ("counters.csv: the last line is cut off and left out",)
-    with pytest.raises(DataError, match=r"counters\.csv:3: does not have 3 cells"):
+    with pytest.raises(DataError, match=r"counters\.csv:3: has 2 cells, the header has 3"):
         read("time,a,b\n1,1,1\n2,2\n3,3,3\n")
-    with pytest.raises(DataError, match=r"counters\.csv:2: does not have 3 cells"):
+    with pytest.raises(DataError, match=r"counters\.csv:2: has 2 cells, the header has 3"):
         read("time,a,b\n1,1")
 
 
@@ -83,6 +83,6 @@ def test_a_quote_that_never_ends_is_no_csv() -> None:
     with pytest.raises(DataError, match="is no CSV: field larger than"):
         read('time,a\n1,1\n2,"' + "x\n" * 100_000)
     header = Source("f", ('time,"' + "x" * 200_000 + '"\n1,1\n').encode())
-    assert not counter_csv.matches(header)
+    assert not COUNTER_CSV.matches(header)
     with pytest.raises(DataError, match="is no CSV: field larger than"):
-        counter_csv.parse(header)
+        COUNTER_CSV.parse(header)

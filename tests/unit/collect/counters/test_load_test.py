@@ -29,11 +29,7 @@ def test_a_reservoir_keeps_all_until_it_is_full_and_then_an_even_choice_in_order
 def test_seconds_without_requests_have_no_throughput_and_no_other_values() -> None:
     test = LoadTest(name="k6", place="f")
     for time_s in (100.2, 100.9, 103.5):
-        second = test.at(time_s)
-        second.requests += 1
-        second.succeeded += 1
-        second.succeeded_ms += 10 * time_s
-        test.response("a", 10.0)
+        test.request(test.at(time_s), "a", 10 * time_s, has_failed=False)
     (table,) = test.parsed().counters
     assert table.load is not None
     assert table.load.tolist() == [2, 0, 0, 1]
@@ -44,10 +40,10 @@ def test_samples_and_labels_are_bounded_and_noted(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(load_test, "MAX_LABELS", 2)
     test = LoadTest(name="k6", place="f")
     for label in ("a", "b", "c", "c"):
-        test.response(label, 1.0)
-        test.failure(label)
+        test.request(test.at(0), label, 1.0, has_failed=False)
+        test.request(test.at(0), label, 1.0, has_failed=True)
     for _ in range(KEPT_SAMPLES):
-        test.response("a", 2.0)
+        test.time("a", 2.0)
     parsed = test.parsed()
     assert [(benchmark.name, len(benchmark.samples)) for benchmark in parsed.benchmarks] == [("a", 10_000), ("b", 1)]
     assert parsed.notes == (

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from bot.collect.counters import perf_stat, perf_stat_csv, sadf_csv, table
+from bot.collect.counters import counter_tables, perf_stat, system_counters
 from bot.collect.source import Source
 from bot.errors import DataError
 from bot.model.metric import Direction
@@ -230,7 +230,7 @@ def test_prometheus_exemplars_and_eof_are_passed_over() -> None:
 def test_a_line_of_perf_whose_share_of_time_is_no_number_is_refused_with_its_number(running: str) -> None:
     good = "1,,cycles,100,100.00,,\n"
     with pytest.raises(DataError, match=r":2: is no line of perf stat"):
-        perf_stat_csv.parse(Source("stat.csv", f"{good}1,,cycles,100,{running},,\n".encode()))
+        perf_stat.PERF_STAT_CSV.parse(Source("stat.csv", f"{good}1,,cycles,100,{running},,\n".encode()))
 
 
 def query(kind: str, result: object) -> str:
@@ -279,7 +279,7 @@ def test_too_many_perf_readings_are_refused(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_too_many_values_of_all_tables_together_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sadf_csv, "MAX_CELLS", 4)
-    monkeypatch.setattr(table, "MAX_CELLS", 4)
+    monkeypatch.setattr(system_counters, "MAX_CELLS", 4)
+    monkeypatch.setattr(counter_tables, "MAX_CELLS", 4)
     with pytest.raises(DataError, match="or 4 values"):
         read(SADF + "".join(f"host{i};1;2026-11-21 02:19:32 UTC;sda;5\n" for i in range(5)))

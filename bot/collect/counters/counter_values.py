@@ -1,12 +1,48 @@
-"""Times of strangers as seconds since 1970: ISO 8601, or a number in the unit that its size tells."""
+"""Numbers, times and units of strangers, as counters have them."""
 
+import math
 from datetime import UTC, datetime
+from typing import Final
+
+from bot.collect.content import shown
+from bot.errors import listed
+from bot.model.metric import Direction, Metric
 
 # A number below each is in that unit: seconds until the year 5138, milliseconds until then, and so on.
 _EPOCH_UNITS = ((1e11, 1.0), (1e14, 1e3), (1e17, 1e6))
 _NANOSECONDS = 1e9
 MAX_TIME_CHARACTERS = 40
-LOCAL_NOTE = "its times have no time zone and are taken as UTC"
+LOCAL_NOTE: Final = "its times have no time zone and are taken as UTC"
+MISSING: Final = frozenset({"", "na", "n/a", "nan", "-nan", "null", "none", "-", "?"})
+MAX_SHOWN_NAMES = 3
+
+
+def counter(name: str, unit: str = "", direction: Direction = Direction.UNKNOWN) -> Metric:
+    """A counter's metric. A direction is given only where the format's own meaning says it for sure."""
+    return Metric(name=name, unit=unit, direction=direction)
+
+
+def number_or_none(text: str) -> float | None:
+    """The number, NaN where the text says that there is none, None for any other text."""
+    text = text.strip()
+    if text.lower() in MISSING:
+        return math.nan
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def number_of(text: str) -> float:
+    """As `number_or_none`; a ValueError for any other text."""
+    if (number := number_or_none(text)) is None:
+        raise ValueError(text)
+    return number
+
+
+def names_shown(names: list[str]) -> str:
+    """A few foreign names for a note."""
+    return listed([shown(name) for name in names], most=MAX_SHOWN_NAMES)
 
 
 def epoch_divisor(number: float) -> float:
@@ -34,6 +70,9 @@ class Clock:
         if self._divisor is None:
             self._divisor = epoch_divisor(number)
         return number / self._divisor
+
+    def notes(self, place: str) -> tuple[str, ...]:
+        return (f"{place}: {LOCAL_NOTE}",) if self.is_local else ()
 
     def _date(self, text: str) -> float:
         text = text.strip().replace("/", "-")

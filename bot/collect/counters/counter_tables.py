@@ -1,14 +1,16 @@
 """The only way to build a counter table from foreign numbers: limits, order of time, what is missing."""
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from math import isnan
 from typing import TYPE_CHECKING, TypeAlias
 
 from bot.collect.content import shown
-from bot.collect.parser import checked_metric, checked_name
+from bot.collect.parser import Parsed, checked_metric, checked_name
 from bot.errors import DataError
 from bot.model.counter import CounterTable
+from bot.model.environment import Environment
 from bot.model.metric import Metric
 
 if TYPE_CHECKING:
@@ -72,6 +74,18 @@ def build_table(
         load_name=None if load is None else load_name,
     )
     return table, tuple(f"{place}: {note}" for note in notes)
+
+
+def parsed_tables(
+    built: Iterable[Built], *, notes: Iterable[str] = (), environment: Environment | None = None
+) -> Parsed:
+    """The tables of one file, and what to know of them said once."""
+    tables, table_notes = zip(*built, strict=True)
+    return Parsed(
+        counters=tables,
+        environment=environment or Environment(),
+        notes=tuple(dict.fromkeys([*chain.from_iterable(table_notes), *notes])),
+    )
 
 
 def check_size(rows: int, columns: int, *, place: str) -> None:

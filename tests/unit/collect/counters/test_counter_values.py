@@ -1,6 +1,6 @@
 import pytest
 
-from bot.collect.counters.clock import Clock
+from bot.collect.counters.counter_values import Clock
 
 INSTANT_S = 1795227572.0
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.collect.counters import table as table_module
-from bot.collect.counters.reader import counter
-from bot.collect.counters.table import Readings, build_table
+from bot.collect.counters import counter_tables as table_module
+from bot.collect.counters.counter_tables import Readings, build_table
+from bot.collect.counters.counter_values import counter
 from bot.errors import DataError
 from tests.support.counter_tables import columns
 
