@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow  # every command, as processes of their own
 
 INSTALLED: Final = (str(Path(sys.executable).with_name("perf-culprit")),)
 AS_MODULE: Final = (sys.executable, "-m", PACKAGE)
-# By command its arguments and exit code: not 0 where it lacks a workflow, a job or a host.
+# By command its arguments and exit code: not 0 where it lacks a workflow, a job, a host or an empty folder.
 COMMANDS: Final[Mapping[str, tuple[str, int]]] = {
     "init": ("--check", 2),
     "doctor": ("", 2),
@@ -46,7 +46,7 @@ COMMANDS: Final[Mapping[str, tuple[str, int]]] = {
     "dashboard": ("site", 0),
     "diagnose": ("--log app.log --pattern labelled", 0),
     "simulate": ("shop.yml --replications 2", 0),
-    "demo": ("--directory shop.yml", 2),
+    "demo": ("--directory docs", 2),
     "formats": ("", 0),
     "schema": ("report", 0),
     "completion": ("bash", 0),
