@@ -13,4 +13,7 @@ def run() -> int:
 
 
 if __name__ == "__main__":
+    if not sys.flags.safe_path:
+        # `python -m` put the folder that it was called in first: it may be a stranger's checkout.
+        del sys.path[0]
     sys.exit(run())

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from subprocess import DEVNULL
@@ -15,6 +14,7 @@ from anyio.abc import ByteReceiveStream, Process
 from anyio.streams.text import TextReceiveStream
 
 from bot.assistant.place import Place
+from bot.children import python
 from bot.errors import BotError, DataError, InfrastructureError, UsageError
 from bot.files import read_limited
 from bot.report.inert import plain
@@ -50,7 +50,7 @@ async def run_text(command: str, *options: str, place: Place, tell: Tell) -> str
 
 async def _run(arguments: Sequence[str], *, place: Place, tell: Tell) -> tuple[str, BotError | None]:
     """The beginning of what it prints, and why it failed. `tell` hears the other lines of its standard error."""
-    command = [sys.executable, "-m", "bot", *arguments]
+    command = python("-m", "bot", *arguments)
     async with (
         place.turns,
         await anyio.open_process(command, cwd=place.root, stdin=DEVNULL, start_new_session=True) as process,

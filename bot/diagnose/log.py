@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
-from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -15,6 +15,7 @@ from multiprocessing import get_context
 from types import FrameType
 from typing import Final, TypeAlias
 
+from bot.children import process_pool
 from bot.diagnose.blocks import BLOCK_BYTES, Lines, Stretch, blocks
 from bot.diagnose.part import Part, analyse, finish, merge
 from bot.diagnose.pattern import LinePattern, presets_that_read
@@ -90,7 +91,7 @@ def _first_blocks(produced: Iterator[Stretch | Lines], most_bytes: int) -> tuple
 def _on_processes(every: Iterator[Stretch | Lines], analysed: Analysis, *, workers: int) -> Part:
     # Spawned, not forked: safe whatever threads the caller has. Their rows are many and hold no cycles, so collecting
     # garbage would only cost time.
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=gc.disable) as pool:
+    with process_pool(workers, context=get_context("spawn"), initializer=gc.disable) as pool:
         try:
             return _shared(every, analysed, executor=pool, ahead=2 * workers)
         except BrokenProcessPool:

@@ -1,7 +1,6 @@
 """The dispatcher of this machine for counts: the jobs of a dispatch side by side, a process with worktrees each."""
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -10,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from bot.bisect import Search
+from bot.children import python
 from bot.codec.bisect_job import MOST_RESULT_BYTES, decode_job_result
 from bot.codec.bisect_request import encode_request
 from bot.dispatch.controller import Collected, Dispatcher
@@ -94,7 +94,7 @@ class SideBySide(AtOnce):
         output = folder / job
         output.mkdir()
         options = ["--request", str(folder / REQUEST_NAME), "--job", job, "--output", str(output), *self._options]
-        command = [sys.executable, "-m", "bot", "bisect-job", *options]
+        command = python("-m", "bot", "bisect-job", *options)
         with (
             (output / OUTPUT_NAME).open("wb") as file,
             subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT) as process,

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from bot.children import python
+
 USER: Final = "x-access-token"
 # One call of git may ask several times: for each lot of objects that a partial clone lacks.
 MOST_QUESTIONS: Final = 64
@@ -45,7 +47,7 @@ def helper_config(url: str, handle: int) -> tuple[tuple[str, str], ...]:
     Since 2.46 git sends what the helper says at once, not only after the server asked for it.
     """
     key = f"credential.{url}.helper"
-    answer = shlex.join([sys.executable, "-I", "-S", "-c", ANSWER, str(handle)])
+    answer = shlex.join(python("-I", "-S", "-c", ANSWER, str(handle)))
     # Nothing is stored or erased, and for that no Python starts.
     helper = f'!answer() {{ test "$1" != get || exec {answer}; }}; answer'
     return (key, ""), (key, helper), (f"http.{url}.proactiveAuth", "basic")

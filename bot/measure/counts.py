@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from bot.children import python
 from bot.model.count import BENCHMARK, Count, metric_of
 from bot.model.run import Benchmark
 
@@ -43,13 +44,13 @@ _KEEPING_IO: Final = (
 )
 # A shell's children count once it has waited for them, and still do after it became another program: a Python around
 # the command would count itself, 10 MB.
-_KEEPING_MEMORY: Final = 'log=$1; python=$2; say=$3; shift 3; "$@"; exec "$python" -I -S -c "$say" "$log" "$?"'
 _SAY_MEMORY: Final = f"""
 import resource, sys
 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
 open(sys.argv[1], "w").write(f"peak: {{peak * {1 if sys.platform == "darwin" else 1024}}}\\n")
 sys.exit(int(sys.argv[2]))
 """
+_KEEPING_MEMORY: Final = f'log=$1; shift; "$@"; exec {shlex.join(python("-I", "-S", "-c", _SAY_MEMORY))} "$log" "$?"'
 METHODS: Final[Mapping[str, Method]] = {
     Count.INSTRUCTIONS: Method(
         command=(*_VALGRIND, "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"),
@@ -84,7 +85,7 @@ METHODS: Final[Mapping[str, Method]] = {
         total=re.compile(r"^[rw]char: (\d+)", re.MULTILINE),
     ),
     Count.PEAK_MEMORY: Method(
-        command=("sh", "-c", _KEEPING_MEMORY, "sh", "{logs}/memory.log", sys.executable, _SAY_MEMORY),
+        command=("sh", "-c", _KEEPING_MEMORY, "sh", "{logs}/memory.log"),
         total=re.compile(r"peak: (\d+)"),
         joined=max,
     ),

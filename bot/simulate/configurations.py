@@ -7,9 +7,9 @@ import math
 import os
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from itertools import product
 
+from bot.children import process_pool
 from bot.config.design import Design, Scored
 from bot.model.metric import MetricKey
 from bot.model.simulation import Configuration, Layer, Simulation
@@ -30,7 +30,7 @@ def sweep(
     """The designs in the order given, one per combination."""
     tasks = [(design, scenario, seed, number) for design in designs for number in range(replications)]
     done = []
-    with ProcessPoolExecutor(max_workers=min(os.cpu_count() or 1, len(tasks))) as pool:
+    with process_pool(min(os.cpu_count() or 1, len(tasks))) as pool:
         for result in pool.map(replicate, *zip(*tasks, strict=True)):
             done.append(result)
             tell(f"{designs[0].name} {scenario}: {len(done)} of {len(tasks)} simulations")

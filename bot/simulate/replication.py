@@ -4,7 +4,6 @@ import gc
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from typing import Final
@@ -12,6 +11,7 @@ from typing import Final
 import numpy as np
 from scipy import special
 
+from bot.children import process_pool
 from bot.config.design import Design, Scenario
 from bot.model.metric import MetricKey
 from bot.model.simulation import Estimate, Replication, Simulation
@@ -56,7 +56,7 @@ def replications(
     done: list[Replication] = []
     one = partial(replicate, design, scenario, seed)
     workers = min(os.cpu_count() or 1, limit)
-    with ProcessPoolExecutor(max_workers=workers) as pool:
+    with process_pool(workers) as pool:
         while True:
             first = len(done)
             done += pool.map(one, range(first, min(first + workers, limit)))

@@ -2,8 +2,7 @@
 
 import json
 import os
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -73,12 +72,16 @@ def text(result: CallToolResult) -> str:
 
 @contextmanager
 def assistant(
-    repository: Path, *options: str, environment: Mapping[str, str] | None = None, is_served: bool = True
+    repository: Path,
+    *options: str,
+    environment: Mapping[str, str] | None = None,
+    command: Sequence[str] | None = None,
 ) -> Iterator[Assistant]:
-    """A server that is a fork, and so are its calls; or a process with the start of the real program."""
+    """A server that is a fork, and so are its calls; or a process by this command."""
+    program, *arguments = command or (str(served_program()), "mcp")
     server = StdioServerParameters(
-        command=str(served_program().with_name("forking-python")) if is_served else sys.executable,
-        args=["-m", "bot", "mcp", *options],
+        command=program,
+        args=[*arguments, *options],
         cwd=repository,
         env={**ENVIRONMENT, "OPENBLAS_NUM_THREADS": "1", **(environment or {})},
     )

@@ -1,7 +1,7 @@
 """The program `perf-culprit` without its start: each call is a fork of one process that has imported everything.
 
 What a step of a workflow has on its PATH is a script that hands its arguments, folder, environment and streams to that
-process, and ends as the fork does; so does `forking-python` for `-m bot`. The true program's start:
+process, and ends as the fork does; so does `forking-python` for `-m bot` and `-P -m bot`. The true program's start:
 tests/unit/test_cli.py, and the wheel and the containers of tests/e2e.
 """
 
@@ -42,8 +42,8 @@ posix._exit(int(server.recv(3) or 137))
 # Names the program to the test runs that a test starts.
 SHARED: Final = "SERVED_PERF_CULPRIT"
 PYTHON: Final = """#!/bin/sh
-case "$1 $2" in "-m bot") shift 2; exec {program} "$@";; esac
-exec {python} "$@"
+case "$*" in "-P -m bot "*) shift 3;; "-m bot "*) shift 2;; *) exec {python} "$@";; esac
+exec {program} "$@"
 """
 
 

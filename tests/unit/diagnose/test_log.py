@@ -43,7 +43,7 @@ def test_any_blocks_packed_or_not_give_the_same(tmp_path: Path) -> None:
 
 def test_a_call_may_go_on_in_the_next_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files that one block holds together start no process."""
-    monkeypatch.setattr("bot.diagnose.log.ProcessPoolExecutor", lambda *_, **__: pytest.fail("a process"))
+    monkeypatch.setattr("bot.diagnose.log.process_pool", lambda *_, **__: pytest.fail("a process"))
     lines = log(call("c1", ROWS)).splitlines(keepends=True)
     (tmp_path / "log.1").write_bytes(lines[0])
     (tmp_path / "log.2").write_bytes(b"".join(lines[1:]))

@@ -1,0 +1,63 @@
+"""A Python process of ours imports nothing from the folder it works in, however it is started."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from bot.children import SAFE_PATH, process_pool, python
+from tests.support.spies import importable, write_spies
+
+ROOT = Path(__file__).parents[2]
+POOL = f"""
+import sys
+from multiprocessing import get_context
+from {process_pool.__module__} import process_pool
+if __name__ == "__main__":
+    with process_pool(1, context=get_context(sys.argv[1])) as pool:
+        print(pool.submit(len, "four").result())
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
+def test_a_pool_works_in_a_hostile_folder(method: str, tmp_path: Path) -> None:
+    hostile, script, record = tmp_path / "hostile", tmp_path / "pool.py", tmp_path / "record"
+    hostile.mkdir()
+    write_spies(hostile, importable(), record=record)
+    script.write_text(POOL)
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, str(script), method]
+    done = subprocess.run(command, cwd=hostile, env=environment, capture_output=True, text=True, check=False)
+    assert record.read_text() == ""
+    assert done.stdout == "4\n", done.stderr
+
+
+@pytest.mark.parametrize("before", [None, "", "1"])
+def test_after_a_pool_the_environment_is_as_before(before: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(SAFE_PATH, raising=False)
+    if before is not None:
+        monkeypatch.setenv(SAFE_PATH, before)
+    with pytest.raises(KeyError), process_pool(1):
+        raise KeyError
+    assert os.environ.get(SAFE_PATH) == before
+
+
+def test_a_child_finds_what_the_person_installed_but_not_what_lies_in_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An environment of its own has no user's site-packages, so the interpreter is the one below it."""
+    monkeypatch.setattr(sys, "executable", getattr(sys, "_base_executable", sys.executable))
+    user_site = Path(sysconfig.get_path("purelib", f"{os.name}_user", vars={"userbase": str(tmp_path / "user")}))
+    places = {"worked_in": tmp_path / "worked_in", "on_the_path": tmp_path / "on_the_path", "user_site": user_site}
+    for name, place in places.items():
+        place.mkdir(parents=True)
+        (place / f"{name}.py").touch()
+    code = f"from importlib.util import find_spec; print([find_spec(name) is not None for name in {[*places]}])"
+    environment = {"PYTHONPATH": str(places["on_the_path"]), "PYTHONUSERBASE": str(tmp_path / "user")}
+    done = subprocess.run(
+        python("-c", code), cwd=places["worked_in"], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[False, True, True]\n"
