@@ -24,6 +24,7 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "sh .ci/env ruff check .": ".ci/run",
     "sh .ci/env mypy": ".ci/run",
     "bash .ci/run": ".github/workflows/ci.yml",
+    "bash .ci/run lint": ".github/workflows/ci.yml",
     'sh .ci/env pytest tests/unit -n auto -m "not slow and not container" --cov --cov-report=term:skip-covered': (
         ".github/workflows/ci.yml"
     ),
