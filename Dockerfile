@@ -22,9 +22,9 @@ RUN python -m compileall -q -x '/(ensurepip|idlelib|site-packages|test|tkinter|t
   "$(python -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')"
 
 # Dependencies change less often than bot/, so they have a layer of their own. What the base image brought stays unused.
-COPY .ci/image.txt /opt/perf-culprit/
+COPY requirements/runtime.txt /opt/perf-culprit/
 RUN pip install --no-cache-dir --root-user-action=ignore --ignore-installed --only-binary :all: --require-hashes \
-  --requirement /opt/perf-culprit/image.txt \
+  --requirement /opt/perf-culprit/runtime.txt \
   && site="$(python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
   && find "$site" -type d -name tests -prune -exec rm -r {} + \
   && echo /opt/perf-culprit > "$site/perf-culprit.pth"

@@ -21,7 +21,7 @@ for name in [name for name in os.environ if name.startswith("GIT_")]:
 os.environ |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 # A shell starts what it runs in the background deaf to Ctrl-C, which tests send to their processes.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-# Settings of a test's own count more. CI's fuzzing takes the other profile (.ci/run).
+# Settings of a test's own count more. CI's fuzzing takes the other profile (.ci/fuzz).
 settings.register_profile("quick", derandomize=True, deadline=None, max_examples=30)
 settings.register_profile("thorough", derandomize=True, deadline=None, max_examples=300)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))

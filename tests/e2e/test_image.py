@@ -55,4 +55,4 @@ def test_image_holds_git_and_no_tests(action_image: str) -> None:
     listed = podman(*BARE, "--entrypoint=sh", action_image, "-c", script)
     version, *rest = listed.stdout.splitlines()
     assert version.startswith("git version 2.")
-    assert rest == ["bot", "image.txt"]
+    assert rest == ["bot", "runtime.txt"]

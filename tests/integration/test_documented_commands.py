@@ -19,20 +19,21 @@ from tests.support.recipes import PROJECT
 # What cannot be run inside a test, and what runs it (a test, or CI itself).
 ELSEWHERE: Final[Mapping[str, str]] = {
     "sh .ci/env perf-culprit demo": "tests/e2e/test_wheel.py",
-    "sh .ci/env pytest": ".ci/run",
-    'sh .ci/env pytest -m "not slow and not container"': ".ci/run",
-    "sh .ci/env ruff check .": ".ci/run",
-    "sh .ci/env mypy": ".ci/run",
+    "sh .ci/env pytest": ".ci/tests",
+    'sh .ci/env pytest -m "not slow and not container"': ".ci/tests",
+    "sh .ci/env ruff check .": ".ci/lint",
+    "sh .ci/env mypy": ".ci/lint",
     "bash .ci/run": ".github/workflows/ci.yml",
+    "bash .ci/run lint": ".github/workflows/ci.yml",
     'sh .ci/env pytest tests/unit -n auto -m "not slow and not container" --cov --cov-report=term:skip-covered': (
         ".github/workflows/ci.yml"
     ),
     "sh .ci/env pip install mutmut==3.8.1": "setup.cfg",
     "sh .ci/env python -m tests.mutants --each 2 --seed 3 --seconds 6": "setup.cfg",
     "sh .ci/env python -m tests.mutants --each 1000 bot.detect.verdict": "setup.cfg",
-    "pip install atheris==3.0.0": ".ci/run",
-    "python -m tests.fuzz.guided --seconds 3600 --target jmh": ".ci/run",
-    "python -m tests.fuzz.guided --seconds 3600": ".ci/run",
+    "pip install atheris==3.0.0": ".ci/fuzz",
+    "python -m tests.fuzz.guided --seconds 3600 --target jmh": ".ci/fuzz",
+    "python -m tests.fuzz.guided --seconds 3600": ".ci/fuzz",
     "pip install perf-culprit && perf-culprit init": "tests/e2e/test_wheel.py",
     "perf-culprit bisect-job --request request.json --job job-1 --output out": "tests/integration/test_bisect_job.py",
     "perf-culprit import data.js --dry-run": "tests/integration/test_import.py",

@@ -1,4 +1,4 @@
-"""Our payloads of webhooks against the schema that Octokit publishes; CI fetches it from npm (`.ci/run`)."""
+"""Our payloads of webhooks against the schema that Octokit publishes; CI fetches it from npm (`.ci/tests`)."""
 
 import json
 import os

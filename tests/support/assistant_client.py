@@ -59,7 +59,7 @@ class Assistant:
     async def _call_until(self, file: Path, tool: str, arguments: dict[str, Any]) -> None:
         async with anyio.create_task_group() as calls:
             calls.start_soon(self._call, tool, arguments)
-            while not await anyio.Path(file).exists():  # noqa: ASYNC110 - another process makes it
+            while not await anyio.Path(file).exists():
                 await anyio.sleep(0.02)
             calls.cancel_scope.cancel()
 

@@ -15,7 +15,7 @@ WORDS: Final = "violation => violation.nodes.map(node => `${violation.id}: ${nod
 def violations(page: Page) -> list[str]:
     """What axe finds in the page as it stands, a line per element; skips the test where axe is not there."""
     if not (script := os.environ.get(VARIABLE)):
-        pytest.skip(f"{VARIABLE} is not set: axe-core comes from npm (.ci/run)")
+        pytest.skip(f"{VARIABLE} is not set: axe-core comes from npm (.ci/tests)")
     page.value(Path(script).read_text(encoding="utf-8") + "; 0")
     expression = f"axe.run().then(found => found.violations.flatMap({WORDS}))"
     answer = page.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)["result"]

@@ -251,7 +251,7 @@ def test_check_names_the_permission_that_a_caller_does_not_grant(tmp_path: Path)
     assert not [remark for remark in check_files(tmp_path) if "refuses" in remark.text]
     lay_out(tmp_path, {path: "\n".join(line for line in files[path].splitlines() if "checks: write" not in line)})
     (remark,) = [remark for remark in check_files(tmp_path) if "refuses" in remark.text]
-    assert remark.text == "job report calls report.yml, which GitHub refuses without `checks: write`"
+    assert remark.text == "job report calls reusable-report.yml, which GitHub refuses without `checks: write`"
 
 
 def test_check_names_what_an_automatic_search_lacks(tmp_path: Path) -> None:

@@ -72,18 +72,33 @@ def test_nothing_is_released_without_changes(copy: Path) -> None:
 
 def pins(name: str) -> dict[str, str]:
     """Package -> version, of a requirements file; packages are named alike however they are spelled."""
-    lines = (PROJECT / ".ci" / name).read_text(encoding="utf-8").splitlines()
+    lines = (PROJECT / "requirements" / name).read_text(encoding="utf-8").splitlines()
     result = (re.match(r"([\w.-]+)==([^\s;]+)", line) for line in lines)
     return {re.sub(r"[-_.]+", "-", match[1]).lower(): match[2] for match in result if match}
 
 
-def test_the_image_holds_what_was_tested_each_file_by_its_hash() -> None:
-    image = pins("image.txt")
-    assert image.items() <= pins("constraints.txt").items(), "sh .ci/freeze image"
+@pytest.mark.parametrize("name", ["runtime.txt", "build.txt", "publish.txt"])
+def test_what_is_installed_was_tested_and_each_file_has_a_hash(name: str) -> None:
+    assert pins(name).items() <= pins("dev.txt").items(), "sh .ci/lock"
+    text = (PROJECT / "requirements" / name).read_text(encoding="utf-8")
+    assert len(re.findall(r"^\S+==.* \\\n    --hash=sha256:[0-9a-f]{64}", text, re.MULTILINE)) == len(pins(name)) > 0
+    assert "://" not in text, "the address of an index"
+
+
+def test_the_image_holds_every_dependency_by_its_hash() -> None:
+    image = pins("runtime.txt")
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert {re.match(r"[\w-]+", entry)[0].lower() for entry in project["dependencies"]} <= set(image)  # type: ignore[index]
-    text = (PROJECT / ".ci" / "image.txt").read_text(encoding="utf-8")
-    assert len(re.findall(r"^\S+==\S+ \\\n    --hash=sha256:[0-9a-f]{64}", text, re.MULTILINE)) == len(image)
     dockerfile = (PROJECT / "Dockerfile").read_text(encoding="utf-8")
     assert re.search(r"^FROM \S+:\d+\.\d+\.\d+-\S+$", dockerfile, re.MULTILINE)
     assert dockerfile.count("pip install") == dockerfile.count("--require-hashes") == 1
+
+
+def test_what_holds_a_writing_token_installs_by_hash_and_builds_nothing() -> None:
+    text = (PROJECT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    for job, about in yaml.safe_load(text)["jobs"].items():
+        scripts = [step["run"] for step in about["steps"] if "run" in step]
+        installs = [line for script in scripts for line in script.splitlines() if '/bin/pip"' in line]
+        assert all("--require-hashes" in line and "--only-binary :all:" in line for line in installs)
+        if set(about["permissions"].values()) != {"read"} and job != "image":
+            assert "hatchling" not in str(scripts)

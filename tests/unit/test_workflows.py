@@ -15,12 +15,12 @@ from tests.support.recipes import BACKFILL, ONE_FILE, PROJECT, SPLIT, WORKFLOWS,
 OURS = {path.name: path.read_text(encoding="utf-8") for path in sorted((PROJECT / ".github/workflows").glob("*.yml"))}
 ALL = {**OURS, **{block.id: block.text for block in WORKFLOWS}}
 REUSABLE = {
-    "measure.yml": "perf",
-    "report.yml": "perf-report",
-    "command.yml": "perf-command",
-    "bisect.yml": "perf-bisect",
+    "reusable-measure.yml": "perf",
+    "reusable-report.yml": "perf-report",
+    "reusable-command.yml": "perf-command",
+    "reusable-bisect.yml": "perf-bisect",
 }
-UNTRUSTED = ("measure.yml", "bisect.yml", f"{SPLIT}:perf.yml", f"{SPLIT}:perf-bisect.yml")
+UNTRUSTED = ("reusable-measure.yml", "reusable-bisect.yml", f"{SPLIT}:perf.yml", f"{SPLIT}:perf-bisect.yml")
 PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}")
 
 
@@ -72,7 +72,7 @@ def test_the_one_file_has_no_cache_and_gives_its_token_to_our_action_only() -> N
         assert "token" not in str(step)
 
 
-@pytest.mark.parametrize("name", ["report.yml", "command.yml"])
+@pytest.mark.parametrize("name", ["reusable-report.yml", "reusable-command.yml"])
 def test_what_may_write_checks_out_nothing_foreign(name: str) -> None:
     for step in steps(ALL[name]):
         if step.get("uses", "").startswith("actions/checkout"):
@@ -89,7 +89,7 @@ def test_the_caller_grants_what_the_called_job_needs(name: str) -> None:
 
 
 def test_a_backfill_measures_without_a_token_and_stores_without_running_anything() -> None:
-    measuring, storing = jobs(OURS["backfill.yml"]).values()
+    measuring, storing = jobs(OURS["reusable-backfill.yml"]).values()
     assert measuring["permissions"] == {"contents": "read"}
     assert measuring["cache-mode"] == "none"
     assert "github.token" not in str(measuring)
@@ -106,7 +106,7 @@ def test_a_bisection_reports_in_its_own_last_job() -> None:
     measuring, report = workflows(SPLIT)["perf-bisect"]["jobs"].values()
     assert (report["needs"], report["if"]) == ("bisect", "always()")
     assert measuring["permissions"] == {"contents": "read"}
-    assert report["permissions"] == jobs(OURS["report.yml"])["report"]["permissions"]
+    assert report["permissions"] == jobs(OURS["reusable-report.yml"])["report"]["permissions"]
 
 
 def test_measuring_ends_before_its_job_does() -> None:
@@ -124,12 +124,12 @@ def test_measuring_ends_before_its_job_does() -> None:
 
 
 def test_no_pending_report_is_replaced() -> None:
-    (job,) = jobs(OURS["report.yml"]).values()
+    (job,) = jobs(OURS["reusable-report.yml"]).values()
     assert job["concurrency"]["queue"] == "max"
     assert job["concurrency"]["cancel-in-progress"] is False
 
 
-@pytest.mark.parametrize("name", ["report.yml", "command.yml"])
+@pytest.mark.parametrize("name", ["reusable-report.yml", "reusable-command.yml"])
 def test_what_stores_takes_its_database_as_a_secret(name: str) -> None:
     assert set(yaml.safe_load(OURS[name])[True]["workflow_call"]["secrets"]) == {"history-url"}
     (own,) = [step for step in steps(OURS[name]) if step.get("uses") == "./.perf-culprit"]
@@ -137,6 +137,6 @@ def test_what_stores_takes_its_database_as_a_secret(name: str) -> None:
 
 
 def test_a_report_is_written_whatever_the_measurement_came_to() -> None:
-    assert jobs(OURS["report.yml"])["report"]["if"] == "always()"
+    assert jobs(OURS["reusable-report.yml"])["report"]["if"] == "always()"
     (job,) = workflows(SPLIT)["perf-report"]["jobs"].values()
     assert "if" not in job

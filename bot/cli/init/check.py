@@ -17,11 +17,11 @@ OURS: Final = "perf-culprit/perf-culprit"
 PINNED: Final = re.compile(r"[0-9a-f]{40}")
 # What our called workflows ask for; GitHub starts no run whose caller grants less.
 CALLED: Final[Mapping[str, frozenset[str]]] = {
-    "measure.yml": frozenset(),
-    "bisect.yml": frozenset(),
-    "backfill.yml": frozenset({"contents"}),
-    "report.yml": frozenset({"actions", "checks", "contents", "issues", "pull-requests"}),
-    "command.yml": frozenset({"actions", "checks", "contents", "issues", "pull-requests"}),
+    "reusable-measure.yml": frozenset(),
+    "reusable-bisect.yml": frozenset(),
+    "reusable-backfill.yml": frozenset({"contents"}),
+    "reusable-report.yml": frozenset({"actions", "checks", "contents", "issues", "pull-requests"}),
+    "reusable-command.yml": frozenset({"actions", "checks", "contents", "issues", "pull-requests"}),
 }
 MEASURES: Final = r"perf-culprit (measure|bisect)"
 HIDDEN: Final = r"\$\{\{.*\b(secrets\.|github\.token\b)"
@@ -123,7 +123,7 @@ def _of_job(
     steps = _steps(about)
     used = [str(entry["uses"]) for entry in (about, *steps) if "uses" in entry]
     measures = bool(_steps(about, MEASURES)) or any(
-        f"/workflows/{called}" in uses for uses in used for called in ("measure.yml", "bisect.yml", "backfill.yml")
+        re.search(r"/workflows/reusable-(measure|bisect|backfill)\.yml", uses) for uses in used
     )
     for uses in used:
         yield from _of_action(name, uses)

@@ -5,7 +5,7 @@ The tracer is loaded under a name of its own: the program may have a package cal
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 # Old interpreters read this too, and pathlib would cost the traced program 10 ms:
-# ruff: noqa: ANN001, ANN202, PTH100, PTH113, PTH118, PTH120, PTH123, UP031, UP036
+# ruff: noqa: PTH100, PTH113, PTH118, PTH120, PTH123, UP031, UP036
 
 import importlib.util
 import os
