@@ -2,23 +2,20 @@
 
 import os
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 from bot.errors import BotError, DataError, UsageError
 
 
-def replace_file(path: Path, data: bytes | Iterator[bytes]) -> None:
-    """Write `data`, or its parts, to `path` atomically: a reader sees the old file or the new one, never half of one.
+def replace_file(path: Path, data: bytes) -> None:
+    """Write `data` to `path` atomically: a reader sees the old file or the new one, never half of one.
 
     What is no ordinary file (/dev/null, a pipe) is written to: replacing it would take it from everybody else.
     """
-    parts = iter([data]) if isinstance(data, bytes) else data
     try:
         if path.exists() and not path.is_file():
-            with path.open("wb") as file:
-                file.writelines(parts)
+            path.write_bytes(data)
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         # The file that a link names is replaced, not the link.
@@ -26,7 +23,7 @@ def replace_file(path: Path, data: bytes | Iterator[bytes]) -> None:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
             with os.fdopen(handle, "wb") as file:
-                file.writelines(parts)
+                file.write(data)
             # mkstemp makes private files; results are meant to be read by the next step, maybe as another user.
             Path(name).chmod(0o644)
             Path(name).replace(target)

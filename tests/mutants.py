@@ -1,8 +1,8 @@
 """A seeded sample of mutants of every module: python -m tests.mutants [--each N] [--seed N] [MODULE...]
 
-Mutmut writes the mutants that setup.cfg names and learns which test reaches which function. All of them would take it a
-night. Here some of each module are judged, each in a fork of one process that has collected the tests, by those that
-reach it, the fastest first, until one fails. The same seed and code give the same mutants.
+Mutmut writes the mutants that pyproject.toml names and learns which test reaches which function. All of them would take
+it a night. Here some of each module are judged, each in a fork of one process that has collected the tests, by those
+that reach it, the fastest first, until one fails. The same seed and code give the same mutants.
 """
 
 import argparse

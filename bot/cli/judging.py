@@ -114,7 +114,7 @@ def _compare(arguments: argparse.Namespace) -> int:
             report = pipeline.with_diagnosis(report, name)
         to_stdout = arguments.json == Path("-")
         if arguments.json and not to_stdout:
-            write(arguments.json, pipeline.report_json_parts(report))
+            write(arguments.json, pipeline.report_json(report))
         if arguments.markdown or arguments.html:
             markdown = pipeline.report_markdown(report)
             if arguments.markdown:
@@ -124,7 +124,7 @@ def _compare(arguments: argparse.Namespace) -> int:
         stream = text_stream(arguments.json)
         text = pipeline.report_text(report, colour=colour(stream), width=table_width(stream))
     if to_stdout:
-        write(arguments.json, pipeline.report_json_parts(report))
+        write(arguments.json, pipeline.report_json(report))
     show(text, stream)
     return EXIT_REGRESSION if report.failed else EXIT_FINE
 

@@ -6,7 +6,7 @@ import re
 import shutil
 import sys
 import webbrowser
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from textwrap import TextWrapper
 from types import MappingProxyType
@@ -19,9 +19,9 @@ MARK = "• "
 COLOURED = re.compile(r"^((?:\x1b\[\d+m)*)(.*?)((?:\x1b\[0m)?)$")
 
 
-def write(path: Path | None, data: bytes | Iterator[bytes]) -> None:
+def write(path: Path | None, data: bytes) -> None:
     if path is None or path == Path("-"):
-        sys.stdout.buffer.writelines([data] if isinstance(data, bytes) else data)
+        sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return
     replace_file(path, data)

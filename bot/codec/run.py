@@ -12,11 +12,13 @@ from msgspec import UNSET, UnsetType, structs
 from bot.codec.counters import CounterTableEntry, decode_table, encode_table
 from bot.codec.large import decode_large
 from bot.errors import DataError
+from bot.model.counter import CounterTable
 from bot.model.environment import LONGEST_NAME, LONGEST_VALUE, MOST_COMPONENTS, Environment
 from bot.model.metric import Direction, Metric, MetricKey
 from bot.model.run import (
     LONGEST_SECONDS,
     MOST_EXECUTIONS,
+    MOST_METRICS,
     NO_COST,
     Benchmark,
     Cost,
@@ -132,7 +134,7 @@ def decode_run(data: bytes, *, place: str) -> Run:
     metrics = {kind: Metric(name=kind[0], unit=kind[1], direction=kind[2]) for kind in kinds}
     start, end = REDUCED_NOTE.split("{}")
     were_reduced = any(note.startswith(start) and note.endswith(end) for note in file.notes)
-    return Run(
+    run = Run(
         benchmarks=tuple(
             _benchmark(entry, metrics[entry.metric, entry.unit, entry.direction], f"{place}: benchmarks.{i}")
             for i, entry in enumerate(file.benchmarks)
@@ -152,6 +154,18 @@ def decode_run(data: bytes, *, place: str) -> Run:
         cost=Cost(file.cost.executions, file.cost.seconds) if file.cost else NO_COST,
         notes=file.notes,
     )
+    refuse_too_many(run.benchmarks, run.counters, place=place)
+    return run
+
+
+def refuse_too_many(benchmarks: Sequence[Benchmark], counters: Sequence[CounterTable], *, place: str) -> None:
+    count = len(benchmarks) + sum(len(table.metrics) for table in counters)
+    if count > MOST_METRICS:
+        raise DataError(
+            f"holds {count:,} metrics, and a run may have {MOST_METRICS:,}",
+            place=place,
+            next_step="split the benchmarks into suites, and give each its own run with `--suite NAME`",
+        )
 
 
 def refuse_doubled(benchmarks: Sequence[Benchmark], *, place: str) -> None:

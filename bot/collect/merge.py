@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from functools import reduce
 from itertools import chain, count
 
+from bot.codec.run import refuse_too_many
 from bot.collect.content import shown
 from bot.collect.here import elsewhere
 from bot.collect.parser import Parsed
@@ -46,6 +47,9 @@ def merge(
     Our own run files are complete: what they do not say was not known when they were written.
     """
     benchmarks, turned = _benchmarks(reads)
+    counters = _counters(reads)
+    more = f" and {len(reads) - 1:,} more" if len(reads) > 1 else ""
+    refuse_too_many(benchmarks, counters, place=f"{reads[0].place}{more}")
     all_notes = [*notes, *(note for read in reads for note in read.parsed.notes), *_environment_notes(reads)]
     if turned:
         all_notes.append(f"summaries of several files, where each file's value counts as one sample: {turned}")
@@ -58,7 +62,7 @@ def merge(
             measured_on = measured_on.merged(environment)
     return Run(
         benchmarks=benchmarks,
-        counters=_counters(reads),
+        counters=counters,
         environment=measured_on,
         commit=commit or _agreed(((read.place, read.parsed.commit) for read in reads), "commit"),
         time=time or (min(times) if times else None),

@@ -10,13 +10,13 @@ import numpy as np
 
 from bot.detect import blocks, summary
 from bot.detect.detector import DetectorOptions
-from bot.detect.evidence import MOST_DETAILED, Tested, evidence_of
+from bot.detect.evidence import evidence_of
 from bot.detect.families import by_kind
 from bot.detect.levels import LEVELS, Decision, Metrics, decide, tested
 from bot.detect.pairs import MetricPair, are_timed, metric_families
 from bot.detect.samples import SampleStatistics, has_samples, sample_statistics
 from bot.detect.side import describe_sides, precision_notes
-from bot.model.finding import Evidence, Side
+from bot.model.finding import Evidence
 from bot.stats.ragged import Floats
 from bot.stats.two_groups import welch
 
@@ -39,12 +39,6 @@ def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Sequence[Ev
 
 
 def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> Sequence[Evidence]:
-    columns, baseline, target = _tested(pairs, options)
-    return evidence_of(pairs, columns, baseline=baseline, target=target, notes=lambda _, side: precision_notes(side))
-
-
-def _tested(pairs: Sequence[MetricPair], options: DetectorOptions) -> tuple[Tested, Sequence[Side], Sequence[Side]]:
-    """What was found, and both sides: the statistics behind it are gone before a large suite's evidence takes room."""
     measured = sample_statistics(pairs)
     metrics = Metrics(families=metric_families(pairs), timed=are_timed(pairs), confidence=1 - options.settings.alpha)
     decision, statistic = decide(measured, metrics)
@@ -60,21 +54,22 @@ def _tested(pairs: Sequence[MetricPair], options: DetectorOptions) -> tuple[Test
         p_of_samples=decision.p_values[0],
         constant=measured.constant,
         metrics=metrics,
-        details=_details(measured, decision, statistic) if len(pairs) <= MOST_DETAILED else {},
+        details=_details(measured, decision, statistic),
         effect=options.settings.minimum_effect,
         alpha=options.settings.alpha,
     )
-    baseline_sides = describe_sides(
-        measured.baseline, measured.baseline_median, means=runs.mean, runs=runs.count, exponent=measured.exponent
+    return evidence_of(
+        pairs,
+        columns,
+        baseline=describe_sides(measured.baseline, measured.baseline_median, means=runs.mean, runs=runs.count),
+        target=describe_sides(
+            measured.target,
+            measured.target_median,
+            means=measured.target.mean,
+            runs=measured.target_means.sizes.astype(np.float64),
+        ),
+        notes=lambda _, side: precision_notes(side),
     )
-    target_sides = describe_sides(
-        measured.target,
-        measured.target_median,
-        means=measured.target.mean,
-        runs=measured.target_means.sizes.astype(np.float64),
-        exponent=measured.exponent,
-    )
-    return columns, baseline_sides, target_sides
 
 
 def _details(measured: SampleStatistics, decision: Decision, statistic: Floats) -> dict[str, Floats]:

@@ -3,23 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Final, cast
 
 import numpy as np
 
 from bot.config.policy import CategoryConfig, MetricSettings, PolicySettings
 from bot.detect.limits import decide_by_limit
 from bot.detect.pairs import MetricPair, some_samples
-from bot.detect.rows import Rows
 from bot.detect.units import milliseconds_per
 from bot.detect.verdict import Decided, decide, level_of
 from bot.model.count import Count
-from bot.model.finding import Evidence, Excess, Finding, Level, Severity, Verdict
+from bot.model.finding import Evidence, Finding, Level, Severity, Verdict
 from bot.model.metric import Direction
 from bot.stats.multiplicity import known_q_values, number, numbers
 from bot.stats.ragged import Floats
-
-CHANGES: Final = (Verdict.REGRESSION, Verdict.IMPROVEMENT)
 
 
 def p_values_of(evidence: Sequence[Evidence]) -> Floats:
@@ -73,9 +69,7 @@ def benchmark_findings(
                 critical_p=critical_p,
                 paired=paired,
             )
-        is_one_of_many = isinstance(evidence, Rows) and decided.verdict not in CHANGES
-        shown = on_demand(evidence, index, entry) if is_one_of_many else entry
-        findings.append(_finding(pair, entry, decided, metric, q_value, shown=shown))
+        findings.append(_finding(pair, entry, decided, metric, q_value))
     return findings
 
 
@@ -85,22 +79,16 @@ def _p_values(evidence: Evidence) -> tuple[float | None, ...]:
 
 
 def _finding(
-    pair: MetricPair,
-    evidence: Evidence,
-    decided: Decided,
-    metric: MetricSettings,
-    q_value: float | None,
-    *,
-    shown: Evidence,
+    pair: MetricPair, evidence: Evidence, decided: Decided, metric: MetricSettings, q_value: float | None
 ) -> Finding:
     category = CategoryChange()
     if evidence.target is not None:
         category = category_change(pair, target_mean=evidence.target.value, settings=metric)
     regressed = decided.verdict is Verdict.REGRESSION
-    # Thousands of unchanged metrics need no chart, nor do a hundred thousand undecided ones.
-    is_drawn = pair.obstacle is None and decided.verdict is not Verdict.NO_CHANGE and shown is evidence
+    # Thousands of unchanged metrics need no chart.
+    is_drawn = pair.obstacle is None and decided.verdict is not Verdict.NO_CHANGE
     return Finding(
-        evidence=shown,
+        evidence=evidence,
         verdict=decided.verdict,
         reason=decided.reason,
         q_value=q_value,
@@ -150,33 +138,3 @@ def category_change(pair: MetricPair, *, target_mean: float, settings: MetricSet
 def category_of(time_ms: float, categories: Sequence[CategoryConfig]) -> str:
     """The first category whose upper bound is above `time_ms`; the last one if there is none."""
     return next((one.name for one in categories if one.below is None or time_ms < one.below), categories[-1].name)
-
-
-# What findings are ordered and grouped by.
-HELD: Final = ("key", "metric", "test", "relative_change", "reason")
-
-
-class EvidenceOnDemand:
-    """Stands in for the evidence at `index` of `rows` and takes a tenth of its room.
-
-    It holds the fields of HELD. Any other is read from the row, which remakes its evidence. No subclass of Evidence:
-    the places of seventeen fields would take more room than all that is held here.
-    """
-
-    __slots__ = ("_index", "_rows", *HELD)
-    # Asked of every finding, and the same for all that is tested by a p-value.
-    score = threshold = rules = None
-    excess = Excess()
-
-    def __init__(self, rows: Sequence[Evidence], index: int, evidence: Evidence) -> None:
-        self._rows, self._index = rows, index
-        for name in HELD:
-            setattr(self, name, getattr(evidence, name))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._rows[self._index], name)
-
-
-def on_demand(rows: Sequence[Evidence], index: int, evidence: Evidence) -> Evidence:
-    """`evidence`, which `rows` has at `index`, without its numbers: they are read from there whenever one is asked."""
-    return cast(Evidence, EvidenceOnDemand(rows, index, evidence))

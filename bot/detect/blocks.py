@@ -19,7 +19,7 @@ from bot.detect.evidence import exact, relative, unbounded, untested
 from bot.detect.executions import Executions, executions_of
 from bot.detect.pairs import MetricPair
 from bot.detect.side import HALF_WIDTH_LEVEL, precision_notes
-from bot.detect.statistic import MEAN, is_measurable
+from bot.detect.statistic import MEAN
 from bot.detect.units import is_deterministic, least_change
 from bot.model.finding import Evidence, Interval, Precision, Side
 from bot.model.reason import Untested, because
@@ -58,7 +58,7 @@ def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Eviden
     evidence: dict[int, Evidence] = {}
     designs: dict[object, list[tuple[int, Executions]]] = {}
     for index, pair in enumerate(pairs):
-        if pair.obstacle is not None or not all(map(is_measurable, (*pair.baseline, pair.target))):
+        if pair.obstacle is not None:
             evidence.update(zip([index], summary.assess([pair], options), strict=True))
             continue
         executions = executions_of(pair)

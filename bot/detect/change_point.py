@@ -14,7 +14,6 @@ from bot.detect.detector import DetectorOptions
 from bot.detect.evidence import relative, untested
 from bot.detect.pairs import MetricPair
 from bot.detect.run_values import run_values
-from bot.detect.statistic import is_measurable
 from bot.model.finding import Evidence, Side
 from bot.model.reason import Reason, Remark, Untested, because
 from bot.stats.change_point_evidence import SEPARATION_REACH
@@ -63,8 +62,6 @@ def _values(pair: MetricPair) -> tuple[tuple[float, ...], Reason | None]:
     have, lacking = len(pair.baseline), FIRST_JUDGED - len(pair.baseline)
     if lacking > 0:
         return (), because(Untested.TOO_FEW_RUNS, minimum=FIRST_JUDGED, count=have, lacking=lacking)
-    if not all(map(is_measurable, benchmarks)):
-        return (), because(Untested.UNMEASURABLE_NUMBERS)
     values = run_values(benchmarks)
     return (values, None) if values else ((), because(Untested.DIFFERENT_STATISTICS))
 

@@ -16,7 +16,6 @@ from bot.detect.families import in_families
 from bot.detect.one_load import load_as_cause
 from bot.detect.pairs import MetricPair
 from bot.detect.run_medians import RunMedians, level_p_values, median_allowance
-from bot.detect.statistic import is_measurable
 from bot.model.finding import Evidence, Excess, Side
 from bot.model.metric import Metric, MetricKey
 from bot.model.reason import Reason, Remark, Untested, because
@@ -77,8 +76,6 @@ def detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> li
 def _unusable(pair: MetricPair) -> Reason | None:
     if not pair.target.samples or not any(run.samples for run in pair.baseline):
         return because(Untested.NEEDS_SAMPLES)
-    if not all(map(is_measurable, (*pair.baseline, pair.target))):
-        return because(Untested.UNMEASURABLE_NUMBERS)
     return None
 
 

@@ -3,13 +3,11 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import repeat
 from typing import Any, Final
 
 import numpy as np
 
 from bot.detect.pairs import MetricPair
-from bot.detect.rows import Rows
 from bot.detect.units import least_change, milliseconds_per
 from bot.model.finding import Evidence, Interval, Precision, Side
 from bot.model.metric import Metric, MetricKey
@@ -20,8 +18,6 @@ from bot.stats.relative import Change
 # No test: of numbers that vary with nothing but the program.
 EXACT = "exact"
 UNTESTED: Final = "none"
-# Nobody reads the details of more metrics, and they are a fifth of what is known of each.
-MOST_DETAILED = 100_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,48 +46,39 @@ def evidence_of(
     baseline: Sequence[Side],
     target: Sequence[Side],
     notes: Callable[[int, Side], tuple[Reason, ...]] | None = None,
-) -> Sequence[Evidence]:
-    """One per pair, in order; of more than MOST_DETAILED made when they are read. `notes`: by index and target."""
-    # Not the pairs, which hold all samples.
-    keys, metrics = [pair.key for pair in pairs], [pair.metric for pair in pairs]
-    change, detailed = tested.change, len(pairs) <= MOST_DETAILED
+) -> list[Evidence]:
+    """One per pair, in order. `notes`: by index and target."""
+    change = tested.change
     columns = (tested.p_value, change.change, change.low, change.high, tested.samples_needed, tested.constant)
-
-    def made(start: int, end: int) -> list[Evidence]:
-        part = slice(start, end)
-        rows = zip(
-            keys[part],
-            metrics[part],
-            tested.tests[part],
-            zip(*(column[part].tolist() for column in (*columns, tested.exact)), strict=True),
-            baseline[part],
-            target[part],
-            _named(tested.precision, part),
-            _named(tested.details, part) if detailed else repeat({}, end - start),
-            strict=True,
-        )
-        return [
-            _evidence(row, tested=tested, notes=notes(index, row[5]) if notes else ())
-            for index, row in enumerate(rows, start)
-        ]
-
-    evidence = Rows(len(pairs), made)
-    return list(evidence) if detailed else evidence
+    rows = zip(
+        pairs,
+        tested.tests,
+        zip(*(column.tolist() for column in (*columns, tested.exact)), strict=True),
+        baseline,
+        target,
+        _named(tested.precision, len(pairs)),
+        _named(tested.details, len(pairs)),
+        strict=True,
+    )
+    return [
+        _evidence(row, tested=tested, notes=notes(index, row[4]) if notes else ()) for index, row in enumerate(rows)
+    ]
 
 
 def _evidence(
-    row: tuple[MetricKey, Metric, str, tuple[Any, ...], Side, Side, Mapping[str, Any], Mapping[str, float]],
+    row: tuple[MetricPair, str, tuple[Any, ...], Side, Side, Mapping[str, Any], Mapping[str, float]],
     *,
     tested: Tested,
     notes: tuple[Reason, ...],
 ) -> Evidence:
-    key, metric, test, numbers, before, after, precision, details = row
+    pair, test, numbers, before, after, precision, details = row
+    metric = pair.metric
     p_value, moved, low, high, needed, constant, exact = numbers
     bounded = not math.isnan(low)
     coarse = constant and milliseconds_per(metric.unit) is not None
     least = least_change(metric.unit)
     return Evidence(
-        key=key,
+        key=pair.key,
         metric=metric,
         test=EXACT if exact else test,
         baseline=before,
@@ -107,14 +94,10 @@ def _evidence(
     )
 
 
-def _named(columns: Mapping[str, Floats], part: slice) -> list[dict[str, float]]:
-    """Per metric of `part` its numbers by name; what does not exist or is infinite is left out."""
-    parts = {name: column[part] for name, column in columns.items()}
-    finite = {name: (numbers.tolist(), np.isfinite(numbers).tolist()) for name, numbers in parts.items()}
-    return [
-        {name: numbers[row] for name, (numbers, exists) in finite.items() if exists[row]}
-        for row in range(part.stop - part.start)
-    ]
+def _named(columns: Mapping[str, Floats], count: int) -> list[dict[str, float]]:
+    """Per metric its numbers by name; what does not exist or is infinite is left out."""
+    finite = {name: (numbers.tolist(), np.isfinite(numbers).tolist()) for name, numbers in columns.items()}
+    return [{name: numbers[row] for name, (numbers, exists) in finite.items() if exists[row]} for row in range(count)]
 
 
 def untested(

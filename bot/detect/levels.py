@@ -70,10 +70,12 @@ class Decision:
 
 def decide(measured: SampleStatistics, metrics: Metrics) -> tuple[Decision, Floats]:
     """Test at every level that exists and keep the most cautious answer; beside it all samples' F."""
-    # Of a million metrics a level takes 64 MB, and testing units five times that: the pooled level comes after them.
-    of_runs, of_processes = _run_level(measured, metrics), _process_level(measured, metrics)
     pooled = one_way_anova(measured.target, measured.baseline)
-    levels = (_pooled_level(measured, pooled.p_value, metrics), of_runs, of_processes)
+    levels = (
+        _pooled_level(measured, pooled.p_value, metrics),
+        _run_level(measured, metrics),
+        _process_level(measured, metrics),
+    )
     return most_cautious(levels), pooled.statistic
 
 
@@ -134,11 +136,10 @@ def tested(
         exact=constant & ~metrics.timed,
         samples_needed=needed,
         precision={
-            # Views would keep all columns of the levels.
-            "degrees_of_freedom": level.degrees_of_freedom.copy(),
+            "degrees_of_freedom": level.degrees_of_freedom,
             "standard_error": change.error,
             "target_samples_error": samples_error(level.target_samples_error, baseline),
-            "p_of_samples": p_of_samples.copy(),
+            "p_of_samples": p_of_samples,
             "p_without_modes": without_modes(decision.p_values, decision.p_without_modes),
         },
         details=details,

@@ -17,7 +17,6 @@ from bot.detect.families import by_kind
 from bot.detect.levels import Metrics, tested
 from bot.detect.medians import LEVELS, MedianStatistics, median_statistics
 from bot.detect.pairs import MetricPair, are_timed, metric_families
-from bot.detect.rows import Rows
 from bot.detect.samples import has_samples
 from bot.detect.statistic import MEDIAN
 from bot.model.finding import Evidence, Side
@@ -80,41 +79,33 @@ def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> Sequen
     return evidence_of(
         pairs,
         columns,
-        baseline=_sides(measured, measured.baseline, measured.baseline_count, measured.run_counts),
-        target=_sides(measured, measured.target, measured.target_count, measured.target_run_counts),
+        baseline=_sides(measured.baseline, measured.baseline_count, measured.run_counts),
+        target=_sides(measured.target, measured.target_count, measured.target_run_counts),
         notes=lambda index, _: (because(Remark.INTERVALS_OVERLAP),) if overlapping[index] else (),
     )
 
 
-def _sides(measured: MedianStatistics, estimate: MedianEstimate, counts: Floats, runs: Floats) -> Sequence[Side]:
+def _sides(estimate: MedianEstimate, counts: Floats, runs: Floats) -> list[Side]:
     half_widths = estimate.bounds()[1] - estimate.median
     relative = np.full_like(half_widths, np.nan)
     np.divide(half_widths, np.abs(estimate.median), out=relative, where=estimate.median != 0)
-    columns = (np.ldexp(estimate.median, measured.exponent), counts, runs, relative)
-
-    def sides(start: int, end: int) -> list[Side]:
-        return [
-            Side(
-                value=median,
-                statistic="median",
-                median=median,
-                count=int(count),
-                runs=int(of_runs),
-                relative_half_width=None if math.isnan(half_width) else half_width,
-            )
-            for median, count, of_runs, half_width in zip(
-                *(column[start:end].tolist() for column in columns), strict=True
-            )
-        ]
-
-    return Rows(len(relative), sides)
+    columns = (estimate.median, counts, runs, relative)
+    return [
+        Side(
+            value=median,
+            statistic="median",
+            median=median,
+            count=int(count),
+            runs=int(of_runs),
+            relative_half_width=None if math.isnan(half_width) else half_width,
+        )
+        for median, count, of_runs, half_width in zip(*(column.tolist() for column in columns), strict=True)
+    ]
 
 
 def _details(measured: MedianStatistics) -> dict[str, Floats]:
     """The numbers behind the evidence by name."""
-    bounds = [
-        np.ldexp(end, measured.exponent) for side in (measured.target, measured.baseline) for end in side.bounds()
-    ]
+    bounds = [end for side in (measured.target, measured.baseline) for end in side.bounds()]
     return {
         "difference_excludes_zero": measured.deviation.excludes_zero.astype(np.float64),
         "intervals_overlap": measured.deviation.overlap.astype(np.float64),

@@ -18,7 +18,7 @@ from bot.detect.levels import (
     most_cautious,
 )
 from bot.detect.pairs import MetricPair
-from bot.detect.samples import chunks, group_values, sample_statistics, samples_of, values_of_runs
+from bot.detect.samples import group_values, sample_statistics, samples_of, values_of_runs
 from bot.stats.median_interval import (
     Deviation,
     MedianEstimate,
@@ -28,7 +28,7 @@ from bot.stats.median_interval import (
     resolution,
     separated,
 )
-from bot.stats.ragged import Booleans, Floats, Integers, Ragged, joined
+from bot.stats.ragged import Booleans, Floats, Ragged
 from bot.stats.unit_test import RunSizes, uncertain_share
 
 # In the order of `Decision.p_values`.
@@ -37,9 +37,8 @@ LEVELS: Final = ("median_interval", "median_interval_between_runs", "median_inte
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MedianStatistics:
-    """Per metric (m,), in units of 2 ** `exponent`. `constant`: no sample differs from another of its side."""
+    """Per metric (m,). `constant`: no sample differs from another of its side."""
 
-    exponent: Integers
     target: MedianEstimate
     baseline: MedianEstimate
     target_count: Floats
@@ -56,7 +55,6 @@ class MedianStatistics:
 class _Sampled:
     """What is left of the samples once every row is reduced to order statistics."""
 
-    exponent: Integers
     target: MedianEstimate
     baseline: MedianEstimate
     target_count: Floats
@@ -77,7 +75,7 @@ def median_statistics(pairs: Sequence[MetricPair], metrics: Metrics, *, paired: 
 
     `paired`: both sides were measured in turn on one machine.
     """
-    sampled = joined([_reduced(chunk) for chunk in chunks(pairs)])
+    sampled = _reduced(pairs)
     target, baseline = sampled.target, sampled.baseline
     outcome = deviation(target, baseline)
     size = np.where(baseline.median == 0, 1.0, np.abs(baseline.median))
@@ -91,7 +89,6 @@ def median_statistics(pairs: Sequence[MetricPair], metrics: Metrics, *, paired: 
         _process_level(sampled, metrics, paired=paired),
     )
     return MedianStatistics(
-        exponent=sampled.exponent,
         target=target,
         baseline=baseline,
         target_count=sampled.target_count,
@@ -110,7 +107,6 @@ def _reduced(pairs: Sequence[MetricPair]) -> _Sampled:
     target, baseline = samples.target.ordered(), samples.baseline.ordered()
     finest = _finest(resolution(target), resolution(baseline))
     return _Sampled(
-        exponent=samples.exponent,
         target=_at_least(median_estimate(target), finest / 2),
         baseline=_at_least(median_estimate(baseline), finest / 2),
         target_count=target.sizes.astype(np.float64),
@@ -118,9 +114,7 @@ def _reduced(pairs: Sequence[MetricPair]) -> _Sampled:
         p_median_test=median_test(target, baseline),
         separated=separated(target, baseline),
         constant=finest == 0,
-        run_medians=values_of_runs(
-            pairs, samples.runs.medians(), samples.exponent, summarized=lambda summary: summary.median
-        ),
+        run_medians=values_of_runs(pairs, samples.runs.medians(), summarized=lambda summary: summary.median),
         target_medians=Ragged(samples.target_runs.medians(), samples.target_run_sizes.sizes),
         inverse_counts=Ragged(1.0 / samples.run_sizes, samples.run_counts).means(),
         target_inverse_counts=Ragged(1.0 / samples.target_run_sizes.values, samples.target_run_sizes.sizes).means(),

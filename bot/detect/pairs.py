@@ -7,6 +7,7 @@ from itertools import accumulate, chain, pairwise
 import numpy as np
 
 from bot.detect.families import families
+from bot.detect.statistic import is_measurable
 from bot.detect.units import conversion_factor, depends_on_machine
 from bot.model.baseline import Baseline
 from bot.model.metric import Direction, Metric, MetricKey
@@ -133,15 +134,17 @@ def _pair(
     commits: tuple[str | None, ...],
     trusted_direction: bool,
 ) -> MetricPair:
-    if all(benchmark.metric == target.metric for benchmark in earlier):
-        return MetricPair(key=key, metric=metric, target=target, baseline=tuple(earlier), commits=commits)
-    # Of several obstacles the newest run's.
-    obstacle = obstacle_of(target.metric, [run.metric for run in reversed(earlier)], trusted_direction)
-    factors = [conversion_factor(run.metric.unit, metric.unit) for run in earlier]
-    converted = tuple(
-        run if factor in {None, 1.0} else scaled(run, metric, factor or 1.0)
-        for run, factor in zip(earlier, factors, strict=True)
-    )
+    obstacle, converted = None, tuple(earlier)
+    if not all(benchmark.metric == target.metric for benchmark in earlier):
+        # Of several obstacles the newest run's.
+        obstacle = obstacle_of(target.metric, [run.metric for run in reversed(earlier)], trusted_direction)
+        factors = [conversion_factor(run.metric.unit, metric.unit) for run in earlier]
+        converted = tuple(
+            run if factor in {None, 1.0} else scaled(run, metric, factor or 1.0)
+            for run, factor in zip(earlier, factors, strict=True)
+        )
+    if obstacle is None and not all(map(is_measurable, (*converted, target))):
+        obstacle = because(Untested.UNMEASURABLE_NUMBERS)
     return MetricPair(key=key, metric=metric, target=target, baseline=converted, obstacle=obstacle, commits=commits)
 
 

@@ -23,7 +23,6 @@ from bot.model.baseline import Baseline, BaselineSource
 from bot.model.count import is_count
 from bot.model.finding import Acceptance, Finding, Level, Verdict
 from bot.model.metric import Direction, Metric, MetricKey
-from bot.model.order import ordered
 from bot.model.reason import BaselineReason, Reason, Remark, VerdictReason, because
 from bot.model.report import Conclusion, Judgement
 from bot.model.run import Run
@@ -92,7 +91,7 @@ def judge(
         findings, conclusion = accepted, conclusion_of(accepted)
     return Judgement(
         conclusion=conclusion,
-        findings=ordered(findings, reading_order, parts=6),
+        findings=tuple(sorted(findings, key=reading_order)),
         missing=pairing.missing + counters.missing,
         new=pairing.new + counters.new,
         detectable_effect=smallest_detectable(findings),

@@ -1,6 +1,5 @@
-"""From tuples of samples to arrays: everything the tests need, for all metrics at once and in bounded memory."""
+"""From tuples of samples to arrays: everything the tests need, for all metrics at once."""
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -9,20 +8,16 @@ import numpy as np
 
 from bot.detect.pairs import MetricPair
 from bot.model.run import Benchmark, Summary
-from bot.stats.ragged import Booleans, Floats, Integers, Moments, Ragged, joined, pooled
+from bot.stats.ragged import Booleans, Floats, Integers, Moments, Ragged, pooled
 from bot.stats.two_groups import levene
 
-# Samples that are in arrays at one time: temporaries are a small multiple of 8 bytes each.
-CHUNK_SAMPLES = 500_000
-# Of the largest number of its metric: squares of quotients of smaller ones would overflow.
-NEGLIGIBLE = 1e-60
 # A summary's headline number stands for a run's mean only under these names.
 MEAN_STATISTICS = frozenset({"mean", "value"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SampleStatistics:
-    """Per metric (m,), in units of 2 ** `exponent`, so that no square of a number overflows.
+    """Per metric (m,).
 
     `target` and `baseline` pool the samples of all runs; the `..._within_squares` are about each run's own mean.
     `run_means` has one value per baseline run, also of runs that kept only a mean; `sampled_runs` counts those with
@@ -30,7 +25,6 @@ class SampleStatistics:
     forks. `constant`: no sample differs from another of its side.
     """
 
-    exponent: Integers
     target: Moments
     baseline: Moments
     target_median: Floats
@@ -53,13 +47,12 @@ class SampleStatistics:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Samples:
-    """One row per metric, in units of 2 ** `exponent`; the baseline's runs stand one after the other.
+    """One row per metric; the baseline's runs stand one after the other.
 
     `run_sizes` are the runs' numbers of samples, `run_counts` (m,) the numbers of runs, `target_run_sizes` those of the
     target's. The group sizes are the processes' numbers of samples.
     """
 
-    exponent: Integers
     target: Ragged
     baseline: Ragged
     run_sizes: Integers
@@ -84,22 +77,6 @@ def has_samples(pair: MetricPair) -> bool:
     return len(pair.target.samples) > 1 and any(len(run.samples) > 1 for run in pair.baseline)
 
 
-def sample_statistics(pairs: Sequence[MetricPair]) -> SampleStatistics:
-    """The statistics of pairs that have samples; `pairs` must not be empty."""
-    return joined([_chunk_statistics(chunk) for chunk in chunks(pairs)])
-
-
-def chunks(pairs: Sequence[MetricPair]) -> Iterator[Sequence[MetricPair]]:
-    start, samples = 0, 0
-    for position, pair in enumerate(pairs):
-        samples += len(pair.target.samples) + sum(len(run.samples) for run in pair.baseline)
-        if samples >= CHUNK_SAMPLES:
-            yield pairs[start : position + 1]
-            start, samples = position + 1, 0
-    if start < len(pairs):
-        yield pairs[start:]
-
-
 def samples_of(pairs: Sequence[MetricPair]) -> Samples:
     """The samples of pairs that have some, as arrays."""
     targets = [pair.targets for pair in pairs]
@@ -109,14 +86,9 @@ def samples_of(pairs: Sequence[MetricPair]) -> Samples:
     target = Ragged(_flat([pair.target for pair in pairs]), _sizes(len(pair.target.samples) for pair in pairs))
     run_sizes = _sizes(len(run.samples) for run in flat_runs)
     baseline = Ragged(_flat(flat_runs), Ragged(run_sizes.astype(np.float64), run_counts).sums().astype(np.intp))
-    means_only = np.array(
-        [max((abs(run.value) for run in pair.baseline if not run.samples), default=0.0) for pair in pairs]
-    )
-    exponent = np.frexp(np.maximum(np.maximum(target.peaks(), baseline.peaks()), means_only))[1].astype(np.intp)
     return Samples(
-        exponent=exponent,
-        target=_scaled(target, exponent),
-        baseline=_scaled(baseline, exponent),
+        target=target,
+        baseline=baseline,
         run_sizes=run_sizes,
         run_counts=run_counts,
         target_run_sizes=_run_sizes(targets),
@@ -125,13 +97,13 @@ def samples_of(pairs: Sequence[MetricPair]) -> Samples:
     )
 
 
-def _chunk_statistics(pairs: Sequence[MetricPair]) -> SampleStatistics:
+def sample_statistics(pairs: Sequence[MetricPair]) -> SampleStatistics:
+    """The statistics of pairs that have samples; `pairs` must not be empty."""
     samples = samples_of(pairs)
     target, baseline, run_counts = samples.target, samples.baseline, samples.run_counts
     per_run, per_target = samples.runs.moments(), samples.target_runs.moments()
     target_counts = samples.target_run_sizes.sizes
     return SampleStatistics(
-        exponent=samples.exponent,
         target=target.moments(),
         baseline=pooled(per_run, run_counts),
         target_median=target.medians(),
@@ -142,7 +114,7 @@ def _chunk_statistics(pairs: Sequence[MetricPair]) -> SampleStatistics:
         sampled_runs=run_counts.astype(np.float64),
         inverse_counts=Ragged(1.0 / per_run.count, run_counts).means(),
         target_inverse_counts=Ragged(1.0 / per_target.count, target_counts).means(),
-        run_means=values_of_runs(pairs, per_run.mean, samples.exponent, summarized=_mean),
+        run_means=values_of_runs(pairs, per_run.mean, summarized=_mean),
         target_means=Ragged(per_target.mean, target_counts),
         target_groups=group_values(target, samples.target_group_sizes, Ragged.means),
         baseline_groups=group_values(baseline, samples.baseline_group_sizes, Ragged.means),
@@ -150,31 +122,23 @@ def _chunk_statistics(pairs: Sequence[MetricPair]) -> SampleStatistics:
 
 
 def values_of_runs(
-    pairs: Sequence[MetricPair],
-    of_sampled: Floats,
-    exponent: Integers,
-    *,
-    summarized: Callable[[Summary], float | None],
+    pairs: Sequence[MetricPair], of_sampled: Floats, *, summarized: Callable[[Summary], float | None]
 ) -> Ragged:
     """One value per baseline run: `of_sampled` in their order, and what `summarized` gives of the others, if any."""
     sampled = iter(of_sampled.tolist())
     rows = [
         [
-            next(sampled) if value is None else _significant_or_zero(math.ldexp(value, -power))
+            next(sampled) if value is None else value
             for run in pair.baseline
             if (value := None if run.summary is None else summarized(run.summary)) is not None or run.samples
         ]
-        for pair, power in zip(pairs, exponent.tolist(), strict=True)
+        for pair in pairs
     ]
     return Ragged(np.array(list(chain.from_iterable(rows))), _sizes(len(row) for row in rows))
 
 
 def _mean(summary: Summary) -> float | None:
     return summary.value if summary.statistic in MEAN_STATISTICS else None
-
-
-def _significant_or_zero(value: float) -> float:
-    return value if abs(value) >= NEGLIGIBLE else 0.0
 
 
 def group_values(samples: Ragged, group_sizes: Ragged, reduced: Callable[[Ragged], Floats]) -> Ragged:
@@ -192,13 +156,6 @@ def _group_sizes(sides: Sequence[Sequence[Benchmark]]) -> Ragged:
     """The number of samples of each process; a benchmark without `group_sizes` is one group."""
     sizes = [[size for run in side for size in run.group_sizes or (len(run.samples),)] for side in sides]
     return Ragged(np.fromiter(chain.from_iterable(sizes), np.float64), _sizes(len(row) for row in sizes))
-
-
-def _scaled(samples: Ragged, exponent: Integers) -> Ragged:
-    """Exactly, since a power of two changes no digit; what is then next to nothing is nothing."""
-    values = np.ldexp(samples.values, -np.repeat(exponent, samples.sizes))
-    values[np.abs(values) < NEGLIGIBLE] = 0.0
-    return Ragged(values, samples.sizes)
 
 
 def _flat(benchmarks: Sequence[Benchmark]) -> Floats:

@@ -1,54 +1,42 @@
 """How one side of a metric is described, and what to say about its precision."""
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from scipy import special
 
-from bot.detect.rows import Rows
 from bot.model.finding import Side
 from bot.model.reason import Reason, Remark, because
 from bot.stats.power import repetitions_for_half_width
-from bot.stats.ragged import Floats, Integers, Moments
+from bot.stats.ragged import Floats, Moments
 
 # METHODS 1: the 95% confidence interval of a mean should be within 10% of it [H13, section 3].
 HALF_WIDTH_LEVEL = 0.95
 WIDE_HALF_WIDTH = 0.10
 
 
-def describe_sides(
-    moments: Moments, medians: Floats, *, means: Floats, runs: Floats, exponent: Integers
-) -> Sequence[Side]:
-    """One side per metric. `means` are the ones to show: of the runs' means where there are several runs.
-
-    All are in units of 2 ** `exponent`.
-    """
+def describe_sides(moments: Moments, medians: Floats, *, means: Floats, runs: Floats) -> list[Side]:
+    """One side per metric. `means` are the ones to show: of the runs' means where there are several runs."""
     deviations = np.sqrt(moments.variance)
     critical = special.stdtrit(np.maximum(moments.count - 1, 1), 0.5 + HALF_WIDTH_LEVEL / 2)
     half_widths = np.full_like(deviations, np.nan)
     is_defined = (means != 0) & (moments.count > 1)
     np.divide(critical * deviations / np.sqrt(moments.count), np.abs(means), out=half_widths, where=is_defined)
-    shown = (np.ldexp(column, exponent) for column in (means, medians, deviations))
-    columns = (*shown, moments.count, runs, half_widths)
-
-    def sides(start: int, end: int) -> list[Side]:
-        return [
-            Side(
-                value=mean,
-                mean=mean,
-                median=median,
-                standard_deviation=deviation if count > 1 else None,
-                count=int(count),
-                runs=int(of_runs),
-                relative_half_width=None if math.isnan(half_width) else half_width,
-            )
-            for mean, median, deviation, count, of_runs, half_width in zip(
-                *(column[start:end].tolist() for column in columns), strict=True
-            )
-        ]
-
-    return Rows(len(medians), sides)
+    columns = (means, medians, deviations, moments.count, runs, half_widths)
+    return [
+        Side(
+            value=mean,
+            mean=mean,
+            median=median,
+            standard_deviation=deviation if count > 1 else None,
+            count=int(count),
+            runs=int(of_runs),
+            relative_half_width=None if math.isnan(half_width) else half_width,
+        )
+        for mean, median, deviation, count, of_runs, half_width in zip(
+            *(column.tolist() for column in columns), strict=True
+        )
+    ]
 
 
 def precision_notes(side: Side) -> tuple[Reason, ...]:

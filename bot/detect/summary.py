@@ -15,7 +15,7 @@ from bot.detect.estimate import Estimate, averaged, estimate, pooled_moments
 from bot.detect.evidence import EXACT, UNTESTED, Tested, evidence_of, exact, relative, untested
 from bot.detect.levels import doubted, without_modes
 from bot.detect.pairs import MetricPair, are_timed, metric_families
-from bot.detect.statistic import MEAN, MEDIAN, common_statistic, is_measurable
+from bot.detect.statistic import MEAN, MEDIAN, common_statistic
 from bot.detect.units import is_deterministic, milliseconds_per
 from bot.model.finding import Evidence
 from bot.model.reason import Reason, Untested, because
@@ -74,8 +74,6 @@ def _statistic(pair: MetricPair, preferred: str) -> tuple[str, Reason | None]:
         return MEAN, pair.obstacle
     if statistic is None:
         return MEAN, because(Untested.DIFFERENT_STATISTICS)
-    if not all(map(is_measurable, benchmarks)):
-        return statistic, because(Untested.UNMEASURABLE_NUMBERS)
     return statistic, None
 
 

@@ -8,7 +8,6 @@ from scipy import special
 
 from bot.detect.detector import DetectorOptions
 from bot.detect.pairs import MetricPair
-from bot.detect.rows import Rows
 from bot.model.finding import Evidence, Interval
 from bot.model.metric import Direction
 from bot.stats.multiplicity import number, numbers
@@ -45,15 +44,10 @@ def at_critical(
         return evidence
     intervals = (entry.confidence_interval for entry in detect(pairs, options.at(critical_p)))
     widths = numbers(None if interval is None else _half_width(interval) for interval in intervals)
-
-    def widened(start: int, end: int) -> list[Evidence]:
-        return [
-            replace(entry, precision=replace(entry.precision, critical_half_width=number(width)))
-            for entry, width in zip(evidence[start:end], widths[start:end], strict=True)
-        ]
-
-    rows = Rows(len(evidence), widened)
-    return rows if isinstance(evidence, Rows) else list(rows)
+    return [
+        replace(entry, precision=replace(entry.precision, critical_half_width=number(width)))
+        for entry, width in zip(evidence, widths, strict=True)
+    ]
 
 
 def detectable_effect(evidence: Evidence, *, minimum_effect: float, critical_p: float) -> float | None:

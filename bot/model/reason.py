@@ -7,7 +7,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import lru_cache
 from typing import TypeGuard, get_args
 
 from bot.model.search_reason import Objection, SearchReason
@@ -263,13 +262,7 @@ class Reason:
 
 def because(code: ReasonCode, /, **arguments: Argument | None) -> Reason:
     """`because(VerdictReason.EXCLUDED, effect=0.05)`; what is None or no number is left out."""
-    return _shared(code, **{name: value for name, value in arguments.items() if _is_known(value)})
-
-
-@lru_cache(maxsize=10_000, typed=True)
-def _shared(code: ReasonCode, /, **arguments: Argument) -> Reason:
-    """A million findings may have the same."""
-    return Reason(code=code, arguments=arguments)
+    return Reason(code=code, arguments={name: value for name, value in arguments.items() if _is_known(value)})
 
 
 def _is_known(value: Argument | None) -> TypeGuard[Argument]:

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
         published_results,
     )
     from bot.pipeline.record import HistoryImport, import_history, record_files, record_run
-    from bot.pipeline.render import headline, report_json, report_json_parts, report_markdown, report_summary
+    from bot.pipeline.render import headline, report_json, report_markdown, report_summary
     from bot.pipeline.revisions import RevisionsPlan, diagnose_revisions, flame_graph, with_diagnosis
     from bot.pipeline.saved import saved_report, stored_benchmarks
     from bot.pipeline.schemas import schema

@@ -8,12 +8,13 @@ from pathlib import Path
 from bot import git
 from bot.codec.report import decode_report
 from bot.codec.run import decode_run, refuse_doubled
-from bot.collect import collect_sources, read_archive, read_file
+from bot.collect import collect_sources, read_archive
 from bot.config import Config
 from bot.errors import DataError, UsageError
 from bot.model.report import Conclusion, Report
 from bot.model.run import Run
 from bot.pipeline.job_results import CONFIRM_NAME, REPORT_NAME, RUN_NAME, RUN_NAMES, JobResults, results_of
+from bot.pipeline.saved import read_report
 from bot.pipeline.settings import reading
 from bot.publish import github
 from bot.publish.check import Annotation, CheckConclusion, CheckResult, check_conclusion
@@ -251,7 +252,7 @@ def publish_file(
     environ: Mapping[str, str],
 ) -> tuple[str, ...]:
     """A report.json from disk to a pull request and a commit; what was written, in words."""
-    report = decode_report(read_file(path).data, place=str(path))
+    report = read_report(path)
     name = repository or environ.get("GITHUB_REPOSITORY")
     if not name or (pull_request is None and sha is None):
         raise UsageError(

@@ -1,8 +1,6 @@
 """A report in the forms that every job needs."""
 
-from collections.abc import Iterator
-
-from bot.codec.report import encode_report, report_parts
+from bot.codec.report import encode_report
 from bot.model.report import Report
 from bot.progress import doing
 from bot.report.content import MarkdownOptions
@@ -11,13 +9,8 @@ from bot.report.reasons import sentence
 
 
 def report_json(report: Report) -> bytes:
-    return encode_report(report, sentence=sentence)
-
-
-def report_json_parts(report: Report) -> Iterator[bytes]:
-    """The same in parts, for a report of any size."""
     doing(f"writing {len(report.findings):,} findings")
-    return report_parts(report, sentence=sentence)
+    return encode_report(report, sentence=sentence)
 
 
 def report_markdown(report: Report) -> str:

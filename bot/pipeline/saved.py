@@ -1,6 +1,7 @@
 """What is there already: a report in a file, the suites of a history and what their newest run measured."""
 
 from pathlib import Path
+from typing import Final
 
 from bot.codec.report import decode_report
 from bot.codec.run import encode_run
@@ -9,12 +10,20 @@ from bot.config import Config
 from bot.errors import UsageError, did_you_mean
 from bot.history.opening import open_history, suite_names
 from bot.history.protocol import StoredRun
+from bot.model.report import Report
 from bot.pipeline.render import report_json
+
+# 50,000 metrics against one run are 107 MB; an undecided one also lists a value of each stored run.
+MOST_REPORT_BYTES: Final = 512 << 20
+
+
+def read_report(path: Path) -> Report:
+    return decode_report(read_file(path, max_bytes=MOST_REPORT_BYTES).data, place=str(path))
 
 
 def saved_report(path: Path) -> bytes:
     """The report of a file, checked, with its reasons in this version's words."""
-    return report_json(decode_report(read_file(path).data, place=str(path)))
+    return report_json(read_report(path))
 
 
 def stored_benchmarks(repository: Path, *, config: Config, suite: str | None) -> tuple[tuple[str, ...], bytes | None]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from bot.model.count import BENCHMARK
 from bot.model.finding import Finding, Level, Severity, Verdict
 from bot.model.metric import Direction, MetricKey
-from bot.model.order import ordered
 from bot.model.report import Conclusion, Report
 from bot.report.numbers import is_time
 
@@ -64,7 +63,7 @@ def by_benchmark(keys: Sequence[MetricKey]) -> tuple[MetricKey, ...]:
 
 
 def split(report: Report) -> Sections:
-    findings, beside = _one_time_each(ordered(report.findings, _reading_order, parts=6))
+    findings, beside = _one_time_each(sorted(report.findings, key=_reading_order))
     judged = report.conclusion not in UNJUDGED
 
     def of(verdict: Verdict) -> tuple[Finding, ...]:

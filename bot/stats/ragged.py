@@ -1,8 +1,6 @@
 """Rows of unequal length in one flat array, so that a suite is computed at once instead of metric by metric."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any, TypeVar, cast
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +8,6 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
 Booleans = NDArray[np.bool_]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +70,9 @@ class Ragged:
     def ordered(self) -> "Ragged":
         """Every row in ascending order; rows of one length are sorted as one matrix."""
         values = np.empty_like(self.values)
-        starts = self.starts
         for size in np.unique(self.sizes):
-            positions = starts[self.sizes == size][:, None] + np.arange(size)
-            values[positions] = np.sort(self.values[positions], axis=1)
+            chosen = np.repeat(self.sizes == size, self.sizes)
+            values[chosen] = np.sort(self.values[chosen].reshape(-1, size), axis=1).ravel()
         return Ragged(values, self.sizes)
 
     def moments(self) -> Moments:
@@ -96,20 +92,11 @@ class Ragged:
     def medians(self) -> Floats:
         """Rows of one length are one matrix: as many partial sorts as there are different lengths."""
         medians = np.empty(len(self.sizes))
-        starts = self.starts
         for size in np.unique(self.sizes):
-            rows = np.flatnonzero(self.sizes == size)
-            medians[rows] = np.median(self.values[starts[rows][:, None] + np.arange(size)], axis=1)
+            rows = self.sizes == size
+            matrix = self.values[np.repeat(rows, self.sizes)].reshape(-1, size)
+            medians[rows] = np.median(matrix, axis=1, overwrite_input=True)
         return medians
-
-
-def joined(parts: Sequence[T]) -> T:
-    """Results of several metrics each, one after another: arrays, or dataclasses of what can be joined."""
-    first: Any = parts[0]
-    if isinstance(first, np.ndarray):
-        return cast(T, np.concatenate(cast(Any, parts)))
-    columns = {field.name: [getattr(part, field.name) for part in parts] for field in fields(first)}
-    return cast(T, type(first)(**{name: joined(column) for name, column in columns.items()}))
 
 
 def pooled(parts: Moments, sizes: Integers) -> Moments:

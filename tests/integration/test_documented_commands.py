@@ -28,9 +28,9 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     'sh .ci/env pytest tests/unit -n auto -m "not slow and not container" --cov --cov-report=term:skip-covered': (
         ".github/workflows/ci.yml"
     ),
-    "sh .ci/env pip install mutmut==3.8.1": "setup.cfg",
-    "sh .ci/env python -m tests.mutants --each 2 --seed 3 --seconds 6": "setup.cfg",
-    "sh .ci/env python -m tests.mutants --each 1000 bot.detect.verdict": "setup.cfg",
+    "sh .ci/env pip install mutmut==3.8.1": "pyproject.toml",
+    "sh .ci/env python -m tests.mutants --each 2 --seed 3 --seconds 6": "pyproject.toml",
+    "sh .ci/env python -m tests.mutants --each 1000 bot.detect.verdict": "pyproject.toml",
     "pip install atheris==3.0.0": ".ci/fuzz",
     "python -m tests.fuzz.guided --seconds 3600 --target jmh": ".ci/fuzz",
     "python -m tests.fuzz.guided --seconds 3600": ".ci/fuzz",

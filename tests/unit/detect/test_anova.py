@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bot.detect import anova, samples
+from bot.detect import anova
 from bot.detect.detector import DetectorOptions
 from bot.detect.pairs import pair_metrics
 from bot.model.baseline import Baseline, BaselineSource
@@ -207,8 +207,6 @@ def test_one_run_of_a_count_is_nearly_proof(after: int, differs: bool) -> None:
         pytest.param([3.0] * 4, [3.0, 3.1, 2.9], id="constant target"),
         pytest.param([1e-9, -1e-9, 2e-9], [1e-9, -2e-9, 0.0], id="around zero"),
         pytest.param([-5.0, -5.1, -5.2], [-5.0, -5.3, -5.1], id="negative"),
-        pytest.param([1e300, 1.1e300], [1e300, 1.05e300], id="huge"),
-        pytest.param([5e-324, 1e-310], [1e-310, 2e-310], id="tiny"),
         pytest.param([1.0, 2.0], [1.0], id="one baseline sample"),
     ],
 )
@@ -219,14 +217,6 @@ def test_strange_numbers_have_a_defined_answer(target: list[float], run: list[fl
     if entry.confidence_interval is not None:
         numbers += [entry.confidence_interval.low, entry.confidence_interval.high]
     assert np.isfinite([number for number in numbers if number is not None]).all()
-
-
-def test_chunks_of_a_suite_give_the_answers_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(RNG_SEED)
-    target, *runs = (noisy_run(rng, benchmarks=7, samples=5) for _ in range(4))
-    whole = evidence(target, *runs)
-    monkeypatch.setattr(samples, "CHUNK_SAMPLES", 50)
-    assert evidence(target, *runs) == whole
 
 
 def test_many_metrics_give_the_answers_of_single_ones() -> None:

@@ -213,15 +213,6 @@ def test_negative_values_keep_up_and_down() -> None:
     assert verdict(baseline, target) is Verdict.IMPROVEMENT
 
 
-def test_huge_and_tiny_values_have_finite_answers() -> None:
-    for scale in (1e-300, 1e300):
-        rng = np.random.default_rng(SEED)
-        entry = one((scale * rng.normal(1.5, 0.01, 20)).tolist(), (scale * rng.normal(1, 0.01, 20)).tolist())
-        assert entry.relative_change == pytest.approx(0.5, abs=0.02)
-        assert entry.p_value is not None
-        assert entry.p_value < 1e-6
-
-
 def test_throughput_that_falls_is_a_regression() -> None:
     rng = np.random.default_rng(SEED)
     baseline = Baseline(
