@@ -22,7 +22,7 @@ RUN python -m compileall -q -x '/(ensurepip|idlelib|site-packages|test|tkinter|t
   "$(python -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')"
 
 # Dependencies change less often than bot/, so they have a layer of their own. What the base image brought stays unused.
-COPY requirements/runtime.txt /opt/perf-culprit/
+COPY .ci/requirements/runtime.txt /opt/perf-culprit/
 RUN pip install --no-cache-dir --root-user-action=ignore --ignore-installed --only-binary :all: --require-hashes \
   --requirement /opt/perf-culprit/runtime.txt \
   && site="$(python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \

@@ -19,7 +19,6 @@ FORMAT = "perf-culprit-run"
 
 
 # What we write ourselves starts so. Then one strict decoder is enough, and a large run is read in half the time.
-# What `collect` wrote on this machine, `compare` reads: 50,000 benchmarks of five samples are 10 MB.
 OWN_START = b'{"format":"perf-culprit-run",'
 
 

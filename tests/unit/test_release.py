@@ -72,7 +72,7 @@ def test_nothing_is_released_without_changes(copy: Path) -> None:
 
 def pins(name: str) -> dict[str, str]:
     """Package -> version, of a requirements file; packages are named alike however they are spelled."""
-    lines = (PROJECT / "requirements" / name).read_text(encoding="utf-8").splitlines()
+    lines = (PROJECT / ".ci/requirements" / name).read_text(encoding="utf-8").splitlines()
     result = (re.match(r"([\w.-]+)==([^\s;]+)", line) for line in lines)
     return {re.sub(r"[-_.]+", "-", match[1]).lower(): match[2] for match in result if match}
 
@@ -80,7 +80,7 @@ def pins(name: str) -> dict[str, str]:
 @pytest.mark.parametrize("name", ["runtime.txt", "build.txt", "publish.txt"])
 def test_what_is_installed_was_tested_and_each_file_has_a_hash(name: str) -> None:
     assert pins(name).items() <= pins("dev.txt").items(), "sh .ci/lock"
-    text = (PROJECT / "requirements" / name).read_text(encoding="utf-8")
+    text = (PROJECT / ".ci/requirements" / name).read_text(encoding="utf-8")
     assert len(re.findall(r"^\S+==.* \\\n    --hash=sha256:[0-9a-f]{64}", text, re.MULTILINE)) == len(pins(name)) > 0
     assert "://" not in text, "the address of an index"
 
