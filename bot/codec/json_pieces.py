@@ -54,9 +54,9 @@ class JsonPieces:
 
     def takes(self, byte: bytes) -> bool:
         """Whether `byte` comes next, which is then behind us."""
-        found = self.peek() == byte
-        self.at += found
-        return found
+        is_next = self.peek() == byte
+        self.at += is_next
+        return is_next
 
     def more(self, size: int) -> bool:
         """Reads on until `size` bytes are there, or the file ends. False where nothing came."""

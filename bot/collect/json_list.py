@@ -20,7 +20,7 @@ def read_list(chunks: Iterator[bytes], name: str, take: Take, *, place: str) -> 
     for _ in _items(pieces, b"}"):
         key = members.key()
         if key == name and pieces.takes(b"["):
-            members.found[key] = []
+            members.values[key] = []
             for i, _ in enumerate(_items(pieces, b"]")):
                 element = JsonValue(None, place, f"{name}[{i}]")
                 take(JsonValue(_loaded(_raw(pieces), element.place), place, element.path))
@@ -28,7 +28,7 @@ def read_list(chunks: Iterator[bytes], name: str, take: Take, *, place: str) -> 
             members.keep(key)
     if pieces.peek() is not None:
         raise pieces.no_json()
-    return JsonValue(members.found, place)
+    return JsonValue(members.values, place)
 
 
 @dataclass
@@ -37,14 +37,14 @@ class _Members:
 
     pieces: JsonPieces
     place: str
-    found: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
     size_bytes: int = 0
 
     def key(self) -> str:
         if self.pieces.peek() != b'"':
             raise self.pieces.no_json()
         key = str(_loaded(_raw(self.pieces), self.place))
-        if key in self.found:
+        if key in self.values:
             raise DuplicateMemberError(key).at(self.place)
         _expect(self.pieces, b":")
         return key
@@ -58,7 +58,7 @@ class _Members:
                 place=self.place,
                 next_step="let the tool write less about the machine and the run",
             )
-        self.found[key] = _loaded(value, JsonValue(None, self.place, key).place)
+        self.values[key] = _loaded(value, JsonValue(None, self.place, key).place)
 
 
 def _items(pieces: JsonPieces, end: bytes) -> Iterator[None]:

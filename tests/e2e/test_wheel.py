@@ -50,7 +50,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run(sys.executable, "-m", "venv", "--without-pip", folder / "venv", cwd=folder)
     (wheel,) = folder.glob("*.whl")
     # Versions only: with hashes pip would want one of the wheel, too.
-    versions = re.findall(r"^\S+==.*(?= \\$)", (PROJECT / "requirements" / "dev.txt").read_text(), re.MULTILINE)
+    versions = re.findall(r"^\S+==.*(?= \\$)", (PROJECT / ".ci/requirements/dev.txt").read_text(), re.MULTILINE)
     (folder / "constraints.txt").write_text("\n".join(versions))
     install(folder, "--constraint", folder / "constraints.txt", wheel)
     return folder

@@ -113,7 +113,7 @@ def test_measuring_ends_before_its_job_does() -> None:
     (job,) = workflows(ONE_FILE)["perf"]["jobs"].values()
     (command,) = [step["run"] for step in job["steps"] if "perf-culprit measure" in step.get("run", "")]
     assert int(re.findall(r"--minutes (\d+)", command)[0]) < job["timeout-minutes"]
-    (step,) = [step for step in steps(OURS["measure.yml"]) if step.get("id") == "measure"]
+    (step,) = [step for step in steps(OURS["reusable-measure.yml"]) if step.get("id") == "measure"]
     assert step["env"]["TIMEOUT_MINUTES"] == "${{ inputs.timeout-minutes }}"
     (amount,) = re.findall(r'--minutes "(.*)"', step["run"])
     for limit in ("1", "5", "60"):
