@@ -112,14 +112,14 @@ def closed_json(text: str) -> str:
     open_: list[str] = []
     end, closing = 0, ""
     for match in _TOKENS.finditer(text):
-        found = match.group()
-        if found in "{[":
-            open_.append("}" if found == "{" else "]")
-        elif found in "}]" and open_:
+        token = match.group()
+        if token in "{[":
+            open_.append("}" if token == "{" else "]")
+        elif token in "}]" and open_:
             open_.pop()
-        elif found == ",":
+        elif token == ",":
             end, closing = match.start(), "".join(reversed(open_))
-        if found == '"' or len(open_) > MAX_DEPTH:
+        if token == '"' or len(open_) > MAX_DEPTH:
             break
     return text[:end] + closing
 
