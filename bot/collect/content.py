@@ -112,14 +112,14 @@ def closed_json(text: str) -> str:
     open_: list[str] = []
     end, closing = 0, ""
     for match in _TOKENS.finditer(text):
-        token = match.group()
-        if token in "{[":
-            open_.append("}" if token == "{" else "]")
-        elif token in "}]" and open_:
+        mark = match.group()
+        if mark in "{[":
+            open_.append("}" if mark == "{" else "]")
+        elif mark in "}]" and open_:
             open_.pop()
-        elif token == ",":
+        elif mark == ",":
             end, closing = match.start(), "".join(reversed(open_))
-        if token == '"' or len(open_) > MAX_DEPTH:
+        if mark == '"' or len(open_) > MAX_DEPTH:
             break
     return text[:end] + closing
 
